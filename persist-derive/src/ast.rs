@@ -1,0 +1,178 @@
+//! A type as the derive sees it: names resolved, attributes in their places.
+//!
+//! Types, paths and expressions stay syn's, but are only passed on from here.
+
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+use syn::{Expr, ExprPath, Generics, Ident, Member, Path, Type, WherePredicate};
+
+/// Something the user gave in an attribute, and where.
+pub struct Given<T> {
+    pub span: Span,
+    pub value: T,
+}
+
+/// A struct or enum that derives `Persist`.
+pub struct Input {
+    pub ident: Ident,
+    pub generics: Generics,
+    /// Name of the class: `class`, or the identifier.
+    pub name: String,
+    pub id: Option<Given<u64>>,
+    pub version: Option<Given<u32>>,
+    pub aliases: Vec<Given<String>>,
+    pub transparent: Option<Given<()>>,
+    pub krate: Option<Given<Path>>,
+    pub bound: Option<Given<Vec<WherePredicate>>>,
+    /// Where the empty value comes from, if given.
+    pub default: Option<Given<DefaultValue>>,
+    pub hooks: Hooks,
+    /// Attributes that need field records: class, id, ..., with their names.
+    pub class_only: Vec<Given<&'static str>>,
+    pub packed: Option<Span>,
+    pub body: Body,
+}
+
+/// The functions that a class runs.
+pub struct Hooks {
+    pub before_save: Option<Given<ExprPath>>,
+    pub after_load: Option<Given<ExprPath>>,
+    pub validate: Option<Given<ExprPath>>,
+}
+
+pub enum Body {
+    Struct(Fields),
+    Enum(Vec<Variant>),
+}
+
+pub struct Variant {
+    pub ident: Ident,
+    pub name: Given<String>,
+    pub aliases: Vec<Given<String>>,
+    /// `#[persist(default)]`.
+    pub chosen: Option<Given<()>>,
+    /// `#[default]` of `derive(Default)`.
+    pub std_default: bool,
+    pub fields: Fields,
+}
+
+/// All fields, the skipped too.
+pub struct Fields(pub Vec<Field>);
+
+pub struct Field {
+    pub member: Member,
+    /// The local variable of the field in generated code.
+    pub local: Ident,
+    pub name: Given<String>,
+    pub renamed: Option<Span>,
+    pub aliases: Vec<Given<String>>,
+    pub ty: Type,
+    pub store: Store,
+    pub skip: Option<Given<()>>,
+    pub default: Option<Given<DefaultValue>>,
+}
+
+/// How a field's value gets into the bytes.
+pub enum Store {
+    /// Not at all.
+    Skip,
+    /// As its own type.
+    Plain,
+    /// As another type, through a module.
+    With(Path),
+}
+
+pub enum DefaultValue {
+    /// `Default::default()`.
+    Std,
+    Expr(Box<Expr>),
+}
+
+impl Hooks {
+    pub fn any(&self) -> bool {
+        self.before_save.is_some() || self.after_load.is_some() || self.validate.is_some()
+    }
+}
+
+impl Input {
+    /// The structs' or variants' fields, each with the variant's index.
+    pub fn all_fields(&self) -> impl Iterator<Item = &Field> {
+        let bodies: Vec<&Fields> = match &self.body {
+            Body::Struct(fields) => vec![fields],
+            Body::Enum(variants) => variants.iter().map(|variant| &variant.fields).collect(),
+        };
+        bodies.into_iter().flat_map(|fields| &fields.0)
+    }
+}
+
+impl Fields {
+    /// The fields with a record, in the order of their indices.
+    pub fn stored(&self) -> impl Iterator<Item = &Field> {
+        self.0.iter().filter(|field| !matches!(field.store, Store::Skip))
+    }
+
+    pub fn any_with(&self) -> bool {
+        self.0.iter().any(|field| matches!(field.store, Store::With(_)))
+    }
+}
+
+impl Field {
+    /// True if a save without the field is fine with a missing value.
+    pub fn has_default(&self) -> bool {
+        self.default.is_some() || is_option(&self.ty)
+    }
+}
+
+/// The type without the invisible parentheses of `macro_rules!`, or visible ones.
+pub fn ungroup(mut ty: &Type) -> &Type {
+    loop {
+        ty = match ty {
+            Type::Group(group) => &group.elem,
+            Type::Paren(paren) => &paren.elem,
+            _ => return ty,
+        };
+    }
+}
+
+/// True for what is written as `Option<..>`, `std::option::Option<..>` or the
+/// same in `core`: all that a derive can know.
+fn is_option(ty: &Type) -> bool {
+    let Type::Path(path) = ungroup(ty) else { return false };
+    if path.qself.is_some() {
+        return false;
+    }
+    let names: Vec<_> =
+        path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    matches!(names[..], ["Option"] | ["std" | "core", "option", "Option"])
+}
+
+/// True if `ident` stands anywhere in `tokens`.
+pub fn mentions(tokens: impl ToTokens, ident: &Ident) -> bool {
+    fn search(tokens: TokenStream, ident: &Ident) -> bool {
+        tokens.into_iter().any(|token| match token {
+            proc_macro2::TokenTree::Ident(other) => other == *ident,
+            proc_macro2::TokenTree::Group(group) => search(group.stream(), ident),
+            _ => false,
+        })
+    }
+    search(tokens.into_token_stream(), ident)
+}
+
+/// Index of the variant that an empty value has; `None` if the user must say.
+pub fn empty_variant(ident: &Ident, variants: &[Variant]) -> Option<usize> {
+    let this = Ident::new("Self", Span::call_site());
+    let flat = |variant: &Variant| {
+        !variant
+            .fields
+            .0
+            .iter()
+            .any(|field| mentions(&field.ty, ident) || mentions(&field.ty, &this))
+    };
+    variants
+        .iter()
+        .position(|variant| variant.chosen.is_some())
+        .or_else(|| variants.iter().position(|variant| variant.std_default))
+        .or_else(|| variants.iter().position(|variant| variant.fields.0.is_empty()))
+        .or_else(|| variants.iter().position(flat))
+}

@@ -1,0 +1,281 @@
+//! Rules between attributes, and what cannot be saved at all.
+
+use std::collections::HashMap;
+
+use proc_macro2::Span;
+use quote::ToTokens as _;
+use syn::spanned::Spanned as _;
+use syn::{GenericArgument, GenericParam, PathArguments, Type};
+
+use crate::ast::{self, Body, Field, Fields, Given, Input, Store, Variant, ungroup};
+use crate::ctxt::Ctxt;
+
+/// Most variants whose tag fits into two bytes.
+const MOST_VARIANTS: usize = 1 << 16;
+
+/// Notes every mistake.
+pub fn check(cx: &Ctxt, input: &Input) {
+    version(cx, input);
+    packed(cx, input);
+    borrowing(cx, input);
+    transparent(cx, input);
+    default_of_enum(cx, input);
+    match &input.body {
+        Body::Struct(fields) => field_names(cx, fields),
+        Body::Enum(variants) => {
+            count(cx, input, variants);
+            variant_names(cx, variants);
+            one_empty_variant(cx, input, variants);
+            variants.iter().for_each(|variant| field_names(cx, &variant.fields));
+        }
+    }
+    for field in input.all_fields() {
+        skip(cx, field);
+        if let Store::Plain = field.store {
+            storable(cx, ungroup(&field.ty));
+        }
+    }
+}
+
+/// Versions are counted from 1; a class that never had one is in its first.
+fn version(cx: &Ctxt, input: &Input) {
+    if let Some(Given { span, value: 0 }) = input.version {
+        cx.error(span, "versions begin at 1, which is also the version of a type without one");
+    }
+}
+
+/// Fields are read and written by reference, which may not be unaligned.
+fn packed(cx: &Ctxt, input: &Input) {
+    if let Some(span) = input.packed {
+        cx.error(
+            span,
+            "a packed type cannot be saved: its fields may lie unaligned; remove `packed`",
+        );
+    }
+}
+
+/// A loaded value has nobody to borrow from.
+fn borrowing(cx: &Ctxt, input: &Input) {
+    for param in &input.generics.params {
+        if let GenericParam::Lifetime(param) = param {
+            let lifetime = &param.lifetime;
+            cx.error_over(
+                lifetime,
+                format!("a saved type owns its data and cannot borrow for `{lifetime}`; hold owned values, such as `String` for `&str`"),
+            );
+        }
+    }
+}
+
+/// A transparent type is its field: it has neither a record nor a moment of its own.
+fn transparent(cx: &Ctxt, input: &Input) {
+    let Some(Given { span, .. }) = input.transparent else { return };
+    for Given { span, value } in &input.class_only {
+        cx.error(*span, format!("`{value}` means nothing on a transparent type, which is saved as its field; remove one of the two"));
+    }
+    let fields = match &input.body {
+        Body::Struct(fields) => fields,
+        Body::Enum(_) => {
+            cx.error(span, "only a struct can be transparent; remove `transparent`");
+            return;
+        }
+    };
+    let mut stored = fields.stored();
+    let Some(inner) = stored.next() else {
+        cx.error(span, "a transparent type is saved as its one field, and this one has none; remove `transparent`");
+        return;
+    };
+    for other in stored {
+        cx.error(other.span(), "a transparent type has one field that is saved; mark the others `skip` or remove `transparent`");
+    }
+    if let Store::With(module) = &inner.store {
+        cx.error_over(module, "the field of a transparent type is saved as it is; put `with` on the fields of this type, or remove `transparent`");
+    }
+    let given = [
+        ("rename", inner.renamed),
+        ("alias", inner.aliases.first().map(|given| given.span)),
+        ("default", inner.default.as_ref().map(|given| given.span)),
+    ];
+    for (name, span) in given {
+        if let Some(span) = span {
+            cx.error(span, format!("the field of a transparent type has no name in the save and is never missing; remove `{name}`"));
+        }
+    }
+}
+
+/// The empty value of an enum is a variant.
+fn default_of_enum(cx: &Ctxt, input: &Input) {
+    if let (Some(Given { span, .. }), Body::Enum(_)) = (&input.default, &input.body) {
+        cx.error(*span, "the empty value of an enum is one of its variants; put `#[persist(default)]` on that variant");
+    }
+}
+
+/// Every value of an enum is a variant, and its tag has at most two bytes.
+fn count(cx: &Ctxt, input: &Input, variants: &[Variant]) {
+    if variants.is_empty() {
+        cx.error(
+            input.ident.span(),
+            "an enum without variants has no value that could be saved; give it one",
+        );
+    }
+    if variants.len() > MOST_VARIANTS {
+        cx.error(
+            input.ident.span(),
+            format!(
+                "an enum of {} variants cannot be saved; {MOST_VARIANTS} is the most",
+                variants.len()
+            ),
+        );
+    }
+}
+
+/// A loader makes an empty value first, so there must be one.
+fn one_empty_variant(cx: &Ctxt, input: &Input, variants: &[Variant]) {
+    let mut chosen = variants.iter().filter_map(|variant| variant.chosen.as_ref());
+    let _first = chosen.next();
+    for given in chosen {
+        cx.error(given.span, "only one variant can be the empty value; remove `default` here or on the variant before");
+    }
+    if !variants.is_empty() && ast::empty_variant(&input.ident, variants).is_none() {
+        cx.error(
+            input.ident.span(),
+            format!("every variant holds another `{}`, so none can be empty; mark one with `#[persist(default)]` whose fields can be", input.ident),
+        );
+    }
+}
+
+/// What is not saved has no name in the save and needs no module.
+fn skip(cx: &Ctxt, field: &Field) {
+    if field.skip.is_none() {
+        return;
+    }
+    let why = "a skipped field is not in the save";
+    if let Some(span) = field.renamed {
+        cx.error(span, format!("{why} and has no name there; remove `rename` or `skip`"));
+    }
+    if let Some(given) = field.aliases.first() {
+        cx.error(given.span, format!("{why} and has no name there; remove `alias` or `skip`"));
+    }
+    if let Store::With(module) = &field.store {
+        cx.error_over(module, format!("{why} and needs no module; remove `with` or `skip`"));
+    }
+}
+
+fn field_names(cx: &Ctxt, fields: &Fields) {
+    let names = fields.stored().filter(|field| field.skip.is_none());
+    unique(cx, "fields", names.map(|field| (&field.name, &field.aliases)));
+}
+
+fn variant_names(cx: &Ctxt, variants: &[Variant]) {
+    unique(cx, "variants", variants.iter().map(|variant| (&variant.name, &variant.aliases)));
+}
+
+/// A name in a save must lead to one field or variant.
+fn unique<'a>(
+    cx: &Ctxt,
+    what: &str,
+    named: impl Iterator<Item = (&'a Given<String>, &'a Vec<Given<String>>)>,
+) {
+    let mut owners = HashMap::new();
+    for (owner, (name, aliases)) in named.enumerate() {
+        for given in std::iter::once(name).chain(aliases) {
+            let text = &given.value;
+            match owners.insert(text, owner) {
+                Some(other) if other == owner => {
+                    cx.error(
+                        given.span,
+                        format!("the name \"{text}\" is given here twice; remove one"),
+                    );
+                }
+                Some(_) => {
+                    cx.error(
+                        given.span,
+                        format!("two {what} have the name \"{text}\" in the save; rename one"),
+                    );
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+/// Types that no program can load, named before the compiler says so less plainly.
+fn storable(cx: &Ctxt, ty: &Type) {
+    let why = match ty {
+        Type::Reference(reference) => {
+            let owned = match ungroup(&reference.elem) {
+                Type::Path(path) if path.path.is_ident("str") => "String".to_owned(),
+                Type::Slice(slice) => format!("Vec<{}>", slice.elem.to_token_stream()),
+                other => other.to_token_stream().to_string(),
+            };
+            format!("a reference cannot be saved; own the data, as `{owned}`")
+        }
+        Type::Ptr(_) => {
+            "a pointer cannot be saved, its address means nothing to the next run; own the data or share it as `Rc<RefCell<_>>`"
+                .to_owned()
+        }
+        Type::BareFn(_) => {
+            "a function cannot be saved, its address means nothing to the next run; save an enum that says which".to_owned()
+        }
+        Type::TraitObject(_) | Type::ImplTrait(_) => {
+            "a value of unknown type cannot be saved; write an enum of the types it may have".to_owned()
+        }
+        Type::Slice(slice) => format!("a slice has no size of its own; write `Vec<{}>`", slice.elem.to_token_stream()),
+        Type::Path(path) if path.path.is_ident("str") => "a `str` has no size of its own; write `String`".to_owned(),
+        _ => return inside(ty).into_iter().for_each(|inner| storable(cx, ungroup(inner))),
+    };
+    cx.error_over(ty, format!("{why}, or mark the field `skip` or `with = module`"));
+}
+
+/// Std's types that pass on what they hold; in types of the user's own an
+/// argument may well be a mark that is never stored.
+const HOLDERS: [&str; 13] = [
+    "Option",
+    "Vec",
+    "VecDeque",
+    "LinkedList",
+    "BinaryHeap",
+    "HashMap",
+    "BTreeMap",
+    "HashSet",
+    "BTreeSet",
+    "Rc",
+    "RefCell",
+    "Cell",
+    "Result",
+];
+
+/// The types inside that are stored for certain.
+fn inside(ty: &Type) -> Vec<&Type> {
+    match ty {
+        Type::Tuple(tuple) => tuple.elems.iter().collect(),
+        Type::Array(array) => vec![&array.elem],
+        Type::Path(path) => match path.path.segments.last() {
+            Some(segment) if HOLDERS.iter().any(|holder| segment.ident == holder) => {
+                match &segment.arguments {
+                    PathArguments::AngleBracketed(arguments) => arguments
+                        .args
+                        .iter()
+                        .filter_map(|argument| match argument {
+                            GenericArgument::Type(ty) => Some(ty),
+                            _ => None,
+                        })
+                        .collect(),
+                    _ => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+impl Field {
+    /// Where the field is declared.
+    fn span(&self) -> Span {
+        match &self.member {
+            syn::Member::Named(name) => name.span(),
+            syn::Member::Unnamed(_) => self.ty.span(),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What is asked of type parameters, and how they show in a class's name.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::visit::{self, Visit};
+use syn::{
+    GenericParam, Generics, Ident, Type, TypeMacro, TypeParamBound, TypePath, WherePredicate,
+    parse_quote,
+};
+
+use crate::ast::{DefaultValue, Input, Store, mentions, ungroup};
+
+/// The generics of the impls.
+pub struct Bounds {
+    ident: Ident,
+    generics: Generics,
+    /// The `Argument`s of the class.
+    pub arguments: Vec<TokenStream>,
+}
+
+impl Bounds {
+    pub fn of(input: &Input) -> Self {
+        let params: Vec<Ident> =
+            input.generics.type_params().map(|param| param.ident.clone()).collect();
+        let mut usage = Usage { params: &params, used: Vec::new(), associated: Vec::new() };
+        for field in input.all_fields() {
+            if let Store::Plain = field.store {
+                usage.visit_type(&field.ty);
+            }
+        }
+
+        let mut predicates: Vec<WherePredicate> =
+            params.iter().map(|param| parse_quote! { #param: 'static }).collect();
+        match &input.bound {
+            Some(bound) => {
+                // Only the parameters that are bound so have a name to show.
+                usage.used.retain(|param| {
+                    bound.value.iter().any(|predicate| is_persist(predicate, param))
+                });
+                predicates.extend(bound.value.iter().cloned());
+            }
+            None => {
+                let used = usage.used.iter().map(ToTokens::to_token_stream);
+                let associated = usage.associated.iter().map(ToTokens::to_token_stream);
+                predicates.extend(used.chain(associated).map(|ty| -> WherePredicate {
+                    parse_quote! { #ty: _persist::Persist }
+                }));
+                predicates.extend(defaults(input, &params));
+            }
+        }
+
+        let mut generics = input.generics.clone();
+        if !predicates.is_empty() {
+            generics.make_where_clause().predicates.extend(predicates);
+        }
+        Self { ident: input.ident.clone(), generics, arguments: arguments(input, &usage) }
+    }
+
+    /// `impl trait_path for Type { items }`.
+    pub fn implement(&self, trait_path: &TokenStream, items: &TokenStream) -> TokenStream {
+        let (params, arguments, clause) = self.generics.split_for_impl();
+        let ident = &self.ident;
+        emit! {
+            #[automatically_derived]
+            impl #params #trait_path for #ident #arguments #clause {
+                #items
+            }
+        }
+    }
+}
+
+/// `F: Default` for the fields whose value may come from there, where it is not
+/// known without the parameters.
+fn defaults(input: &Input, params: &[Ident]) -> Vec<WherePredicate> {
+    let mut predicates: Vec<WherePredicate> = Vec::new();
+    for field in input.all_fields() {
+        let std = match (&field.default, &field.store) {
+            (Some(given), _) => matches!(given.value, DefaultValue::Std),
+            (None, store) => !matches!(store, Store::Plain),
+        };
+        let ty = &field.ty;
+        let mut usage = Usage { params, used: Vec::new(), associated: Vec::new() };
+        usage.visit_type(ty);
+        if std && usage.any() {
+            predicates.push(parse_quote! { #ty: _persist::__private::std::default::Default });
+        }
+        if matches!(field.store, Store::With(_)) {
+            // `field_mut` hands the field out as `dyn Any`.
+            predicates.extend(usage.associated.iter().map(|ty| -> WherePredicate {
+                parse_quote! { #ty: 'static }
+            }));
+        }
+    }
+    if !params.is_empty()
+        && input.default.as_ref().is_some_and(|given| matches!(given.value, DefaultValue::Std))
+    {
+        predicates.push(parse_quote! { Self: _persist::__private::std::default::Default });
+    }
+    predicates
+}
+
+/// In declaration order; a parameter that is stored only as `T::Item` shows as that.
+fn arguments(input: &Input, usage: &Usage<'_>) -> Vec<TokenStream> {
+    let named = |ty: TokenStream| emit! { _persist::reflect::Argument::Type(<#ty as _persist::Persist>::name) };
+    let mut arguments = Vec::new();
+    for param in &input.generics.params {
+        match param {
+            GenericParam::Const(param) => {
+                let ident = &param.ident;
+                arguments.push(emit! { _persist::reflect::Argument::Const(&#ident) });
+            }
+            GenericParam::Type(param) if usage.used.contains(&param.ident) => {
+                arguments.push(named(param.ident.to_token_stream()));
+            }
+            GenericParam::Type(param) if input.bound.is_none() => {
+                let associated = usage.associated.iter().filter(|ty| mentions(ty, &param.ident));
+                arguments.extend(associated.map(|ty| named(ty.to_token_stream())));
+            }
+            _ => {}
+        }
+    }
+    arguments
+}
+
+/// True for `param: Persist`, by whatever path.
+fn is_persist(predicate: &WherePredicate, param: &Ident) -> bool {
+    let WherePredicate::Type(predicate) = predicate else { return false };
+    let Type::Path(bounded) = ungroup(&predicate.bounded_ty) else { return false };
+    bounded.path.is_ident(param)
+        && predicate.bounds.iter().any(|bound| match bound {
+            TypeParamBound::Trait(bound) => {
+                bound.path.segments.last().is_some_and(|segment| segment.ident == "Persist")
+            }
+            _ => false,
+        })
+}
+
+/// Finds the type parameters in types.
+struct Usage<'a> {
+    params: &'a [Ident],
+    /// Those that stand for themselves, not only in a `PhantomData`.
+    used: Vec<Ident>,
+    /// `T::Item` and `<T as Trait>::Item`.
+    associated: Vec<TypePath>,
+}
+
+impl Usage<'_> {
+    fn any(&self) -> bool {
+        !self.used.is_empty() || !self.associated.is_empty()
+    }
+
+    fn enter(&mut self, param: &Ident) {
+        if self.params.contains(param) && !self.used.contains(param) {
+            self.used.push(param.clone());
+        }
+    }
+
+    fn is_param(&self, ty: &Type) -> bool {
+        matches!(ungroup(ty), Type::Path(path) if path.path.get_ident().is_some_and(|ident| self.params.contains(ident)))
+    }
+}
+
+impl<'ast> Visit<'ast> for Usage<'_> {
+    fn visit_type_path(&mut self, ty: &'ast TypePath) {
+        let segments = &ty.path.segments;
+        let associated = match &ty.qself {
+            Some(qself) => self.is_param(&qself.ty),
+            None => {
+                segments.len() > 1
+                    && ty.path.leading_colon.is_none()
+                    && self.params.contains(&segments[0].ident)
+            }
+        };
+        if associated {
+            let written = ty.to_token_stream().to_string();
+            if self.associated.iter().all(|other| other.to_token_stream().to_string() != written) {
+                self.associated.push(ty.clone());
+            }
+        } else if let Some(ident) = ty.path.get_ident() {
+            self.enter(ident);
+        } else if segments.last().is_none_or(|segment| segment.ident != "PhantomData") {
+            visit::visit_type_path(self, ty);
+        }
+    }
+
+    // What a macro makes of its tokens is unknown; to ask too much is safe.
+    fn visit_type_macro(&mut self, ty: &'ast TypeMacro) {
+        for param in self.params {
+            if mentions(&ty.mac.tokens, param) {
+                self.enter(param);
+            }
+        }
+    }
+}

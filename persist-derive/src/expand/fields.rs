@@ -1,0 +1,168 @@
+//! The path by index: `variant` and the methods that reach one field.
+
+use proc_macro2::TokenStream;
+
+use super::{Access, field_default, module_restore, module_write, path, stored};
+use crate::ast::{Body, Field, Fields, Input, Store};
+
+pub fn expand(input: &Input) -> TokenStream {
+    let usize = emit! { _persist::__private::std::primitive::usize };
+    let result = emit! { _persist::__private::std::result::Result };
+    let option = emit! { _persist::__private::std::option::Option };
+    let any = emit! { dyn _persist::__private::std::any::Any };
+    let none = emit! { #option::None };
+
+    let variant = variant(input);
+    let stop = emit! { #result::Err(_persist::codec::Stop) };
+    let encode = select(input, &stop, |field, access| {
+        let value = access.shared(field);
+        match &field.store {
+            Store::With(module) => module_write(module, &value),
+            _ => write(field, &value),
+        }
+    });
+    let fail = emit! { #result::Err(_persist::codec::Fail::Value) };
+    let decode = select(input, &fail, |field, access| match &field.store {
+        Store::With(module) => {
+            let restore = module_restore(module);
+            let target = access.target(field);
+            emit! {{
+                #target = #restore?;
+                #result::Ok(())
+            }}
+        }
+        _ => {
+            let value = access.mutable(field);
+            let stored = stored(&field.ty);
+            emit! {{
+                let __head = __input.take(#stored::HEAD)?;
+                #stored::decode_into(#value, __head, __input)
+            }}
+        }
+    });
+    let encode_default = encode_default(input, &stop);
+    let field = select(input, &none, |field, access| {
+        let value = access.shared(field);
+        emit! { #option::Some(#value) }
+    });
+    let field_mut = select(input, &none, |field, access| {
+        let value = access.mutable(field);
+        emit! { #option::Some(#value) }
+    });
+
+    emit! {
+        fn variant(&self) -> #usize {
+            #variant
+        }
+
+        fn encode_field(
+            &self,
+            __field: #usize,
+            __out: &mut _persist::codec::Encoder<'_>,
+        ) -> #result<(), _persist::codec::Stop> {
+            #encode
+        }
+
+        fn decode_field(
+            &mut self,
+            __field: #usize,
+            __input: &mut _persist::codec::Decoder<'_>,
+        ) -> #result<(), _persist::codec::Fail> {
+            #decode
+        }
+
+        fn encode_default(
+            __variant: #usize,
+            __field: #usize,
+            __out: &mut _persist::codec::Encoder<'_>,
+        ) -> #result<(), _persist::codec::Stop> {
+            #encode_default
+        }
+
+        fn field(&self, __field: #usize) -> #option<&#any> {
+            #field
+        }
+
+        fn field_mut(&mut self, __field: #usize) -> #option<&mut #any> {
+            #field_mut
+        }
+    }
+}
+
+/// Writes a value whole. Not by `Encoder::value`: what is not `Persist` would
+/// fail there once more, and the user should read of it once.
+fn write(field: &Field, value: &TokenStream) -> TokenStream {
+    let stored = stored(&field.ty);
+    emit! {{
+        #stored::encode_head(#value, __out.take(#stored::HEAD)?);
+        #stored::encode_tail(#value, __out)
+    }}
+}
+
+fn variant(input: &Input) -> TokenStream {
+    let Body::Enum(variants) = &input.body else { return emit! { 0 } };
+    let arms = variants.iter().enumerate().map(|(index, variant)| {
+        let path = path(variant);
+        emit! { #path { .. } => #index, }
+    });
+    emit! { match self { #(#arms)* } }
+}
+
+/// A match that does something with the field of index `__field`.
+fn select(
+    input: &Input,
+    otherwise: &TokenStream,
+    each: impl Fn(&Field, Access) -> TokenStream,
+) -> TokenStream {
+    match &input.body {
+        Body::Struct(fields) => {
+            let arms = fields.stored().enumerate().map(|(index, field)| {
+                let done = each(field, Access::Own);
+                emit! { #index => #done, }
+            });
+            emit! { match __field { #(#arms)* _ => #otherwise, } }
+        }
+        Body::Enum(variants) => {
+            let mut arms = TokenStream::new();
+            for variant in variants {
+                let path = path(variant);
+                for (index, field) in variant.fields.stored().enumerate() {
+                    let Field { member, local, .. } = field;
+                    let done = each(field, Access::Matched);
+                    arms.extend(emit! { (#path { #member: #local, .. }, #index) => #done, });
+                }
+            }
+            emit! { match (self, __field) { #arms _ => #otherwise, } }
+        }
+    }
+}
+
+fn encode_default(input: &Input, stop: &TokenStream) -> TokenStream {
+    let mut arms = TokenStream::new();
+    let mut add = |variant: usize, fields: &Fields| {
+        for (index, field) in fields.stored().enumerate().filter(|(_, field)| field.has_default()) {
+            let ty = &field.ty;
+            let default = field_default(field);
+            let value = emit! { &__value };
+            let write = match &field.store {
+                Store::With(module) => module_write(module, &value),
+                _ => write(field, &value),
+            };
+            arms.extend(emit! {
+                (#variant, #index) => {
+                    let __value: #ty = #default;
+                    #write
+                }
+            });
+        }
+    };
+    match &input.body {
+        Body::Struct(fields) => add(0, fields),
+        Body::Enum(variants) => {
+            for (index, variant) in variants.iter().enumerate() {
+                add(index, &variant.fields);
+            }
+        }
+    }
+    emit! { match (__variant, __field) { #arms _ => #stop, } }
+}

@@ -1,0 +1,213 @@
+//! Writes the code, one emission per file.
+//!
+//! Everything stands inside one `const _`, reaches `persist` and `std` by
+//! absolute paths and names every trait in full, so that nothing the user has
+//! shadowed can get in between.
+
+mod bounds;
+mod class;
+mod decode;
+mod encode;
+mod fields;
+mod layout;
+mod transparent;
+mod visit;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens as _, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Path, Type};
+
+use self::bounds::Bounds;
+use crate::ast::{self, Body, DefaultValue, Field, Fields, Input, Store, Variant};
+
+/// The impls of a type without mistakes.
+pub fn expand(input: &Input) -> TokenStream {
+    let import = match &input.krate {
+        Some(path) => {
+            let path = &path.value;
+            emit! { use #path as _persist; }
+        }
+        None => emit! { extern crate persist as _persist; },
+    };
+    let bounds = Bounds::of(input);
+    let impls = match &input.body {
+        Body::Struct(fields) if input.transparent.is_some() => {
+            transparent::expand(input, fields, &bounds)
+        }
+        _ => class(input, &bounds),
+    };
+    emit! {
+        // Of the lints only this one looks into the code of a derive.
+        #[allow(deprecated)]
+        const _: () = {
+            #import
+            #impls
+        };
+    }
+}
+
+/// A type with field records.
+fn class(input: &Input, bounds: &Bounds) -> TokenStream {
+    let layouts = layout::expand(input, bounds);
+    let consts = layout::consts(input);
+    let naming = class::naming();
+    let prototype = prototype(input);
+    let encode = encode::expand(input);
+    let decode = decode::expand(input);
+    let visit = visit::expand(input);
+    let persist = bounds.implement(
+        &emit! { _persist::Persist },
+        &emit! { #consts #naming #prototype #encode #decode #visit },
+    );
+
+    let tables = class::expand(input, bounds);
+    let by_index = fields::expand(input);
+    let reflect = bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #by_index });
+    emit! { #layouts #persist #reflect }
+}
+
+fn prototype(input: &Input) -> TokenStream {
+    let value = match (&input.default, &input.body) {
+        (Some(given), _) => default_value(&given.value, &emit! { Self }),
+        (None, Body::Struct(fields)) => empty(&emit! { Self }, fields),
+        (None, Body::Enum(variants)) => {
+            let variant = &variants[ast::empty_variant(&input.ident, variants).unwrap_or(0)];
+            empty(&path(variant), &variant.fields)
+        }
+    };
+    emit! {
+        fn prototype() -> Self {
+            #value
+        }
+    }
+}
+
+/// An empty struct or variant.
+fn empty(path: &TokenStream, fields: &Fields) -> TokenStream {
+    let members = fields.0.iter().map(|field| &field.member);
+    let values = fields.0.iter().map(|field| match (&field.default, &field.store) {
+        (None, Store::Plain) => {
+            let stored = stored(&field.ty);
+            emit! { #stored::prototype() }
+        }
+        _ => field_default(field),
+    });
+    emit! { #path { #(#members: #values),* } }
+}
+
+/// What a field has when nothing is stored for it.
+fn field_default(field: &Field) -> TokenStream {
+    let ty = &field.ty;
+    match &field.default {
+        Some(given) => default_value(&given.value, &ty.to_token_stream()),
+        // A missing `Option` is `None`, which is what its prototype is. Asked
+        // this way it compiles for a type that the user has named `Option` too.
+        None if field.has_default() && matches!(field.store, Store::Plain) => {
+            let stored = stored(ty);
+            emit! { #stored::prototype() }
+        }
+        None => default_value(&DefaultValue::Std, &ty.to_token_stream()),
+    }
+}
+
+fn default_value(value: &DefaultValue, ty: &TokenStream) -> TokenStream {
+    match value {
+        DefaultValue::Std => {
+            emit! { <#ty as _persist::__private::std::default::Default>::default() }
+        }
+        DefaultValue::Expr(expr) => expr.to_token_stream(),
+    }
+}
+
+/// `<F as Persist>`, at the place of `F`, so that errors point there.
+fn stored(ty: &Type) -> TokenStream {
+    let span = ty.span().resolved_at(Span::mixed_site());
+    quote_spanned! {span=> <#ty as _persist::Persist> }
+}
+
+/// An item of a `with` module, at the place where the user named the module.
+fn module_item(module: &Path, item: &str) -> TokenStream {
+    let span = module.span();
+    let item = Ident::new(item, span);
+    quote_spanned! {span=> #module::#item }
+}
+
+/// The type that a `with` module stores.
+fn module_stored(module: &Path) -> TokenStream {
+    module_item(module, "Stored")
+}
+
+/// Writes what a `with` module stores of a field.
+fn module_write(module: &Path, field: &TokenStream) -> TokenStream {
+    let span = module.span().resolved_at(Span::mixed_site());
+    let store = module_item(module, "store");
+    quote_spanned! {span=> __out.value(&#store(#field)) }
+}
+
+/// Reads what a `with` module stores and turns it into the field.
+fn module_restore(module: &Path) -> TokenStream {
+    let span = module.span().resolved_at(Span::mixed_site());
+    let restore = module_item(module, "restore");
+    let stored = module_stored(module);
+    let message =
+        format!("`{}` refused: {{}}", module.to_token_stream().to_string().replace(' ', ""));
+    quote_spanned! {span=>
+        #restore(__input.value::<#stored>()?).map_err(|__error| {
+            __input.refuse(_persist::Error::new(
+                _persist::ErrorKind::Refused,
+                _persist::__private::std::format!(#message, __error),
+            ))
+        })
+    }
+}
+
+/// A pattern or constructor of a variant; braces fit every sort of it.
+fn path(variant: &Variant) -> TokenStream {
+    let ident = &variant.ident;
+    emit! { Self::#ident }
+}
+
+/// A pattern that puts the stored fields into their local variables.
+fn pattern(variant: &Variant) -> TokenStream {
+    let path = path(variant);
+    let members = variant.fields.stored().map(|field| &field.member);
+    let locals = variant.fields.stored().map(|field| &field.local);
+    emit! { #path { #(#members: #locals,)* .. } }
+}
+
+/// How the code at hand gets at a field.
+#[derive(Clone, Copy)]
+enum Access {
+    /// Through `self`, in a struct.
+    Own,
+    /// Through the reference that a pattern has put into its local variable.
+    Matched,
+}
+
+impl Access {
+    fn shared(self, field: &Field) -> TokenStream {
+        let Field { member, local, .. } = field;
+        match self {
+            Self::Own => emit! { &self.#member },
+            Self::Matched => local.to_token_stream(),
+        }
+    }
+
+    fn mutable(self, field: &Field) -> TokenStream {
+        let Field { member, local, .. } = field;
+        match self {
+            Self::Own => emit! { &mut self.#member },
+            Self::Matched => local.to_token_stream(),
+        }
+    }
+
+    /// The field as the left side of an assignment.
+    fn target(self, field: &Field) -> TokenStream {
+        let Field { member, local, .. } = field;
+        match self {
+            Self::Own => emit! { self.#member },
+            Self::Matched => emit! { *#local },
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The attributes of each place: type, field, variant.
+
+use quote::ToTokens as _;
+
+use syn::punctuated::Punctuated;
+use syn::{Attribute, ExprPath, LitStr, Path, Token, WherePredicate};
+
+use super::case::Case;
+use super::items::{Item, items, once};
+use crate::ast::{DefaultValue, Given};
+use crate::ctxt::Ctxt;
+
+/// The attributes of a struct or enum.
+#[derive(Default)]
+pub struct TypeAttributes {
+    pub class: Option<Given<String>>,
+    pub id: Option<Given<u64>>,
+    pub version: Option<Given<u32>>,
+    pub aliases: Vec<Given<String>>,
+    pub rename_all: Option<Given<Case>>,
+    pub transparent: Option<Given<()>>,
+    pub krate: Option<Given<Path>>,
+    pub bound: Option<Given<Vec<WherePredicate>>>,
+    pub default: Option<Given<DefaultValue>>,
+    pub before_save: Option<Given<ExprPath>>,
+    pub after_load: Option<Given<ExprPath>>,
+    pub validate: Option<Given<ExprPath>>,
+}
+
+/// The attributes of a field.
+#[derive(Default)]
+pub struct FieldAttributes {
+    pub skip: Option<Given<()>>,
+    pub default: Option<Given<DefaultValue>>,
+    pub rename: Option<Given<String>>,
+    pub aliases: Vec<Given<String>>,
+    pub with: Option<Given<Path>>,
+}
+
+/// The attributes of a variant.
+#[derive(Default)]
+pub struct VariantAttributes {
+    pub rename: Option<Given<String>>,
+    pub aliases: Vec<Given<String>>,
+    pub default: Option<Given<()>>,
+    pub rename_all: Option<Given<Case>>,
+}
+
+impl TypeAttributes {
+    pub fn parse(cx: &Ctxt, attributes: &[Attribute]) -> Self {
+        let mut found = Self::default();
+        for item in &items(cx, attributes) {
+            match &*item.name.to_string() {
+                "class" => {
+                    let name = item.save_name(cx, "\"quest.Hero\"");
+                    once(cx, &mut found.class, item, name.map(|given| given.value));
+                }
+                "id" => once(cx, &mut found.id, item, item.integer(cx, "7")),
+                "version" => once(cx, &mut found.version, item, item.integer(cx, "2")),
+                "alias" => found.aliases.extend(item.save_name(cx, "\"old.Hero\"")),
+                "rename_all" => once(cx, &mut found.rename_all, item, case(cx, item)),
+                "transparent" => once(cx, &mut found.transparent, item, item.flag(cx)),
+                "crate" => once(cx, &mut found.krate, item, module(cx, item, "my_engine::persist")),
+                "bound" => once(cx, &mut found.bound, item, bound(cx, item)),
+                "default" => once(cx, &mut found.default, item, default(item)),
+                "before_save" => {
+                    once(cx, &mut found.before_save, item, item.path(cx, "Hero::tidy"));
+                }
+                "after_load" => once(cx, &mut found.after_load, item, item.path(cx, "Hero::wake")),
+                "validate" => once(cx, &mut found.validate, item, item.path(cx, "Hero::check")),
+                _ => unknown(cx, item, Place::Type),
+            }
+        }
+        found
+    }
+
+    /// The attributes that mean something only where there are field records.
+    pub fn class_only(&self) -> Vec<Given<&'static str>> {
+        [
+            ("class", self.class.as_ref().map(|given| given.span)),
+            ("id", self.id.as_ref().map(|given| given.span)),
+            ("version", self.version.as_ref().map(|given| given.span)),
+            ("alias", self.aliases.first().map(|given| given.span)),
+            ("rename_all", self.rename_all.as_ref().map(|given| given.span)),
+            ("before_save", self.before_save.as_ref().map(|given| given.span)),
+            ("after_load", self.after_load.as_ref().map(|given| given.span)),
+            ("validate", self.validate.as_ref().map(|given| given.span)),
+        ]
+        .into_iter()
+        .filter_map(|(value, span)| Some(Given { span: span?, value }))
+        .collect()
+    }
+}
+
+impl FieldAttributes {
+    pub fn parse(cx: &Ctxt, attributes: &[Attribute]) -> Self {
+        let mut found = Self::default();
+        for item in &items(cx, attributes) {
+            match &*item.name.to_string() {
+                "skip" => once(cx, &mut found.skip, item, item.flag(cx)),
+                "default" => once(cx, &mut found.default, item, default(item)),
+                "rename" => rename(cx, &mut found.rename, item),
+                "alias" => found.aliases.extend(item.save_name(cx, "\"old_name\"")),
+                "with" => once(cx, &mut found.with, item, module(cx, item, "my_module")),
+                _ => unknown(cx, item, Place::Field),
+            }
+        }
+        found
+    }
+}
+
+impl VariantAttributes {
+    pub fn parse(cx: &Ctxt, attributes: &[Attribute]) -> Self {
+        let mut found = Self::default();
+        for item in &items(cx, attributes) {
+            match &*item.name.to_string() {
+                "rename" => rename(cx, &mut found.rename, item),
+                "alias" => found.aliases.extend(item.save_name(cx, "\"OldName\"")),
+                "default" => once(cx, &mut found.default, item, item.flag(cx)),
+                "rename_all" => once(cx, &mut found.rename_all, item, case(cx, item)),
+                _ => unknown(cx, item, Place::Variant),
+            }
+        }
+        found
+    }
+}
+
+fn default(item: &Item) -> Option<DefaultValue> {
+    Some(match &item.value {
+        Some(value) => DefaultValue::Expr(Box::new(value.clone())),
+        None => DefaultValue::Std,
+    })
+}
+
+/// A new name, whose span is the string's.
+fn rename(cx: &Ctxt, place: &mut Option<Given<String>>, item: &Item) {
+    let name = item.save_name(cx, "\"name\"");
+    let span = name.as_ref().map(|given| given.span);
+    once(cx, place, item, name.map(|given| given.value));
+    if let (Some(given), Some(span)) = (place, span) {
+        given.span = span;
+    }
+}
+
+fn case(cx: &Ctxt, item: &Item) -> Option<Case> {
+    let text = item.text(cx, "\"camelCase\"")?;
+    Case::parse(cx, &text.value(), &text)
+}
+
+fn module(cx: &Ctxt, item: &Item, example: &str) -> Option<Path> {
+    let path = item.path(cx, example)?;
+    if path.qself.is_some() {
+        cx.error_over(&path, format!("expected a module; write `{} = {example}`", item.name));
+        return None;
+    }
+    Some(path.path)
+}
+
+fn bound(cx: &Ctxt, item: &Item) -> Option<Vec<WherePredicate>> {
+    let text: LitStr = item.text(cx, "\"T: Clone\"")?;
+    let predicates = Punctuated::<WherePredicate, Token![,]>::parse_terminated;
+    match text.parse_with(|input: syn::parse::ParseStream<'_>| predicates(input)) {
+        Ok(predicates) => Some(predicates.into_iter().collect()),
+        Err(error) => {
+            cx.error_over(
+                text.to_token_stream(),
+                format!("not a where clause: {error}; write `bound = \"T: Clone\"`"),
+            );
+            None
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Type,
+    Field,
+    Variant,
+}
+
+/// Every attribute and where it may stand.
+const PLACES: [(Place, &str, &[&str]); 3] = [
+    (
+        Place::Type,
+        "a type",
+        &[
+            "class",
+            "id",
+            "version",
+            "alias",
+            "rename_all",
+            "transparent",
+            "crate",
+            "bound",
+            "default",
+            "before_save",
+            "after_load",
+            "validate",
+        ],
+    ),
+    (Place::Field, "a field", &["skip", "default", "rename", "alias", "with"]),
+    (Place::Variant, "a variant", &["rename", "alias", "default", "rename_all"]),
+];
+
+/// Reports an attribute that does not stand here, with the likeliest remedy.
+fn unknown(cx: &Ctxt, item: &Item, place: Place) {
+    let name = item.name.to_string();
+    let mut elsewhere = None;
+    let mut here = ("", &[] as &[&str]);
+    for (other, described, known) in PLACES {
+        if other == place {
+            here = (described, known);
+        } else if known.contains(&&*name) {
+            elsewhere.get_or_insert(described);
+        }
+    }
+    let (here, known) = here;
+    let nearest = known.iter().map(|known| (distance(&name, known), *known)).min();
+    let message = match (elsewhere, nearest) {
+        (Some(_), _) if place == Place::Type && name == "rename" => {
+            "a type is renamed by `class = \"...\"`".to_owned()
+        }
+        (Some(other), _) => format!("`{name}` belongs on {other}, not on {here}"),
+        (None, Some((distance, near))) if distance <= 1 + near.len() / 4 => {
+            format!("unknown attribute `{name}`; did you mean `{near}`?")
+        }
+        _ => format!("unknown attribute `{name}`; {here} takes `{}`", known.join("`, `")),
+    };
+    cx.error(item.span(), message);
+}
+
+/// Letters to insert, remove or replace to get from one name to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, letter) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[to.len()]
+}

@@ -1,0 +1,187 @@
+//! The inside of `#[persist(...)]`: names, some with a value.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use proc_macro2::{Span, TokenTree};
+use syn::ext::IdentExt as _;
+use syn::parse::ParseStream;
+use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Meta, Token};
+
+use crate::ast::Given;
+use crate::ctxt::Ctxt;
+
+/// One attribute: `name` or `name = value`.
+///
+/// A value is parsed as an expression whatever it should be, so that a wrong
+/// one can be named for what it is.
+pub struct Item {
+    pub name: Ident,
+    pub value: Option<Expr>,
+}
+
+/// All items of all `#[persist(...)]` here.
+pub fn items(cx: &Ctxt, attributes: &[Attribute]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("persist")) {
+        let Meta::List(list) = &attribute.meta else {
+            cx.error_over(
+                &attribute.meta,
+                "write `#[persist(...)]`, with what you want in the parentheses",
+            );
+            continue;
+        };
+        let parsed = list.parse_args_with(|input: ParseStream<'_>| {
+            while !input.is_empty() {
+                match item(input) {
+                    Ok(item) => items.push(item),
+                    Err(error) => {
+                        cx.push(error);
+                        skip_to_comma(input)?;
+                    }
+                }
+                if !input.is_empty() && !input.peek(Token![,]) {
+                    cx.error(input.span(), "expected a comma before the next attribute");
+                    skip_to_comma(input)?;
+                }
+                let _: Option<Token![,]> = input.parse()?;
+            }
+            Ok(())
+        });
+        if let Err(error) = parsed {
+            cx.push(error);
+        }
+    }
+    items
+}
+
+fn item(input: ParseStream<'_>) -> syn::Result<Item> {
+    let name = Ident::parse_any(input)
+        .map_err(|error| syn::Error::new(error.span(), "expected the name of an attribute"))?;
+    if input.peek(syn::token::Paren) {
+        return Err(input.error(format!("write `{name} = value`, without parentheses")));
+    }
+    let value = match input.parse::<Option<Token![=]>>()? {
+        Some(_) => Some(input.parse()?),
+        None => None,
+    };
+    Ok(Item { name, value })
+}
+
+fn skip_to_comma(input: ParseStream<'_>) -> syn::Result<()> {
+    while !input.is_empty() && !input.peek(Token![,]) {
+        let _: TokenTree = input.parse()?;
+    }
+    Ok(())
+}
+
+impl Item {
+    pub fn span(&self) -> Span {
+        self.name.span()
+    }
+
+    /// For an attribute without a value.
+    pub fn flag(&self, cx: &Ctxt) -> Option<()> {
+        match &self.value {
+            None => Some(()),
+            Some(value) => {
+                cx.error_over(value, format!("`{}` takes no value", self.name));
+                None
+            }
+        }
+    }
+
+    /// For an attribute whose value is a string.
+    pub fn text(&self, cx: &Ctxt, example: &str) -> Option<LitStr> {
+        match self.value(cx, example)? {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.clone()),
+            other => {
+                cx.error_over(
+                    other,
+                    format!("expected a string; write `{} = {example}`", self.name),
+                );
+                None
+            }
+        }
+    }
+
+    /// For an attribute whose value is a name in the save.
+    pub fn save_name(&self, cx: &Ctxt, example: &str) -> Option<Given<String>> {
+        let text = self.text(cx, example)?;
+        if text.value().is_empty() {
+            cx.error_over(
+                &text,
+                format!("a name in the save is not empty; write `{} = {example}`", self.name),
+            );
+            return None;
+        }
+        Some(Given { span: text.span(), value: text.value() })
+    }
+
+    /// For an attribute whose value is a number.
+    pub fn integer<N: FromStr<Err: Display>>(&self, cx: &Ctxt, example: &str) -> Option<N> {
+        let value = self.value(cx, example)?;
+        if let Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) = value {
+            match number.base10_parse() {
+                Ok(number) => return Some(number),
+                Err(_) => {
+                    let bits = size_of::<N>() * 8;
+                    cx.error_over(
+                        value,
+                        format!("`{}` has {bits} bits, too few for this number", self.name),
+                    );
+                }
+            }
+        } else {
+            cx.error_over(
+                value,
+                format!("expected a whole number; write `{} = {example}`", self.name),
+            );
+        }
+        None
+    }
+
+    /// For an attribute whose value is a path.
+    pub fn path(&self, cx: &Ctxt, example: &str) -> Option<ExprPath> {
+        match self.value(cx, example)? {
+            Expr::Path(path) => Some(path.clone()),
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+                let message =
+                    format!("write the path without quotes: `{} = {}`", self.name, text.value());
+                cx.error_over(text, message);
+                None
+            }
+            other => {
+                cx.error_over(other, format!("expected a path; write `{} = {example}`", self.name));
+                None
+            }
+        }
+    }
+
+    fn value(&self, cx: &Ctxt, example: &str) -> Option<&Expr> {
+        if self.value.is_none() {
+            cx.error(
+                self.span(),
+                format!("`{}` needs a value; write `{0} = {example}`", self.name),
+            );
+        }
+        self.value.as_ref().map(ungroup)
+    }
+}
+
+/// The expression without the invisible parentheses of `macro_rules!`.
+fn ungroup(mut expr: &Expr) -> &Expr {
+    while let Expr::Group(group) = expr {
+        expr = &group.expr;
+    }
+    expr
+}
+
+/// Fills the place of an attribute that stands at most once.
+pub fn once<T>(cx: &Ctxt, place: &mut Option<Given<T>>, item: &Item, value: Option<T>) {
+    if place.is_some() {
+        cx.error(item.span(), format!("`{}` stands here twice; remove one", item.name));
+    } else if let Some(value) = value {
+        *place = Some(Given { span: item.span(), value });
+    }
+}

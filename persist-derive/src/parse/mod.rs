@@ -1,0 +1,127 @@
+//! From syn's view of a type to ours.
+
+mod attributes;
+mod case;
+mod items;
+
+use proc_macro2::Span;
+use quote::format_ident;
+use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Data, DeriveInput, Index, Member};
+
+use self::attributes::{FieldAttributes, TypeAttributes, VariantAttributes};
+use self::case::Case;
+use crate::ast::{Body, Field, Fields, Given, Hooks, Input, Store, Variant};
+use crate::ctxt::Ctxt;
+
+/// The type; `None` if it is of a sort that cannot derive.
+pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
+    let attributes = TypeAttributes::parse(cx, &input.attrs);
+    let case = attributes.rename_all.as_ref().map(|given| given.value);
+    let body = match &input.data {
+        Data::Struct(data) => Body::Struct(fields(cx, &data.fields, case)),
+        Data::Enum(data) => {
+            Body::Enum(data.variants.iter().map(|it| variant(cx, it, case)).collect())
+        }
+        Data::Union(data) => {
+            cx.error(
+                data.union_token.span(),
+                "a union cannot be saved: nobody knows which of its fields is in use; write an enum",
+            );
+            return None;
+        }
+    };
+    Some(Input {
+        ident: input.ident.clone(),
+        generics: input.generics.clone(),
+        class_only: attributes.class_only(),
+        name: attributes.class.map_or_else(|| input.ident.unraw().to_string(), |given| given.value),
+        id: attributes.id,
+        version: attributes.version,
+        aliases: attributes.aliases,
+        transparent: attributes.transparent,
+        krate: attributes.krate,
+        bound: attributes.bound,
+        default: attributes.default,
+        hooks: Hooks {
+            before_save: attributes.before_save,
+            after_load: attributes.after_load,
+            validate: attributes.validate,
+        },
+        packed: packed(&input.attrs),
+        body,
+    })
+}
+
+fn variant(cx: &Ctxt, input: &syn::Variant, case: Option<Case>) -> Variant {
+    let attributes = VariantAttributes::parse(cx, &input.attrs);
+    let own = input.ident.unraw().to_string();
+    Variant {
+        ident: input.ident.clone(),
+        name: attributes.rename.unwrap_or_else(|| Given {
+            span: input.ident.span(),
+            value: case.map_or(own.clone(), |case| case.variant(&own)),
+        }),
+        aliases: attributes.aliases,
+        chosen: attributes.default,
+        std_default: input.attrs.iter().any(|attribute| attribute.path().is_ident("default")),
+        fields: fields(cx, &input.fields, attributes.rename_all.map(|given| given.value)),
+    }
+}
+
+fn fields(cx: &Ctxt, input: &syn::Fields, case: Option<Case>) -> Fields {
+    Fields(input.iter().enumerate().map(|(index, it)| field(cx, index, it, case)).collect())
+}
+
+fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Field {
+    let attributes = FieldAttributes::parse(cx, &input.attrs);
+    let (member, own, span) = match &input.ident {
+        Some(ident) => {
+            let own = ident.unraw().to_string();
+            let name = case.map_or(own.clone(), |case| case.field(&own));
+            (Member::Named(ident.clone()), name, ident.span())
+        }
+        None => {
+            // The number's span must see what the user's code sees.
+            let index_member =
+                Index { index: u32::try_from(index).unwrap_or(u32::MAX), span: Span::call_site() };
+            (Member::Unnamed(index_member), index.to_string(), input.ty.span())
+        }
+    };
+    let renamed = attributes.rename.as_ref().map(|given| given.span);
+    Field {
+        member,
+        local: format_ident!("__{}", index, span = Span::mixed_site()),
+        name: attributes.rename.unwrap_or(Given { span, value: own }),
+        renamed,
+        aliases: attributes.aliases,
+        ty: input.ty.clone(),
+        store: match (&attributes.skip, attributes.with) {
+            (Some(_), None) => Store::Skip,
+            (None, None) => Store::Plain,
+            // With `skip` it is a mistake that the check reports.
+            (_, Some(given)) => Store::With(given.value),
+        },
+        skip: attributes.skip,
+        default: attributes.default,
+    }
+}
+
+/// Where `#[repr(packed)]` stands, if it does.
+fn packed(attributes: &[Attribute]) -> Option<Span> {
+    let mut found = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        // What is wrong with a `repr` is rustc's to say.
+        drop(attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("packed") {
+                found = Some(meta.path.span());
+            }
+            if meta.input.peek(syn::token::Paren) {
+                let _: proc_macro2::Group = meta.input.parse()?;
+            }
+            Ok(())
+        }));
+    }
+    found
+}

@@ -1,0 +1,144 @@
+use super::{expansion, snapshot};
+
+#[test]
+fn struct_with_every_sort_of_field() {
+    snapshot(
+        "struct_with_every_sort_of_field",
+        &expansion(
+            r#"
+        #[persist(class = "quest.Hero", id = 7, version = 3, alias = "old.Hero", rename_all = "camelCase")]
+        #[persist(before_save = Hero::tidy, validate = Hero::check)]
+        struct Hero {
+            hit_points: u32,
+            #[persist(rename = "name", alias = "title")]
+            r#type: String,
+            #[persist(default = 1.5)]
+            speed: f32,
+            next: Option<Box<Hero>>,
+            #[persist(with = colour, default)]
+            cloak: Colour,
+            #[persist(skip)]
+            cache: Vec<u8>,
+            pos: (f32, f32),
+        }
+        "#,
+        ),
+    );
+}
+
+#[test]
+fn tuple_struct() {
+    snapshot(
+        "tuple_struct",
+        &expansion("pub struct Pair(u8, #[persist(skip, default = 3)] u8, pub String);"),
+    );
+}
+
+#[test]
+fn unit_struct() {
+    snapshot("unit_struct", &expansion("struct Marker;"));
+}
+
+#[test]
+fn generic_struct() {
+    snapshot(
+        "generic_struct",
+        &expansion(
+            r#"
+        #[persist(crate = my_engine::persist)]
+        struct Grid<T: Clone, I: Iterator, M, const N: usize = 4> where T: Copy {
+            cells: [T; N],
+            seen: Vec<I::Item>,
+            mark: PhantomData<M>,
+            #[persist(skip)]
+            scratch: Vec<M>,
+        }
+        "#,
+        ),
+    );
+}
+
+#[test]
+fn bounds_of_the_users_own() {
+    snapshot(
+        "bounds_of_the_users_own",
+        &expansion(
+            r#"
+        #[persist(bound = "T: Asset + Persist, U: Asset")]
+        struct Slot<T, U>(T, #[persist(with = by_name)] Handle<U>);
+        "#,
+        ),
+    );
+}
+
+#[test]
+fn enum_with_payload() {
+    snapshot(
+        "enum_with_payload",
+        &expansion(
+            r#"
+        #[persist(rename_all = "snake_case", after_load = wake)]
+        enum Expr {
+            Add(Box<Expr>, Box<Expr>),
+            #[persist(rename = "lit", alias = "number")]
+            Literal { value: i64, #[persist(default = "none".into())] unit: String },
+            #[persist(default)]
+            Nothing,
+        }
+        "#,
+        ),
+    );
+}
+
+#[test]
+fn enum_of_bare_variants() {
+    snapshot(
+        "enum_of_bare_variants",
+        &expansion("enum Weather { Sun, #[default] Rain, Snow = 7 }"),
+    );
+}
+
+#[test]
+fn transparent_struct() {
+    snapshot(
+        "transparent_struct",
+        &expansion(
+            "#[persist(transparent)] struct Metres<T> { length: T, #[persist(skip)] shown: bool }",
+        ),
+    );
+}
+
+#[test]
+fn more_than_256_variants_take_two_bytes() {
+    let variants: String = (0..257).map(|i| format!("V{i},")).collect();
+    let code = expansion(&format!("enum Many {{ {variants} }}"));
+    let head = code.lines().find(|line| line.contains("const HEAD")).expect("a head");
+    assert!(head.ends_with("= 2usize;"), "{head}");
+    assert!(code.contains("Self::V256 { .. } => 256u16"));
+    assert!(code.contains("256u16 => Self::V256 {}"));
+}
+
+#[test]
+fn styles_of_rename_all() {
+    let names = |style: &str| -> Vec<String> {
+        let code = expansion(&format!(
+            r#"#[persist(rename_all = "{style}")]
+            enum Sort {{ #[persist(rename_all = "{style}")] GiantRat {{ hit_points: u8 }} }}"#
+        ));
+        let of = |before: &str| {
+            let line = code.lines().find(|line| line.contains(before)).expect("a name");
+            line.split('"').nth(1).expect("a string").to_owned()
+        };
+        let fields = code.find("fields: &[").expect("fields");
+        let field = code[fields..].split('"').nth(1).expect("a string").to_owned();
+        vec![of("name: \""), field]
+    };
+    assert_eq!(names("lowercase"), ["giantrat", "hit_points"]);
+    assert_eq!(names("UPPERCASE"), ["GIANTRAT", "HIT_POINTS"]);
+    assert_eq!(names("PascalCase"), ["GiantRat", "HitPoints"]);
+    assert_eq!(names("camelCase"), ["giantRat", "hitPoints"]);
+    assert_eq!(names("snake_case"), ["giant_rat", "hit_points"]);
+    assert_eq!(names("SCREAMING_SNAKE_CASE"), ["GIANT_RAT", "HIT_POINTS"]);
+    assert_eq!(names("kebab-case"), ["giant-rat", "hit-points"]);
+    assert_eq!(names("SCREAMING-KEBAB-CASE"), ["GIANT-RAT", "HIT-POINTS"]);
+}

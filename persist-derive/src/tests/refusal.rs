@@ -1,0 +1,209 @@
+use super::{mistakes, snapshot};
+
+/// Each type with its mistakes below it.
+fn refusals(name: &str, sources: &[&str]) {
+    let all: Vec<String> =
+        sources.iter().map(|source| format!("{source}\n\n{}", mistakes(source))).collect();
+    snapshot(name, &all.join("\n\n"));
+}
+
+#[test]
+fn unions() {
+    refusals("unions", &["union Bits { a: u32, b: f32 }"]);
+}
+
+#[test]
+fn packed_types() {
+    refusals("packed_types", &["#[repr(C, packed(2))]\nstruct Tight { a: u8, b: u32 }"]);
+}
+
+#[test]
+fn borrowed_data() {
+    refusals(
+        "borrowed_data",
+        &["struct Borrowed<'a, T> {
+    name: &'a str,
+    bytes: Option<&'a [u8]>,
+    hero: &'static Hero,
+    both: (u8, &'a T),
+    #[persist(skip)] fine: &'static str,
+}"],
+    );
+}
+
+#[test]
+fn types_that_have_no_stored_form() {
+    refusals(
+        "types_that_have_no_stored_form",
+        &["struct Raw {
+    pointer: *const u8,
+    mutable: Vec<*mut u8>,
+    function: fn(u8) -> u8,
+    object: dyn Any,
+    some: impl Clone,
+    slice: [u8],
+    text: str,
+    mark: PhantomData<fn(&u8)>,
+}"],
+    );
+}
+
+#[test]
+fn unknown_attributes() {
+    refusals(
+        "unknown_attributes",
+        &[
+            r#"#[persist(clas = "a", flatten, versoin = 3)]
+struct Hero {
+    #[persist(skp, defualt = 3, zzz)]
+    a: u8,
+}"#,
+            "enum E { #[persist(renam = \"x\", aliases = \"y\")] A }",
+        ],
+    );
+}
+
+#[test]
+fn attributes_in_the_wrong_place() {
+    refusals(
+        "attributes_in_the_wrong_place",
+        &[
+            r#"#[persist(skip, with = m, rename = "Hero")]
+struct Hero {
+    #[persist(version = 3, rename_all = "camelCase")]
+    a: u8,
+}"#,
+            "enum E { #[persist(skip, id = 4)] A }",
+        ],
+    );
+}
+
+#[test]
+fn attributes_given_twice() {
+    refusals(
+        "attributes_given_twice",
+        &[r#"#[persist(id = 1, id = 2)]
+#[persist(class = "a")]
+#[persist(class = "b", transparent, transparent)]
+struct Hero {
+    #[persist(default, rename = "x", default = 3, rename = "y")]
+    a: u8,
+}"#],
+    );
+}
+
+#[test]
+fn values_of_the_wrong_sort() {
+    refusals(
+        "values_of_the_wrong_sort",
+        &[
+            r#"#[persist(class = Hero, id = "7", version = -1, alias = 3, bound = "T Foo", rename_all = camel)]
+#[persist(before_save = "Hero::tidy", after_load = |x| x, validate, crate = "a", transparent = true, default)]
+struct Hero {
+    #[persist(skip = true, rename = "", alias, with = <A as B>::C)]
+    a: u8,
+    #[persist(version)]
+    b: u8,
+}"#,
+            "#[persist(id = 18446744073709551616, version = 4294967296)] struct S;",
+        ],
+    );
+}
+
+#[test]
+fn attributes_that_do_not_parse() {
+    refusals(
+        "attributes_that_do_not_parse",
+        &[r#"#[persist]
+#[persist = "x"]
+#[persist("skip", id(7), version = , class = "a" alias = "b")]
+struct Hero {
+    #[persist(skp, = 3)]
+    a: u8,
+}"#],
+    );
+}
+
+#[test]
+fn skip_with_what_only_saved_fields_have() {
+    refusals(
+        "skip_with_what_only_saved_fields_have",
+        &[r#"struct Hero {
+    #[persist(skip, rename = "x", alias = "y", with = m)]
+    a: u8,
+}"#],
+    );
+}
+
+#[test]
+fn names_that_clash_in_the_save() {
+    refusals(
+        "names_that_clash_in_the_save",
+        &[
+            r#"#[persist(rename_all = "camelCase")]
+struct Hero {
+    hit_points: u8,
+    #[persist(rename = "hitPoints")]
+    life: u8,
+    #[persist(alias = "life", alias = "hitPoints")]
+    mana: u8,
+    #[persist(alias = "gold", alias = "money", alias = "money")]
+    gold: u8,
+    #[persist(skip)]
+    hitPoints: u8,
+}"#,
+            "enum E { A, #[persist(rename = \"A\")] B, #[persist(alias = \"B\")] C, B2 { r#x: u8, #[persist(alias = \"x\")] y: u8 } }",
+        ],
+    );
+}
+
+#[test]
+fn enums_without_an_empty_value() {
+    refusals(
+        "enums_without_an_empty_value",
+        &[
+            "enum Never {}",
+            "enum Deep { A(Box<Deep>), B { inner: Vec<Self> } }",
+            "#[persist(default)]
+enum Two {
+    #[persist(default)] A,
+    #[persist(default)] B,
+    #[persist(default = 3)] C,
+}",
+        ],
+    );
+}
+
+#[test]
+fn too_many_variants() {
+    let variants: String = (0..65_537).map(|i| format!("V{i},")).collect();
+    let source = format!("enum Many {{ {variants} }}");
+    snapshot("too_many_variants", &mistakes(&source));
+}
+
+#[test]
+fn transparent_types_that_are_more_than_their_field() {
+    refusals(
+        "transparent_types_that_are_more_than_their_field",
+        &[
+            r#"#[persist(transparent, class = "a", id = 4, version = 2, alias = "b", rename_all = "camelCase")]
+#[persist(before_save = f, after_load = f, validate = f)]
+struct Two {
+    #[persist(rename = "x", alias = "y", default)]
+    a: u8,
+    b: u8,
+}"#,
+            "#[persist(transparent)] enum E { A(u8) }",
+            "#[persist(transparent)] struct None(#[persist(skip)] u8);",
+            "#[persist(transparent)] struct With(#[persist(with = m)] u8);",
+        ],
+    );
+}
+
+#[test]
+fn styles_and_versions_that_do_not_exist() {
+    refusals(
+        "styles_and_versions_that_do_not_exist",
+        &["#[persist(rename_all = \"Camel\", version = 0)]\nstruct Hero { a: u8 }"],
+    );
+}

@@ -1,0 +1,159 @@
+use super::{Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// A reusable buffer that values are encoded into, one at a time.
+///
+/// It stays initialised at its full size, so that a warm encode neither
+/// allocates nor clears anything. What does not fit is encoded again in a
+/// buffer of twice the size.
+///
+/// # Example
+///
+/// ```
+/// use persist::codec::{self, Buffer};
+///
+/// let mut buffer = Buffer::new();
+/// assert_eq!(buffer.encode(&(1_i32, 16_u8))?, [0x01, 0, 0, 0, 0x10]);
+/// assert_eq!(buffer.encode(&"hi".to_string())?, [2, b'h', b'i']);
+/// assert_eq!(codec::decode::<String>(&[2, b'h', b'i'])?, "hi");
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Buffer {
+    bytes: Vec<u8>,
+}
+
+impl Buffer {
+    /// An empty buffer.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The bytes of `value`, valid until the next call.
+    ///
+    /// # Errors
+    ///
+    /// What the value refuses: a string or nesting beyond the default
+    /// [`Limits`], and any shared pointer, since only a whole save has ids.
+    pub fn encode<T: Persist>(&mut self, value: &T) -> Result<&[u8]> {
+        let len = self.append(0, &Limits::DEFAULT, &mut NoLinks, |out| out.value(value))?;
+        Ok(&self.bytes[..len])
+    }
+
+    /// Writes behind the first `start` bytes and returns where the writing ended.
+    pub(crate) fn append(
+        &mut self,
+        start: usize,
+        limits: &Limits,
+        links: &mut dyn SaveLinks,
+        mut write: impl FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
+    ) -> Result<usize> {
+        loop {
+            let size = self.bytes.len();
+            let window = self.bytes.get_mut(start..).unwrap_or_default();
+            let mut out = Encoder::new(window, limits, &mut *links);
+            match write(&mut out) {
+                Ok(()) => return Ok(size - out.free()),
+                Err(Stop) => {
+                    if let Some(error) = out.take_error() {
+                        return Err(error);
+                    }
+                }
+            }
+            self.grow(start, limits)?;
+        }
+    }
+
+    /// Doubles the buffer.
+    #[cold]
+    fn grow(&mut self, start: usize, limits: &Limits) -> Result<()> {
+        let size = self.bytes.len();
+        // A single record is bounded by the limit; the block before it is small.
+        if size.saturating_sub(start) as u64 > limits.bytes {
+            let limit = limits.bytes;
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!(
+                    "one value takes more than the limit of {limit} bytes; raise `Limits::bytes`"
+                ),
+            ));
+        }
+        self.bytes.resize((size * 2).max(start + 64), 0);
+        Ok(())
+    }
+
+    pub(crate) fn with_size(size: usize) -> Self {
+        Self { bytes: vec![0; size] }
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Reads a value that takes all of `bytes`.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidValue`], [`ErrorKind::Truncated`] and their kin if the
+/// bytes are not such a value; the offset says about where.
+pub fn decode<T: Persist>(bytes: &[u8]) -> Result<T> {
+    whole(bytes, |input| input.value())
+}
+
+/// Reads a value that takes all of `bytes` into an existing one, which keeps
+/// its allocations.
+///
+/// # Errors
+///
+/// As [`decode`]; `target` then is a valid mixture of old and new.
+pub fn decode_into<T: Persist>(target: &mut T, bytes: &[u8]) -> Result<()> {
+    whole(bytes, |input| input.value_into(target))
+}
+
+fn whole<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>) -> Result<T> {
+    let mut links = NoLinks;
+    let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
+    let result = read(&mut input);
+    let offset = (bytes.len() - input.rest().len()) as u64;
+    match result {
+        Ok(value) if input.rest().is_empty() => Ok(value),
+        Ok(_) => Err(Error::new(
+            ErrorKind::Damaged,
+            format!("{} bytes are left behind the value", input.rest().len()),
+        )
+        .at(offset)),
+        Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into()).at(offset)),
+    }
+}
+
+impl From<Fail> for Error {
+    fn from(fail: Fail) -> Self {
+        let (kind, message) = match fail {
+            Fail::End => (ErrorKind::Truncated, "the bytes end inside a value"),
+            Fail::Text => (ErrorKind::InvalidValue, "a string is not UTF-8"),
+            Fail::Value => (ErrorKind::InvalidValue, "a value is none of those its type can have"),
+            Fail::Count => (
+                ErrorKind::InvalidValue,
+                "a count is more than the bytes behind it can hold, or not in its shortest form",
+            ),
+            Fail::Duplicate => (
+                ErrorKind::InvalidValue,
+                "a key of a map or an element of a set stands there twice",
+            ),
+            Fail::Depth => (ErrorKind::TooDeep, "a value is nested deeper than `Limits::depth`"),
+            Fail::Limit => (ErrorKind::TooLarge, "a length is over its limit in `Limits`"),
+            Fail::Refused => (ErrorKind::Refused, "the type refused the value without a reason"),
+        };
+        Self::new(kind, message)
+    }
+}

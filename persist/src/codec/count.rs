@@ -1,0 +1,69 @@
+//! Counts, lengths and ids: one byte up to 247, else `247 + n` and then the
+//! `n` lowest bytes, little-endian, without a leading zero byte.
+//!
+//! Only the shortest form is valid, so that equal values have equal bytes.
+
+use super::{Decoder, Encoder, Fail, Stop};
+
+/// The largest count that is its own first byte.
+pub(crate) const SHORT: u64 = 247;
+
+/// The first byte of `count`.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "compared first; a width is at most 8")]
+pub(crate) fn head(count: u64) -> u8 {
+    if count <= SHORT { count as u8 } else { SHORT as u8 + width(count) as u8 }
+}
+
+/// Writes what follows the first byte of `count`.
+#[inline(always)]
+pub(crate) fn encode_tail(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    if count > SHORT { encode_long(count, out) } else { Ok(()) }
+}
+
+/// Writes `count` whole.
+#[inline(always)]
+pub(crate) fn encode(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    out.take(1)?[0] = head(count);
+    encode_tail(count, out)
+}
+
+/// Appends `count` to a growing buffer.
+pub(crate) fn push(count: u64, out: &mut Vec<u8>) {
+    out.push(head(count));
+    if count > SHORT {
+        out.extend_from_slice(&count.to_le_bytes()[..width(count)]);
+    }
+}
+
+#[cold]
+fn encode_long(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    out.bytes(&count.to_le_bytes()[..width(count)])
+}
+
+/// Bytes of `count` without leading zeros; 1 to 8 for a count above zero.
+fn width(count: u64) -> usize {
+    count.ilog2() as usize / 8 + 1
+}
+
+/// Reads the count that begins with `head`.
+#[inline(always)]
+pub(crate) fn decode_tail(head: u8, input: &mut Decoder<'_>) -> Result<u64, Fail> {
+    if u64::from(head) <= SHORT { Ok(u64::from(head)) } else { decode_long(head, input) }
+}
+
+/// Reads a count whole.
+#[inline(always)]
+pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<u64, Fail> {
+    let head = input.take(1)?[0];
+    decode_tail(head, input)
+}
+
+#[cold]
+fn decode_long(head: u8, input: &mut Decoder<'_>) -> Result<u64, Fail> {
+    let width = usize::from(head) - 247;
+    let mut word = [0; 8];
+    word[..width].copy_from_slice(input.take(width)?);
+    let count = u64::from_le_bytes(word);
+    if count <= SHORT || self::width(count) != width { Err(Fail::Count) } else { Ok(count) }
+}

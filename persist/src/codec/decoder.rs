@@ -1,0 +1,151 @@
+use super::{LoadLinks, Persist, count};
+use crate::{Error, Limits};
+
+/// Why a decode stopped, in one byte so that results stay in registers.
+///
+/// The place and the words are found afterwards, by walking the record with
+/// the schema that the save itself carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fail {
+    /// The bytes end inside the value.
+    End,
+    /// Not UTF-8.
+    Text,
+    /// A value that the type cannot have.
+    Value,
+    /// A count that is not in its shortest form or that the bytes cannot hold.
+    Count,
+    /// A key or an element of a set stands there twice.
+    Duplicate,
+    /// Nested too deep.
+    Depth,
+    /// Over a limit.
+    Limit,
+    /// The reason was left with [`Decoder::refuse`].
+    Refused,
+}
+
+/// The bytes that values are read from.
+pub struct Decoder<'a> {
+    rest: &'a [u8],
+    depth: u32,
+    limits: &'a Limits,
+    links: &'a mut dyn LoadLinks,
+    error: Option<Error>,
+}
+
+impl<'a> Decoder<'a> {
+    pub(crate) fn new(rest: &'a [u8], limits: &'a Limits, links: &'a mut dyn LoadLinks) -> Self {
+        Self { rest, depth: limits.depth, limits, links, error: None }
+    }
+
+    pub(crate) fn take_error(&mut self) -> Option<Error> {
+        self.error.take()
+    }
+
+    /// The bytes that are not read yet.
+    #[inline(always)]
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Takes the next `len` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Fail::End`] if fewer are left.
+    #[inline(always)]
+    pub fn take(&mut self, len: usize) -> Result<&'a [u8], Fail> {
+        match self.rest.split_at_checked(len) {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                Ok(taken)
+            }
+            None => Err(Fail::End),
+        }
+    }
+
+    /// Reads a value whole.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a value.
+    #[inline(always)]
+    pub fn value<T: Persist>(&mut self) -> Result<T, Fail> {
+        let head = self.take(T::HEAD)?;
+        T::decode(head, self)
+    }
+
+    /// Reads a value whole into an existing one, which keeps its allocations.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a value; the target then is a valid
+    /// mixture of old and new.
+    #[inline(always)]
+    pub fn value_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
+        let head = self.take(T::HEAD)?;
+        target.decode_into(head, self)
+    }
+
+    /// Reads a count or a length whole.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if it is not in its shortest form or not a `usize`.
+    pub fn count(&mut self) -> Result<usize, Fail> {
+        usize::try_from(count::decode(self)?).map_err(|_| Fail::Count)
+    }
+
+    /// Reads the rest of an element count and checks that the bytes can hold
+    /// so many, before anything is allocated for them.
+    #[inline(always)]
+    pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
+        let count = count::decode_tail(head[0], self)?;
+        // Of elements that may have no bytes, there may be more than bytes, up
+        // to a limit.
+        let left = self.rest.len();
+        let most = left.checked_div(T::MIN).unwrap_or(left.max(self.limits.empty_elements));
+        match usize::try_from(count) {
+            Ok(count) if count <= most => Ok(count),
+            _ if T::MIN == 0 => Err(Fail::Limit),
+            _ => Err(Fail::Count),
+        }
+    }
+
+    /// Leaves the reason why this value cannot be loaded.
+    ///
+    /// Write `return Err(input.refuse(error))`.
+    #[cold]
+    pub fn refuse(&mut self, error: Error) -> Fail {
+        self.error.get_or_insert(error);
+        Fail::Refused
+    }
+
+    /// Decodes one level further in, within [`Limits::depth`].
+    ///
+    /// # Errors
+    ///
+    /// [`Fail::Depth`] beyond the limit, and whatever `decode` returns.
+    #[inline(always)]
+    pub fn nested<T>(
+        &mut self,
+        decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
+    ) -> Result<T, Fail> {
+        let Some(depth) = self.depth.checked_sub(1) else { return Err(Fail::Depth) };
+        self.depth = depth;
+        let result = decode(self);
+        self.depth += 1;
+        result
+    }
+
+    pub(crate) fn limits(&self) -> &'a Limits {
+        self.limits
+    }
+
+    /// Who knows the objects of the save.
+    pub(crate) fn links(&mut self) -> &mut dyn LoadLinks {
+        self.links
+    }
+}

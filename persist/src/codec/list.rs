@@ -1,0 +1,40 @@
+//! Many values of one type, one after the other.
+
+use super::{Decoder, Encoder, Fail, Persist, Stop};
+
+/// Writes the items; those of fixed width in one segment.
+#[inline(always)]
+pub(crate) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
+    if T::FIXED && T::HEAD > 0 {
+        let Some(bytes) = items.len().checked_mul(T::HEAD) else { return Err(Stop) };
+        let segment = out.take(bytes)?;
+        for (item, head) in items.iter().zip(segment.chunks_exact_mut(T::HEAD)) {
+            item.encode_head(head);
+        }
+    } else {
+        for item in items {
+            out.value(item)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads `count` items; those of fixed width in one segment.
+#[inline(always)]
+pub(crate) fn decode_each<T: Persist>(
+    count: usize,
+    input: &mut Decoder<'_>,
+) -> Result<Vec<T>, Fail> {
+    if T::FIXED && T::HEAD > 0 {
+        let segment = input.take(count.checked_mul(T::HEAD).ok_or(Fail::End)?)?;
+        let mut bad = false;
+        let items =
+            segment.chunks_exact(T::HEAD).map(|head| T::decode_fixed(head, &mut bad)).collect();
+        return if bad { Err(Fail::Value) } else { Ok(items) };
+    }
+    let mut items = Vec::with_capacity(count);
+    for _ in 0..count {
+        items.push(input.value()?);
+    }
+    Ok(items)
+}

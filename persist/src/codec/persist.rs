@@ -1,0 +1,216 @@
+use std::any::Any;
+
+use super::{Decoder, Encoder, Fail, Stop, TypeSet, Visitor};
+use crate::Result;
+use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
+
+/// A value that can be saved and loaded.
+///
+/// `#[derive(Persist)]` implements it. By hand, six items are enough, for a
+/// type that must do its own saving:
+///
+/// ```
+/// use persist::codec::{Decoder, Encoder, Fail, Stop};
+/// use persist::reflect::Kind;
+/// use persist::{Error, ErrorKind, Persist};
+///
+/// /// A colour that is stored as one word.
+/// #[derive(Debug, PartialEq)]
+/// struct Colour { red: u8, green: u8, blue: u8 }
+///
+/// impl Persist for Colour {
+///     const MIN: usize = 4;
+///
+///     fn kind() -> Kind { Kind::U32 }
+///
+///     fn name() -> String { "Colour".into() }
+///
+///     fn prototype() -> Self { Colour { red: 0, green: 0, blue: 0 } }
+///
+///     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+///         out.value(&u32::from_le_bytes([self.red, self.green, self.blue, 0]))
+///     }
+///
+///     fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+///         match input.value::<u32>()?.to_le_bytes() {
+///             [red, green, blue, 0] => Ok(Colour { red, green, blue }),
+///             _ => Err(input.refuse(Error::new(ErrorKind::InvalidValue, "a colour has three bytes"))),
+///         }
+///     }
+/// }
+///
+/// let teal = Colour { red: 0, green: 128, blue: 128 };
+/// let save = persist::to_vec(&teal)?;
+/// assert_eq!(persist::from_slice::<Colour>(&save)?, teal);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// The bytes must be those of the [`kind`](Persist::kind) that it states:
+/// others read them by it. Encode and decode must be each other's inverse, and
+/// an encode may run twice for one save, so it must not change anything.
+///
+/// # How a value is split
+///
+/// The first [`HEAD`](Persist::HEAD) bytes of a value are written and read as
+/// part of a segment that it shares with its neighbours, behind one bounds
+/// check; the tail follows on its own. A number is all head; a string's head is
+/// the first byte of its length. The split changes speed, never bytes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be saved: it does not implement `Persist`",
+    label = "not `Persist`",
+    note = "if the type is yours, add `#[derive(Persist)]` to it",
+    note = "if it is a field that need not be saved, mark it `#[persist(skip)]`; if its type is another crate's, `#[persist(with = module)]`"
+)]
+pub trait Persist: Sized + 'static {
+    /// Bytes of a value that lie in the segment before it.
+    const HEAD: usize = 0;
+
+    /// True if the head is all there is.
+    const FIXED: bool = false;
+
+    /// The fewest bytes that a value can take; 0 is always true, more lets a
+    /// loader refuse impossible counts earlier.
+    const MIN: usize = Self::HEAD;
+
+    /// True if no value can hold a reference or a class with hooks.
+    const LEAF: bool = true;
+
+    /// What the bytes mean.
+    fn kind() -> Kind;
+
+    /// The type's name, where it becomes part of a class's name.
+    fn name() -> String {
+        Self::kind().to_string()
+    }
+
+    /// Enters the classes and object types that this type reaches.
+    fn reach(types: &mut TypeSet) {
+        let _ = types;
+    }
+
+    /// An empty value, to be filled.
+    fn prototype() -> Self;
+
+    /// Writes the head; `head` has [`HEAD`](Persist::HEAD) bytes.
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        let _ = head;
+    }
+
+    /// Writes the tail.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if it does not fit, or after [`Encoder::refuse`].
+    #[inline(always)]
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let _ = out;
+        Ok(())
+    }
+
+    /// Reads a value; `head` has [`HEAD`](Persist::HEAD) bytes, the tail is next in `input`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a value.
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail>;
+
+    /// Reads a value that is all head. Instead of failing it sets `bad`, so
+    /// that a loop over many can be one run of vector instructions.
+    #[inline(always)]
+    fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+        let _ = head;
+        *bad = true;
+        Self::prototype()
+    }
+
+    /// Reads over an existing value, which keeps its allocations.
+    ///
+    /// # Errors
+    ///
+    /// As [`decode`](Persist::decode); the value then is a valid mixture.
+    #[inline]
+    fn decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+        *self = Self::decode(head, input)?;
+        Ok(())
+    }
+
+    /// Visits the references and hooks inside.
+    ///
+    /// # Errors
+    ///
+    /// What the visitor or a hook returns.
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        let _ = visitor;
+        Ok(())
+    }
+
+    /// Writes many values one after the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode_tail`](Persist::encode_tail).
+    #[inline]
+    fn encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
+        super::list::encode_each(items, out)
+    }
+
+    /// Reads `count` values; the bytes that are left have been found enough.
+    ///
+    /// # Errors
+    ///
+    /// As [`decode`](Persist::decode).
+    #[inline]
+    fn decode_list(count: usize, input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
+        super::list::decode_each(count, input)
+    }
+}
+
+/// A struct or an enum with field records of its own; the derive implements it.
+///
+/// The methods reach a field by its index in [`FIELDS`](Reflect::FIELDS), or
+/// in the records of the value's variant.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no field records: it does not derive `Persist`",
+    note = "add `#[derive(Persist)]` to it; `transparent` types and std types have none of their own"
+)]
+pub trait Reflect: Persist {
+    /// The class.
+    const CLASS: &'static Class;
+
+    /// The field records of a struct, in declaration order; none for an enum.
+    const FIELDS: &'static [FieldRecord];
+
+    /// The variants of an enum, in declaration order; none for a struct.
+    const VARIANTS: &'static [VariantRecord];
+
+    /// Index of the value's variant; 0 for a struct.
+    fn variant(&self) -> usize;
+
+    /// Writes one field.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if it does not fit or is not there.
+    fn encode_field(&self, field: usize, out: &mut Encoder<'_>) -> Result<(), Stop>;
+
+    /// Reads over one field.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a field.
+    fn decode_field(&mut self, field: usize, input: &mut Decoder<'_>) -> Result<(), Fail>;
+
+    /// Writes the default of one field of a variant.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if it does not fit or there is no default.
+    fn encode_default(variant: usize, field: usize, out: &mut Encoder<'_>) -> Result<(), Stop>;
+
+    /// One field.
+    fn field(&self, field: usize) -> Option<&dyn Any>;
+
+    /// One field, to be changed.
+    fn field_mut(&mut self, field: usize) -> Option<&mut dyn Any>;
+}

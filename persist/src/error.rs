@@ -1,0 +1,232 @@
+//! When saving or loading goes wrong.
+//!
+//! One type for every failure, one pointer wide, so that `Result`s stay small
+//! on the fast path. An error says what happened ([`Error::kind`] and the
+//! message), where ([`Error::offset`], [`Error::class`], [`Error::field`]) and,
+//! in its message, what to do about it.
+
+use std::fmt;
+use std::io;
+
+/// What went wrong, where, and what to do about it.
+///
+/// # Example
+///
+/// ```
+/// use persist::ErrorKind;
+///
+/// let error = persist::from_slice::<u32>(b"not a save at all").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::NotASave);
+/// assert_eq!(error.offset(), Some(0));
+/// ```
+pub struct Error {
+    // Boxed: a larger error makes every `Result` of the decoder larger.
+    inner: Box<Inner>,
+}
+
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    offset: Option<u64>,
+    object: Option<u64>,
+    class: Option<String>,
+    field: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The sort of an [`Error`], for programs that decide by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The bytes do not begin as a save does.
+    NotASave,
+    /// The save was written in a format newer than this library reads.
+    NewerFormat,
+    /// The save ends before it is complete.
+    Truncated,
+    /// The bytes are not those that were written: a checksum or the structure is wrong.
+    Damaged,
+    /// The save describes a field by a kind that this library does not know.
+    UnknownKind,
+    /// Two records, classes or types claim the same id.
+    DuplicateId,
+    /// A reference or a record names an object of a class or holder that is not expected there.
+    WrongClass,
+    /// A reference names an object that the save does not hold.
+    MissingObject,
+    /// Nesting beyond [`Limits::depth`](crate::Limits::depth).
+    TooDeep,
+    /// A size beyond one of the [`Limits`](crate::Limits).
+    TooLarge,
+    /// A stored value is none of those its type can have.
+    InvalidValue,
+    /// A field of the program is not in the save and has no default.
+    MissingField,
+    /// A field's stored kind is not the one of the program.
+    KindMismatch,
+    /// A class, object, field or variant of that name is not there.
+    NotFound,
+    /// A type cannot be used this way; found when it is registered.
+    Unsupported,
+    /// An object is mutably borrowed while it is being saved.
+    Borrowed,
+    /// The program's own hook, `validate` or `with` module refused.
+    Refused,
+    /// The operating system refused to read or write.
+    Io,
+}
+
+/// `Result` with the library's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of `kind`; `message` is lower case and without a full stop.
+    #[cold]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            inner: Box::new(Inner {
+                kind,
+                message: message.into(),
+                offset: None,
+                object: None,
+                class: None,
+                field: String::new(),
+                source: None,
+            }),
+        }
+    }
+
+    /// The same error, with the byte offset from the start of the save.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.inner.offset.get_or_insert(offset);
+        self
+    }
+
+    /// The same error, with another offset.
+    pub(crate) fn moved_to(mut self, offset: u64) -> Self {
+        self.inner.offset = Some(offset);
+        self
+    }
+
+    /// The same error, with the id of the object in which it happened.
+    #[must_use]
+    pub fn in_object(mut self, id: u64) -> Self {
+        self.inner.object.get_or_insert(id);
+        self
+    }
+
+    /// The same error, with the class in which it happened.
+    #[must_use]
+    pub fn in_class(mut self, class: impl Into<String>) -> Self {
+        self.inner.class.get_or_insert_with(|| class.into());
+        self
+    }
+
+    /// The same error, one step further out: `name` is put before the field path.
+    ///
+    /// A name that begins with `[` is an index and takes no dot after the
+    /// name before it.
+    #[must_use]
+    pub fn in_field(mut self, name: &str) -> Self {
+        let path = &mut self.inner.field;
+        if name.is_empty() {
+            return self;
+        }
+        if !path.is_empty() && !path.starts_with('[') {
+            path.insert(0, '.');
+        }
+        path.insert_str(0, name);
+        self
+    }
+
+    /// The same error, caused by `source`.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.inner.source = Some(source.into());
+        self
+    }
+
+    pub(crate) fn io(doing: &str, path: &std::path::Path, source: io::Error) -> Self {
+        Self::new(ErrorKind::Io, format!("cannot {doing} {}: {source}", path.display()))
+            .because(source)
+    }
+
+    /// The sort of this error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.inner.kind
+    }
+
+    /// Byte offset from the start of the save, where one is known.
+    #[must_use]
+    pub fn offset(&self) -> Option<u64> {
+        self.inner.offset
+    }
+
+    /// Id of the object that was being read or written, where there is one.
+    #[must_use]
+    pub fn object(&self) -> Option<u64> {
+        self.inner.object
+    }
+
+    /// Name of the class that was being read or written, where there is one.
+    #[must_use]
+    pub fn class(&self) -> Option<&str> {
+        self.inner.class.as_deref()
+    }
+
+    /// Path of the field inside that class, such as `items[3].name`.
+    #[must_use]
+    pub fn field(&self) -> Option<&str> {
+        (!self.inner.field.is_empty()).then_some(&*self.inner.field)
+    }
+
+    /// What happened, without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.inner.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.inner.message)?;
+        let mut opening = " (";
+        if let Some(offset) = self.inner.offset {
+            write!(f, "{opening}at byte {offset}")?;
+            opening = ", ";
+        }
+        if let Some(object) = self.inner.object {
+            write!(f, "{opening}object #{object}")?;
+            opening = ", ";
+        }
+        if let Some(class) = &self.inner.class {
+            write!(f, "{opening}class {class}")?;
+            opening = ", ";
+        }
+        if !self.inner.field.is_empty() {
+            write!(f, "{opening}field {}", self.inner.field)?;
+            opening = ", ";
+        }
+        if opening == ", " {
+            f.write_str(")")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.inner.kind)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.inner.source {
+            Some(source) => Some(&**source),
+            None => None,
+        }
+    }
+}

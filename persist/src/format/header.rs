@@ -1,0 +1,149 @@
+use byteorder::{ByteOrder, LittleEndian};
+
+use super::{CRITICAL_FIELD, FIELD_APPLICATION, FIELD_APPLICATION_VERSION, FORMAT_VERSION, MAGIC};
+use crate::{Error, ErrorKind, Result};
+
+/// Bytes before the header's fields: magic, version, flags, length.
+const FIXED: usize = 16;
+
+/// What a save says of itself before its first object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Header {
+    /// Format version of the file; 0 before it was written.
+    pub format: u16,
+    /// Name of the program that wrote it, if it gave one.
+    pub application: Option<String>,
+    /// Version of that program, in its own words.
+    pub application_version: Option<String>,
+}
+
+impl Header {
+    /// Reads the header at the start of a save, without reading the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotASave`], [`ErrorKind::NewerFormat`],
+    /// [`ErrorKind::Truncated`] or [`ErrorKind::Damaged`].
+    ///
+    /// ```
+    /// let save = persist::to_vec(&7_u8)?;
+    /// assert_eq!(persist::Header::read(&save)?.format, persist::FORMAT_VERSION);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn read(save: &[u8]) -> Result<Self> {
+        Self::parse(save).map(|(header, _)| header)
+    }
+
+    pub(super) fn write(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        bytes.extend_from_slice(&[0; 6]);
+        let texts = [
+            (FIELD_APPLICATION, &self.application),
+            (FIELD_APPLICATION_VERSION, &self.application_version),
+        ];
+        for (tag, text) in texts {
+            // The setter bounds the texts, so that their lengths fit.
+            if let Some(text) = text {
+                bytes.push(tag);
+                bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(0).to_le_bytes());
+                bytes.extend_from_slice(text.as_bytes());
+            }
+        }
+        let length = u32::try_from(bytes.len() - FIXED).unwrap_or(0);
+        LittleEndian::write_u32(&mut bytes[12..FIXED], length);
+        bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// The header and its length in bytes.
+    pub(super) fn parse(save: &[u8]) -> Result<(Self, usize)> {
+        if !save.starts_with(&MAGIC[..save.len().min(MAGIC.len())]) || save.is_empty() {
+            return Err(not_a_save(save));
+        }
+        let fixed = save.get(..FIXED).ok_or_else(|| super::reader::cut_short(save.len()))?;
+        let format = LittleEndian::read_u16(&fixed[8..10]);
+        let flags = LittleEndian::read_u16(&fixed[10..12]);
+        if format == 0 {
+            return Err(Error::new(ErrorKind::Damaged, "format version 0 does not exist").at(8));
+        }
+        if format > FORMAT_VERSION {
+            return Err(Error::new(
+                ErrorKind::NewerFormat,
+                format!("the save has format {format}, this program reads up to {FORMAT_VERSION}; load it with a newer version of the program"),
+            )
+            .at(8));
+        }
+        let length = LittleEndian::read_u32(&fixed[12..FIXED]) as usize;
+        let end = FIXED.saturating_add(length);
+        let (Some(content), Some(crc)) = (save.get(..end), save.get(end..end.saturating_add(4)))
+        else {
+            return Err(super::reader::cut_short(save.len()));
+        };
+        if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
+            return Err(Error::new(
+                ErrorKind::Damaged,
+                "the header is damaged, its checksum does not match; restore a backup",
+            )
+            .at(0));
+        }
+        if flags != 0 {
+            return Err(newer(10, "a flag", u64::from(flags)));
+        }
+        let mut header = Self { format, ..Self::default() };
+        header.parse_fields(&content[FIXED..])?;
+        Ok((header, end + 4))
+    }
+
+    fn parse_fields(&mut self, mut rest: &[u8]) -> Result<()> {
+        let whole = rest.len();
+        while let Some((&tag, after)) = rest.split_first() {
+            let at = (FIXED + whole - rest.len()) as u64;
+            let bad = || {
+                Error::new(ErrorKind::Damaged, format!("header field {tag} is malformed")).at(at)
+            };
+            let (length, after) = after.split_at_checked(4).ok_or_else(bad)?;
+            let length = LittleEndian::read_u32(length) as usize;
+            let (content, after) = after.split_at_checked(length).ok_or_else(bad)?;
+            let slot = match tag {
+                FIELD_APPLICATION => Some(&mut self.application),
+                FIELD_APPLICATION_VERSION => Some(&mut self.application_version),
+                CRITICAL_FIELD.. => return Err(newer(at, "header field", u64::from(tag))),
+                _ => None,
+            };
+            if let Some(slot) = slot {
+                let text = std::str::from_utf8(content).map_err(|_| bad())?;
+                if slot.replace(text.to_owned()).is_some() {
+                    return Err(bad());
+                }
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn newer(at: u64, what: &str, number: u64) -> Error {
+    Error::new(
+        ErrorKind::NewerFormat,
+        format!("the save uses {what} {number:#x}, which this version of the library does not know; load it with a newer version of the program"),
+    )
+    .at(at)
+}
+
+fn not_a_save(bytes: &[u8]) -> Error {
+    let what = if bytes.is_empty() {
+        "the file is empty, it is not a save; restore a backup"
+    } else if bytes.iter().take(64).all(|byte| *byte == 0) {
+        "the file begins with zeros, it is not a save; restore a backup"
+    } else if bytes.starts_with(b"\x89PST")
+        || bytes.starts_with(b"\tPST")
+        || bytes.starts_with(b"PST\r")
+    {
+        "the first bytes of the save were changed in transfer, as a text file's are; copy it again in binary mode"
+    } else {
+        "this is not a save, its first bytes are not those of one; check the path"
+    };
+    Error::new(ErrorKind::NotASave, what).at(0)
+}

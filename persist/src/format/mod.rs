@@ -1,0 +1,50 @@
+//! The file: header, blocks of definitions and records, trailer.
+//!
+//! `docs/format.md` is the normative description; the constants here are the
+//! ones it names. This room knows bytes, not Rust types.
+
+mod definition;
+mod header;
+mod reader;
+mod writer;
+
+pub use header::Header;
+pub(crate) use reader::{RecordPlace, Scan, scan};
+pub(crate) use writer::Writer;
+
+/// The first bytes of every save. The first is no text, the line ends show a
+/// transfer that translated them, and 0x1A ends a listing on old systems.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89PST\r\n\x1a\n";
+
+/// The format that this library writes, and the newest it reads.
+pub const FORMAT_VERSION: u16 = 1;
+
+/// Header fields from here on must be understood by a reader.
+const CRITICAL_FIELD: u8 = 0x80;
+const FIELD_APPLICATION: u8 = 1;
+const FIELD_APPLICATION_VERSION: u8 = 2;
+
+const BLOCK_RECORDS: u8 = 0x01;
+const BLOCK_TRAILER: u8 = 0x7f;
+
+/// Tag and length in front of a block's content.
+const BLOCK_HEAD: usize = 5;
+
+/// A block is closed by the first item that takes it to this size.
+const BLOCK_SIZE: usize = 64 << 10;
+
+/// Block tag, three counts and the checksum.
+const TRAILER_SIZE: usize = 1 + 3 * 8 + 4;
+
+/// Ends every definition and record: ASCII's record separator.
+const SEPARATOR: u8 = 0x1e;
+
+/// The bit of a record's holder byte that marks an object added by the
+/// program, rather than met through a reference.
+const ADDED: u8 = 0x80;
+
+/// The bit of a reference's holder byte that marks it weak.
+const WEAK: u8 = 0x80;
+
+/// The largest object id, so that a program never runs out of larger ones.
+const MAX_ID: u64 = u64::MAX >> 1;

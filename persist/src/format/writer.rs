@@ -1,0 +1,212 @@
+use std::io::Write;
+
+use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
+
+use super::{
+    ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, BLOCK_TRAILER, Header, SEPARATOR, TRAILER_SIZE,
+    definition,
+};
+use crate::codec::{Buffer, Encoder, SaveLinks, Stop, count};
+use crate::reflect::Holder;
+use crate::schema::{ClassSchema, KindSchema};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Writes a save as a stream; it holds one block and the largest record.
+pub(crate) struct Writer<'w> {
+    out: &'w mut dyn Write,
+    limits: Limits,
+    buffer: Buffer,
+    /// Bytes of the buffer in use, the block's head included.
+    end: usize,
+    /// Bytes written to `out`.
+    written: u64,
+    records: u64,
+    /// The file's number of each class of the program, 0 where it has none yet.
+    numbers: Vec<u64>,
+    definitions: u64,
+}
+
+impl<'w> Writer<'w> {
+    /// Writes the header; `buffer` bytes are held at first.
+    pub(crate) fn new(
+        out: &'w mut dyn Write,
+        header: &Header,
+        limits: &Limits,
+        buffer: usize,
+    ) -> Result<Self> {
+        let mut writer = Self {
+            out,
+            limits: *limits,
+            buffer: Buffer::with_size(buffer.max(BLOCK_HEAD)),
+            end: BLOCK_HEAD,
+            written: 0,
+            records: 0,
+            numbers: Vec::new(),
+            definitions: 0,
+        };
+        writer.emit(&header.write())?;
+        Ok(writer)
+    }
+
+    /// Writes the definitions of a class and of all it mentions, once per save,
+    /// and returns its number.
+    pub(crate) fn define(&mut self, class: usize, classes: &[ClassSchema]) -> Result<u64> {
+        if self.numbers.len() < classes.len() {
+            self.numbers.resize(classes.len(), 0);
+        }
+        if self.numbers[class] != 0 {
+            return Ok(self.numbers[class]);
+        }
+        let mut fresh = vec![class];
+        self.number(class);
+        let mut next = 0;
+        while let Some(&class) = fresh.get(next) {
+            next += 1;
+            for kind in classes[class].kinds() {
+                self.number_kind(kind, &mut fresh);
+            }
+        }
+        for class in fresh {
+            let numbers = &self.numbers;
+            let mut body = Vec::new();
+            definition::write(&classes[class], &|class| numbers[class], &mut body);
+            let length = item_length(body.len(), &classes[class].name)?;
+            let limits = self.limits;
+            self.end =
+                self.buffer.append(self.end, &limits, &mut crate::codec::NoLinks, |out| {
+                    out.value(&0_u8)?;
+                    out.value(&length)?;
+                    out.bytes(&body)?;
+                    out.value(&SEPARATOR)
+                })?;
+            self.close_if_full()?;
+        }
+        Ok(self.numbers[class])
+    }
+
+    fn number(&mut self, class: usize) {
+        self.definitions += 1;
+        self.numbers[class] = self.definitions;
+    }
+
+    fn number_kind(&mut self, kind: &KindSchema, fresh: &mut Vec<usize>) {
+        match kind {
+            KindSchema::Option(inner)
+            | KindSchema::List(inner)
+            | KindSchema::Set(inner)
+            | KindSchema::Array(inner, _) => self.number_kind(inner, fresh),
+            KindSchema::Map(parts) => {
+                self.number_kind(&parts.0, fresh);
+                self.number_kind(&parts.1, fresh);
+            }
+            KindSchema::Tuple(parts) => parts.iter().for_each(|part| self.number_kind(part, fresh)),
+            KindSchema::Class(class) | KindSchema::Reference { class, .. }
+                if self.numbers[*class] == 0 =>
+            {
+                self.number(*class);
+                fresh.push(*class);
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes a record; `payload` may run more than once.
+    pub(crate) fn record(
+        &mut self,
+        number: u64,
+        (holder, added): (Holder, bool),
+        id: u64,
+        links: &mut dyn SaveLinks,
+        mut payload: impl FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
+    ) -> Result<()> {
+        let holder = holder.code() | if added { ADDED } else { 0 };
+        let limits = self.limits;
+        self.end = self.buffer.append(self.end, &limits, links, |out| {
+            count::encode(number, out)?;
+            out.value(&holder)?;
+            count::encode(id, out)?;
+            let length = out.take(4)?;
+            let free = out.free();
+            payload(out)?;
+            match item_length(free - out.free(), "this") {
+                Ok(bytes) => LittleEndian::write_u32(length, bytes),
+                Err(error) => return Err(out.refuse(error)),
+            }
+            out.value(&SEPARATOR)
+        })?;
+        self.records += 1;
+        self.close_if_full()
+    }
+
+    /// Writes the last block and the trailer; returns the length of the save.
+    pub(crate) fn finish(mut self) -> Result<u64> {
+        self.close()?;
+        let total = self.written + TRAILER_SIZE as u64;
+        let mut trailer = vec![BLOCK_TRAILER];
+        for word in [self.records, self.definitions, total] {
+            trailer.write_u64::<LittleEndian>(word).map_err(write_error)?;
+        }
+        let crc = crc32fast::hash(&trailer);
+        trailer.write_u32::<LittleEndian>(crc).map_err(write_error)?;
+        self.emit(&trailer)?;
+        Ok(total)
+    }
+
+    fn close_if_full(&mut self) -> Result<()> {
+        if self.end >= BLOCK_SIZE { self.close() } else { Ok(()) }
+    }
+
+    fn close(&mut self) -> Result<()> {
+        let end = std::mem::replace(&mut self.end, BLOCK_HEAD);
+        if end == BLOCK_HEAD {
+            return Ok(());
+        }
+        // One record fits a `u32` with room for the block before it.
+        let length = u32::try_from(end - BLOCK_HEAD).unwrap_or(u32::MAX);
+        let head = &mut self.buffer.bytes_mut()[..BLOCK_HEAD];
+        head[0] = BLOCK_RECORDS;
+        LittleEndian::write_u32(&mut head[1..], length);
+        let block = &self.buffer.bytes()[..end];
+        let crc = crc32fast::hash(block).to_le_bytes();
+        self.written += (end + crc.len()) as u64;
+        check_total(self.written, &self.limits)?;
+        self.out.write_all(block).and_then(|()| self.out.write_all(&crc)).map_err(write_error)
+    }
+
+    fn emit(&mut self, bytes: &[u8]) -> Result<()> {
+        self.written += bytes.len() as u64;
+        check_total(self.written, &self.limits)?;
+        self.out.write_all(bytes).map_err(write_error)
+    }
+}
+
+fn write_error(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("cannot write the save: {error}")).because(error)
+}
+
+fn check_total(written: u64, limits: &Limits) -> Result<()> {
+    if written <= limits.bytes {
+        return Ok(());
+    }
+    let limit = limits.bytes;
+    Err(Error::new(
+        ErrorKind::TooLarge,
+        format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`"),
+    ))
+}
+
+/// The largest length of one record or definition: a block with it and what
+/// was before it still has a length of 32 bits.
+const LONGEST_ITEM: usize = u32::MAX as usize - 2 * BLOCK_SIZE;
+
+fn item_length(length: usize, class: &str) -> Result<u32> {
+    match u32::try_from(length) {
+        Ok(bytes) if length <= LONGEST_ITEM => Ok(bytes),
+        _ => Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "{class} record of {length} bytes is over {LONGEST_ITEM}, the most that one record can have; split the value into objects"
+            ),
+        )),
+    }
+}

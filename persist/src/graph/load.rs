@@ -1,0 +1,365 @@
+use std::collections::HashMap;
+
+use super::registry::Traits;
+use super::table::{Ids, NOBODY, Table};
+use super::{ObjectId, Registry};
+use crate::codec::{Decoder, Fail, Persist, Phase, Shared, Slot, Visitor};
+use crate::format::{Header, RecordPlace, Scan, scan};
+use crate::reflect::Holder;
+use crate::schema::{Event, Plans, locate, transcode};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// An object that has come back.
+pub(crate) struct LoadedObject {
+    pub(crate) id: ObjectId,
+    pub(crate) shared: Shared,
+    pub(crate) added: bool,
+}
+
+/// What a load did besides making objects.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) header: Header,
+    pub(crate) events: Vec<Event>,
+    /// Class name, number of objects and first id, of classes that are not registered.
+    pub(crate) skipped: Vec<(String, u64, u64)>,
+    /// Class name, number of weak references without a target and first object, of
+    /// classes that hold some.
+    pub(crate) dangling: Vec<(String, u64, u64)>,
+    pub(crate) references: u64,
+    /// Class name and number of objects.
+    pub(crate) objects: Vec<(String, u64)>,
+}
+
+/// Loads a graph in passes: every object is made empty; each is filled, its
+/// references set aside as ids; then ids become pointers; then hooks run.
+pub(crate) struct Loader<'l> {
+    registry: &'l Registry,
+    limits: &'l Limits,
+    save: &'l [u8],
+    records: Vec<RecordPlace>,
+    plans: Plans<'l>,
+    table: Table,
+    outcome: Outcome,
+    /// Weak references without a target and the first object that holds one, by class.
+    dangling: HashMap<u32, (u64, u64)>,
+    /// A record rewritten into the program's form.
+    scratch: Vec<u8>,
+}
+
+impl<'l> Loader<'l> {
+    pub(crate) fn new(registry: &'l Registry, limits: &'l Limits, save: &'l [u8]) -> Result<Self> {
+        let Scan { header, classes, records } = scan(save, limits)?;
+        let plans = Plans::new(classes, registry.program());
+        let table = Table {
+            ids: Ids::new(&records)?,
+            objects: Vec::new(),
+            kinds: Vec::new(),
+            stand_ins: vec![None; registry.objects.len()],
+            names: plans.stored.iter().map(|class| class.name.clone()).collect(),
+            held: registry
+                .objects
+                .iter()
+                .map(|entry| entry.kind.holder.around(&(entry.kind.name)()))
+                .collect(),
+            pending: Vec::new(),
+            dangling: 0,
+        };
+        let outcome = Outcome { header, ..Outcome::default() };
+        Ok(Self {
+            registry,
+            limits,
+            save,
+            records,
+            plans,
+            table,
+            outcome,
+            dangling: HashMap::new(),
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Loads the objects of a save that a manager wrote.
+    pub(crate) fn load(mut self) -> Result<(Vec<LoadedObject>, Outcome)> {
+        if let Some(root) = self.records.iter().find(|record| record.holder == Holder::Value) {
+            let class = &self.plans.stored[root.class as usize].name;
+            return Err(Error::new(
+                ErrorKind::WrongClass,
+                format!(
+                    "the save holds one value, a {class}; load it with `persist::load::<{class}>`"
+                ),
+            )
+            .at(root.start as u64));
+        }
+        let result = self.passes(|_| Ok(()), |(), _| Ok(()));
+        match result {
+            Ok(()) => Ok(self.finish()),
+            Err(error) => {
+                self.unlink();
+                Err(error)
+            }
+        }
+    }
+
+    /// Loads a save of one value.
+    pub(crate) fn load_value<T: Persist>(
+        mut self,
+        class: usize,
+    ) -> Result<(T, Vec<LoadedObject>, Outcome)> {
+        let roots: Vec<_> =
+            self.records.iter().copied().filter(|record| record.holder == Holder::Value).collect();
+        let wanted = &self.registry.program().classes[class].name;
+        let &[root] = &roots[..] else {
+            let message = format!(
+                "the save holds {} values of their own where one {wanted} is expected; load objects with a `SaveManager`",
+                roots.len()
+            );
+            return Err(Error::new(ErrorKind::WrongClass, message));
+        };
+        if self.plans.resolve(root.class as usize) != Some(class) {
+            let found = &self.plans.stored[root.class as usize].name;
+            return Err(Error::new(
+                ErrorKind::WrongClass,
+                format!("the save holds a {found} where a {wanted} is expected; load it as that, or name it in an `alias` of the class"),
+            )
+            .at(root.start as u64));
+        }
+        let traits = self.registry.traits(class);
+        let visits = traits.references || traits.after_load;
+        let mut value = None;
+        let result = self.passes(
+            |loader| {
+                value = Some(loader.fill(&root, |input| input.value::<T>())?);
+                Ok(value.as_mut())
+            },
+            |value, visitor| match value {
+                Some(value) if visits => value.visit(visitor),
+                _ => Ok(()),
+            },
+        );
+        match (result, value) {
+            (Ok(()), Some(value)) => {
+                let (objects, outcome) = self.finish();
+                Ok((value, objects, outcome))
+            }
+            (result, value) => {
+                drop(value);
+                self.unlink();
+                Err(result
+                    .err()
+                    .unwrap_or_else(|| Error::new(ErrorKind::NotFound, "the save holds no value")))
+            }
+        }
+    }
+
+    /// All passes; the root is a value beside the objects, filled and visited first.
+    fn passes<R>(
+        &mut self,
+        root: impl FnOnce(&mut Self) -> Result<R>,
+        mut visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.create()?;
+        let mut root = root(self)?;
+        for i in 0..self.records.len() {
+            if let Some(shared) = self.table.objects[i].clone() {
+                let record = self.records[i];
+                self.fill(&record, |input| shared.object().fill(input))?;
+            }
+        }
+        self.connect(|visitor| visit_root(&mut root, visitor))?;
+        for phase in [Phase::Validate, Phase::AfterLoad] {
+            let mut connect = |_: &mut dyn Slot| Ok(());
+            visit_root(&mut root, &mut Visitor::new(phase, self.limits, &mut connect))?;
+            self.visit_objects(
+                &mut |traits| traits.after_load,
+                &mut Visitor::new(phase, self.limits, &mut connect),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// First pass: every object is made empty by the factory of its class.
+    fn create(&mut self) -> Result<()> {
+        let registry = self.registry;
+        let mut counts = vec![0_u64; self.plans.stored.len()];
+        let mut skipped: HashMap<u32, (u64, u64)> = HashMap::new();
+        let mut held = 0_u64;
+        for record in &self.records {
+            let class = record.class as usize;
+            let resolved = self.plans.resolve(class);
+            let object = resolved.and_then(|class| registry.object(class, record.holder));
+            if record.holder == Holder::Value || object.is_none() {
+                self.table.objects.push(None);
+                self.table.kinds.push(None);
+                if record.holder != Holder::Value {
+                    let entry = skipped.entry(record.class).or_insert((0, record.id));
+                    entry.0 += 1;
+                }
+                continue;
+            }
+            counts[class] += 1;
+            let Some(object) = object else { continue };
+            // A small record may claim a large object, but not many of them.
+            let kind = &registry.objects[object].kind;
+            held += resolved
+                .and_then(|class| registry.program().targets[class])
+                .map_or(0, |target| target.class.size as u64);
+            let most = (self.save.len() as u64).saturating_mul(256).max(64 << 20);
+            if held > most {
+                return Err(Error::new(
+                    ErrorKind::TooLarge,
+                    format!("the objects of the save would take more than {most} bytes, out of proportion to it; it is damaged or made to harm"),
+                )
+                .at(record.start as u64)
+                .in_class(&*self.plans.stored[class].name));
+            }
+            let shared = (kind.make)(registry.factory(kind));
+            self.table.stand_ins[object].get_or_insert_with(|| shared.clone());
+            self.table.objects.push(Some(shared));
+            self.table.kinds.push(u32::try_from(object).ok());
+        }
+        self.outcome.skipped = self.named(&skipped);
+        let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        self.outcome.objects =
+            counted.map(|(class, count)| (self.plans.stored[class].name.clone(), *count)).collect();
+        Ok(())
+    }
+
+    /// Second pass, for one record: the value is read and its references set aside.
+    fn fill<R>(
+        &mut self,
+        record: &RecordPlace,
+        read: impl FnOnce(&mut Decoder<'_>) -> Result<R, Fail>,
+    ) -> Result<R> {
+        let class = record.class as usize;
+        let stored = record.payload(self.save);
+        let place = |error: Error| match error.offset() {
+            Some(offset) => error.moved_to(record.start as u64 + offset),
+            None => error.at(record.start as u64),
+        };
+        let named = |error: Error| error.in_object(record.id).in_class(&*self.table.names[class]);
+        let identical = self.plans.is_identical(class);
+        if !identical {
+            self.scratch.clear();
+            transcode(&mut self.plans, class, record.id, stored, self.limits, &mut self.scratch)
+                .map_err(|error| named(place(error)))?;
+        }
+        let payload = if identical { stored } else { &self.scratch[..] };
+        self.table.dangling = 0;
+        let mut input = Decoder::new(payload, self.limits, &mut self.table);
+        let result = read(&mut input);
+        let (left, refused) = (input.rest().len(), input.take_error());
+        if self.table.dangling > 0 {
+            self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
+        }
+        match result {
+            Ok(value) if left == 0 => Ok(value),
+            result => {
+                let fail = result.err().unwrap_or(Fail::Count);
+                let named =
+                    |error: Error| error.in_object(record.id).in_class(&*self.table.names[class]);
+                // The schema of the save often shows the field; a reason that
+                // the type gave is better than any.
+                let found = locate(class, &self.plans.stored, stored, self.limits);
+                Err(named(match (refused, found) {
+                    (Some(error), _) => place(error),
+                    (None, Some((error, offset))) => error.at((record.start + offset) as u64),
+                    (None, None) if identical => {
+                        Error::from(fail).at((record.start + stored.len() - left) as u64)
+                    }
+                    (None, None) => Error::from(fail).at(record.start as u64),
+                }))
+            }
+        }
+    }
+
+    /// Third pass: ids become pointers, in the order in which they were set aside.
+    fn connect(&mut self, visit_root: impl FnOnce(&mut Visitor<'_>) -> Result<()>) -> Result<()> {
+        let pending = std::mem::take(&mut self.table.pending);
+        self.outcome.references = pending.len() as u64;
+        let mut next = pending.iter();
+        let objects = &self.table.objects;
+        let mut connect = |slot: &mut dyn Slot| match next.next() {
+            Some(&NOBODY) => Ok(()),
+            Some(&record) => match &objects[record as usize] {
+                Some(target) if slot.connect(target) => Ok(()),
+                _ => Err(Error::new(
+                    ErrorKind::WrongClass,
+                    "a reference is of another type than its field",
+                )),
+            },
+            None => Err(out_of_step()),
+        };
+        let mut visitor = Visitor::new(Phase::Connect, self.limits, &mut connect);
+        visit_root(&mut visitor)?;
+        self.visit_objects(&mut |traits| traits.references, &mut visitor)?;
+        if next.next().is_some() { Err(out_of_step()) } else { Ok(()) }
+    }
+
+    fn visit_objects(
+        &self,
+        wanted: &mut dyn FnMut(Traits) -> bool,
+        visitor: &mut Visitor<'_>,
+    ) -> Result<()> {
+        let registry = self.registry;
+        let visited: Vec<bool> =
+            registry.objects.iter().map(|entry| wanted(registry.traits(entry.class))).collect();
+        if !visited.contains(&true) {
+            return Ok(());
+        }
+        for (i, shared) in self.table.objects.iter().enumerate() {
+            if let (Some(shared), Some(kind)) = (shared, self.table.kinds[i])
+                && visited[kind as usize]
+            {
+                let record = &self.records[i];
+                shared.object().visit(visitor).map_err(|error| {
+                    error.in_object(record.id).in_class(&*self.table.names[record.class as usize])
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts by class number as counts by class name, in the order of names.
+    fn named(&self, counts: &HashMap<u32, (u64, u64)>) -> Vec<(String, u64, u64)> {
+        let name = |class: u32| self.table.names[class as usize].clone();
+        let mut rows: Vec<_> =
+            counts.iter().map(|(class, (count, first))| (name(*class), *count, *first)).collect();
+        rows.sort();
+        rows
+    }
+
+    fn finish(mut self) -> (Vec<LoadedObject>, Outcome) {
+        self.outcome.events = self.plans.events.drain(..).filter(|event| event.count > 0).collect();
+        self.outcome.dangling = self.named(&self.dangling);
+        let mut objects: Vec<LoadedObject> = self
+            .table
+            .objects
+            .iter_mut()
+            .zip(&self.records)
+            .filter_map(|(shared, record)| {
+                let (shared, id) = (shared.take()?, ObjectId::new(record.id)?);
+                Some(LoadedObject { id, shared, added: record.added })
+            })
+            .collect();
+        objects.sort_by_key(|object| (!object.added, object.id));
+        (objects, self.outcome)
+    }
+
+    /// Frees what was made, cycles and long chains too: while the table holds
+    /// every object, emptying one frees no other.
+    fn unlink(&mut self) {
+        self.table.stand_ins.clear();
+        for shared in self.table.objects.iter().flatten() {
+            shared.object().reset();
+        }
+    }
+}
+
+#[cold]
+fn out_of_step() -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        "the references of an object are not visited in the order in which they are decoded; a hand-written `Persist` must visit what it decodes, and set `LEAF` to false",
+    )
+}

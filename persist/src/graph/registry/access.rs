@@ -1,0 +1,115 @@
+//! Looking at classes and reaching fields by name, as an editor does.
+
+use std::any::Any;
+
+use super::Registry;
+use crate::reflect::Class;
+use crate::schema::Target;
+use crate::{Error, ErrorKind, Result};
+
+impl Registry {
+    /// The registered structs and enums, in the order in which they were met.
+    pub fn classes(&self) -> impl Iterator<Item = &'static Class> + use<'_> {
+        self.program.targets.iter().flatten().map(|target| target.class)
+    }
+
+    /// The class of this name.
+    #[must_use]
+    pub fn class(&self, name: &str) -> Option<&'static Class> {
+        let index = self.program.classes.iter().position(|class| class.name == name)?;
+        self.program.targets[index].map(|target| target.class)
+    }
+
+    /// The class of a value, if it is registered.
+    #[must_use]
+    pub fn class_of(&self, value: &dyn Any) -> Option<&'static Class> {
+        self.target_of(value).map(|target| target.class)
+    }
+
+    fn target_of(&self, value: &dyn Any) -> Option<Target> {
+        self.by_type.get(&value.type_id()).map(|(_, target)| *target)
+    }
+
+    /// The field of a value at a path of field names, such as `home.x`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if a name on the path is not a field there.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use persist::{Persist, Registry};
+    /// # #[derive(Persist)] struct Hero { name: String, home: Place }
+    /// # #[derive(Persist)] struct Place { x: f32, y: f32 }
+    /// # let mut registry = Registry::new();
+    /// # registry.register::<Hero>()?;
+    /// let mut hero = Hero { name: "Ada".into(), home: Place { x: 1.0, y: 2.0 } };
+    /// registry.set(&mut hero, "home.x", 5.0_f32)?;
+    /// assert_eq!(registry.get(&hero, "home.x")?.downcast_ref(), Some(&5.0_f32));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn get<'v>(&self, value: &'v dyn Any, path: &str) -> Result<&'v dyn Any> {
+        path.split('.').try_fold(value, |value, name| {
+            let (target, field) = self.find_field(value, name)?;
+            target.access.field(value, field).ok_or_else(|| no_field(name, &target.class.name()))
+        })
+    }
+
+    /// The field of a value at a path of field names, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get).
+    pub fn get_mut<'v>(&self, value: &'v mut dyn Any, path: &str) -> Result<&'v mut dyn Any> {
+        path.split('.').try_fold(value, |value, name| {
+            let (target, field) = self.find_field(value, name)?;
+            target
+                .access
+                .field_mut(value, field)
+                .ok_or_else(|| no_field(name, &target.class.name()))
+        })
+    }
+
+    /// Replaces the field of a value at a path of field names, and returns
+    /// what was there.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get); [`ErrorKind::KindMismatch`] if the field is not a `T`.
+    pub fn set<T: 'static>(&self, value: &mut dyn Any, path: &str, new: T) -> Result<T> {
+        match self.get_mut(value, path)?.downcast_mut::<T>() {
+            Some(field) => Ok(std::mem::replace(field, new)),
+            None => Err(Error::new(
+                ErrorKind::KindMismatch,
+                format!("the field is not a {}", std::any::type_name::<T>()),
+            )
+            .in_field(path)),
+        }
+    }
+
+    fn find_field(&self, value: &dyn Any, name: &str) -> Result<(Target, usize)> {
+        let Some(target) = self.target_of(value) else {
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                format!("there is no field {name} in a value without a registered class"),
+            ));
+        };
+        let class = target.class;
+        let fields = match target.access.variant(value) {
+            Some(variant) => {
+                class.variants().get(variant).map_or(class.fields(), |variant| variant.fields)
+            }
+            None => class.fields(),
+        };
+        match fields.iter().position(|field| field.name == name) {
+            Some(field) => Ok((target, field)),
+            None => Err(no_field(name, &class.name())),
+        }
+    }
+}
+
+#[cold]
+fn no_field(name: &str, class: &str) -> Error {
+    Error::new(ErrorKind::NotFound, format!("there is no field {name} in {class}")).in_class(class)
+}

@@ -1,0 +1,167 @@
+use std::io::Write;
+
+use super::identity::AddressMap;
+use super::{ObjectId, Registry};
+use crate::codec::{Object, Persist, Phase, SaveLinks, Shared, Visitor};
+use crate::format::{Header, Writer};
+use crate::reflect::Holder;
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Bytes of the first buffer; it doubles as records ask for it.
+const FIRST_BUFFER: usize = 8 << 10;
+
+/// Saves a graph: a work list of objects, each written once, in the order in
+/// which they are met from the roots.
+pub(crate) struct Saver<'s> {
+    registry: &'s Registry,
+    limits: &'s Limits,
+    links: Links,
+}
+
+/// Gives out ids and holds on to every object met, so that no address comes
+/// back for another object while the save runs.
+struct Links {
+    map: AddressMap,
+    /// By number of the address.
+    objects: Vec<Met>,
+    /// Numbers of the objects to write, in order.
+    queue: Vec<usize>,
+    next_id: u64,
+    most: u64,
+}
+
+struct Met {
+    shared: Shared,
+    id: u64,
+    queued: bool,
+    added: bool,
+}
+
+impl<'s> Saver<'s> {
+    /// `next_id` is the first that is free for an object that has none yet.
+    pub(crate) fn new(registry: &'s Registry, limits: &'s Limits, next_id: u64) -> Self {
+        let links = Links {
+            map: AddressMap::default(),
+            objects: Vec::new(),
+            queue: Vec::new(),
+            next_id,
+            most: limits.objects,
+        };
+        Self { registry, limits, links }
+    }
+
+    /// Makes an object known by an id of its own; only an added one is written
+    /// without being met.
+    pub(crate) fn know(&mut self, shared: Shared, id: ObjectId, added: bool) {
+        let (number, new) = self.links.map.insert(shared.address());
+        if new {
+            self.links.objects.push(Met { shared, id: id.get(), queued: added, added });
+            if added {
+                self.links.queue.push(number);
+            }
+        }
+    }
+
+    /// Writes the objects that were added and all that they lead to.
+    pub(crate) fn save(
+        mut self,
+        out: &mut dyn Write,
+        header: &Header,
+        buffer: Option<usize>,
+    ) -> Result<u64> {
+        let mut writer = Writer::new(out, header, self.limits, buffer.unwrap_or(FIRST_BUFFER))?;
+        self.write_queue(&mut writer)?;
+        writer.finish()
+    }
+
+    /// Writes one value with everything that it leads to.
+    pub(crate) fn save_value<T: Persist>(
+        mut self,
+        value: &T,
+        class: usize,
+        out: &mut dyn Write,
+        header: &Header,
+        buffer: Option<usize>,
+    ) -> Result<u64> {
+        let mut writer = Writer::new(out, header, self.limits, buffer.unwrap_or(FIRST_BUFFER))?;
+        let classes = &self.registry.program().classes;
+        let number = writer.define(class, classes)?;
+        let id = self.links.next_id;
+        self.links.next_id += 1;
+        writer
+            .record(number, (Holder::Value, true), id, &mut self.links, |out| out.value(value))
+            .map_err(|error| error.in_class(&*classes[class].name))?;
+        self.write_queue(&mut writer)?;
+        writer.finish()
+    }
+
+    fn write_queue(&mut self, writer: &mut Writer<'_>) -> Result<()> {
+        let registry = self.registry;
+        let classes = &registry.program().classes;
+        let mut next = 0;
+        while let Some(&number) = self.links.queue.get(next) {
+            next += 1;
+            let met = &self.links.objects[number];
+            let (shared, id, added) = (met.shared.clone(), met.id, met.added);
+            let Some(entry) =
+                registry.by_cell.get(&shared.type_id()).map(|object| registry.objects[*object])
+            else {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!("object #{id} is of a type that is not registered; register its class"),
+                ));
+            };
+            let named = |error: Error| name(error, id, &classes[entry.class].name);
+            if registry.traits(entry.class).before_save {
+                let mut connect = |_: &mut dyn crate::codec::Slot| Ok(());
+                let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut connect);
+                shared.object().visit(&mut visitor).map_err(named)?;
+            }
+            let number = writer.define(entry.class, classes)?;
+            let object: &dyn Object = shared.object();
+            writer
+                .record(number, (entry.kind.holder, added), id, &mut self.links, |out| {
+                    object.encode(out)
+                })
+                .map_err(named)?;
+        }
+        Ok(())
+    }
+}
+
+/// Says which object an error is about.
+#[cold]
+fn name(error: Error, id: u64, class: &str) -> Error {
+    error.in_object(id).in_class(class)
+}
+
+impl SaveLinks for Links {
+    #[inline]
+    fn link(&mut self, address: usize, weak: bool, target: &dyn Fn() -> Shared) -> Result<u64> {
+        let (number, new) = self.map.insert(address);
+        if new {
+            if self.objects.len() as u64 >= self.most {
+                let most = self.most;
+                return Err(Error::new(
+                    ErrorKind::TooLarge,
+                    format!(
+                        "the save would have more objects than the limit of {most}; raise `Limits::objects`"
+                    ),
+                ));
+            }
+            self.objects.push(Met {
+                shared: target(),
+                id: self.next_id,
+                queued: false,
+                added: false,
+            });
+            self.next_id += 1;
+        }
+        let met = &mut self.objects[number];
+        if !weak && !met.queued {
+            met.queued = true;
+            self.queue.push(number);
+        }
+        Ok(met.id)
+    }
+}

@@ -1,0 +1,102 @@
+//! Keeps the state of games, editors and simulations alive.
+//!
+//! `#[derive(Persist)]` gives a type a table of field records; from that one
+//! table come saving and loading, graphs of shared objects, saves that describe
+//! themselves, and fields reached by name. In order of importance:
+//!
+//! 1. No save is lost: not by a crash, not by a changed type, not silently.
+//! 2. Any bytes give `Ok` or a typed [`Error`], in safe Rust only.
+//! 3. As fast as the fastest codecs that write rows.
+//! 4. A small surface: a derive, a manager, a few functions.
+//!
+//! # Example
+//!
+//! ```
+//! use std::cell::RefCell;
+//! use std::rc::Rc;
+//!
+//! use persist::{Persist, SaveManager};
+//!
+//! #[derive(Persist)]
+//! struct Hero {
+//!     name: String,
+//!     #[persist(default = 1)]
+//!     level: u32,
+//!     friends: Vec<Rc<RefCell<Hero>>>,
+//! }
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("slot1.sav");
+//! let ada = Rc::new(RefCell::new(Hero { name: "Ada".into(), level: 3, friends: vec![] }));
+//! let bob = Rc::new(RefCell::new(Hero { name: "Bob".into(), level: 2, friends: vec![ada.clone()] }));
+//! ada.borrow_mut().friends.push(bob);
+//!
+//! let mut saves = SaveManager::new();
+//! saves.add(&ada)?;
+//! saves.save(&path)?;
+//!
+//! // Another run of the program begins with the classes that it knows.
+//! let mut saves = SaveManager::new();
+//! saves.register::<Hero>()?;
+//! let loaded = saves.load(&path)?;
+//! let ada = loaded.first::<Hero>()?;
+//! let bob = ada.borrow().friends[0].clone();
+//! assert_eq!(bob.borrow().name, "Bob");
+//! assert!(Rc::ptr_eq(&bob.borrow().friends[0], &ada));
+//! # ada.borrow_mut().friends.clear();
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! # The rooms
+//!
+//! Each uses only those below it.
+//!
+//! | | |
+//! | --- | --- |
+//! | `save` | [`SaveManager`], [`Loaded`], [`LoadReport`], and [`save()`], [`load`] for one value |
+//! | `storage` | files that are replaced whole |
+//! | `graph` | ids, references, the saver's work list, the loader's passes, the [`Registry`] |
+//! | `format` | the file: header, definitions, records, trailer |
+//! | `schema` | the schema of a save against that of the program |
+//! | `types` | the standard library's types |
+//! | [`codec`] | values to bytes and back: [`Persist`], [`Reflect`] |
+//! | [`reflect`] | what a type looks like: [`Kind`], [`FieldRecord`], [`Class`] |
+//!
+//! The bytes are described in `docs/format.md`, the reasons in `docs/design.md`.
+
+#![forbid(unsafe_code)]
+
+pub mod codec;
+mod error;
+mod format;
+mod graph;
+mod limits;
+pub mod reflect;
+mod save;
+mod schema;
+mod storage;
+mod types;
+
+pub use codec::{Persist, Reflect};
+pub use error::{Error, ErrorKind, Result};
+pub use format::{FORMAT_VERSION, Header};
+pub use graph::{ObjectId, Pointee, Registry};
+pub use limits::Limits;
+pub use persist_derive::Persist;
+pub use reflect::{Class, ClassId, FieldRecord, Kind};
+pub use save::{
+    Change, Finding, LoadReport, Loaded, SaveManager, from_reader, from_slice, load, save,
+    save_mut, to_vec, to_vec_mut, to_writer,
+};
+
+/// What the derive's code calls; not for programs.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::codec::layout::{Layout, Part, cut, cut_mut};
+    pub use std;
+}
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -1,0 +1,54 @@
+//! How much a save may ask for, in one place.
+
+/// Bounds on what is saved and loaded, on by default.
+///
+/// They hold on both sides, so that what `save` accepts `load` accepts. A
+/// length in a file is checked against the bytes that are left before anything
+/// is allocated for it; these limits come on top of that.
+///
+/// # Example
+///
+/// ```
+/// use persist::{ErrorKind, Limits, SaveManager};
+///
+/// let mut saves = SaveManager::new();
+/// saves.set_limits(Limits { text: 300, ..Limits::default() });
+/// # use std::{cell::RefCell, rc::Rc};
+/// # let long = Rc::new(RefCell::new("x".repeat(301)));
+/// # saves.add(&long)?;
+/// # assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::TooLarge);
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a whole save. Default 4 GiB.
+    pub bytes: u64,
+    /// Objects in a save. Default 16,777,216.
+    pub objects: u64,
+    /// Levels of nesting inside one value: each `Box`, sequence or map that
+    /// can hold a class is a level. Default 128.
+    pub depth: u32,
+    /// Bytes of one string; shorter than 248 bytes is never refused.
+    /// Default 64 MiB.
+    pub text: usize,
+    /// Elements of one sequence whose elements have no bytes, such as
+    /// `Vec<()>`. Default 1,048,576.
+    pub empty_elements: usize,
+}
+
+impl Limits {
+    /// The default limits.
+    pub const DEFAULT: Self = Self {
+        bytes: 4 << 30,
+        objects: 1 << 24,
+        depth: 128,
+        text: 64 << 20,
+        empty_elements: 1 << 20,
+    };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}

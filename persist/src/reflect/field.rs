@@ -1,0 +1,98 @@
+use super::{Class, Inner, Kind};
+
+/// One member of a class: the row of the table that everything else reads.
+///
+/// # Example
+///
+/// ```
+/// use persist::{Persist, Reflect};
+///
+/// #[derive(Persist)]
+/// struct Player {
+///     level: i32,
+///     flag: u8,
+/// }
+///
+/// let [level, flag] = Player::FIELDS else { panic!("two fields") };
+/// assert_eq!((level.name, level.size), ("level", 4));
+/// assert_eq!((flag.name, flag.size), ("flag", 1));
+/// assert_eq!(level.offset, Some(std::mem::offset_of!(Player, level)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct FieldRecord {
+    /// Name in the save: the field's, unless `rename`d; its index in a tuple.
+    pub name: &'static str,
+    /// Names under which older saves may hold it.
+    pub aliases: &'static [&'static str],
+    /// Bytes from the start of the value in memory; `None` in enum variants.
+    /// For looking only: it differs between builds and never goes to disk.
+    pub offset: Option<usize>,
+    /// Size in memory, in bytes.
+    pub size: usize,
+    /// Kind of the stored value.
+    pub kind: Inner,
+    /// What else is known of the field.
+    pub flags: FieldFlags,
+}
+
+/// Marks of a [`FieldRecord`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FieldFlags {
+    /// A save without the field gives it its default.
+    pub default: bool,
+    /// Stored through a `with` module.
+    pub with: bool,
+}
+
+impl FieldRecord {
+    /// The record of a field of type `F`, stored as `kind`.
+    #[must_use]
+    pub const fn new<F>(name: &'static str, offset: Option<usize>, kind: Inner) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            offset,
+            size: size_of::<F>(),
+            kind,
+            flags: FieldFlags { default: false, with: false },
+        }
+    }
+
+    /// The same record, with older names.
+    #[must_use]
+    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    /// The same record, marked as having a default.
+    #[must_use]
+    pub const fn with_default(mut self) -> Self {
+        self.flags.default = true;
+        self
+    }
+
+    /// The same record, marked as stored through a `with` module.
+    #[must_use]
+    pub const fn with_module(mut self) -> Self {
+        self.flags.with = true;
+        self
+    }
+
+    /// Kind of the stored value.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        (self.kind)()
+    }
+
+    /// The class inside, if the field is a struct or an enum of its own.
+    #[must_use]
+    pub fn class(&self) -> Option<&'static Class> {
+        match self.kind() {
+            Kind::Class(class) => Some(class()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+use std::fmt;
+
+use super::Class;
+
+/// The kind of a part: a function, so that types may contain themselves.
+pub type Inner = fn() -> Kind;
+
+/// What the bytes of a value mean.
+///
+/// A kind is what a save says about each field, so that it can be read without
+/// the program that wrote it. Rust types that are stored alike share a kind:
+/// `Vec<u8>` and `VecDeque<u8>` are both a list of `u8`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Kind {
+    /// No bytes.
+    Unit,
+    /// One byte, 0 or 1.
+    Bool,
+    /// A Unicode scalar value in 4 bytes.
+    Char,
+    /// 1 byte.
+    U8,
+    /// 2 bytes.
+    U16,
+    /// 4 bytes.
+    U32,
+    /// 8 bytes; `usize` too.
+    U64,
+    /// 16 bytes.
+    U128,
+    /// 1 byte.
+    I8,
+    /// 2 bytes.
+    I16,
+    /// 4 bytes.
+    I32,
+    /// 8 bytes; `isize` too.
+    I64,
+    /// 16 bytes.
+    I128,
+    /// 4 bytes, every bit kept.
+    F32,
+    /// 8 bytes, every bit kept.
+    F64,
+    /// A count of bytes, then UTF-8.
+    Text,
+    /// One byte, 0 or 1; the value follows a 1.
+    Option(Inner),
+    /// A count, then the elements.
+    List(Inner),
+    /// A count, then the elements, none of them twice.
+    Set(Inner),
+    /// A count, then key and value of each entry, no key twice.
+    Map(Inner, Inner),
+    /// That many elements, one after the other.
+    Array(Inner, usize),
+    /// The parts, one after the other.
+    Tuple(&'static [Inner]),
+    /// A struct or an enum with field records of its own.
+    Class(fn() -> &'static Class),
+    /// The id of an object that has a record of its own.
+    Reference(Reference),
+}
+
+/// What a stored reference may point at.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    /// The pointer and cell around the target.
+    pub holder: Holder,
+    /// True where the reference does not keep its target alive.
+    pub weak: bool,
+    /// Kind of the target.
+    pub target: Inner,
+    /// Name of the target's class.
+    pub name: fn() -> String,
+}
+
+/// The pointer and the cell that hold an object: `Rc<RefCell<_>>`, ...
+///
+/// As a byte: the pointer in the high half, the cell in the low half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Holder {
+    /// The value itself, held by nobody: what `persist::save` writes.
+    Value = 0x00,
+    /// `Rc<RefCell<_>>`.
+    RcRefCell = 0x11,
+}
+
+impl Holder {
+    /// The holder with this byte.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        match code {
+            0x00 => Some(Self::Value),
+            0x11 => Some(Self::RcRefCell),
+            _ => None,
+        }
+    }
+
+    /// The byte of this holder in a save.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// How a Rust programmer writes it, with `target` inside.
+    #[must_use]
+    pub fn around(self, target: &str) -> String {
+        match self {
+            Self::Value => target.to_owned(),
+            Self::RcRefCell => format!("Rc<RefCell<{target}>>"),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match self {
+            Self::Unit => "()",
+            Self::Bool => "bool",
+            Self::Char => "char",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::U128 => "u128",
+            Self::I8 => "i8",
+            Self::I16 => "i16",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::I128 => "i128",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Text => "String",
+            Self::Option(inner) => return write!(f, "Option<{}>", inner()),
+            Self::List(inner) => return write!(f, "Vec<{}>", inner()),
+            Self::Set(inner) => return write!(f, "Set<{}>", inner()),
+            Self::Map(key, value) => return write!(f, "Map<{}, {}>", key(), value()),
+            Self::Array(inner, len) => return write!(f, "[{}; {len}]", inner()),
+            Self::Tuple(parts) => {
+                f.write_str("(")?;
+                for (i, part) in parts.iter().enumerate() {
+                    let comma = if i == 0 { "" } else { ", " };
+                    write!(f, "{comma}{}", part())?;
+                }
+                return f.write_str(if parts.len() == 1 { ",)" } else { ")" });
+            }
+            Self::Class(class) => return f.write_str(&class().name()),
+            Self::Reference(r) => {
+                let target = r.holder.around(&(r.name)());
+                return if r.weak { write!(f, "Weak of {target}") } else { f.write_str(&target) };
+            }
+        };
+        f.write_str(word)
+    }
+}

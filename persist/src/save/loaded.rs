@@ -1,0 +1,91 @@
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
+
+use super::LoadReport;
+use crate::codec::Persist;
+use crate::graph::LoadedObject;
+use crate::{Error, ErrorKind, ObjectId, Result};
+
+/// The objects of a save that has been loaded, and the report of the load.
+///
+/// In id order, those that the program had added first.
+pub struct Loaded {
+    pub(super) objects: Vec<LoadedObject>,
+    by_id: HashMap<ObjectId, usize>,
+    report: LoadReport,
+}
+
+impl Loaded {
+    pub(super) fn new(objects: Vec<LoadedObject>, report: LoadReport) -> Self {
+        let by_id = objects.iter().enumerate().map(|(i, object)| (object.id, i)).collect();
+        Self { objects, by_id, report }
+    }
+
+    /// The first object of type `T`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the save has none.
+    pub fn first<T: Persist>(&self) -> Result<Rc<RefCell<T>>> {
+        self.iter().next().ok_or_else(|| {
+            Error::new(
+                ErrorKind::NotFound,
+                format!("the save has no object of class {}", T::name()),
+            )
+        })
+    }
+
+    /// The object with this id.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the save has none; [`ErrorKind::WrongClass`]
+    /// if it is not a `T`.
+    pub fn get<T: Persist>(&self, id: ObjectId) -> Result<Rc<RefCell<T>>> {
+        let Some(index) = self.by_id.get(&id) else {
+            return Err(Error::new(ErrorKind::NotFound, format!("the save has no object {id}")));
+        };
+        self.objects[*index].shared.downcast().ok_or_else(|| {
+            Error::new(ErrorKind::WrongClass, format!("object {id} is not a {}", T::name()))
+        })
+    }
+
+    /// The objects of type `T`.
+    pub fn iter<T: Persist>(&self) -> impl Iterator<Item = Rc<RefCell<T>>> + use<'_, T> {
+        self.objects.iter().filter_map(|object| object.shared.downcast())
+    }
+
+    /// The ids of all objects.
+    pub fn ids(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
+        self.objects.iter().map(|object| object.id)
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// True if the save held no objects.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// What was defaulted, dropped, unknown, dangling.
+    #[must_use]
+    pub fn report(&self) -> &LoadReport {
+        &self.report
+    }
+}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded")
+            .field("objects", &self.objects.len())
+            .field("report", &self.report)
+            .finish()
+    }
+}

@@ -1,0 +1,283 @@
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::rc::Rc;
+
+use super::{LoadReport, Loaded};
+use crate::codec::{Persist, Shared, WeakShared};
+use crate::format::Header;
+use crate::graph::{Loader, Pointee, Registry, Saver};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result, storage};
+
+/// Keeps a list of objects, saves them with everything they lead to, and loads
+/// them back.
+///
+/// # Example
+///
+/// ```
+/// use std::cell::RefCell;
+/// use std::rc::{Rc, Weak};
+///
+/// use persist::{Persist, SaveManager};
+///
+/// #[derive(Persist)]
+/// struct Hero { name: String, pet: Option<Rc<RefCell<Pet>>> }
+///
+/// #[derive(Persist)]
+/// struct Pet { owner: Weak<RefCell<Hero>> }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("slot1.sav");
+/// let hero = Rc::new(RefCell::new(Hero { name: "Ada".into(), pet: None }));
+/// let pet = Rc::new(RefCell::new(Pet { owner: Rc::downgrade(&hero) }));
+/// hero.borrow_mut().pet = Some(pet);
+///
+/// let mut saves = SaveManager::new();
+/// saves.add(&hero)?;
+/// saves.save(&path)?;
+///
+/// let loaded = saves.load(&path)?;
+/// let hero = loaded.first::<Hero>()?;
+/// let pet = hero.borrow().pet.clone().unwrap();
+/// assert!(Rc::ptr_eq(&pet.borrow().owner.upgrade().unwrap(), &hero));
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Default)]
+pub struct SaveManager {
+    registry: Registry,
+    limits: Limits,
+    header: Header,
+    objects: BTreeMap<ObjectId, Shared>,
+    /// Objects that were not added but keep the ids they had in a save. They
+    /// live as long as the program holds them.
+    met: BTreeMap<ObjectId, WeakShared>,
+    /// Ids of both, by address: neither is given away while a pointer is held.
+    ids: HashMap<usize, ObjectId>,
+    /// The largest id given out so far.
+    last_id: u64,
+    buffer: Option<usize>,
+}
+
+impl SaveManager {
+    /// A manager without classes and objects.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers class `T` and those it reaches.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::register`].
+    pub fn register<T: Persist>(&mut self) -> Result<()> {
+        self.registry.register::<T>()
+    }
+
+    /// Registers class `T` with the program's own way to make an empty one.
+    ///
+    /// Fields that are `skip`ped keep what it put there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::register`].
+    pub fn register_with<T: Persist>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
+        self.registry.register_with(make)
+    }
+
+    /// The classes that are registered.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Adds an object to what the next save writes; its class is registered
+    /// and what it points to comes along. Adding it again changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::register`].
+    pub fn add<P: Pointee>(&mut self, object: &Rc<P>) -> Result<ObjectId> {
+        self.registry.register_pointee::<P>()?;
+        let shared = P::share(object);
+        let id = match self.ids.get(&shared.address()) {
+            Some(id) => *id,
+            None => {
+                let number = self.last_id.checked_add(1).and_then(ObjectId::new);
+                let id = number
+                    .ok_or_else(|| Error::new(ErrorKind::TooLarge, "the object ids are used up"))?;
+                self.last_id = id.get();
+                self.ids.insert(shared.address(), id);
+                id
+            }
+        };
+        self.met.remove(&id);
+        self.objects.insert(id, shared);
+        Ok(id)
+    }
+
+    /// Takes an object out of what the next save writes, unless another points
+    /// to it, in which case it keeps its id; false if it was not there.
+    pub fn remove(&mut self, id: ObjectId) -> bool {
+        match self.objects.remove(&id) {
+            Some(shared) => {
+                self.met.insert(id, shared.downgrade());
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes all objects out; registered classes stay, and no id comes back.
+    pub fn clear(&mut self) {
+        self.objects.clear();
+        self.met.clear();
+        self.ids.clear();
+    }
+
+    /// The ids of the objects that were added, in order.
+    pub fn ids(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
+        self.objects.keys().copied()
+    }
+
+    /// Bounds on what is saved and loaded.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// Name and version of the program, written into the header.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TooLarge`] if one has more than 65,535 bytes.
+    pub fn set_application(&mut self, name: &str, version: &str) -> Result<()> {
+        for text in [name, version] {
+            if text.len() > usize::from(u16::MAX) {
+                return Err(Error::new(
+                    ErrorKind::TooLarge,
+                    format!(
+                        "an application's name or version of {} bytes is over the limit of 65535",
+                        text.len()
+                    ),
+                ));
+            }
+        }
+        self.header.application = Some(name.to_owned());
+        self.header.application_version = Some(version.to_owned());
+        Ok(())
+    }
+
+    /// Bytes of the buffer that a save begins with; it doubles as records ask
+    /// for it. Default 8 KiB.
+    pub fn set_buffer_size(&mut self, bytes: usize) {
+        self.buffer = Some(bytes);
+    }
+
+    /// Saves to a file: through a temporary one beside it, flushed and renamed,
+    /// so that a crash leaves the old save or the new one.
+    ///
+    /// # Errors
+    ///
+    /// What an object refuses, with its id, class and field;
+    /// [`ErrorKind::Io`] if the file cannot be written; the old one then is as
+    /// it was.
+    pub fn save(&mut self, path: impl AsRef<Path>) -> Result<()> {
+        storage::replace_file(path.as_ref(), |out| self.write(out)).map(drop)
+    }
+
+    /// Saves into memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`save`](Self::save).
+    pub fn to_vec(&mut self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Saves into a writer and returns how many bytes that took. The save is
+    /// streamed: no more than a block and the largest record is held.
+    ///
+    /// # Errors
+    ///
+    /// As [`save`](Self::save); what was written before an error is no save.
+    pub fn to_writer(&mut self, mut writer: impl Write) -> Result<u64> {
+        self.write(&mut writer)
+    }
+
+    fn write(&mut self, out: &mut dyn Write) -> Result<u64> {
+        let mut saver = Saver::new(&self.registry, &self.limits, self.last_id.saturating_add(1));
+        for (id, shared) in &self.objects {
+            saver.know(shared.clone(), *id, true);
+        }
+        let mut gone = HashSet::new();
+        for (id, weak) in &self.met {
+            match weak.upgrade() {
+                Some(shared) => saver.know(shared, *id, false),
+                None => drop(gone.insert(*id)),
+            }
+        }
+        if !gone.is_empty() {
+            // Their pointers held the addresses; now those may come back.
+            self.met.retain(|id, _| !gone.contains(id));
+            self.ids.retain(|_, id| !gone.contains(id));
+        }
+        saver.save(out, &self.header, self.buffer)
+    }
+
+    /// Loads the objects of a file; the manager's own stay as they are until
+    /// [`adopt`](Self::adopt).
+    ///
+    /// # Errors
+    ///
+    /// Whatever is not a whole, true save of registered classes; nothing then
+    /// stays behind.
+    pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded> {
+        self.from_slice(&storage::read_file(path.as_ref(), &self.limits)?)
+    }
+
+    /// Loads the objects of a save in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn from_slice(&self, save: &[u8]) -> Result<Loaded> {
+        let (objects, outcome) = Loader::new(&self.registry, &self.limits, save)?.load()?;
+        Ok(Loaded::new(objects, LoadReport::new(outcome)))
+    }
+
+    /// Loads the objects of a save that is read to the reader's end.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn from_reader(&self, reader: impl Read) -> Result<Loaded> {
+        self.from_slice(&storage::read_stream(reader, &self.limits)?)
+    }
+
+    /// Makes what was loaded what the next save writes, in place of the
+    /// manager's objects; ids stay the same.
+    pub fn adopt(&mut self, loaded: Loaded) {
+        self.clear();
+        for object in loaded.objects {
+            self.last_id = self.last_id.max(object.id.get());
+            self.ids.insert(object.shared.address(), object.id);
+            if object.added {
+                self.objects.insert(object.id, object.shared);
+            } else {
+                self.met.insert(object.id, object.shared.downgrade());
+            }
+        }
+    }
+}
+
+impl fmt::Debug for SaveManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SaveManager")
+            .field("registry", &self.registry)
+            .field("objects", &self.objects.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,11 @@
+//! Saving and loading as a program asks for it.
+
+mod loaded;
+mod manager;
+mod report;
+mod value;
+
+pub use loaded::Loaded;
+pub use manager::SaveManager;
+pub use report::{Change, Finding, LoadReport};
+pub use value::{from_reader, from_slice, load, save, save_mut, to_vec, to_vec_mut, to_writer};

@@ -1,0 +1,138 @@
+use std::fmt;
+
+use crate::ObjectId;
+use crate::format::Header;
+use crate::graph::Outcome;
+
+/// What a load did besides making objects: nothing is silent.
+///
+/// Its [`Display`](fmt::Display) is a page for the developer.
+#[derive(Clone, Debug, Default)]
+pub struct LoadReport {
+    header: Header,
+    findings: Vec<Finding>,
+    objects: Vec<(String, u64)>,
+    references: u64,
+}
+
+/// One thing that a load did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What was done.
+    pub change: Change,
+    /// Name of the class.
+    pub class: String,
+    /// The field, where it is about one.
+    pub field: Option<String>,
+    /// How often.
+    pub count: u64,
+    /// The first object in which it happened.
+    pub object: Option<ObjectId>,
+}
+
+/// What a [`Finding`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Change {
+    /// A field that the save does not have got its default.
+    Defaulted,
+    /// A stored field that the program does not have was skipped.
+    Dropped,
+    /// Objects of a class that is not registered were skipped.
+    Unknown,
+    /// Weak references whose target is not in the save dangle.
+    Dangling,
+}
+
+impl LoadReport {
+    pub(crate) fn new(outcome: Outcome) -> Self {
+        let mut findings: Vec<Finding> = outcome
+            .events
+            .into_iter()
+            .map(|event| Finding {
+                change: if event.defaulted { Change::Defaulted } else { Change::Dropped },
+                class: event.class,
+                field: Some(event.field),
+                count: event.count,
+                object: ObjectId::new(event.first),
+            })
+            .collect();
+        for (change, rows) in
+            [(Change::Unknown, outcome.skipped), (Change::Dangling, outcome.dangling)]
+        {
+            findings.extend(rows.into_iter().map(|(class, count, first)| Finding {
+                change,
+                class,
+                field: None,
+                count,
+                object: ObjectId::new(first),
+            }));
+        }
+        Self {
+            header: outcome.header,
+            findings,
+            objects: outcome.objects,
+            references: outcome.references,
+        }
+    }
+
+    /// What was done, a row for each class and field.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// True if the save came back exactly as it was written.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// What the save says of the program that wrote it.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Classes and how many objects of each were made.
+    pub fn objects(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.objects.iter().map(|(class, count)| (&**class, *count))
+    }
+
+    /// How many references the objects held, dangling ones included.
+    #[must_use]
+    pub fn references(&self) -> u64 {
+        self.references
+    }
+}
+
+impl fmt::Display for LoadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (class, count) in &self.objects {
+            writeln!(f, "{count} {class}")?;
+        }
+        writeln!(f, "{} references", self.references)?;
+        self.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.change {
+            Change::Defaulted => "defaulted",
+            Change::Dropped => "dropped",
+            Change::Unknown => "skipped, not registered",
+            Change::Dangling => "dangling weak reference",
+        };
+        write!(f, "{what}: {}", self.class)?;
+        if let Some(field) = &self.field {
+            write!(f, ".{field}")?;
+        }
+        write!(f, ", {} times", self.count)?;
+        if let Some(object) = self.object {
+            write!(f, ", first in object {object}")?;
+        }
+        Ok(())
+    }
+}

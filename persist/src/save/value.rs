@@ -1,0 +1,127 @@
+use std::io::{Read, Write};
+use std::path::Path;
+
+use crate::codec::{Persist, Phase, Slot, Visitor};
+use crate::format::Header;
+use crate::graph::{Loader, Registry, Saver};
+use crate::{Error, ErrorKind, Limits, Result, storage};
+
+/// Saves one value with everything in it, and every object that it points to.
+///
+/// The file is replaced whole: a crash leaves the old save or the new one.
+///
+/// # Errors
+///
+/// [`ErrorKind::Unsupported`] if a class in it has a `before_save` hook, which
+/// needs [`save_mut`]; what the value refuses; [`ErrorKind::Io`].
+///
+/// # Example
+///
+/// ```
+/// use persist::Persist;
+///
+/// #[derive(Persist, Debug, PartialEq)]
+/// struct Game { level: u32, name: String }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("game.sav");
+/// let game = Game { level: 3, name: "Ada".into() };
+/// persist::save(&path, &game)?;
+/// assert_eq!(persist::load::<Game>(&path)?, game);
+/// # Ok::<(), persist::Error>(())
+/// ```
+pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<()> {
+    storage::replace_file(path.as_ref(), |out| write(out, value, false)).map(drop)
+}
+
+/// Saves one value like [`save`], after its `before_save` hooks have run.
+///
+/// # Errors
+///
+/// As [`save`], and what a hook refuses.
+pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<()> {
+    storage::replace_file(path.as_ref(), |out| write_mut(out, value)).map(drop)
+}
+
+/// Loads one value from a file.
+///
+/// # Errors
+///
+/// Whatever is not a whole, true save of a `T`.
+pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
+    from_slice(&storage::read_file(path.as_ref(), &Limits::DEFAULT)?)
+}
+
+/// Saves one value into memory.
+///
+/// # Errors
+///
+/// As [`save`].
+pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    write(&mut bytes, value, false)?;
+    Ok(bytes)
+}
+
+/// Saves one value into memory, after its `before_save` hooks have run.
+///
+/// # Errors
+///
+/// As [`save_mut`].
+pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    write_mut(&mut bytes, value)?;
+    Ok(bytes)
+}
+
+/// Saves one value into a writer and returns how many bytes that took.
+///
+/// # Errors
+///
+/// As [`save`]; what was written before an error is no save.
+pub fn to_writer<T: Persist>(mut writer: impl Write, value: &T) -> Result<u64> {
+    write(&mut writer, value, false)
+}
+
+/// Loads one value from a save in memory.
+///
+/// # Errors
+///
+/// Whatever is not a whole, true save of a `T`.
+pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
+    let mut registry = Registry::new();
+    let class = registry.register_value::<T>()?;
+    let (value, _, _) = Loader::new(&registry, &Limits::DEFAULT, save)?.load_value(class)?;
+    Ok(value)
+}
+
+/// Loads one value from a save that is read to the reader's end.
+///
+/// # Errors
+///
+/// As [`from_slice`], and what the reader returns.
+pub fn from_reader<T: Persist>(reader: impl Read) -> Result<T> {
+    from_slice(&storage::read_stream(reader, &Limits::DEFAULT)?)
+}
+
+fn write_mut<T: Persist>(out: &mut dyn Write, value: &mut T) -> Result<u64> {
+    let mut connect = |_: &mut dyn Slot| Ok(());
+    value.visit(&mut Visitor::new(Phase::BeforeSave, &Limits::DEFAULT, &mut connect))?;
+    write(out, value, true)
+}
+
+fn write<T: Persist>(out: &mut dyn Write, value: &T, hooks_ran: bool) -> Result<u64> {
+    let mut registry = Registry::new();
+    let class = registry.register_value::<T>()?;
+    if registry.traits(class).before_save && !hooks_ran {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save_mut` or a `SaveManager`",
+                T::name()
+            ),
+        ));
+    }
+    let saver = Saver::new(&registry, &Limits::DEFAULT, 1);
+    saver.save_value(value, class, out, &Header::default(), None)
+}

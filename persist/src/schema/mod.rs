@@ -1,0 +1,16 @@
+//! What a save says of its own classes, and how it meets the program's.
+//!
+//! The same description is made from the program's classes and read from a
+//! save. Where the two are equal, records are decoded straight; where they
+//! differ, a [`Plan`] made once per class rewrites each record into the
+//! program's form first.
+
+mod describe;
+mod plan;
+mod transcode;
+mod walk;
+
+pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
+pub(crate) use plan::{Event, Plans, Program, Step, Target};
+pub(crate) use transcode::transcode;
+pub(crate) use walk::{locate, skip};

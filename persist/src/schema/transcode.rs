@@ -1,0 +1,227 @@
+//! Rewrites a record of the save into the form of the program's class.
+//!
+//! Bytes to bytes, so that nothing generic is compiled twice and the typed
+//! decoder reads one form only.
+
+use super::plan::{Fields, Plan};
+use super::{FieldSchema, Form, KindSchema, Plans, Step, skip};
+use crate::codec::{Buffer, Decoder, Fail, NoLinks, count};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Appends the payload of object `id`, of a stored class, in the program's form.
+pub(crate) fn transcode(
+    plans: &mut Plans<'_>,
+    class: usize,
+    id: u64,
+    payload: &[u8],
+    limits: &Limits,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let mut links = NoLinks;
+    let mut input = Decoder::new(payload, limits, &mut links);
+    // Classes nest in one another at most as deep as the program's do between
+    // two levels that the codec counts.
+    let depth = limits.depth.saturating_mul(8).saturating_add(64);
+    let mut run = Transcoder { plans, id, limits, defaults: Buffer::new() };
+    let result = run.class(class, &mut input, out, depth);
+    let at = (payload.len() - input.rest().len()) as u64;
+    match result {
+        Ok(()) if input.rest().is_empty() => Ok(()),
+        Ok(()) => {
+            Err(Error::new(ErrorKind::Damaged, "the record is longer than its fields").at(at))
+        }
+        Err(error) => Err(error.at(at)),
+    }
+}
+
+struct Transcoder<'t, 'p> {
+    plans: &'t mut Plans<'p>,
+    id: u64,
+    limits: &'t Limits,
+    defaults: Buffer,
+}
+
+impl Transcoder<'_, '_> {
+    fn class(
+        &mut self,
+        class: usize,
+        input: &mut Decoder<'_>,
+        out: &mut Vec<u8>,
+        depth: u32,
+    ) -> Result<()> {
+        let Some(depth) = depth.checked_sub(1) else { return Err(Fail::Depth.into()) };
+        if self.plans.is_identical(class) {
+            return self.copy(&KindSchema::Class(class), input, out);
+        }
+        let plan = self.plans.plan(class)?;
+        let classes = self.plans.stored.clone();
+        let stored = &classes[class].form;
+        match (&*plan, stored) {
+            (Plan::Struct(plan), Form::Struct(fields)) => {
+                self.fields(class, plan, fields, input, out, depth)
+            }
+            (Plan::Enum(variants), Form::Enum(stored_variants)) => {
+                let wide = stored.tag_width() == 2;
+                let tag =
+                    if wide { input.value::<u16>()? } else { u16::from(input.value::<u8>()?) };
+                let tag = usize::from(tag);
+                let (Some(variant), Some(plan)) = (stored_variants.get(tag), variants.get(tag))
+                else {
+                    return Err(Fail::Value.into());
+                };
+                let Some((target, plan)) = plan else {
+                    let name = &self.plans.stored[class].name;
+                    return Err(Error::new(
+                        ErrorKind::NotFound,
+                        format!(
+                            "the program's {name} has no variant {}; keep it, or name it as an `alias` of another",
+                            variant.name
+                        ),
+                    ));
+                };
+                self.tag(class, *target, out)?;
+                self.fields(class, plan, &variant.fields, input, out, depth)
+            }
+            (Plan::Value, Form::Value(kind)) => self.value(kind, input, out, depth),
+            _ => Err(Fail::Value.into()),
+        }
+    }
+
+    fn tag(&self, class: usize, target: usize, out: &mut Vec<u8>) -> Result<()> {
+        let program = self.plans.program;
+        let width =
+            self.plans.resolve(class).map_or(1, |class| program.classes[class].form.tag_width());
+        let tag = u16::try_from(target).map_err(|_| Fail::Value)?.to_le_bytes();
+        out.extend_from_slice(&tag[..width]);
+        Ok(())
+    }
+
+    fn fields(
+        &mut self,
+        class: usize,
+        plan: &Fields,
+        stored: &[FieldSchema],
+        input: &mut Decoder<'_>,
+        out: &mut Vec<u8>,
+        depth: u32,
+    ) -> Result<()> {
+        let whole = input.rest();
+        let mut starts = Vec::with_capacity(stored.len());
+        for field in stored {
+            starts.push(whole.len() - input.rest().len());
+            skip(&field.kind, &self.plans.stored, input)
+                .map_err(|fail| Error::from(fail).in_field(&field.name))?;
+        }
+        for event in &plan.events {
+            let event = &mut self.plans.events[*event];
+            event.count += 1;
+            if event.count == 1 {
+                event.first = self.id;
+            }
+        }
+        for step in &plan.steps {
+            match *step {
+                Step::Take(field) => {
+                    let end =
+                        starts.get(field + 1).copied().unwrap_or(whole.len() - input.rest().len());
+                    out.extend_from_slice(&whole[starts[field]..end]);
+                }
+                Step::Rewrite(field) => {
+                    let mut links = NoLinks;
+                    let mut part = Decoder::new(&whole[starts[field]..], self.limits, &mut links);
+                    self.value(&stored[field].kind, &mut part, out, depth)
+                        .map_err(|error| error.in_field(&stored[field].name))?;
+                }
+                Step::Default { variant, field } => self.default(class, variant, field, out)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn default(
+        &mut self,
+        class: usize,
+        variant: usize,
+        field: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let target = self.plans.resolve(class).and_then(|class| self.plans.program.targets[class]);
+        let Some(target) = target else { return Err(Fail::Value.into()) };
+        let encode =
+            |out: &mut crate::codec::Encoder<'_>| target.access.encode_default(variant, field, out);
+        let end = self.defaults.append(0, self.limits, &mut NoLinks, encode)?;
+        out.extend_from_slice(&self.defaults.bytes()[..end]);
+        Ok(())
+    }
+
+    /// A value with changed classes inside.
+    fn value(
+        &mut self,
+        kind: &KindSchema,
+        input: &mut Decoder<'_>,
+        out: &mut Vec<u8>,
+        depth: u32,
+    ) -> Result<()> {
+        if self.plans.has_identical_classes(kind) {
+            return self.copy(kind, input, out);
+        }
+        match kind {
+            KindSchema::Option(inner) => {
+                let some = input.value::<bool>()?;
+                out.push(u8::from(some));
+                if some { self.value(inner, input, out, depth) } else { Ok(()) }
+            }
+            KindSchema::List(inner) | KindSchema::Set(inner) => {
+                let count = self.count(input, out)?;
+                self.repeat(count, input, |run, i, input| {
+                    run.value(inner, input, out, depth)
+                        .map_err(|error| error.in_field(&format!("[{i}]")))
+                })
+            }
+            KindSchema::Array(inner, len) => self.repeat(*len as u64, input, |run, i, input| {
+                run.value(inner, input, out, depth)
+                    .map_err(|error| error.in_field(&format!("[{i}]")))
+            }),
+            KindSchema::Map(parts) => {
+                let count = self.count(input, out)?;
+                self.repeat(count, input, |run, i, input| {
+                    run.value(&parts.0, input, out, depth)
+                        .map_err(|error| error.in_field(&format!("[{i}].key")))?;
+                    run.value(&parts.1, input, out, depth)
+                        .map_err(|error| error.in_field(&format!("[{i}]")))
+                })
+            }
+            KindSchema::Tuple(parts) => parts.iter().enumerate().try_for_each(|(i, part)| {
+                self.value(part, input, out, depth).map_err(|error| error.in_field(&i.to_string()))
+            }),
+            KindSchema::Class(class) => self.class(*class, input, out, depth),
+            _ => self.copy(kind, input, out),
+        }
+    }
+
+    fn count(&self, input: &mut Decoder<'_>, out: &mut Vec<u8>) -> Result<u64> {
+        let count = count::decode(input)?;
+        count::push(count, out);
+        Ok(count)
+    }
+
+    /// Elements whose classes differ may have bytes or none.
+    fn repeat(
+        &mut self,
+        count: u64,
+        input: &mut Decoder<'_>,
+        mut each: impl FnMut(&mut Self, u64, &mut Decoder<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if count > (input.rest().len() as u64).max(self.limits.empty_elements as u64) {
+            return Err(Fail::Count.into());
+        }
+        (0..count).try_for_each(|i| each(self, i, input))
+    }
+
+    fn copy(&self, kind: &KindSchema, input: &mut Decoder<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let whole = input.rest();
+        skip(kind, &self.plans.stored, input)?;
+        out.extend_from_slice(&whole[..whole.len() - input.rest().len()]);
+        Ok(())
+    }
+}

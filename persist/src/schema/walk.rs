@@ -1,0 +1,231 @@
+//! Walks over the bytes of a value by its schema, without its type.
+//!
+//! With an explicit stack: neither deep values nor deep schemas can exhaust
+//! the thread's.
+
+use std::fmt::Write;
+
+use super::{ClassSchema, FieldSchema, Form, KindSchema};
+use crate::codec::{Decoder, Fail, NoLinks, count};
+use crate::{Error, Limits};
+
+/// What is being walked through, innermost last.
+enum Frame<'s> {
+    Fields { fields: &'s [FieldSchema], next: usize },
+    Parts { parts: &'s [KindSchema], next: usize },
+    Elements { kind: &'s KindSchema, next: u64, count: u64 },
+    Entries { parts: &'s (KindSchema, KindSchema), next: u64, count: u64 },
+}
+
+impl<'s> Frame<'s> {
+    fn next(&mut self) -> Option<&'s KindSchema> {
+        match self {
+            Self::Fields { fields, next } => {
+                *next += 1;
+                fields.get(*next - 1).map(|field| &field.kind)
+            }
+            Self::Parts { parts, next } => {
+                *next += 1;
+                parts.get(*next - 1)
+            }
+            Self::Elements { kind, next, count } => {
+                *next += 1;
+                (*next <= *count).then_some(*kind)
+            }
+            Self::Entries { parts, next, count } => {
+                *next += 1;
+                let part = if *next % 2 == 1 { &parts.0 } else { &parts.1 };
+                (*next <= count.saturating_mul(2)).then_some(part)
+            }
+        }
+    }
+
+    /// Adds the part that is being walked to a path.
+    fn name(&self, path: &mut String) {
+        // Writing to a `String` cannot fail.
+        let _ = match self {
+            Self::Fields { fields, next } => {
+                let dot = if path.is_empty() { "" } else { "." };
+                let name = fields.get(next - 1).map_or("", |field| &field.name);
+                write!(path, "{dot}{name}")
+            }
+            Self::Parts { next, .. } => {
+                let dot = if path.is_empty() { "" } else { "." };
+                write!(path, "{dot}{}", next - 1)
+            }
+            Self::Elements { next, .. } => write!(path, "[{}]", next - 1),
+            Self::Entries { next, .. } if next % 2 == 1 => write!(path, "[{}].key", (next - 1) / 2),
+            Self::Entries { next, .. } => write!(path, "[{}]", (next - 1) / 2),
+        };
+    }
+}
+
+/// Takes a value of this kind from the input and checks its bytes.
+pub(crate) fn skip(
+    kind: &KindSchema,
+    classes: &[ClassSchema],
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
+    if let Some(width) = kind.free_width() {
+        return input.take(width).map(drop);
+    }
+    walk(kind, classes, input, &mut Vec::new())
+}
+
+/// Finds the fault in the payload of a record, if the schema shows it: what,
+/// how far in, and in which field.
+pub(crate) fn locate(
+    class: usize,
+    classes: &[ClassSchema],
+    payload: &[u8],
+    limits: &Limits,
+) -> Option<(Error, usize)> {
+    let mut links = NoLinks;
+    let mut input = Decoder::new(payload, limits, &mut links);
+    let root = KindSchema::Class(class);
+    let mut frames = Vec::new();
+    let result = walk(&root, classes, &mut input, &mut frames);
+    let left = input.rest().len();
+    let fail = match result {
+        Err(fail) => fail,
+        Ok(()) if left > 0 => Fail::Count,
+        Ok(()) => return None,
+    };
+    let mut path = String::new();
+    frames.iter().for_each(|frame| frame.name(&mut path));
+    Some((Error::from(fail).in_field(&path), payload.len() - left))
+}
+
+fn walk<'s>(
+    kind: &'s KindSchema,
+    classes: &'s [ClassSchema],
+    input: &mut Decoder<'_>,
+    frames: &mut Vec<Frame<'s>>,
+) -> Result<(), Fail> {
+    step(kind, classes, input, frames)?;
+    while let Some(frame) = frames.last_mut() {
+        match frame.next() {
+            Some(kind) => step(kind, classes, input, frames)?,
+            None => drop(frames.pop()),
+        }
+    }
+    Ok(())
+}
+
+/// Takes a value without parts, or opens one with parts.
+fn step<'s>(
+    mut kind: &'s KindSchema,
+    classes: &'s [ClassSchema],
+    input: &mut Decoder<'_>,
+    frames: &mut Vec<Frame<'s>>,
+) -> Result<(), Fail> {
+    loop {
+        if let Some(width) = kind.free_width() {
+            return input.take(width).map(drop);
+        }
+        match kind {
+            KindSchema::Bool => drop(input.value::<bool>()?),
+            KindSchema::Char => drop(input.value::<char>()?),
+            KindSchema::Text => {
+                let length = input.count()?;
+                if length as u64 > count::SHORT && length > input.limits().text {
+                    return Err(Fail::Limit);
+                }
+                std::str::from_utf8(input.take(length)?).map_err(|_| Fail::Text)?;
+            }
+            KindSchema::Option(inner) => {
+                if !input.value::<bool>()? {
+                    return Ok(());
+                }
+                kind = inner;
+                continue;
+            }
+            KindSchema::List(inner) | KindSchema::Set(inner) => {
+                let count = count::decode(input)?;
+                elements(inner, count, classes, input, frames)?;
+            }
+            KindSchema::Array(inner, len) => elements(inner, *len as u64, classes, input, frames)?,
+            KindSchema::Map(parts) => {
+                let count = count::decode(input)?;
+                if empty(&parts.0, classes) && empty(&parts.1, classes) {
+                    return check_empty(count, input);
+                }
+                frames.push(Frame::Entries { parts, next: 0, count });
+            }
+            KindSchema::Tuple(parts) => frames.push(Frame::Parts { parts, next: 0 }),
+            KindSchema::Class(class) => match &classes[*class].form {
+                Form::Struct(fields) => frames.push(Frame::Fields { fields, next: 0 }),
+                Form::Enum(variants) => {
+                    let tag = if classes[*class].form.tag_width() == 1 {
+                        usize::from(input.value::<u8>()?)
+                    } else {
+                        usize::from(input.value::<u16>()?)
+                    };
+                    let fields = &variants.get(tag).ok_or(Fail::Value)?.fields;
+                    frames.push(Frame::Fields { fields, next: 0 });
+                }
+                Form::Value(inner) => {
+                    kind = inner;
+                    continue;
+                }
+            },
+            KindSchema::Reference { weak, .. } => {
+                let id = count::decode(input)?;
+                if id == 0 && !weak {
+                    return Err(Fail::Value);
+                }
+            }
+            // The rest have a free width.
+            _ => {}
+        }
+        return Ok(());
+    }
+}
+
+fn elements<'s>(
+    kind: &'s KindSchema,
+    count: u64,
+    classes: &[ClassSchema],
+    input: &mut Decoder<'_>,
+    frames: &mut Vec<Frame<'s>>,
+) -> Result<(), Fail> {
+    if let Some(width) = kind.free_width().filter(|width| *width > 0) {
+        let count = usize::try_from(count).map_err(|_| Fail::Count)?;
+        return input.take(count.checked_mul(width).ok_or(Fail::Count)?).map(drop);
+    }
+    if empty(kind, classes) {
+        return check_empty(count, input);
+    }
+    if count > input.rest().len() as u64 {
+        return Err(Fail::Count);
+    }
+    frames.push(Frame::Elements { kind, next: 0, count });
+    Ok(())
+}
+
+fn check_empty(count: u64, input: &Decoder<'_>) -> Result<(), Fail> {
+    if count > input.limits().empty_elements as u64 { Err(Fail::Limit) } else { Ok(()) }
+}
+
+/// True if values of this kind have no bytes, so that any number of them would fit.
+fn empty(kind: &KindSchema, classes: &[ClassSchema]) -> bool {
+    let mut pending = vec![kind];
+    let mut seen = vec![false; classes.len()];
+    while let Some(kind) = pending.pop() {
+        match kind {
+            KindSchema::Unit | KindSchema::Array(_, 0) => {}
+            KindSchema::Array(inner, _) => pending.push(inner),
+            KindSchema::Tuple(parts) => pending.extend(parts),
+            KindSchema::Class(class) if !std::mem::replace(&mut seen[*class], true) => {
+                match &classes[*class].form {
+                    Form::Struct(fields) => pending.extend(fields.iter().map(|field| &field.kind)),
+                    Form::Value(inner) => pending.push(inner),
+                    Form::Enum(_) => return false,
+                }
+            }
+            KindSchema::Class(_) => {}
+            _ => return false,
+        }
+    }
+    true
+}

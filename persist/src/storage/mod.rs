@@ -1,0 +1,118 @@
+//! Where the bytes live: files that are replaced whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Writes a file through a temporary one beside it: flushed to disk, renamed
+/// over the target, and the folder flushed. A crash at any moment leaves the
+/// old file or the new one.
+pub(crate) fn replace_file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<T>,
+) -> Result<T> {
+    // Written through a link, which stays one.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if path.is_dir() {
+        let error = io::Error::from(io::ErrorKind::IsADirectory);
+        return Err(Error::io("write the save", path, error));
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let failed = |doing: &str| {
+        let doing = doing.to_owned();
+        move |error: io::Error| Error::io(&doing, path, error)
+    };
+    // Removed when dropped, so that an error leaves no stray file.
+    let mut file = temporary(folder, path).map_err(failed("create a temporary file beside"))?;
+    let result = write(&mut file)?;
+    file.as_file().sync_all().map_err(failed("flush"))?;
+    file.persist(path).map_err(|error| failed("replace")(error.error))?;
+    sync_folder(folder).map_err(failed("flush the folder of"))?;
+    Ok(result)
+}
+
+fn temporary(folder: &Path, target: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(".");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&name).suffix(".tmp");
+    // The permissions of the old file, else those of any new file.
+    if let Ok(old) = fs::metadata(target) {
+        builder.permissions(old.permissions());
+    } else {
+        ordinary_permissions(&mut builder);
+    }
+    builder.tempfile_in(folder)
+}
+
+#[cfg(unix)]
+fn ordinary_permissions(builder: &mut tempfile::Builder<'_, '_>) {
+    use std::os::unix::fs::PermissionsExt;
+    // The system takes the user's mask off it.
+    builder.permissions(fs::Permissions::from_mode(0o666));
+}
+
+#[cfg(not(unix))]
+fn ordinary_permissions(_: &mut tempfile::Builder<'_, '_>) {}
+
+/// Makes the rename itself durable, on systems that can open a folder.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Reads a file whole, if it is within the limit.
+pub(crate) fn read_file(path: &Path, limits: &Limits) -> Result<Vec<u8>> {
+    let failed = |error: io::Error| Error::io("read", path, error);
+    let file = File::open(path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    read_whole(&file, size, limits).map_err(|error| match error {
+        ReadError::Io(error) => failed(error),
+        ReadError::TooLarge => too_large(limits),
+    })
+}
+
+/// Reads a stream to its end, if it is within the limit.
+pub(crate) fn read_stream(reader: impl Read, limits: &Limits) -> Result<Vec<u8>> {
+    read_whole(reader, 0, limits).map_err(|error| match error {
+        ReadError::Io(error) => {
+            Error::new(ErrorKind::Io, format!("cannot read the save: {error}")).because(error)
+        }
+        ReadError::TooLarge => too_large(limits),
+    })
+}
+
+enum ReadError {
+    Io(io::Error),
+    TooLarge,
+}
+
+fn read_whole(reader: impl Read, expected: u64, limits: &Limits) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = Vec::new();
+    if expected <= limits.bytes {
+        bytes.reserve_exact(usize::try_from(expected).unwrap_or_default());
+    }
+    // One byte more than allowed tells a save at the limit from one beyond it.
+    let most = limits.bytes.saturating_add(1);
+    reader.take(most).read_to_end(&mut bytes).map_err(ReadError::Io)?;
+    if bytes.len() as u64 > limits.bytes { Err(ReadError::TooLarge) } else { Ok(bytes) }
+}
+
+fn too_large(limits: &Limits) -> Error {
+    let limit = limits.bytes;
+    Error::new(
+        ErrorKind::TooLarge,
+        format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`"),
+    )
+}

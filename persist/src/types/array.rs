@@ -1,0 +1,74 @@
+//! Arrays of any length: the elements, without a count.
+
+use crate::Result;
+use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor};
+use crate::reflect::Kind;
+
+impl<T: Persist, const N: usize> Persist for [T; N] {
+    const HEAD: usize = if T::FIXED { N * T::HEAD } else { 0 };
+    const FIXED: bool = T::FIXED;
+    const MIN: usize = N * T::MIN;
+    const LEAF: bool = T::LEAF;
+
+    fn kind() -> Kind {
+        Kind::Array(T::kind, N)
+    }
+
+    fn name() -> String {
+        format!("[{}; {N}]", T::name())
+    }
+
+    fn reach(types: &mut TypeSet) {
+        T::reach(types);
+    }
+
+    fn prototype() -> Self {
+        std::array::from_fn(|_| T::prototype())
+    }
+
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        if T::FIXED && T::HEAD > 0 {
+            for (item, head) in self.iter().zip(head.chunks_exact_mut(T::HEAD)) {
+                item.encode_head(head);
+            }
+        }
+    }
+
+    #[inline]
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        if T::FIXED { Ok(()) } else { T::encode_slice(self, out) }
+    }
+
+    #[inline(always)]
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        if T::FIXED {
+            return super::number::fixed(head);
+        }
+        // The elements are whole or the list is not returned.
+        T::decode_list(N, input)?.try_into().map_err(|_| Fail::Count)
+    }
+
+    #[inline(always)]
+    fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+        let mut rest = head;
+        std::array::from_fn(|_| {
+            let (item, after) = rest.split_at(T::HEAD);
+            rest = after;
+            T::decode_fixed(item, bad)
+        })
+    }
+
+    #[inline]
+    fn decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+        if T::FIXED {
+            *self = super::number::fixed(head)?;
+            return Ok(());
+        }
+        self.iter_mut().try_for_each(|item| input.value_into(item))
+    }
+
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        super::sequence::visit_each(self, visitor)
+    }
+}

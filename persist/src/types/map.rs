@@ -1,0 +1,189 @@
+//! Maps: a count, then key and value of each entry.
+
+use std::collections::btree_map::{self, BTreeMap};
+use std::collections::hash_map::{self, HashMap};
+use std::hash::{BuildHasher, Hash};
+use std::ops::Range;
+
+use super::set::encoded;
+use crate::Result;
+use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor, count};
+use crate::reflect::Kind;
+
+fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
+    K::reach(types);
+    V::reach(types);
+    types.unvisited("the key of a map", K::kind, K::name);
+}
+
+/// What an entry takes at least, as an element of a list.
+type Entry<K, V> = (K, V);
+
+/// Visits values in the order of their encoded keys, which is the order of a
+/// `HashMap` on disk and does not depend on its hasher.
+fn visit_in_key_order<'m, K: Persist, V: Persist>(
+    entries: impl Iterator<Item = (&'m K, &'m mut V)>,
+    visitor: &mut Visitor<'_>,
+) -> Result<()> {
+    if V::LEAF {
+        return Ok(());
+    }
+    let (_, mut entries) = encoded(entries, visitor.limits())?;
+    visitor.nested(|visitor| {
+        for (i, (_, value)) in entries.iter_mut().enumerate() {
+            value.visit(visitor).map_err(|error| error.in_field(&format!("[{i}]")))?;
+        }
+        Ok(())
+    })
+}
+
+/// Stored in ascending order of the encoded keys, so that equal maps have
+/// equal bytes whatever their hasher.
+impl<K, V, S> Persist for HashMap<K, V, S>
+where
+    K: Persist + Eq + Hash,
+    V: Persist,
+    S: BuildHasher + Default + 'static,
+{
+    const HEAD: usize = 1;
+    const LEAF: bool = false;
+
+    fn kind() -> Kind {
+        Kind::Map(K::kind, V::kind)
+    }
+
+    fn name() -> String {
+        format!("HashMap<{}, {}>", K::name(), V::name())
+    }
+
+    fn reach(types: &mut TypeSet) {
+        reach::<K, V>(types);
+    }
+
+    fn prototype() -> Self {
+        HashMap::default()
+    }
+
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        head[0] = count::head(self.len() as u64);
+    }
+
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        count::encode_tail(self.len() as u64, out)?;
+        let (keys, entries) =
+            encoded(self.iter(), out.limits()).map_err(|error| out.refuse(error))?;
+        out.nested(|out| {
+            for (key, value) in entries {
+                out.bytes(&keys[key])?;
+                out.value(value)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let count = input.elements::<Entry<K, V>>(head)?;
+        let mut map = Self::with_capacity_and_hasher(count, S::default());
+        let start = input.links().pending();
+        // Where the encoded key and the references of each entry lie.
+        let mut places: Vec<(&[u8], Range<usize>)> = Vec::new();
+        input.nested(|input| {
+            for _ in 0..count {
+                let before = input.rest();
+                let key = input.value()?;
+                let key_bytes = &before[..before.len() - input.rest().len()];
+                let first = input.links().pending();
+                let value = input.value()?;
+                let references = first..input.links().pending();
+                if !references.is_empty() {
+                    places.push((key_bytes, references));
+                }
+                match map.entry(key) {
+                    hash_map::Entry::Vacant(entry) => entry.insert(value),
+                    hash_map::Entry::Occupied(_) => return Err(Fail::Duplicate),
+                };
+            }
+            Ok(())
+        })?;
+        // The pass that connects goes by encoded key; so must what was set aside.
+        if !places.is_sorted_by_key(|(key, _)| *key) {
+            places.sort_by_key(|(key, _)| *key);
+            let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
+            input.links().reorder(start, &ranges);
+        }
+        Ok(map)
+    }
+
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_in_key_order(self.iter_mut(), visitor)
+    }
+}
+
+/// Stored in the order of the map.
+impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
+    const HEAD: usize = 1;
+    const LEAF: bool = false;
+
+    fn kind() -> Kind {
+        Kind::Map(K::kind, V::kind)
+    }
+
+    fn name() -> String {
+        format!("BTreeMap<{}, {}>", K::name(), V::name())
+    }
+
+    fn reach(types: &mut TypeSet) {
+        reach::<K, V>(types);
+    }
+
+    fn prototype() -> Self {
+        BTreeMap::new()
+    }
+
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        head[0] = count::head(self.len() as u64);
+    }
+
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        count::encode_tail(self.len() as u64, out)?;
+        out.nested(|out| {
+            for (key, value) in self {
+                out.value(key)?;
+                out.value(value)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let count = input.elements::<Entry<K, V>>(head)?;
+        let start = input.links().pending();
+        let mut map: BTreeMap<K, (V, Range<usize>)> = BTreeMap::new();
+        let mut sorted = true;
+        input.nested(|input| {
+            for _ in 0..count {
+                let key: K = input.value()?;
+                let first = input.links().pending();
+                let value = input.value()?;
+                let references = first..input.links().pending();
+                sorted &= map.last_key_value().is_none_or(|(last, _)| *last < key);
+                match map.entry(key) {
+                    btree_map::Entry::Vacant(entry) => entry.insert((value, references)),
+                    btree_map::Entry::Occupied(_) => return Err(Fail::Duplicate),
+                };
+            }
+            Ok(())
+        })?;
+        if !sorted {
+            let ranges: Vec<_> = map.values().map(|(_, range)| range.clone()).collect();
+            input.links().reorder(start, &ranges);
+        }
+        Ok(map.into_iter().map(|(key, (value, _))| (key, value)).collect())
+    }
+
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        super::sequence::visit_each(self.values_mut(), visitor)
+    }
+}

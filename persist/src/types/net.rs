@@ -1,0 +1,53 @@
+//! Network addresses: their octets in network order, ports as `u16`.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
+
+use super::number::fixed_items;
+use crate::codec::{Decoder, Fail, Persist};
+use crate::reflect::Kind;
+
+/// Types stored as the fixed-width value that the two functions make of them and back.
+macro_rules! stored_as {
+    ($($ty:ident, $stored:ty, $prototype:expr, $to:expr, $from:expr;)*) => {$(
+        impl Persist for $ty {
+            const HEAD: usize = <$stored as Persist>::HEAD;
+
+            fixed_items!();
+
+            fn kind() -> Kind {
+                <$stored as Persist>::kind()
+            }
+
+            fn name() -> String {
+                String::from(stringify!($ty))
+            }
+
+            fn prototype() -> Self {
+                $prototype
+            }
+
+            #[inline]
+            fn encode_head(&self, head: &mut [u8]) {
+                let to: fn(&$ty) -> $stored = $to;
+                to(self).encode_head(head);
+            }
+
+            #[inline]
+            fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+                let from: fn($stored) -> $ty = $from;
+                from(<$stored as Persist>::decode_fixed(head, bad))
+            }
+        }
+    )*};
+}
+
+stored_as! {
+    Ipv4Addr, [u8; 4], Ipv4Addr::UNSPECIFIED, Ipv4Addr::octets, Ipv4Addr::from;
+    Ipv6Addr, [u8; 16], Ipv6Addr::UNSPECIFIED, Ipv6Addr::octets, Ipv6Addr::from;
+    SocketAddrV4, (Ipv4Addr, u16), SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0),
+        |address| (*address.ip(), address.port()),
+        |(ip, port)| SocketAddrV4::new(ip, port);
+    SocketAddrV6, (Ipv6Addr, u16, u32, u32), SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, 0, 0, 0),
+        |address| (*address.ip(), address.port(), address.flowinfo(), address.scope_id()),
+        |(ip, port, flow, scope)| SocketAddrV6::new(ip, port, flow, scope);
+}

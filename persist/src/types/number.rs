@@ -1,0 +1,230 @@
+//! Integers, floats, `bool`, `char`, `NonZero*`, `usize`.
+
+use std::num::{
+    NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8,
+    NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
+};
+
+use crate::codec::{Decoder, Encoder, Fail, Persist, Stop};
+use crate::reflect::Kind;
+
+/// Decodes a value of fixed width on its own.
+#[inline(always)]
+pub(super) fn fixed<T: Persist>(head: &[u8]) -> Result<T, Fail> {
+    let mut bad = false;
+    let value = T::decode_fixed(head, &mut bad);
+    if bad { Err(Fail::Value) } else { Ok(value) }
+}
+
+/// The items of a number type that do not differ.
+macro_rules! fixed_items {
+    () => {
+        const FIXED: bool = true;
+
+        #[inline(always)]
+        fn decode(head: &[u8], _: &mut Decoder<'_>) -> Result<Self, Fail> {
+            super::number::fixed(head)
+        }
+
+        #[inline(always)]
+        fn decode_into(&mut self, head: &[u8], _: &mut Decoder<'_>) -> Result<(), Fail> {
+            *self = super::number::fixed(head)?;
+            Ok(())
+        }
+    };
+}
+pub(super) use fixed_items;
+
+macro_rules! numbers {
+    ($($number:ident $kind:ident)*) => {$(
+        impl Persist for $number {
+            const HEAD: usize = size_of::<$number>();
+
+            fixed_items!();
+
+            fn kind() -> Kind {
+                Kind::$kind
+            }
+
+            fn prototype() -> Self {
+                Self::default()
+            }
+
+            #[inline(always)]
+            fn encode_head(&self, head: &mut [u8]) {
+                head.copy_from_slice(&self.to_le_bytes());
+            }
+
+            #[inline(always)]
+            fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+                match head.try_into() {
+                    Ok(bytes) => Self::from_le_bytes(bytes),
+                    Err(_) => {
+                        *bad = true;
+                        Self::default()
+                    }
+                }
+            }
+
+            #[inline(always)]
+            fn encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
+                if cfg!(target_endian = "little") {
+                    return out.bytes(bytemuck::cast_slice(items));
+                }
+                crate::codec::encode_each(items, out)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    u8 U8  u16 U16  u32 U32  u64 U64  u128 U128
+    i8 I8  i16 I16  i32 I32  i64 I64  i128 I128
+    f32 F32  f64 F64
+}
+
+/// Types stored as the number that the two functions make of them and back.
+macro_rules! stored_as_number {
+    ($($ty:ty, $number:ident, $prototype:expr, $to:expr, $from:expr;)*) => {$(
+        impl Persist for $ty {
+            const HEAD: usize = <$number as Persist>::HEAD;
+
+            fixed_items!();
+
+            fn kind() -> Kind {
+                <$number as Persist>::kind()
+            }
+
+            fn name() -> String {
+                String::from(stringify!($ty))
+            }
+
+            fn prototype() -> Self {
+                $prototype
+            }
+
+            #[inline(always)]
+            fn encode_head(&self, head: &mut [u8]) {
+                let to: fn($ty) -> $number = $to;
+                to(*self).encode_head(head);
+            }
+
+            #[inline(always)]
+            fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+                let from: fn($number) -> Option<$ty> = $from;
+                from($number::decode_fixed(head, bad)).unwrap_or_else(|| {
+                    *bad = true;
+                    <$ty as Persist>::prototype()
+                })
+            }
+        }
+    )*};
+}
+
+macro_rules! non_zero {
+    ($($ty:ident $number:ident)*) => {
+        stored_as_number! {$(
+            $ty, $number, <$ty>::new(1).unwrap_or(<$ty>::MAX), <$ty>::get, <$ty>::new;
+        )*}
+    };
+}
+
+non_zero! {
+    NonZeroU8 u8  NonZeroU16 u16  NonZeroU32 u32  NonZeroU64 u64  NonZeroU128 u128
+    NonZeroI8 i8  NonZeroI16 i16  NonZeroI32 i32  NonZeroI64 i64  NonZeroI128 i128
+    NonZeroUsize usize  NonZeroIsize isize
+}
+
+// A `usize` has at most 64 bits, so the way to disk never fails; back, it is
+// checked, since the machine that loads may be a smaller one.
+stored_as_number! {
+    usize, u64, 0, |size| size as u64, |word| usize::try_from(word).ok();
+    isize, i64, 0, |size| size as i64, |word| isize::try_from(word).ok();
+}
+
+impl Persist for char {
+    const HEAD: usize = 4;
+
+    fixed_items!();
+
+    fn kind() -> Kind {
+        Kind::Char
+    }
+
+    fn prototype() -> Self {
+        '\0'
+    }
+
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        u32::from(*self).encode_head(head);
+    }
+
+    #[inline(always)]
+    fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+        char::from_u32(u32::decode_fixed(head, bad)).unwrap_or_else(|| {
+            *bad = true;
+            '\0'
+        })
+    }
+}
+
+impl Persist for bool {
+    const HEAD: usize = 1;
+
+    fixed_items!();
+
+    fn kind() -> Kind {
+        Kind::Bool
+    }
+
+    fn prototype() -> Self {
+        false
+    }
+
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        head[0] = u8::from(*self);
+    }
+
+    #[inline(always)]
+    fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+        *bad |= head[0] > 1;
+        head[0] == 1
+    }
+
+    #[inline(always)]
+    fn encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.bytes(bytemuck::cast_slice(items))
+    }
+}
+
+impl Persist for () {
+    fixed_items!();
+
+    fn kind() -> Kind {
+        Kind::Unit
+    }
+
+    fn prototype() -> Self {}
+
+    #[inline(always)]
+    fn decode_fixed(_: &[u8], _: &mut bool) -> Self {}
+}
+
+impl<T: ?Sized + 'static> Persist for std::marker::PhantomData<T> {
+    fixed_items!();
+
+    fn kind() -> Kind {
+        Kind::Unit
+    }
+
+    fn prototype() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    fn decode_fixed(_: &[u8], _: &mut bool) -> Self {
+        Self
+    }
+}

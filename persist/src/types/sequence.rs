@@ -1,0 +1,207 @@
+//! Sequences: a count, then the elements.
+
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::Result;
+use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor, count};
+use crate::reflect::Kind;
+
+/// Writes what follows the head of a sequence.
+#[inline(always)]
+fn encode_tail<T: Persist>(
+    len: usize,
+    out: &mut Encoder<'_>,
+    elements: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    count::encode_tail(len as u64, out)?;
+    if T::FIXED && T::HEAD == 0 {
+        // Nothing to write, however many.
+        return out.check_count(len, 0);
+    }
+    let before = out.free();
+    if T::LEAF {
+        elements(out)?;
+    } else {
+        out.nested(elements)?;
+    }
+    if T::MIN == 0 { out.check_count(len, before - out.free()) } else { Ok(()) }
+}
+
+#[inline(always)]
+fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
+    let count = input.elements::<T>(head)?;
+    if T::LEAF {
+        T::decode_list(count, input)
+    } else {
+        input.nested(|input| T::decode_list(count, input))
+    }
+}
+
+/// Visits the elements, each named by its index in an error.
+pub(super) fn visit_each<'t, T: Persist>(
+    items: impl IntoIterator<Item = &'t mut T>,
+    visitor: &mut Visitor<'_>,
+) -> Result<()> {
+    if T::LEAF {
+        return Ok(());
+    }
+    visitor.nested(|visitor| {
+        for (i, item) in items.into_iter().enumerate() {
+            item.visit(visitor).map_err(|error| error.in_field(&format!("[{i}]")))?;
+        }
+        Ok(())
+    })
+}
+
+/// The items that sequences share; their consts do not look at `T`, so that a
+/// type may hold a sequence of itself.
+macro_rules! sequence_items {
+    ($name:literal) => {
+        const HEAD: usize = 1;
+        const LEAF: bool = false;
+
+        fn kind() -> Kind {
+            Kind::List(T::kind)
+        }
+
+        fn name() -> String {
+            format!($name, T::name())
+        }
+
+        #[inline(always)]
+        fn encode_head(&self, head: &mut [u8]) {
+            head[0] = count::head(self.len() as u64);
+        }
+    };
+}
+
+impl<T: Persist> Persist for Vec<T> {
+    sequence_items!("Vec<{}>");
+
+    fn reach(types: &mut TypeSet) {
+        T::reach(types);
+    }
+
+    fn prototype() -> Self {
+        Vec::new()
+    }
+
+    #[inline(always)]
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        encode_tail::<T>(self.len(), out, |out| T::encode_slice(self, out))
+    }
+
+    #[inline(always)]
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode_vec(head, input)
+    }
+
+    #[inline]
+    fn decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+        let count = input.elements::<T>(head)?;
+        if T::FIXED && T::HEAD > 0 {
+            let segment = input.take(count.checked_mul(T::HEAD).ok_or(Fail::End)?)?;
+            let mut bad = false;
+            self.clear();
+            self.extend(segment.chunks_exact(T::HEAD).map(|head| T::decode_fixed(head, &mut bad)));
+            return if bad { Err(Fail::Value) } else { Ok(()) };
+        }
+        let mut elements = |input: &mut Decoder<'_>| {
+            self.truncate(count);
+            for item in self.iter_mut() {
+                input.value_into(item)?;
+            }
+            self.reserve(count - self.len());
+            while self.len() < count {
+                self.push(input.value()?);
+            }
+            Ok(())
+        };
+        if T::LEAF { elements(input) } else { input.nested(elements) }
+    }
+
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each(self, visitor)
+    }
+}
+
+impl<T: Persist> Persist for Box<[T]> {
+    sequence_items!("Box<[{}]>");
+
+    fn reach(types: &mut TypeSet) {
+        T::reach(types);
+    }
+
+    fn prototype() -> Self {
+        Box::new([])
+    }
+
+    #[inline]
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        encode_tail::<T>(self.len(), out, |out| T::encode_slice(self, out))
+    }
+
+    #[inline]
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode_vec(head, input).map(Vec::into_boxed_slice)
+    }
+
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each(self.iter_mut(), visitor)
+    }
+}
+
+impl<T: Persist> Persist for VecDeque<T> {
+    sequence_items!("VecDeque<{}>");
+
+    fn reach(types: &mut TypeSet) {
+        T::reach(types);
+    }
+
+    fn prototype() -> Self {
+        VecDeque::new()
+    }
+
+    #[inline]
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let (front, back) = self.as_slices();
+        encode_tail::<T>(self.len(), out, |out| {
+            T::encode_slice(front, out)?;
+            T::encode_slice(back, out)
+        })
+    }
+
+    #[inline]
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode_vec(head, input).map(Self::from)
+    }
+
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each(self, visitor)
+    }
+}
+
+/// Stored in ascending order, so that equal heaps have equal bytes whatever
+/// their history; elements that compare equal keep their order in the heap.
+impl<T: Persist + Ord> Persist for BinaryHeap<T> {
+    sequence_items!("BinaryHeap<{}>");
+
+    fn reach(types: &mut TypeSet) {
+        T::reach(types);
+        types.unvisited("a `BinaryHeap`", T::kind, T::name);
+    }
+
+    fn prototype() -> Self {
+        BinaryHeap::new()
+    }
+
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let mut items: Vec<&T> = self.iter().collect();
+        items.sort();
+        encode_tail::<T>(items.len(), out, |out| items.iter().try_for_each(|item| out.value(*item)))
+    }
+
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode_vec(head, input).map(Self::from)
+    }
+}

@@ -1,0 +1,135 @@
+//! Sets: a count, then the elements.
+
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{BuildHasher, Hash};
+use std::ops::Range;
+
+use crate::codec::{Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Stop, TypeSet, count};
+use crate::reflect::Kind;
+use crate::{Limits, Result};
+
+/// Encoded keys in one buffer, and where each lies beside its value, in the
+/// order of the encoded keys.
+pub(super) type Encoded<V> = (Vec<u8>, Vec<(Range<usize>, V)>);
+
+/// Encodes the keys and puts the entries into the order of their bytes.
+pub(super) fn encoded<'k, K: Persist, V>(
+    entries: impl Iterator<Item = (&'k K, V)>,
+    limits: &Limits,
+) -> Result<Encoded<V>> {
+    let mut keys = Buffer::new();
+    let mut end = 0;
+    let mut places = Vec::with_capacity(entries.size_hint().0);
+    for (key, value) in entries {
+        let start = end;
+        end = keys.append(start, limits, &mut NoLinks, |out| out.value(key))?;
+        places.push((start..end, value));
+    }
+    let keys = keys.into_bytes();
+    places.sort_by(|(a, _), (b, _)| keys[a.clone()].cmp(&keys[b.clone()]));
+    Ok((keys, places))
+}
+
+fn reach<T: Persist>(types: &mut TypeSet) {
+    T::reach(types);
+    types.unvisited("an element of a set", T::kind, T::name);
+}
+
+/// Stored in ascending order of the encoded elements, so that equal sets have
+/// equal bytes whatever their hasher.
+impl<T, S> Persist for HashSet<T, S>
+where
+    T: Persist + Eq + Hash,
+    S: BuildHasher + Default + 'static,
+{
+    const HEAD: usize = 1;
+    const LEAF: bool = false;
+
+    fn kind() -> Kind {
+        Kind::Set(T::kind)
+    }
+
+    fn name() -> String {
+        format!("HashSet<{}>", T::name())
+    }
+
+    fn reach(types: &mut TypeSet) {
+        reach::<T>(types);
+    }
+
+    fn prototype() -> Self {
+        HashSet::default()
+    }
+
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        head[0] = count::head(self.len() as u64);
+    }
+
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        count::encode_tail(self.len() as u64, out)?;
+        let entries = self.iter().map(|item| (item, ()));
+        let (keys, places) = encoded(entries, out.limits()).map_err(|error| out.refuse(error))?;
+        out.nested(|out| places.into_iter().try_for_each(|(key, ())| out.bytes(&keys[key])))
+    }
+
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let count = input.elements::<T>(head)?;
+        let mut set = Self::with_capacity_and_hasher(count, S::default());
+        input.nested(|input| {
+            for _ in 0..count {
+                if !set.insert(input.value()?) {
+                    return Err(Fail::Duplicate);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(set)
+    }
+}
+
+/// Stored in the order of the set.
+impl<T: Persist + Ord> Persist for BTreeSet<T> {
+    const HEAD: usize = 1;
+    const LEAF: bool = false;
+
+    fn kind() -> Kind {
+        Kind::Set(T::kind)
+    }
+
+    fn name() -> String {
+        format!("BTreeSet<{}>", T::name())
+    }
+
+    fn reach(types: &mut TypeSet) {
+        reach::<T>(types);
+    }
+
+    fn prototype() -> Self {
+        BTreeSet::new()
+    }
+
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        head[0] = count::head(self.len() as u64);
+    }
+
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        count::encode_tail(self.len() as u64, out)?;
+        out.nested(|out| self.iter().try_for_each(|item| out.value(item)))
+    }
+
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let count = input.elements::<T>(head)?;
+        let mut set = Self::new();
+        input.nested(|input| {
+            for _ in 0..count {
+                if !set.insert(input.value()?) {
+                    return Err(Fail::Duplicate);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(set)
+    }
+}

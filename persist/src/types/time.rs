@@ -1,0 +1,102 @@
+//! Durations and points in time.
+
+use std::time::{Duration, SystemTime};
+
+use super::number::fixed_items;
+use crate::codec::layout::cut;
+use crate::codec::{Decoder, Fail, Persist};
+use crate::reflect::Kind;
+
+const NANOS_PER_SECOND: u32 = 1_000_000_000;
+
+/// Seconds as `u64`, then nanoseconds as `u32`.
+impl Persist for Duration {
+    const HEAD: usize = 12;
+
+    fixed_items!();
+
+    fn kind() -> Kind {
+        Kind::Tuple(&[u64::kind, u32::kind])
+    }
+
+    fn name() -> String {
+        String::from("Duration")
+    }
+
+    fn prototype() -> Self {
+        Duration::ZERO
+    }
+
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        (self.as_secs(), self.subsec_nanos()).encode_head(head);
+    }
+
+    #[inline(always)]
+    fn decode_fixed(mut head: &[u8], bad: &mut bool) -> Self {
+        let seconds = u64::decode_fixed(cut(&mut head, 8), bad);
+        Duration::new(seconds, nanos(head, bad))
+    }
+}
+
+#[inline(always)]
+fn nanos(head: &[u8], bad: &mut bool) -> u32 {
+    let nanos = u32::decode_fixed(head, bad);
+    if nanos < NANOS_PER_SECOND {
+        nanos
+    } else {
+        *bad = true;
+        0
+    }
+}
+
+/// Whole seconds since 1970-01-01 UTC as `i64`, rounded down, then the
+/// nanoseconds above them as `u32`.
+impl Persist for SystemTime {
+    const HEAD: usize = 12;
+
+    fixed_items!();
+
+    fn kind() -> Kind {
+        Kind::Tuple(&[i64::kind, u32::kind])
+    }
+
+    fn name() -> String {
+        String::from("SystemTime")
+    }
+
+    fn prototype() -> Self {
+        SystemTime::UNIX_EPOCH
+    }
+
+    fn encode_head(&self, head: &mut [u8]) {
+        // No system counts more seconds than an `i64` holds.
+        let (seconds, nanos) = match self.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(after) => (i64::try_from(after.as_secs()).unwrap_or(i64::MAX), after.subsec_nanos()),
+            Err(error) => {
+                let before = error.duration();
+                let seconds = i64::try_from(before.as_secs()).map_or(i64::MIN, |seconds| -seconds);
+                match before.subsec_nanos() {
+                    0 => (seconds, 0),
+                    nanos => (seconds.saturating_sub(1), NANOS_PER_SECOND - nanos),
+                }
+            }
+        };
+        (seconds, nanos).encode_head(head);
+    }
+
+    fn decode_fixed(mut head: &[u8], bad: &mut bool) -> Self {
+        let seconds = i64::decode_fixed(cut(&mut head, 8), bad);
+        let whole = Duration::from_secs(seconds.unsigned_abs());
+        let time = if seconds < 0 {
+            SystemTime::UNIX_EPOCH.checked_sub(whole)
+        } else {
+            SystemTime::UNIX_EPOCH.checked_add(whole)
+        };
+        let above = Duration::new(0, nanos(head, bad));
+        time.and_then(|time| time.checked_add(above)).unwrap_or_else(|| {
+            *bad = true;
+            SystemTime::UNIX_EPOCH
+        })
+    }
+}
