@@ -2,6 +2,8 @@
 
 // A user may deny what they like; generated code is not theirs to mend.
 #![deny(warnings, rust_2018_idioms, unused_qualifications, trivial_casts, clippy::all)]
+// The modules of this file are public so that their types may be.
+#![allow(unreachable_pub)]
 
 use std::fmt::Debug;
 

@@ -31,8 +31,9 @@ pub struct Limits {
     /// Bytes of one string; shorter than 248 bytes is never refused.
     /// Default 64 MiB.
     pub text: usize,
-    /// Elements of one sequence whose elements have no bytes, such as
-    /// `Vec<()>`. Default 1,048,576.
+    /// Elements without bytes in the whole save, such as those of a `Vec<()>`;
+    /// of types whose `Persist::MIN` is 0 every element counts. Default
+    /// 1,048,576.
     pub empty_elements: usize,
 }
 

@@ -4,7 +4,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::format_ident;
 
 use super::bounds::Bounds;
-use super::module_stored;
+use super::{module_stored, stored};
 use crate::ast::{Body, Fields, Input, Store, Variant};
 
 /// A private trait that holds the layouts: items of their own cannot mention
@@ -20,8 +20,8 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
                 emit! { _persist::__private::Part::with::<#stored>() }
             }
             _ => {
-                let ty = &field.ty;
-                emit! { _persist::__private::Part::of::<#ty>() }
+                let ty = stored(&field.ty);
+                emit! { _persist::__private::Part::new(#ty::HEAD, #ty::FIXED, #ty::MIN, #ty::LEAF) }
             }
         });
         declared.extend(emit! { const #name: _persist::__private::Layout<#count>; });

@@ -37,7 +37,8 @@ impl Buffer {
     /// What the value refuses: a string or nesting beyond the default
     /// [`Limits`], and any shared pointer, since only a whole save has ids.
     pub fn encode<T: Persist>(&mut self, value: &T) -> Result<&[u8]> {
-        let len = self.append(0, &Limits::DEFAULT, &mut NoLinks, |out| out.value(value))?;
+        let len =
+            self.append(0, &Limits::DEFAULT, &mut NoLinks::default(), |out| out.value(value))?;
         Ok(&self.bytes[..len])
     }
 
@@ -54,7 +55,11 @@ impl Buffer {
             let window = self.bytes.get_mut(start..).unwrap_or_default();
             let mut out = Encoder::new(window, limits, &mut *links);
             match write(&mut out) {
-                Ok(()) => return Ok(size - out.free()),
+                Ok(()) => {
+                    let (end, empty) = (size - out.free(), out.empty_elements());
+                    links.charge_empty(empty, limits)?;
+                    return Ok(end);
+                }
                 Err(Stop) => {
                     if let Some(error) = out.take_error() {
                         return Err(error);
@@ -121,7 +126,7 @@ pub fn decode_into<T: Persist>(target: &mut T, bytes: &[u8]) -> Result<()> {
 }
 
 fn whole<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>) -> Result<T> {
-    let mut links = NoLinks;
+    let mut links = NoLinks::default();
     let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
     let result = read(&mut input);
     let offset = (bytes.len() - input.rest().len()) as u64;

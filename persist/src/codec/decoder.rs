@@ -103,15 +103,15 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
         let count = count::decode_tail(head[0], self)?;
-        // Of elements that may have no bytes, there may be more than bytes, up
-        // to a limit.
-        let left = self.rest.len();
-        let most = left.checked_div(T::MIN).unwrap_or(left.max(self.limits.empty_elements));
-        match usize::try_from(count) {
-            Ok(count) if count <= most => Ok(count),
-            _ if T::MIN == 0 => Err(Fail::Limit),
-            _ => Err(Fail::Count),
+        let count = usize::try_from(count).map_err(|_| Fail::Count)?;
+        if T::MIN == 0 {
+            // These are limited in number over the whole save.
+            return match self.links.charge_empty(count, self.limits) {
+                Ok(()) => Ok(count),
+                Err(error) => Err(self.refuse(error)),
+            };
         }
+        if count <= self.rest.len() / T::MIN { Ok(count) } else { Err(Fail::Count) }
     }
 
     /// Leaves the reason why this value cannot be loaded.

@@ -20,6 +20,7 @@ pub struct Encoder<'a> {
     depth: u32,
     limits: &'a Limits,
     links: &'a mut dyn SaveLinks,
+    empty_elements: usize,
     error: Option<Error>,
 }
 
@@ -29,7 +30,7 @@ impl<'a> Encoder<'a> {
         limits: &'a Limits,
         links: &'a mut dyn SaveLinks,
     ) -> Self {
-        Self { rest, depth: limits.depth, limits, links, error: None }
+        Self { rest, depth: limits.depth, limits, links, empty_elements: 0, error: None }
     }
 
     /// Bytes of the window that are still free.
@@ -136,25 +137,21 @@ impl<'a> Encoder<'a> {
         )))
     }
 
-    /// Checks that a loader would accept `count` elements which took `bytes`:
-    /// those without bytes are limited in number.
+    /// Counts elements that may have no bytes, which are limited in number.
     #[inline(always)]
-    pub(crate) fn check_count(&mut self, count: usize, bytes: usize) -> Result<(), Stop> {
-        if count <= bytes.max(self.limits.empty_elements) {
-            return Ok(());
+    pub(crate) fn count_empty<T: Persist>(&mut self, count: usize) {
+        if T::MIN == 0 {
+            self.add_empty(count);
         }
-        Err(self.too_many(count))
     }
 
-    #[cold]
-    fn too_many(&mut self, count: usize) -> Stop {
-        let limit = self.limits.empty_elements;
-        self.refuse(Error::new(
-            ErrorKind::TooLarge,
-            format!(
-                "{count} elements without bytes are over the limit of {limit}; raise `Limits::empty_elements`"
-            ),
-        ))
+    pub(crate) fn add_empty(&mut self, count: usize) {
+        self.empty_elements = self.empty_elements.saturating_add(count);
+    }
+
+    /// Elements counted by [`count_empty`](Self::count_empty).
+    pub(crate) fn empty_elements(&self) -> usize {
+        self.empty_elements
     }
 
     pub(crate) fn limits(&self) -> &'a Limits {

@@ -17,10 +17,11 @@ pub struct Part {
 }
 
 impl Part {
-    /// Of a field stored as its own type.
+    /// Of a field stored as its own type, by the type's consts. They are handed
+    /// in one by one, so that a type that has none is one error, not two.
     #[must_use]
-    pub const fn of<T: Persist>() -> Self {
-        Self { head: T::HEAD, fixed: T::FIXED, min: T::MIN, leaf: T::LEAF }
+    pub const fn new(head: usize, fixed: bool, min: usize, leaf: bool) -> Self {
+        Self { head, fixed, min, leaf }
     }
 
     /// Of a field stored through a `with` module, as `T`.

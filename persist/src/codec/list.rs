@@ -32,7 +32,8 @@ pub(crate) fn decode_each<T: Persist>(
             segment.chunks_exact(T::HEAD).map(|head| T::decode_fixed(head, &mut bad)).collect();
         return if bad { Err(Fail::Value) } else { Ok(items) };
     }
-    let mut items = Vec::with_capacity(count);
+    let mut items = Vec::new();
+    items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
     for _ in 0..count {
         items.push(input.value()?);
     }

@@ -2,7 +2,7 @@ use std::any::Any;
 use std::rc::{Rc, Weak};
 
 use super::{Decoder, Encoder, Fail, Stop, Visitor};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// A cell that holds one persistent value and can be shared: `RefCell<T>`.
 ///
@@ -105,6 +105,18 @@ pub trait SaveLinks {
     ///
     /// If the target may not be part of this save.
     fn link(&mut self, address: usize, weak: bool, target: &dyn Fn() -> Shared) -> Result<u64>;
+
+    /// The count of elements without bytes in the save so far.
+    fn empty_elements(&mut self) -> &mut usize;
+
+    /// Counts elements without bytes, within [`Limits::empty_elements`].
+    ///
+    /// # Errors
+    ///
+    /// If there are more.
+    fn charge_empty(&mut self, count: usize, limits: &Limits) -> Result<()> {
+        charge_empty(self.empty_elements(), count, limits)
+    }
 }
 
 /// Knows the objects that the references of a save name.
@@ -120,6 +132,18 @@ pub trait LoadLinks {
     ///
     /// If the save has no such object.
     fn link(&mut self, id: u64, weak: bool) -> Result<Option<&Shared>>;
+
+    /// The count of elements without bytes in the save so far.
+    fn empty_elements(&mut self) -> &mut usize;
+
+    /// Counts elements without bytes, within [`Limits::empty_elements`].
+    ///
+    /// # Errors
+    ///
+    /// If there are more.
+    fn charge_empty(&mut self, count: usize, limits: &Limits) -> Result<()> {
+        charge_empty(self.empty_elements(), count, limits)
+    }
 
     /// What the object with this id is, for an error.
     fn describe(&self, id: u64) -> String;
@@ -138,8 +162,25 @@ pub trait Slot {
     fn connect(&mut self, target: &Shared) -> bool;
 }
 
+fn charge_empty(total: &mut usize, count: usize, limits: &Limits) -> Result<()> {
+    *total = total.saturating_add(count);
+    let limit = limits.empty_elements;
+    if *total <= limit {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::TooLarge,
+        format!(
+            "{total} elements that have no bytes are over the limit of {limit}; raise `Limits::empty_elements`"
+        ),
+    ))
+}
+
 /// The links of the bare codec, which has none.
-pub struct NoLinks;
+#[derive(Default)]
+pub struct NoLinks {
+    empty_elements: usize,
+}
 
 impl NoLinks {
     #[cold]
@@ -155,11 +196,19 @@ impl SaveLinks for NoLinks {
     fn link(&mut self, _: usize, _: bool, _: &dyn Fn() -> Shared) -> Result<u64> {
         Err(Self::error())
     }
+
+    fn empty_elements(&mut self) -> &mut usize {
+        &mut self.empty_elements
+    }
 }
 
 impl LoadLinks for NoLinks {
     fn link(&mut self, _: u64, _: bool) -> Result<Option<&Shared>> {
         Err(Self::error())
+    }
+
+    fn empty_elements(&mut self) -> &mut usize {
+        &mut self.empty_elements
     }
 
     fn describe(&self, _: u64) -> String {

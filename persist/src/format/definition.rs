@@ -164,7 +164,7 @@ pub(super) fn read(input: &mut Decoder<'_>) -> Result<ClassSchema, Bad> {
         FORM_VALUE => Form::Value(read_kind(input, KIND_DEPTH, "")?),
         tag => return Err(Bad::Unknown { what: "class form", tag, field: String::new() }),
     };
-    Ok(ClassSchema { id, name, version, form })
+    Ok(ClassSchema { id, name, version, form, empty: false })
 }
 
 /// A count of things of at least one byte each.

@@ -68,7 +68,7 @@ pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Scan> {
     loop {
         let head = save.get(at..).unwrap_or_default();
         if head.first() == Some(&BLOCK_TRAILER) {
-            return scan.end(save, at, limits);
+            return scan.end(save, at);
         }
         let Some(head) = head.get(..BLOCK_HEAD) else { return Err(cut_short(save.len())) };
         let start = at + BLOCK_HEAD;
@@ -92,7 +92,7 @@ pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Scan> {
 }
 
 impl Scan {
-    fn end(self, save: &[u8], at: usize, limits: &Limits) -> Result<Self> {
+    fn end(mut self, save: &[u8], at: usize) -> Result<Self> {
         let Some(trailer) = save.get(at..at + TRAILER_SIZE) else {
             return Err(cut_short(save.len()));
         };
@@ -114,12 +114,12 @@ impl Scan {
                 ));
             }
         }
-        self.check_classes(limits)?;
+        self.check_classes()?;
         Ok(self)
     }
 
     fn block(&mut self, save: &[u8], start: usize, end: usize, limits: &Limits) -> Result<()> {
-        let mut links = NoLinks;
+        let mut links = NoLinks::default();
         let mut input = Decoder::new(&save[start..end], limits, &mut links);
         while !input.rest().is_empty() {
             let at = end - input.rest().len();
@@ -187,7 +187,7 @@ impl Scan {
     }
 
     fn definition(&mut self, body: &[u8], start: usize, limits: &Limits) -> Result<()> {
-        let mut links = NoLinks;
+        let mut links = NoLinks::default();
         let mut input = Decoder::new(body, limits, &mut links);
         let result = definition::read(&mut input);
         let at = start + body.len() - input.rest().len();
@@ -211,7 +211,7 @@ impl Scan {
 
     /// Checks what a definition alone cannot: ids, and that the classes it
     /// mentions are defined and end.
-    fn check_classes(&self, limits: &Limits) -> Result<()> {
+    fn check_classes(&mut self) -> Result<()> {
         let mut ids = std::collections::HashSet::new();
         for class in &self.classes {
             if !ids.insert(class.id) {
@@ -226,7 +226,6 @@ impl Scan {
                 .try_for_each(|kind| self.check_kind(kind))
                 .map_err(|error| error.in_class(&*class.name))?;
         }
-        let _ = limits;
         self.check_endless()
     }
 
@@ -254,7 +253,7 @@ impl Scan {
 
     /// A struct that holds itself by value has no bytes that could be its own;
     /// nothing that this library wrote has one. (Enums end with another variant.)
-    fn check_endless(&self) -> Result<()> {
+    fn check_endless(&mut self) -> Result<()> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
             New,
@@ -276,6 +275,14 @@ impl Scan {
             while let Some((class, leave)) = stack.pop() {
                 if leave {
                     marks[class] = Mark::Done;
+                    // The classes inside are done.
+                    self.classes[class].empty = match &self.classes[class].form {
+                        Form::Struct(fields) => {
+                            fields.iter().all(|field| field.kind.is_empty(&self.classes))
+                        }
+                        Form::Value(kind) => kind.is_empty(&self.classes),
+                        Form::Enum(_) => false,
+                    };
                     continue;
                 }
                 match marks[class] {

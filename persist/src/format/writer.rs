@@ -72,13 +72,17 @@ impl<'w> Writer<'w> {
             definition::write(&classes[class], &|class| numbers[class], &mut body);
             let length = item_length(body.len(), &classes[class].name)?;
             let limits = self.limits;
-            self.end =
-                self.buffer.append(self.end, &limits, &mut crate::codec::NoLinks, |out| {
+            self.end = self.buffer.append(
+                self.end,
+                &limits,
+                &mut crate::codec::NoLinks::default(),
+                |out| {
                     out.value(&0_u8)?;
                     out.value(&length)?;
                     out.bytes(&body)?;
                     out.value(&SEPARATOR)
-                })?;
+                },
+            )?;
             self.close_if_full()?;
         }
         Ok(self.numbers[class])

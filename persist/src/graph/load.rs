@@ -6,7 +6,7 @@ use super::{ObjectId, Registry};
 use crate::codec::{Decoder, Fail, Persist, Phase, Shared, Slot, Visitor};
 use crate::format::{Header, RecordPlace, Scan, scan};
 use crate::reflect::Holder;
-use crate::schema::{Event, Plans, locate, transcode};
+use crate::schema::{Event, Plans, Run, locate, transcode};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// An object that has come back.
@@ -20,7 +20,7 @@ pub(crate) struct LoadedObject {
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) header: Header,
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<(Event, Run)>,
     /// Class name, number of objects and first id, of classes that are not registered.
     pub(crate) skipped: Vec<(String, u64, u64)>,
     /// Class name, number of weak references without a target and first object, of
@@ -60,10 +60,11 @@ impl<'l> Loader<'l> {
             held: registry
                 .objects
                 .iter()
-                .map(|entry| entry.kind.holder.around(&(entry.kind.name)()))
+                .map(|entry| entry.kind.holder.around(false, &(entry.kind.name)()))
                 .collect(),
             pending: Vec::new(),
             dangling: 0,
+            empty_elements: 0,
         };
         let outcome = Outcome { header, ..Outcome::default() };
         Ok(Self {
@@ -91,14 +92,8 @@ impl<'l> Loader<'l> {
             )
             .at(root.start as u64));
         }
-        let result = self.passes(|_| Ok(()), |(), _| Ok(()));
-        match result {
-            Ok(()) => Ok(self.finish()),
-            Err(error) => {
-                self.unlink();
-                Err(error)
-            }
-        }
+        self.passes(|_| Ok(()), |(), _| Ok(()))?;
+        Ok(self.finish())
     }
 
     /// Loads a save of one value.
@@ -137,19 +132,12 @@ impl<'l> Loader<'l> {
                 _ => Ok(()),
             },
         );
-        match (result, value) {
-            (Ok(()), Some(value)) => {
-                let (objects, outcome) = self.finish();
-                Ok((value, objects, outcome))
-            }
-            (result, value) => {
-                drop(value);
-                self.unlink();
-                Err(result
-                    .err()
-                    .unwrap_or_else(|| Error::new(ErrorKind::NotFound, "the save holds no value")))
-            }
-        }
+        result?;
+        let Some(value) = value else {
+            return Err(Error::new(ErrorKind::NotFound, "the save holds no value"));
+        };
+        let (objects, outcome) = self.finish();
+        Ok((value, objects, outcome))
     }
 
     /// All passes; the root is a value beside the objects, filled and visited first.
@@ -184,10 +172,16 @@ impl<'l> Loader<'l> {
         let mut counts = vec![0_u64; self.plans.stored.len()];
         let mut skipped: HashMap<u32, (u64, u64)> = HashMap::new();
         let mut held = 0_u64;
+        // Records of one type mostly stand together.
+        let mut last = (u32::MAX, Holder::Value, None);
         for record in &self.records {
             let class = record.class as usize;
             let resolved = self.plans.resolve(class);
-            let object = resolved.and_then(|class| registry.object(class, record.holder));
+            if (last.0, last.1) != (record.class, record.holder) {
+                let object = resolved.and_then(|class| registry.object(class, record.holder));
+                last = (record.class, record.holder, object);
+            }
+            let object = last.2;
             if record.holder == Holder::Value || object.is_none() {
                 self.table.objects.push(None);
                 self.table.kinds.push(None);
@@ -330,29 +324,19 @@ impl<'l> Loader<'l> {
     }
 
     fn finish(mut self) -> (Vec<LoadedObject>, Outcome) {
-        self.outcome.events = self.plans.events.drain(..).filter(|event| event.count > 0).collect();
+        self.outcome.events = self.plans.events().collect();
         self.outcome.dangling = self.named(&self.dangling);
-        let mut objects: Vec<LoadedObject> = self
-            .table
-            .objects
-            .iter_mut()
+        let made = std::mem::take(&mut self.table.objects);
+        let mut objects: Vec<LoadedObject> = made
+            .into_iter()
             .zip(&self.records)
             .filter_map(|(shared, record)| {
-                let (shared, id) = (shared.take()?, ObjectId::new(record.id)?);
+                let (shared, id) = (shared?, ObjectId::new(record.id)?);
                 Some(LoadedObject { id, shared, added: record.added })
             })
             .collect();
         objects.sort_by_key(|object| (!object.added, object.id));
         (objects, self.outcome)
-    }
-
-    /// Frees what was made, cycles and long chains too: while the table holds
-    /// every object, emptying one frees no other.
-    fn unlink(&mut self) {
-        self.table.stand_ins.clear();
-        for shared in self.table.objects.iter().flatten() {
-            shared.object().reset();
-        }
     }
 }
 

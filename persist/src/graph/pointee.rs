@@ -230,7 +230,7 @@ fn decode_link<P: Pointee>(weak: bool, input: &mut Decoder<'_>) -> Result<Option
     };
     if found.is_none() {
         let found = input.links().describe(id);
-        let wanted = P::HOLDER.around(&P::Value::name());
+        let wanted = P::HOLDER.around(false, &P::Value::name());
         return Err(input.refuse(Error::new(
             ErrorKind::WrongClass,
             format!("the reference is to object #{id}, {found}, where {wanted} is expected"),

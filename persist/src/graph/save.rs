@@ -28,6 +28,7 @@ struct Links {
     queue: Vec<usize>,
     next_id: u64,
     most: u64,
+    empty_elements: usize,
 }
 
 struct Met {
@@ -46,6 +47,7 @@ impl<'s> Saver<'s> {
             queue: Vec::new(),
             next_id,
             most: limits.objects,
+            empty_elements: 0,
         };
         Self { registry, limits, links }
     }
@@ -136,6 +138,10 @@ fn name(error: Error, id: u64, class: &str) -> Error {
 }
 
 impl SaveLinks for Links {
+    fn empty_elements(&mut self) -> &mut usize {
+        &mut self.empty_elements
+    }
+
     #[inline]
     fn link(&mut self, address: usize, weak: bool, target: &dyn Fn() -> Shared) -> Result<u64> {
         let (number, new) = self.map.insert(address);

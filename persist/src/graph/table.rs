@@ -25,6 +25,7 @@ pub(super) struct Table {
     pub(super) pending: Vec<u32>,
     /// Weak references without a target, in the record that is being filled.
     pub(super) dangling: u64,
+    pub(super) empty_elements: usize,
 }
 
 /// Ids to record indices.
@@ -101,6 +102,10 @@ impl LoadLinks for Table {
         Ok(self.stand_ins[kind as usize].as_ref())
     }
 
+    fn empty_elements(&mut self) -> &mut usize {
+        &mut self.empty_elements
+    }
+
     fn describe(&self, id: u64) -> String {
         let kind = self.ids.find(id).and_then(|record| self.kinds[record as usize]);
         kind.map_or(String::from("unknown"), |kind| self.held[kind as usize].clone())
@@ -115,6 +120,17 @@ impl LoadLinks for Table {
             ranges.iter().flat_map(|range| &self.pending[range.clone()]).copied().collect();
         self.pending.truncate(start);
         self.pending.extend(ordered);
+    }
+}
+
+/// Frees what a load that did not end has made, cycles and long chains too:
+/// while the table holds every object, emptying one frees no other.
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.stand_ins.clear();
+        for shared in self.objects.iter().flatten() {
+            shared.object().reset();
+        }
     }
 }
 

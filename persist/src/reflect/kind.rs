@@ -108,10 +108,11 @@ impl Holder {
 
     /// How a Rust programmer writes it, with `target` inside.
     #[must_use]
-    pub fn around(self, target: &str) -> String {
-        match self {
-            Self::Value => target.to_owned(),
-            Self::RcRefCell => format!("Rc<RefCell<{target}>>"),
+    pub fn around(self, weak: bool, target: &str) -> String {
+        match (self, weak) {
+            (Self::Value, _) => target.to_owned(),
+            (Self::RcRefCell, false) => format!("Rc<RefCell<{target}>>"),
+            (Self::RcRefCell, true) => format!("Weak<RefCell<{target}>>"),
         }
     }
 }
@@ -149,10 +150,7 @@ impl fmt::Display for Kind {
                 return f.write_str(if parts.len() == 1 { ",)" } else { ")" });
             }
             Self::Class(class) => return f.write_str(&class().name()),
-            Self::Reference(r) => {
-                let target = r.holder.around(&(r.name)());
-                return if r.weak { write!(f, "Weak of {target}") } else { f.write_str(&target) };
-            }
+            Self::Reference(to) => return f.write_str(&to.holder.around(to.weak, &(to.name)())),
         };
         f.write_str(word)
     }

@@ -45,9 +45,9 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result, storage};
 /// ```
 #[derive(Default)]
 pub struct SaveManager {
-    registry: Registry,
-    limits: Limits,
-    header: Header,
+    pub(super) registry: Registry,
+    pub(super) limits: Limits,
+    pub(super) header: Header,
     objects: BTreeMap<ObjectId, Shared>,
     /// Objects that were not added but keep the ids they had in a save. They
     /// live as long as the program holds them.
@@ -56,7 +56,7 @@ pub struct SaveManager {
     ids: HashMap<usize, ObjectId>,
     /// The largest id given out so far.
     last_id: u64,
-    buffer: Option<usize>,
+    pub(super) buffer: Option<usize>,
 }
 
 impl SaveManager {

@@ -50,12 +50,12 @@ impl LoadReport {
         let mut findings: Vec<Finding> = outcome
             .events
             .into_iter()
-            .map(|event| Finding {
+            .map(|(event, run)| Finding {
                 change: if event.defaulted { Change::Defaulted } else { Change::Dropped },
                 class: event.class,
                 field: Some(event.field),
-                count: event.count,
-                object: ObjectId::new(event.first),
+                count: run.count,
+                object: ObjectId::new(run.first),
             })
             .collect();
         for (change, rows) in

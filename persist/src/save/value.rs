@@ -1,9 +1,9 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
+use super::{LoadReport, Loaded, SaveManager};
 use crate::codec::{Persist, Phase, Slot, Visitor};
-use crate::format::Header;
-use crate::graph::{Loader, Registry, Saver};
+use crate::graph::{Loader, Saver};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
 /// Saves one value with everything in it, and every object that it points to.
@@ -31,7 +31,7 @@ use crate::{Error, ErrorKind, Limits, Result, storage};
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<()> {
-    storage::replace_file(path.as_ref(), |out| write(out, value, false)).map(drop)
+    SaveManager::new().save_value(path, value)
 }
 
 /// Saves one value like [`save`], after its `before_save` hooks have run.
@@ -40,7 +40,8 @@ pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<()> {
 ///
 /// As [`save`], and what a hook refuses.
 pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<()> {
-    storage::replace_file(path.as_ref(), |out| write_mut(out, value)).map(drop)
+    storage::replace_file(path.as_ref(), |out| SaveManager::new().write_value_mut(out, value))
+        .map(drop)
 }
 
 /// Loads one value from a file.
@@ -58,9 +59,7 @@ pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
 ///
 /// As [`save`].
 pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    write(&mut bytes, value, false)?;
-    Ok(bytes)
+    SaveManager::new().value_to_vec(value)
 }
 
 /// Saves one value into memory, after its `before_save` hooks have run.
@@ -70,7 +69,7 @@ pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
 /// As [`save_mut`].
 pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    write_mut(&mut bytes, value)?;
+    SaveManager::new().write_value_mut(&mut bytes, value)?;
     Ok(bytes)
 }
 
@@ -80,7 +79,7 @@ pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
 ///
 /// As [`save`]; what was written before an error is no save.
 pub fn to_writer<T: Persist>(mut writer: impl Write, value: &T) -> Result<u64> {
-    write(&mut writer, value, false)
+    SaveManager::new().write_value(&mut writer, value, false)
 }
 
 /// Loads one value from a save in memory.
@@ -89,10 +88,7 @@ pub fn to_writer<T: Persist>(mut writer: impl Write, value: &T) -> Result<u64> {
 ///
 /// Whatever is not a whole, true save of a `T`.
 pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
-    let mut registry = Registry::new();
-    let class = registry.register_value::<T>()?;
-    let (value, _, _) = Loader::new(&registry, &Limits::DEFAULT, save)?.load_value(class)?;
-    Ok(value)
+    Ok(SaveManager::new().value_from_slice(save)?.0)
 }
 
 /// Loads one value from a save that is read to the reader's end.
@@ -104,24 +100,74 @@ pub fn from_reader<T: Persist>(reader: impl Read) -> Result<T> {
     from_slice(&storage::read_stream(reader, &Limits::DEFAULT)?)
 }
 
-fn write_mut<T: Persist>(out: &mut dyn Write, value: &mut T) -> Result<u64> {
-    let mut connect = |_: &mut dyn Slot| Ok(());
-    value.visit(&mut Visitor::new(Phase::BeforeSave, &Limits::DEFAULT, &mut connect))?;
-    write(out, value, true)
-}
-
-fn write<T: Persist>(out: &mut dyn Write, value: &T, hooks_ran: bool) -> Result<u64> {
-    let mut registry = Registry::new();
-    let class = registry.register_value::<T>()?;
-    if registry.traits(class).before_save && !hooks_ran {
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            format!(
-                "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save_mut` or a `SaveManager`",
-                T::name()
-            ),
-        ));
+impl SaveManager {
+    /// Saves one value like [`persist::save`](crate::save()), with this manager's
+    /// limits and application.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn save_value<T: Persist>(&mut self, path: impl AsRef<Path>, value: &T) -> Result<()> {
+        storage::replace_file(path.as_ref(), |out| self.write_value(out, value, false)).map(drop)
     }
-    let saver = Saver::new(&registry, &Limits::DEFAULT, 1);
-    saver.save_value(value, class, out, &Header::default(), None)
+
+    /// Saves one value into memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`save_value`](Self::save_value).
+    pub fn value_to_vec<T: Persist>(&mut self, value: &T) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.write_value(&mut bytes, value, false)?;
+        Ok(bytes)
+    }
+
+    /// Loads one value like [`persist::load`](crate::load), with this manager's
+    /// limits and factories, and the objects that it points to with the report.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
+        let save = storage::read_file(path.as_ref(), &self.limits)?;
+        self.value_from_slice(&save)
+    }
+
+    /// Loads one value from a save in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`load_value`](Self::load_value).
+    pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, Loaded)> {
+        let class = self.registry.register_value::<T>()?;
+        let loader = Loader::new(&self.registry, &self.limits, save)?;
+        let (value, objects, outcome) = loader.load_value(class)?;
+        Ok((value, Loaded::new(objects, LoadReport::new(outcome))))
+    }
+
+    fn write_value<T: Persist>(
+        &mut self,
+        out: &mut dyn Write,
+        value: &T,
+        hooks_ran: bool,
+    ) -> Result<u64> {
+        let class = self.registry.register_value::<T>()?;
+        if self.registry.traits(class).before_save && !hooks_ran {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save_mut` or keep it as an object of a `SaveManager`",
+                    T::name()
+                ),
+            ));
+        }
+        let saver = Saver::new(&self.registry, &self.limits, 1);
+        saver.save_value(value, class, out, &self.header, self.buffer)
+    }
+
+    fn write_value_mut<T: Persist>(&mut self, out: &mut dyn Write, value: &mut T) -> Result<u64> {
+        let mut connect = |_: &mut dyn Slot| Ok(());
+        value.visit(&mut Visitor::new(Phase::BeforeSave, &self.limits, &mut connect))?;
+        self.write_value(out, value, true)
+    }
 }

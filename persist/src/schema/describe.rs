@@ -9,6 +9,8 @@ pub(crate) struct ClassSchema {
     pub(crate) name: String,
     pub(crate) version: u32,
     pub(crate) form: Form,
+    /// True if a value has no bytes; known of the classes of a save.
+    pub(crate) empty: bool,
 }
 
 /// What the records of a class are made of.
@@ -81,6 +83,17 @@ impl KindSchema {
         })
     }
 
+    /// True if a value has no bytes, so that any number of them would fit.
+    pub(crate) fn is_empty(&self, classes: &[ClassSchema]) -> bool {
+        match self {
+            Self::Unit | Self::Array(_, 0) => true,
+            Self::Array(inner, _) => inner.is_empty(classes),
+            Self::Tuple(parts) => parts.iter().all(|part| part.is_empty(classes)),
+            Self::Class(class) => classes[*class].empty,
+            _ => false,
+        }
+    }
+
     /// The kind as a Rust programmer would write it.
     pub(crate) fn display(&self, classes: &[ClassSchema]) -> String {
         let mut text = String::new();
@@ -107,8 +120,7 @@ impl KindSchema {
             }
             Self::Class(index) => out.write_str(class_name(*index)),
             Self::Reference { holder, weak, class } => {
-                let weak = if *weak { "Weak of " } else { "" };
-                write!(out, "{weak}{}", holder.around(class_name(*class)))
+                out.write_str(&holder.around(*weak, class_name(*class)))
             }
             scalar => write!(out, "{}", format!("{scalar:?}").to_lowercase()),
         }

@@ -11,6 +11,6 @@ mod transcode;
 mod walk;
 
 pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
-pub(crate) use plan::{Event, Plans, Program, Step, Target};
+pub(crate) use plan::{Event, Plans, Program, Run, Target};
 pub(crate) use transcode::transcode;
 pub(crate) use walk::{locate, skip};

@@ -26,9 +26,8 @@ pub(crate) struct Event {
     pub(crate) field: String,
     /// True if the field got its default, false if a stored one was dropped.
     pub(crate) defaulted: bool,
-    pub(crate) count: u64,
-    /// Id of the first object in which it happened.
-    pub(crate) first: u64,
+    /// The plan that does it.
+    run: usize,
 }
 
 /// How the records of one class become the program's: the fields of the
@@ -41,19 +40,34 @@ pub(crate) enum Plan {
 }
 
 pub(crate) struct Fields {
+    /// The stored fields that have bytes, in stored order.
+    pub(crate) walk: Vec<Walked>,
+    /// The program's fields that have bytes, in the program's order.
     pub(crate) steps: Vec<Step>,
-    /// Events to count each time.
-    pub(crate) events: Vec<usize>,
+    /// Where it is counted how often the plan ran.
+    pub(crate) run: usize,
+}
+
+pub(crate) struct Walked {
+    /// Index of the stored field.
+    pub(crate) field: usize,
+    /// True if there are changed classes inside, and the program has the field.
+    pub(crate) rewrite: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// The stored field's bytes, as they are.
+    /// What the walk has made of its stored field of this index.
     Take(usize),
-    /// The stored field, with changed classes inside.
-    Rewrite(usize),
     /// The default of the program's field.
     Default { variant: usize, field: usize },
+}
+
+/// How often a plan ran, and the id of the first object.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Run {
+    pub(crate) count: u64,
+    pub(crate) first: u64,
 }
 
 /// The plans for the classes of one save.
@@ -64,7 +78,10 @@ pub(crate) struct Plans<'p> {
     resolved: Vec<Option<usize>>,
     identical: Vec<bool>,
     plans: Vec<Option<Rc<Plan>>>,
-    pub(crate) events: Vec<Event>,
+    events: Vec<Event>,
+    pub(crate) runs: Vec<Run>,
+    /// Elements without bytes that were rewritten so far.
+    pub(crate) empty_elements: u64,
 }
 
 impl<'p> Plans<'p> {
@@ -79,6 +96,8 @@ impl<'p> Plans<'p> {
             identical,
             plans,
             events: Vec::new(),
+            runs: Vec::new(),
+            empty_elements: 0,
         };
         // All are identical until one is found that is not; then those that
         // hold it are not, and so on.
@@ -252,51 +271,72 @@ impl<'p> Plans<'p> {
         records: &[FieldRecord],
         variant: usize,
     ) -> Result<Fields> {
+        let run = self.runs.len();
+        self.runs.push(Run::default());
+        let stored = self.stored.clone();
+        let mut walk: Vec<Walked> = Vec::new();
+        // Place in the walk, by stored field; fields without bytes have none.
+        let mut places = vec![None; old.len()];
+        for (field, schema) in old.iter().enumerate() {
+            if !schema.kind.is_empty(&stored) {
+                places[field] = Some(walk.len());
+                walk.push(Walked { field, rewrite: false });
+            }
+        }
         let mut taken = vec![false; old.len()];
-        let mut plan = Fields { steps: Vec::new(), events: Vec::new() };
+        let mut steps = Vec::new();
         for (i, (field, record)) in new.iter().zip(records).enumerate() {
+            let path = format!("{path}{}", field.name);
             let found = old.iter().position(|stored| stored.name == field.name).or_else(|| {
                 let is_alias = |stored: &FieldSchema| record.aliases.contains(&&*stored.name);
                 old.iter().position(is_alias)
             });
-            let step = match found {
+            match found {
                 Some(stored) => {
                     taken[stored] = true;
                     let kind = &old[stored].kind;
                     if !self.is_compatible(kind, &field.kind) {
-                        return Err(self
-                            .mismatch(kind, &field.kind)
-                            .in_field(&format!("{path}{}", field.name)));
+                        return Err(self.mismatch(kind, &field.kind).in_field(&path));
                     }
-                    if self.has_identical_classes(kind) {
-                        Step::Take(stored)
-                    } else {
-                        Step::Rewrite(stored)
-                    }
+                    let rewrite = !self.has_identical_classes(kind);
+                    let place = *places[stored].get_or_insert_with(|| {
+                        // Without bytes in the save, but perhaps with some in the program.
+                        walk.push(Walked { field: stored, rewrite });
+                        walk.len() - 1
+                    });
+                    walk[place].rewrite = rewrite;
+                    steps.push(Step::Take(place));
                 }
                 None if record.flags.default => {
-                    plan.events.push(self.event(class, format!("{path}{}", field.name), true));
-                    Step::Default { variant, field: i }
+                    self.events.push(Event {
+                        class: class.to_owned(),
+                        field: path,
+                        defaulted: true,
+                        run,
+                    });
+                    steps.push(Step::Default { variant, field: i });
                 }
                 None => {
                     return Err(Error::new(
                         ErrorKind::MissingField,
                         "the save does not have this field; give it `#[persist(default)]`, or `#[persist(alias = \"old name\")]` if it was renamed",
                     )
-                    .in_field(&format!("{path}{}", field.name)));
+                    .in_field(&path));
                 }
-            };
-            plan.steps.push(step);
+            }
         }
         for (field, _) in old.iter().zip(taken).filter(|(_, taken)| !taken) {
-            plan.events.push(self.event(class, format!("{path}{}", field.name), false));
+            let field = format!("{path}{}", field.name);
+            self.events.push(Event { class: class.to_owned(), field, defaulted: false, run });
         }
-        Ok(plan)
+        Ok(Fields { walk, steps, run })
     }
 
-    fn event(&mut self, class: &str, field: String, defaulted: bool) -> usize {
-        self.events.push(Event { class: class.to_owned(), field, defaulted, count: 0, first: 0 });
-        self.events.len() - 1
+    /// What was done to records that the save has, and how often.
+    pub(crate) fn events(&mut self) -> impl Iterator<Item = (Event, Run)> {
+        let runs = &self.runs;
+        let counted = self.events.drain(..).map(|event| (runs[event.run], event));
+        counted.filter(|(run, _)| run.count > 0).map(|(run, event)| (event, run))
     }
 
     fn mismatch(&self, stored: &KindSchema, wanted: &KindSchema) -> Error {

@@ -3,8 +3,8 @@
 //! Bytes to bytes, so that nothing generic is compiled twice and the typed
 //! decoder reads one form only.
 
-use super::plan::{Fields, Plan};
-use super::{FieldSchema, Form, KindSchema, Plans, Step, skip};
+use super::plan::{Fields, Plan, Step};
+use super::{FieldSchema, Form, KindSchema, Plans, skip};
 use crate::codec::{Buffer, Decoder, Fail, NoLinks, count};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -17,7 +17,7 @@ pub(crate) fn transcode(
     limits: &Limits,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let mut links = NoLinks;
+    let mut links = NoLinks::default();
     let mut input = Decoder::new(payload, limits, &mut links);
     // Classes nest in one another at most as deep as the program's do between
     // two levels that the codec counts.
@@ -105,32 +105,35 @@ impl Transcoder<'_, '_> {
         out: &mut Vec<u8>,
         depth: u32,
     ) -> Result<()> {
-        let whole = input.rest();
-        let mut starts = Vec::with_capacity(stored.len());
-        for field in stored {
-            starts.push(whole.len() - input.rest().len());
-            skip(&field.kind, &self.plans.stored, input)
-                .map_err(|fail| Error::from(fail).in_field(&field.name))?;
+        let run = &mut self.plans.runs[plan.run];
+        run.count += 1;
+        if run.count == 1 {
+            run.first = self.id;
         }
-        for event in &plan.events {
-            let event = &mut self.plans.events[*event];
-            event.count += 1;
-            if event.count == 1 {
-                event.first = self.id;
+        let whole = input.rest();
+        let at = |input: &Decoder<'_>| whole.len() - input.rest().len();
+        // Where each walked field's bytes lie: as stored, or rewritten.
+        let mut rewritten = Vec::new();
+        let mut pieces = Vec::with_capacity(plan.walk.len());
+        for walked in &plan.walk {
+            let FieldSchema { name, kind } = &stored[walked.field];
+            let (start, mark) = (at(input), rewritten.len());
+            if walked.rewrite {
+                self.value(kind, input, &mut rewritten, depth)
+                    .map_err(|error| error.in_field(name))?;
+                pieces.push((true, mark..rewritten.len()));
+            } else {
+                skip(kind, &self.plans.stored, input)
+                    .map_err(|fail| Error::from(fail).in_field(name))?;
+                pieces.push((false, start..at(input)));
             }
         }
         for step in &plan.steps {
             match *step {
-                Step::Take(field) => {
-                    let end =
-                        starts.get(field + 1).copied().unwrap_or(whole.len() - input.rest().len());
-                    out.extend_from_slice(&whole[starts[field]..end]);
-                }
-                Step::Rewrite(field) => {
-                    let mut links = NoLinks;
-                    let mut part = Decoder::new(&whole[starts[field]..], self.limits, &mut links);
-                    self.value(&stored[field].kind, &mut part, out, depth)
-                        .map_err(|error| error.in_field(&stored[field].name))?;
+                Step::Take(place) => {
+                    let (is_rewritten, range) = &pieces[place];
+                    let bytes = if *is_rewritten { &rewritten[..] } else { whole };
+                    out.extend_from_slice(&bytes[range.clone()]);
                 }
                 Step::Default { variant, field } => self.default(class, variant, field, out)?,
             }
@@ -149,7 +152,7 @@ impl Transcoder<'_, '_> {
         let Some(target) = target else { return Err(Fail::Value.into()) };
         let encode =
             |out: &mut crate::codec::Encoder<'_>| target.access.encode_default(variant, field, out);
-        let end = self.defaults.append(0, self.limits, &mut NoLinks, encode)?;
+        let end = self.defaults.append(0, self.limits, &mut NoLinks::default(), encode)?;
         out.extend_from_slice(&self.defaults.bytes()[..end]);
         Ok(())
     }
@@ -173,18 +176,20 @@ impl Transcoder<'_, '_> {
             }
             KindSchema::List(inner) | KindSchema::Set(inner) => {
                 let count = self.count(input, out)?;
-                self.repeat(count, input, |run, i, input| {
+                self.repeat(&[&**inner], count, input, |run, i, input| {
                     run.value(inner, input, out, depth)
                         .map_err(|error| error.in_field(&format!("[{i}]")))
                 })
             }
-            KindSchema::Array(inner, len) => self.repeat(*len as u64, input, |run, i, input| {
-                run.value(inner, input, out, depth)
-                    .map_err(|error| error.in_field(&format!("[{i}]")))
-            }),
+            KindSchema::Array(inner, len) => {
+                self.repeat(&[&**inner], *len as u64, input, |run, i, input| {
+                    run.value(inner, input, out, depth)
+                        .map_err(|error| error.in_field(&format!("[{i}]")))
+                })
+            }
             KindSchema::Map(parts) => {
                 let count = self.count(input, out)?;
-                self.repeat(count, input, |run, i, input| {
+                self.repeat(&[&parts.0, &parts.1], count, input, |run, i, input| {
                     run.value(&parts.0, input, out, depth)
                         .map_err(|error| error.in_field(&format!("[{i}].key")))?;
                     run.value(&parts.1, input, out, depth)
@@ -205,14 +210,21 @@ impl Transcoder<'_, '_> {
         Ok(count)
     }
 
-    /// Elements whose classes differ may have bytes or none.
+    /// Runs `each` for so many elements; those without bytes are limited in
+    /// number over the whole save.
     fn repeat(
         &mut self,
+        kinds: &[&KindSchema],
         count: u64,
         input: &mut Decoder<'_>,
         mut each: impl FnMut(&mut Self, u64, &mut Decoder<'_>) -> Result<()>,
     ) -> Result<()> {
-        if count > (input.rest().len() as u64).max(self.limits.empty_elements as u64) {
+        if kinds.iter().all(|kind| kind.is_empty(&self.plans.stored)) {
+            self.plans.empty_elements = self.plans.empty_elements.saturating_add(count);
+            if self.plans.empty_elements > self.limits.empty_elements as u64 {
+                return Err(Fail::Limit.into());
+            }
+        } else if count > input.rest().len() as u64 {
             return Err(Fail::Count.into());
         }
         (0..count).try_for_each(|i| each(self, i, input))

@@ -60,6 +60,10 @@ impl<'s> Frame<'s> {
     }
 }
 
+/// Parts that a walk may meet without coming further, and for each byte.
+const FREE_STEPS: usize = 256;
+const STEPS_PER_BYTE: usize = 64;
+
 /// Takes a value of this kind from the input and checks its bytes.
 pub(crate) fn skip(
     kind: &KindSchema,
@@ -80,7 +84,7 @@ pub(crate) fn locate(
     payload: &[u8],
     limits: &Limits,
 ) -> Option<(Error, usize)> {
-    let mut links = NoLinks;
+    let mut links = NoLinks::default();
     let mut input = Decoder::new(payload, limits, &mut links);
     let root = KindSchema::Class(class);
     let mut frames = Vec::new();
@@ -102,11 +106,18 @@ fn walk<'s>(
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
 ) -> Result<(), Fail> {
+    let whole = input.rest().len();
+    let mut steps = 0;
     step(kind, classes, input, frames)?;
     while let Some(frame) = frames.last_mut() {
         match frame.next() {
             Some(kind) => step(kind, classes, input, frames)?,
             None => drop(frames.pop()),
+        }
+        // A hostile schema may have any number of parts without bytes.
+        steps += 1;
+        if steps > FREE_STEPS + STEPS_PER_BYTE * (whole - input.rest().len()) {
+            return Err(Fail::Limit);
         }
     }
     Ok(())
@@ -147,12 +158,13 @@ fn step<'s>(
             KindSchema::Array(inner, len) => elements(inner, *len as u64, classes, input, frames)?,
             KindSchema::Map(parts) => {
                 let count = count::decode(input)?;
-                if empty(&parts.0, classes) && empty(&parts.1, classes) {
+                if parts.0.is_empty(classes) && parts.1.is_empty(classes) {
                     return check_empty(count, input);
                 }
                 frames.push(Frame::Entries { parts, next: 0, count });
             }
             KindSchema::Tuple(parts) => frames.push(Frame::Parts { parts, next: 0 }),
+            KindSchema::Class(class) if classes[*class].empty => {}
             KindSchema::Class(class) => match &classes[*class].form {
                 Form::Struct(fields) => frames.push(Frame::Fields { fields, next: 0 }),
                 Form::Enum(variants) => {
@@ -193,7 +205,7 @@ fn elements<'s>(
         let count = usize::try_from(count).map_err(|_| Fail::Count)?;
         return input.take(count.checked_mul(width).ok_or(Fail::Count)?).map(drop);
     }
-    if empty(kind, classes) {
+    if kind.is_empty(classes) {
         return check_empty(count, input);
     }
     if count > input.rest().len() as u64 {
@@ -205,27 +217,4 @@ fn elements<'s>(
 
 fn check_empty(count: u64, input: &Decoder<'_>) -> Result<(), Fail> {
     if count > input.limits().empty_elements as u64 { Err(Fail::Limit) } else { Ok(()) }
-}
-
-/// True if values of this kind have no bytes, so that any number of them would fit.
-fn empty(kind: &KindSchema, classes: &[ClassSchema]) -> bool {
-    let mut pending = vec![kind];
-    let mut seen = vec![false; classes.len()];
-    while let Some(kind) = pending.pop() {
-        match kind {
-            KindSchema::Unit | KindSchema::Array(_, 0) => {}
-            KindSchema::Array(inner, _) => pending.push(inner),
-            KindSchema::Tuple(parts) => pending.extend(parts),
-            KindSchema::Class(class) if !std::mem::replace(&mut seen[*class], true) => {
-                match &classes[*class].form {
-                    Form::Struct(fields) => pending.extend(fields.iter().map(|field| &field.kind)),
-                    Form::Value(inner) => pending.push(inner),
-                    Form::Enum(_) => return false,
-                }
-            }
-            KindSchema::Class(_) => {}
-            _ => return false,
-        }
-    }
-    true
 }

@@ -5,7 +5,7 @@ use std::collections::hash_map::{self, HashMap};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
-use super::set::encoded;
+use super::set::Encoded;
 use crate::Result;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor, count};
 use crate::reflect::Kind;
@@ -28,9 +28,9 @@ fn visit_in_key_order<'m, K: Persist, V: Persist>(
     if V::LEAF {
         return Ok(());
     }
-    let (_, mut entries) = encoded(entries, visitor.limits())?;
+    let encoded = Encoded::new(entries, visitor.limits())?;
     visitor.nested(|visitor| {
-        for (i, (_, value)) in entries.iter_mut().enumerate() {
+        for (i, value) in encoded.into_values().enumerate() {
             value.visit(visitor).map_err(|error| error.in_field(&format!("[{i}]")))?;
         }
         Ok(())
@@ -71,15 +71,9 @@ where
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
-        let (keys, entries) =
-            encoded(self.iter(), out.limits()).map_err(|error| out.refuse(error))?;
-        out.nested(|out| {
-            for (key, value) in entries {
-                out.bytes(&keys[key])?;
-                out.value(value)?;
-            }
-            Ok(())
-        })
+        out.count_empty::<Entry<K, V>>(self.len());
+        let encoded = Encoded::new(self.iter(), out.limits()).map_err(|error| out.refuse(error))?;
+        encoded.write(out, |value, out| out.value(*value))
     }
 
     fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
@@ -148,6 +142,7 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
+        out.count_empty::<Entry<K, V>>(self.len());
         out.nested(|out| {
             for (key, value) in self {
                 out.value(key)?;

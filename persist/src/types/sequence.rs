@@ -2,9 +2,9 @@
 
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::Result;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor, count};
 use crate::reflect::Kind;
+use crate::{Error, ErrorKind, Result};
 
 /// Writes what follows the head of a sequence.
 #[inline(always)]
@@ -14,17 +14,24 @@ fn encode_tail<T: Persist>(
     elements: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     count::encode_tail(len as u64, out)?;
-    if T::FIXED && T::HEAD == 0 {
-        // Nothing to write, however many.
-        return out.check_count(len, 0);
+    out.count_empty::<T>(len);
+    if T::LEAF {
+        return elements(out);
     }
     let before = out.free();
-    if T::LEAF {
-        elements(out)?;
-    } else {
-        out.nested(elements)?;
-    }
-    if T::MIN == 0 { out.check_count(len, before - out.free()) } else { Ok(()) }
+    out.nested(elements)?;
+    if before - out.free() < len.saturating_mul(T::MIN) { Err(too_short(len, out)) } else { Ok(()) }
+}
+
+/// A loader would take the count for more than the bytes can hold.
+#[cold]
+fn too_short(len: usize, out: &mut Encoder<'_>) -> Stop {
+    out.refuse(Error::new(
+        ErrorKind::Unsupported,
+        format!(
+            "a sequence of {len} boxes of values without bytes cannot be saved; store their number"
+        ),
+    ))
 }
 
 #[inline(always)]

@@ -4,30 +4,60 @@ use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
-use crate::codec::{Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Stop, TypeSet, count};
+use crate::codec::{
+    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop, TypeSet, count,
+};
 use crate::reflect::Kind;
 use crate::{Limits, Result};
 
-/// Encoded keys in one buffer, and where each lies beside its value, in the
-/// order of the encoded keys.
-pub(super) type Encoded<V> = (Vec<u8>, Vec<(Range<usize>, V)>);
+/// Entries in the order of their encoded keys.
+pub(super) struct Encoded<V> {
+    /// The encoded keys, one after the other.
+    keys: Vec<u8>,
+    /// Where each key lies, and its value.
+    entries: Vec<(Range<usize>, V)>,
+    empty_elements: usize,
+}
 
-/// Encodes the keys and puts the entries into the order of their bytes.
-pub(super) fn encoded<'k, K: Persist, V>(
-    entries: impl Iterator<Item = (&'k K, V)>,
-    limits: &Limits,
-) -> Result<Encoded<V>> {
-    let mut keys = Buffer::new();
-    let mut end = 0;
-    let mut places = Vec::with_capacity(entries.size_hint().0);
-    for (key, value) in entries {
-        let start = end;
-        end = keys.append(start, limits, &mut NoLinks, |out| out.value(key))?;
-        places.push((start..end, value));
+impl<V> Encoded<V> {
+    /// Encodes the keys and puts the entries into the order of their bytes.
+    pub(super) fn new<'k, K: Persist>(
+        entries: impl Iterator<Item = (&'k K, V)>,
+        limits: &Limits,
+    ) -> Result<Self> {
+        let mut keys = Buffer::new();
+        let mut links = NoLinks::default();
+        let mut end = 0;
+        let mut places = Vec::with_capacity(entries.size_hint().0);
+        for (key, value) in entries {
+            let start = end;
+            end = keys.append(start, limits, &mut links, |out| out.value(key))?;
+            places.push((start..end, value));
+        }
+        let keys = keys.into_bytes();
+        places.sort_by(|(a, _), (b, _)| keys[a.clone()].cmp(&keys[b.clone()]));
+        Ok(Self { keys, entries: places, empty_elements: *SaveLinks::empty_elements(&mut links) })
     }
-    let keys = keys.into_bytes();
-    places.sort_by(|(a, _), (b, _)| keys[a.clone()].cmp(&keys[b.clone()]));
-    Ok((keys, places))
+
+    /// Writes each key and, by `value`, what belongs to it.
+    pub(super) fn write(
+        self,
+        out: &mut Encoder<'_>,
+        mut value: impl FnMut(&V, &mut Encoder<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        out.add_empty(self.empty_elements);
+        out.nested(|out| {
+            self.entries.iter().try_for_each(|(key, entry)| {
+                out.bytes(&self.keys[key.clone()])?;
+                value(entry, out)
+            })
+        })
+    }
+
+    /// The values, in the order of the encoded keys.
+    pub(super) fn into_values(self) -> impl Iterator<Item = V> {
+        self.entries.into_iter().map(|(_, value)| value)
+    }
 }
 
 fn reach<T: Persist>(types: &mut TypeSet) {
@@ -68,9 +98,10 @@ where
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
+        out.count_empty::<T>(self.len());
         let entries = self.iter().map(|item| (item, ()));
-        let (keys, places) = encoded(entries, out.limits()).map_err(|error| out.refuse(error))?;
-        out.nested(|out| places.into_iter().try_for_each(|(key, ())| out.bytes(&keys[key])))
+        let encoded = Encoded::new(entries, out.limits()).map_err(|error| out.refuse(error))?;
+        encoded.write(out, |(), _| Ok(()))
     }
 
     fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
@@ -116,6 +147,7 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
+        out.count_empty::<T>(self.len());
         out.nested(|out| self.iter().try_for_each(|item| out.value(item)))
     }
 

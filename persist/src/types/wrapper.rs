@@ -68,6 +68,9 @@ wrappers! { Wrapping Saturating Reverse }
 /// A box is a level of nesting; its consts do not look inside, so that a type
 /// may box itself.
 impl<T: Persist> Persist for Box<T> {
+    // A type without size has no bytes; of others, a list checks it when it is
+    // saved.
+    const MIN: usize = if size_of::<T>() == 0 { 0 } else { 1 };
     const LEAF: bool = false;
 
     fn kind() -> Kind {

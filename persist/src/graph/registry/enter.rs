@@ -40,6 +40,7 @@ impl Registry {
             name: class.name(),
             version: class.version,
             form: Form::Value(KindSchema::Unit),
+            empty: false,
         };
         let index = match self.by_id.get(&schema.id).copied() {
             Some(other) if self.is_same_generic(other, class) => other,
@@ -176,10 +177,17 @@ impl Registry {
             if self.program.targets[index].is_none() {
                 return Ok(index);
             }
-            let schema = ClassSchema { id, name, version: 1, form: Form::Value(KindSchema::Unit) };
+            let schema = ClassSchema {
+                id,
+                name,
+                version: 1,
+                form: Form::Value(KindSchema::Unit),
+                empty: false,
+            };
             return Err(self.same_id(index, &schema, "a bare value"));
         }
-        let schema = ClassSchema { id, name, version: 1, form: Form::Value(KindSchema::Unit) };
+        let schema =
+            ClassSchema { id, name, version: 1, form: Form::Value(KindSchema::Unit), empty: false };
         let index = self.push(schema, None);
         let kind = self.kind(kind, 0)?;
         self.program.classes[index].form = Form::Value(kind);
@@ -197,7 +205,7 @@ impl Registry {
                 format!(
                     "two types are saved as {} in {}; a `transparent` type and its field cannot both be objects",
                     self.program.classes[class].name,
-                    kind.holder.around("_")
+                    kind.holder.around(false, "_")
                 ),
             ));
         }

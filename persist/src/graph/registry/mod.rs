@@ -106,6 +106,9 @@ impl Registry {
 
     /// Registers what a bare value reaches, and returns the class of its record.
     pub(crate) fn register_value<T: Persist>(&mut self) -> Result<usize> {
+        if let Some((class, _)) = self.by_type.get(&TypeId::of::<T>()) {
+            return Ok(*class);
+        }
         let mut types = TypeSet::default();
         T::reach(&mut types);
         let mut next = self.clone();
