@@ -34,6 +34,9 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
+/// Bytes of a field path; the outermost names are kept.
+const LONGEST_PATH: usize = 300;
+
 /// The sort of an [`Error`], for programs that decide by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -137,6 +140,12 @@ impl Error {
             path.insert(0, '.');
         }
         path.insert_str(0, name);
+        // A value nested in itself has a path as long as it is deep.
+        if path.len() > LONGEST_PATH {
+            let end = (0..LONGEST_PATH - 3).rev().find(|end| path.is_char_boundary(*end));
+            path.truncate(end.unwrap_or(0));
+            path.push_str("...");
+        }
         self
     }
 

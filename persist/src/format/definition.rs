@@ -145,6 +145,9 @@ pub(super) fn read(input: &mut Decoder<'_>) -> Result<ClassSchema, Bad> {
     let id = ClassId(input.value()?);
     let name = input.value::<String>()?;
     let version = u32::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
+    if version == 0 {
+        return Err(Fail::Value.into());
+    }
     let form = match input.value::<u8>()? {
         FORM_STRUCT => Form::Struct(read_fields(input, "")?),
         FORM_ENUM => {

@@ -47,4 +47,4 @@ const ADDED: u8 = 0x80;
 const WEAK: u8 = 0x80;
 
 /// The largest object id, so that a program never runs out of larger ones.
-const MAX_ID: u64 = u64::MAX >> 1;
+pub(crate) const MAX_ID: u64 = u64::MAX >> 1;

@@ -125,6 +125,9 @@ impl<'w> Writer<'w> {
     ) -> Result<()> {
         let holder = holder.code() | if added { ADDED } else { 0 };
         let limits = self.limits;
+        if self.records >= limits.objects {
+            return Err(too_many(limits.objects));
+        }
         self.end = self.buffer.append(self.end, &limits, links, |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
@@ -197,6 +200,16 @@ fn check_total(written: u64, limits: &Limits) -> Result<()> {
         ErrorKind::TooLarge,
         format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`"),
     ))
+}
+
+#[cold]
+fn too_many(limit: u64) -> Error {
+    Error::new(
+        ErrorKind::TooLarge,
+        format!(
+            "the save would have more objects than the limit of {limit}; raise `Limits::objects`"
+        ),
+    )
 }
 
 /// The largest length of one record or definition: a block with it and what

@@ -3,7 +3,7 @@ use std::io::Write;
 use super::identity::AddressMap;
 use super::{ObjectId, Registry};
 use crate::codec::{Object, Persist, Phase, SaveLinks, Shared, Visitor};
-use crate::format::{Header, Writer};
+use crate::format::{Header, MAX_ID, Writer};
 use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -154,6 +154,9 @@ impl SaveLinks for Links {
                         "the save would have more objects than the limit of {most}; raise `Limits::objects`"
                     ),
                 ));
+            }
+            if self.next_id > MAX_ID {
+                return Err(Error::new(ErrorKind::TooLarge, "the object ids are used up"));
             }
             self.objects.push(Met {
                 shared: target(),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::{LoadReport, Loaded};
 use crate::codec::{Persist, Shared, WeakShared};
-use crate::format::Header;
+use crate::format::{Header, MAX_ID};
 use crate::graph::{Loader, Pointee, Registry, Saver};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, storage};
 
@@ -104,8 +104,9 @@ impl SaveManager {
         let id = match self.ids.get(&shared.address()) {
             Some(id) => *id,
             None => {
-                let number = self.last_id.checked_add(1).and_then(ObjectId::new);
+                let number = self.last_id.checked_add(1).filter(|number| *number <= MAX_ID);
                 let id = number
+                    .and_then(ObjectId::new)
                     .ok_or_else(|| Error::new(ErrorKind::TooLarge, "the object ids are used up"))?;
                 self.last_id = id.get();
                 self.ids.insert(shared.address(), id);

@@ -43,12 +43,17 @@ fn temporary(folder: &Path, target: &Path) -> io::Result<tempfile::NamedTempFile
     let mut builder = tempfile::Builder::new();
     builder.prefix(&name).suffix(".tmp");
     // The permissions of the old file, else those of any new file.
-    if let Ok(old) = fs::metadata(target) {
-        builder.permissions(old.permissions());
-    } else {
+    let Ok(old) = fs::metadata(target) else {
         ordinary_permissions(&mut builder);
+        return builder.tempfile_in(folder);
+    };
+    let old = old.permissions();
+    let file = builder.permissions(old.clone()).tempfile_in(folder)?;
+    // The system has taken the user's mask off them.
+    if file.as_file().metadata()?.permissions() != old {
+        file.as_file().set_permissions(old)?;
     }
-    builder.tempfile_in(folder)
+    Ok(file)
 }
 
 #[cfg(unix)]

@@ -1,0 +1,470 @@
+#!/usr/bin/env python3
+"""Reads a save by docs/format.md alone; shows that the page is enough.
+
+    python3 reader.py FILE...            prints header, classes and records of each save
+    python3 reader.py --check FILE...    verifies only, one line for each file
+
+A save is printed only after all of it was verified. Whatever the page does not allow ends in one line on
+standard error, with the offset of the fault, and in exit status 1. The standard library is all it needs.
+"""
+
+import argparse
+import os
+import struct
+import sys
+import zlib
+
+MAGIC = b"\x89PST\r\n\x1a\n"
+FORMAT = 1
+BLOCK_OF_ITEMS, TRAILER, TRAILER_BYTES, SEPARATOR = 0x01, 0x7F, 29, 0x1E
+ITEM_LIMIT = 2**32 - 131_073  # bytes of one payload or body
+VARIANT_LIMIT, ID_LIMIT, KIND_NESTING = 65_536, 2**63 - 1, 64
+HOLDERS = {0x00: "{}", 0x11: "Rc<RefCell<{}>>"}
+MARK = 0x80  # bit 7 of a holder: added by the program; of a reference: weak
+STRUCT, ENUM, BARE = range(3)
+
+# This program's own limits: values in values, and values that have no bytes, whose number nothing else
+# bounds. A list or array of such values counts as one of them, since nobody goes through it.
+VALUE_NESTING, NO_BYTES_LIMIT = 1000, 2**22
+
+UNIT, BOOL, CHAR, F32, F64, TEXT = 0x00, 0x01, 0x02, 0x0D, 0x0E, 0x0F
+OPTION, LIST, SET, MAP, ARRAY, TUPLE, CLASS, REFERENCE = range(0x10, 0x18)
+NAMES = ("unit bool char u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 text "
+         "option list set map array tuple class reference").split()
+
+
+class Refused(Exception):
+    """The save is not as the page says, at an offset."""
+
+    def __init__(self, at, why):
+        super().__init__(f"byte {at}: {why}")
+
+
+def refuse(fault, at, why):
+    if fault:
+        raise Refused(at, why)
+
+
+def show(name):
+    """A name for a line of output: without control characters, and not endlessly long."""
+    name = name if len(name) <= 100 else name[:97] + "..."
+    return name if name.isprintable() else repr(name)
+
+
+def decode(raw, at):
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused(at, "text is not UTF-8") from None
+
+
+class Cursor:
+    """Reads forward in data[pos:end]; `what` names that part in messages."""
+
+    def __init__(self, data, pos, end, what):
+        self.data, self.pos, self.end, self.what = data, pos, end, what
+
+    def left(self):
+        return self.end - self.pos
+
+    def skip(self, size):
+        if size > self.left():
+            raise Refused(self.pos, f"{self.what} is cut short: {size} bytes wanted, {self.left()} left")
+        self.pos += size
+        return self.pos - size
+
+    def take(self, size):
+        start = self.skip(size)
+        return self.data[start:self.pos]
+
+    def part(self, what):
+        """A u32 length, and a cursor for so many bytes, which this one leaves behind."""
+        size = self.integer(4)
+        return Cursor(self.data, self.skip(size), self.pos, what)
+
+    def integer(self, size, signed=False):
+        return int.from_bytes(self.take(size), "little", signed=signed)
+
+    def count(self):
+        at, value = self.pos, self.integer(1)
+        if value > 247:
+            size = value - 247
+            value = self.integer(size)
+            if value <= 247 or value >> 8 * (size - 1) == 0:
+                raise Refused(at, "count not in its shortest form")
+        return value
+
+    def text(self):
+        return decode(self.take(self.count()), self.pos)
+
+    def choice(self, what):
+        value = self.integer(1)
+        if value > 1:
+            raise Refused(self.pos - 1, f"{value} is no {what}")
+        return value
+
+    def checksum(self, start, what):
+        """The u32 that follows is the checksum of everything from `start` to it."""
+        computed = zlib.crc32(memoryview(self.data)[start:self.pos])
+        if self.integer(4) != computed:
+            raise Refused(start, f"the checksum of {what} is wrong")
+
+    def finish(self):
+        if self.left():
+            raise Refused(self.pos, f"{self.left()} bytes too many in {self.what}")
+
+
+class Kind:
+    """A kind of value: its tag and what belongs to it. Whether its values have no bytes is found later."""
+
+    __slots__ = ("tag", "inner", "number", "holder", "no_bytes")
+
+    def __init__(self, tag, inner=(), number=0, holder=0):
+        self.tag, self.inner, self.number, self.holder = tag, inner, number, holder
+        self.no_bytes = None
+
+    def is_plain(self):
+        return self.tag <= TEXT or self.tag == REFERENCE
+
+    def name(self, classes):
+        inner = ", ".join(kind.name(classes) for kind in self.inner)
+        cls = show(classes[self.number - 1].name) if self.tag in (CLASS, REFERENCE) else None
+        if self.tag == REFERENCE:
+            return ("weak " if self.holder & MARK else "") + HOLDERS[self.holder & ~MARK].format(cls)
+        special = {ARRAY: f"[{inner}; {self.number}]", TUPLE: f"({inner})", CLASS: cls}
+        return special.get(self.tag) or NAMES[self.tag] + (f"<{inner}>" if inner else "")
+
+
+class Class:
+    """A definition. `groups` has the fields, as pairs of name and kind: of a struct, of each variant, or
+    one for a bare value. `mentions` are the numbers of all classes that the definition names, with an
+    offset each; `holds` of those among them that it holds by value through tuples and arrays alone."""
+
+    def __init__(self, at):
+        self.at, self.mentions, self.holds, self.variants = at, {}, set(), {}
+        self.settled, self.under_way, self.no_bytes = False, False, None
+
+
+class Save:
+    """Verifies a save in one pass; gives the records as lines of text to `out`, if there is one."""
+
+    def __init__(self, data, out=None):
+        self.data, self.out, self.without_bytes = data, out, 0
+        self.header, self.classes, self.class_ids, self.records, self.references = {}, [], {}, {}, {}
+
+    def read(self):
+        cursor = Cursor(self.data, 0, len(self.data), "the save")
+        self.read_header(cursor)
+        while cursor.left() and self.data[cursor.pos] != TRAILER:
+            self.read_block(cursor)
+        self.read_trailer(cursor)
+        cursor.finish()
+        for number, cls in enumerate(self.classes, 1):
+            self.settle(number, cls.at)
+        for (target, number, holder), at in self.references.items():
+            found = self.records.get(target)
+            if found is None and not holder & MARK:
+                raise Refused(at, f"strong reference to object {target}, which is not in the save")
+            if found not in (None, (number, holder & ~MARK)):
+                raise Refused(at, f"reference to object {target} of another class or holder")
+
+    def read_header(self, cursor):
+        refuse(self.data[:8] != MAGIC[:len(self.data)], 0, "not a save: the magic is missing")
+        cursor.skip(8)
+        version = cursor.integer(2)
+        refuse(version != FORMAT, 8, f"format {version} is {'too new' if version > FORMAT else 'unknown'}")
+        flags, fields = cursor.integer(2), cursor.part("the header's fields")
+        cursor.checksum(0, "the header")
+        refuse(flags, 10, f"flags {flags:#x} are too new")
+        while fields.left():
+            at, tag, content = fields.pos, fields.integer(1), fields.part("a header field")
+            if tag in self.header or tag >= 128:
+                raise Refused(at, f"header field {tag} {'is too new' if tag >= 128 else 'stands twice'}")
+            raw = content.take(content.left())
+            self.header[tag] = decode(raw, at) if tag in (1, 2) else raw
+
+    def read_block(self, cursor):
+        start, tag, content = cursor.pos, cursor.integer(1), cursor.part("the block")
+        cursor.checksum(start, "the block")
+        refuse(tag != BLOCK_OF_ITEMS, start, f"block tag {tag:#04x} is too new")
+        refuse(not content.left(), start, "the block is empty")
+        while content.left():
+            at, number = content.pos, content.count()
+            refuse(number > len(self.classes), at, f"record of class {number}, which is not defined yet")
+            holder, ident = (content.integer(1), content.count()) if number else (0, 0)
+            item = content.part("the payload" if number else "the definition")
+            refuse(item.left() > ITEM_LIMIT, at, f"item of {item.left()} bytes is over the limit")
+            refuse(content.integer(1) != SEPARATOR, content.pos - 1, "no separator after the item")
+            if number:
+                self.read_record(item, at, number, holder, ident)
+            else:
+                self.read_definition(item, at)
+            item.finish()
+
+    def read_trailer(self, cursor):
+        refuse(not cursor.left(), cursor.pos, "the save is cut short: no trailer")
+        start = cursor.skip(1)
+        told = [cursor.integer(8) for _ in range(3)]
+        cursor.checksum(start, "the trailer")
+        found = len(self.records), len(self.classes), start + TRAILER_BYTES
+        for i, what in enumerate(("records", "definitions", "bytes")):
+            refuse(told[i] != found[i], start, f"the trailer tells of {told[i]} {what}, there are {found[i]}")
+
+    # Definitions
+
+    def read_definition(self, body, at):
+        cls = Class(at)
+        cls.id, cls.name, cls.version, cls.form = body.integer(8), body.text(), body.count(), body.integer(1)
+        if cls.id in self.class_ids:
+            raise Refused(at, f"class id {cls.id:#x} belongs to class {self.class_ids[cls.id]} already")
+        refuse(not cls.version, at, "versions of a class begin with 1")
+        if cls.form == STRUCT:
+            cls.groups = [self.read_fields(body, cls)]
+        elif cls.form == ENUM:
+            count, cls.groups = body.count(), []
+            refuse(not 1 <= count <= VARIANT_LIMIT, at, f"enum of {count} variants")
+            for _ in range(count):
+                self.read_name(body, cls.variants)
+                cls.groups.append(self.read_fields(body, cls))
+            cls.variants = list(cls.variants)
+        elif cls.form == BARE:
+            cls.groups = [[("", self.read_kind(body, cls, 1, True))]]
+        else:
+            raise Refused(at, f"form {cls.form} of a class is unknown")
+        self.classes.append(cls)
+        self.class_ids[cls.id] = len(self.classes)
+
+    def read_name(self, body, names):
+        at, name = body.pos, body.text()
+        refuse(name in names, at, f"name {show(name)} stands twice")
+        names[name] = None
+        return name
+
+    def read_fields(self, body, cls):
+        names, fields = {}, []
+        for _ in range(body.count()):
+            name, flags = self.read_name(body, names), body.integer(1)
+            refuse(flags > 1, body.pos - 1, f"field flags {flags:#04x} are unknown")
+            if flags:
+                body.count()  # the reserved number of the field
+            fields.append((name, self.read_kind(body, cls, 1, cls.form == STRUCT)))
+        return fields
+
+    def read_kind(self, body, cls, depth, held):
+        """`held`: a class here would be held by value, with nothing between that could end it."""
+        at, tag = body.pos, body.integer(1)
+        refuse(depth > KIND_NESTING, at, f"kinds nest more than {KIND_NESTING} deep")
+        refuse(tag > REFERENCE, at, f"kind {tag:#04x} is unknown")
+        if tag <= TEXT:
+            return Kind(tag)
+        if tag < CLASS:
+            number = body.count() if tag in (ARRAY, TUPLE) else 0
+            times, held = {MAP: 2, TUPLE: number}.get(tag, 1), held and tag in (ARRAY, TUPLE)
+            return Kind(tag, [self.read_kind(body, cls, depth + 1, held) for _ in range(times)], number)
+        holder = body.integer(1) if tag == REFERENCE else 0
+        refuse(holder & ~MARK not in HOLDERS, at, f"holder {holder:#04x} is too new")
+        number = body.count()
+        refuse(not number, at, "0 is no class number")
+        cls.mentions.setdefault(number, at)
+        if held and tag == CLASS:
+            cls.holds.add(number)
+        return Kind(tag, (), number, holder)
+
+    def settle(self, number, at):
+        """A class and all that it mentions, and those mention, are defined, and none holds itself."""
+        fresh, todo = [], [(number, at)]
+        while todo:
+            number, at = todo.pop()
+            refuse(number > len(self.classes), at, f"class {number} is mentioned, but not defined in time")
+            cls = self.classes[number - 1]
+            if not cls.settled:
+                cls.settled = True
+                fresh.append(cls)
+                todo.extend(cls.mentions.items())
+        for cls in fresh:
+            path = [(cls, iter(cls.holds))] if cls.no_bytes is None else []
+            while path:  # depth first, without recursion
+                last, holds = path[-1]
+                last.under_way, number = True, next(holds, None)
+                held = self.classes[number - 1] if number else None
+                if held is None:
+                    last.no_bytes = last.form != ENUM and all(self.no_bytes(kind) for _, kind in last.groups[0])
+                    last.under_way = False
+                    path.pop()
+                elif held.no_bytes is None:
+                    refuse(held.under_way, last.at, f"class {show(last.name)} holds itself by value")
+                    path.append((held, iter(held.holds)))
+
+    def no_bytes(self, kind):
+        """Whether values of a kind have no bytes; all of them or none."""
+        if kind.no_bytes is None:
+            if kind.tag == CLASS:
+                kind.no_bytes = self.classes[kind.number - 1].no_bytes
+            elif kind.tag in (ARRAY, TUPLE):
+                kind.no_bytes = not kind.number or all(self.no_bytes(inner) for inner in kind.inner)
+            else:
+                kind.no_bytes = kind.tag == UNIT
+        return kind.no_bytes
+
+    # Records
+
+    def read_record(self, payload, at, number, holder, ident):
+        held = HOLDERS.get(holder & ~MARK)
+        refuse(held is None, at, f"holder {holder:#04x} is too new")
+        refuse(not 1 <= ident <= ID_LIMIT, at, f"{ident} is no object id")
+        refuse(ident in self.records, at, f"object id {ident} is used twice")
+        self.records[ident] = number, holder & ~MARK
+        self.settle(number, at)
+        prefix = f"#{ident} {held.format('_')}{', added' if holder & MARK else ''}: "
+        under_way = [self.value(payload, Kind(CLASS, (), number), prefix, 1)]
+        while under_way:  # values in values, without recursion
+            inner = next(under_way[-1], None)
+            if inner is None:
+                under_way.pop()
+            elif len(under_way) == VALUE_NESTING:
+                raise Refused(payload.pos, f"values nest more than {VALUE_NESTING} deep, this reader's limit")
+            else:
+                under_way.append(inner)
+
+    def line(self, depth, text):
+        if self.out:
+            self.out("  " * min(depth, 60) + text)
+
+    def value(self, payload, kind, prefix, depth):
+        """Reads a value and writes its lines; yields a generator for each value inside it."""
+        tag, inner = kind.tag, kind.inner
+        cls = self.classes[kind.number - 1] if tag == CLASS else None
+        if self.no_bytes(kind):
+            self.without_bytes += 1
+            if self.without_bytes > NO_BYTES_LIMIT:
+                raise Refused(payload.pos, f"over {NO_BYTES_LIMIT} values without bytes, this reader's limit")
+            self.line(depth, prefix + (show(cls.name) if cls else "()"))
+        elif kind.is_plain():
+            self.line(depth, prefix + self.plain(payload, kind))
+        elif tag == OPTION:
+            some = payload.choice("option")
+            self.line(depth, prefix + ("some" if some else "none"))
+            if some:
+                yield self.value(payload, inner[0], "", depth + 1)
+        elif tag == TUPLE:
+            self.line(depth, prefix + "tuple")
+            for i, each in enumerate(inner):
+                yield self.value(payload, each, f"{i} = ", depth + 1)
+        elif tag == CLASS:
+            name, index, variant = show(cls.name), 0, ""
+            if cls.form == ENUM:
+                at, index = payload.pos, payload.integer(1 if len(cls.groups) <= 256 else 2)
+                refuse(index >= len(cls.groups), at, f"enum {name} has no variant {index}")
+                variant = "::" + show(cls.variants[index])
+            self.line(depth, prefix + name + variant)
+            for field, each in cls.groups[index]:
+                yield self.value(payload, each, "" if cls.form == BARE else f"{show(field)} = ", depth + 1)
+        else:
+            yield from self.elements(payload, kind, prefix, depth)
+
+    def elements(self, payload, kind, prefix, depth):
+        """Reads list, set, map or array; plain elements make one line."""
+        tag, each, name = kind.tag, kind.inner[0], NAMES[kind.tag]
+        at, count = payload.pos, kind.number if tag == ARRAY else payload.count()
+        if self.no_bytes(each):
+            refuse(count > 1 and tag != LIST, at, f"a value {count} times in a {name}")
+            if tag == LIST:
+                self.line(depth, prefix + f"list of {count} values without bytes")
+                return
+        elif count > payload.left():
+            raise Refused(at, f"{name} of {count} values, with {payload.left()} bytes left")
+        texts, seen, in_line = [], set(), tag != MAP and each.is_plain()
+        if not in_line:
+            self.line(depth, prefix + f"{name} of {count}")
+        for i in range(count):
+            start = payload.pos
+            if not in_line:
+                yield self.value(payload, each, f"{i}: ", depth + 1)
+            else:
+                text = self.plain(payload, each)
+                texts += [text] if self.out else []
+            if tag in (SET, MAP):
+                encoded = memoryview(self.data)[start:payload.pos]
+                refuse(encoded in seen, start, f"{'key' if tag == MAP else 'value'} twice in a {name}")
+                seen.add(encoded)
+            if tag == MAP:
+                yield self.value(payload, kind.inner[1], "=> ", depth + 2)
+        if in_line:
+            self.line(depth, prefix + f"{name} [{', '.join(texts)}]")
+
+    def plain(self, payload, kind):
+        """Reads a value that has no others inside, as text."""
+        tag, at = kind.tag, payload.pos
+        if tag == UNIT:
+            return "()"
+        if tag == BOOL:
+            return ("false", "true")[payload.choice("bool")]
+        if tag == CHAR:
+            code = payload.integer(4)
+            refuse(code > 0x10FFFF or 0xD800 <= code < 0xE000, at, f"{code:#x} is no Unicode scalar value")
+            return repr(chr(code))
+        if tag in (F32, F64):
+            raw, code = (payload.take(4), "<f") if tag == F32 else (payload.take(8), "<d")
+            number = struct.unpack(code, raw)[0]
+            return repr(number) if number == number else f"NaN (0x{raw[::-1].hex()})"
+        if tag == TEXT:
+            return repr(payload.text())
+        if tag == REFERENCE:
+            target, weak = payload.count(), kind.holder & MARK
+            refuse(target > ID_LIMIT or not (target or weak), at, f"{target} is no object id")
+            if target:
+                self.references.setdefault((target, kind.number, kind.holder), at)
+            return ("weak " if weak else "") + (f"-> #{target}" if target else "-> nothing")
+        return str(payload.integer(int(NAMES[tag][1:]) // 8, NAMES[tag][0] == "i"))
+
+
+def describe(save):
+    """The lines before the records."""
+    yield f"format {FORMAT}, {len(save.data)} bytes, {len(save.classes)} classes, {len(save.records)} records"
+    for tag, content in save.header.items():
+        name = {1: "application", 2: "version", 3: "metadata"}.get(tag, f"unknown field {tag}")
+        yield f"  {name}: {content!r}"
+    for number, cls in enumerate(save.classes, 1):
+        form = ("struct", "enum", "bare value")[cls.form]
+        yield f"  class {number}: {form} {show(cls.name)}, version {cls.version}, id {cls.id:#018x}"
+        for index, fields in enumerate(cls.groups):
+            if cls.form == ENUM:
+                yield f"    {index}: {show(cls.variants[index])}"
+            for name, kind in fields:
+                yield f"      {show(name)}{': ' if cls.form != BARE else ''}{kind.name(save.classes)}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Reads saves of format 1.")
+    parser.add_argument("--check", action="store_true", help="verify only, one line for each file")
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    options = parser.parse_args()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
+    status = 0
+    for path in options.files:
+        try:
+            with open(path, "rb") as file:
+                data = file.read(len(MAGIC))
+                data += file.read() if data == MAGIC else b""
+            save = Save(data)
+            save.read()
+        except (Refused, OSError, ValueError, MemoryError) as error:
+            status, why = 1, getattr(error, "strerror", None) or str(error) or "too large for this computer"
+            print(f"{show(path)}: {why}", file=sys.stderr)
+            continue
+        if options.check:
+            print(f"{show(path)}: good, {len(save.records)} records, {len(save.classes)} classes, {len(data)} bytes")
+        else:
+            print(show(path), *describe(save), sep="\n")
+            Save(data, print).read()
+    sys.stdout.flush()
+    return status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BrokenPipeError:  # whoever takes the output has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
