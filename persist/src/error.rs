@@ -179,13 +179,13 @@ impl Error {
         self.inner.object
     }
 
-    /// Name of the class that was being read or written, where there is one.
+    /// Name of the class whose record was being read or written, where there is one.
     #[must_use]
     pub fn class(&self) -> Option<&str> {
         self.inner.class.as_deref()
     }
 
-    /// Path of the field inside that class, such as `items[3].name`.
+    /// Path of the field inside that record, such as `items[3].name`.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
         (!self.inner.field.is_empty()).then_some(&*self.inner.field)

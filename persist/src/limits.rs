@@ -1,5 +1,7 @@
 //! How much a save may ask for, in one place.
 
+use crate::{Error, ErrorKind, Result};
+
 /// Bounds on what is saved and loaded, on by default.
 ///
 /// They hold on both sides, so that what `save` accepts `load` accepts. A
@@ -25,6 +27,10 @@ pub struct Limits {
     pub bytes: u64,
     /// Objects in a save. Default 16,777,216.
     pub objects: u64,
+    /// Bytes that the empty objects of a save may take in memory, by the sizes of
+    /// their classes, for each byte of the save; 64 MiB they may always take.
+    /// Default 256.
+    pub expansion: u64,
     /// Levels of nesting inside one value: each `Box`, sequence or map that
     /// can hold a class is a level. Default 128.
     pub depth: u32,
@@ -42,10 +48,27 @@ impl Limits {
     pub const DEFAULT: Self = Self {
         bytes: 4 << 30,
         objects: 1 << 24,
+        expansion: 256,
         depth: 128,
         text: 64 << 20,
         empty_elements: 1 << 20,
     };
+}
+
+impl Limits {
+    /// Checks what the objects of a save of so many bytes take, empty.
+    pub(crate) fn check_expansion(&self, save: u64, objects: u64) -> Result<()> {
+        let most = save.saturating_mul(self.expansion).max(64 << 20);
+        if objects <= most {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "the objects of the save take {objects} bytes even when they are empty, over the limit of {most} for a save of {save} bytes; raise `Limits::expansion`"
+            ),
+        ))
+    }
 }
 
 impl Default for Limits {

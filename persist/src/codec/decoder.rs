@@ -50,6 +50,11 @@ impl<'a> Decoder<'a> {
         self.rest
     }
 
+    /// Makes bytes that were taken the next ones again.
+    pub(crate) fn go_back(&mut self, rest: &'a [u8]) {
+        self.rest = rest;
+    }
+
     /// Takes the next `len` bytes.
     ///
     /// # Errors

@@ -30,8 +30,11 @@ pub trait Object: Any {
     /// What the visitor or a hook returns, or that the value is borrowed.
     fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
+    /// Shows the value inside, unless it is mutably borrowed.
+    fn look(&self, look: &mut dyn FnMut(&dyn Any));
+
     /// Replaces the value inside by an empty one, which frees what it held.
-    fn reset(&self);
+    fn reset(&self, factory: Option<&dyn Any>);
 }
 
 /// A counted pointer to an object of a type that is known at run time only.

@@ -31,6 +31,8 @@ pub struct ObjectType {
     pub cell: TypeId,
     /// The value in the cell, such as `Hero`.
     pub value: TypeId,
+    /// Bytes of the cell in memory.
+    pub size: usize,
     /// The pointer and the cell.
     pub holder: Holder,
     /// Kind of the value.

@@ -88,7 +88,7 @@ impl<'a> Visitor<'a> {
                 Phase::Validate => "validate",
                 Phase::AfterLoad => "after_load",
             };
-            Error::new(ErrorKind::Refused, format!("`{name}` refused: {reason}")).in_class(class)
+            Error::new(ErrorKind::Refused, format!("`{name}` of {class} refused: {reason}"))
         })
     }
 }

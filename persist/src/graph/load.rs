@@ -56,6 +56,11 @@ impl<'l> Loader<'l> {
             objects: Vec::new(),
             kinds: Vec::new(),
             stand_ins: vec![None; registry.objects.len()],
+            factories: registry
+                .objects
+                .iter()
+                .map(|entry| registry.factory_of(&entry.kind))
+                .collect(),
             names: plans.stored.iter().map(|class| class.name.clone()).collect(),
             held: registry
                 .objects
@@ -128,7 +133,9 @@ impl<'l> Loader<'l> {
                 Ok(value.as_mut())
             },
             |value, visitor| match value {
-                Some(value) if visits => value.visit(visitor),
+                Some(value) if visits => {
+                    value.visit(visitor).map_err(|error| error.in_class(wanted.clone()))
+                }
                 _ => Ok(()),
             },
         );
@@ -195,18 +202,10 @@ impl<'l> Loader<'l> {
             let Some(object) = object else { continue };
             // A small record may claim a large object, but not many of them.
             let kind = &registry.objects[object].kind;
-            held += resolved
-                .and_then(|class| registry.program().targets[class])
-                .map_or(0, |target| target.class.size as u64);
-            let most = (self.save.len() as u64).saturating_mul(256).max(64 << 20);
-            if held > most {
-                return Err(Error::new(
-                    ErrorKind::TooLarge,
-                    format!("the objects of the save would take more than {most} bytes, out of proportion to it; it is damaged or made to harm"),
-                )
-                .at(record.start as u64)
-                .in_class(&*self.plans.stored[class].name));
-            }
+            held = held.saturating_add(kind.size as u64);
+            self.limits.check_expansion(self.save.len() as u64, held).map_err(|error| {
+                error.at(record.start as u64).in_class(&*self.plans.stored[class].name)
+            })?;
             let shared = (kind.make)(registry.factory(kind));
             self.table.stand_ins[object].get_or_insert_with(|| shared.clone());
             self.table.objects.push(Some(shared));
@@ -254,9 +253,19 @@ impl<'l> Loader<'l> {
                     |error: Error| error.in_object(record.id).in_class(&*self.table.names[class]);
                 // The schema of the save often shows the field; a reason that
                 // the type gave is better than any.
-                let found = locate(class, &self.plans.stored, stored, self.limits);
+                let is_target = |id, weak, class, holder| match self.table.find(id) {
+                    Some(record) => {
+                        let record = &self.records[record as usize];
+                        (record.class as usize, record.holder) == (class, holder)
+                    }
+                    None => weak,
+                };
+                let found = locate(class, &self.plans.stored, stored, self.limits, &is_target);
                 Err(named(match (refused, found) {
-                    (Some(error), _) => place(error),
+                    (Some(error), Some((found, offset))) => place(error)
+                        .in_field(found.field().unwrap_or_default())
+                        .moved_to((record.start + offset) as u64),
+                    (Some(error), None) => place(error),
                     (None, Some((error, offset))) => error.at((record.start + offset) as u64),
                     (None, None) if identical => {
                         Error::from(fail).at((record.start + stored.len() - left) as u64)

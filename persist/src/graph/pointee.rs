@@ -37,6 +37,7 @@ pub trait Pointee: Sized + 'static {
         ObjectType {
             cell: TypeId::of::<Self>(),
             value: TypeId::of::<Self::Value>(),
+            size: size_of::<Self>(),
             holder: Self::HOLDER,
             kind: Self::Value::kind,
             name: Self::Value::name,
@@ -46,8 +47,13 @@ pub trait Pointee: Sized + 'static {
 }
 
 fn make<P: Pointee>(factory: Option<&dyn Any>) -> Shared {
-    let factory = factory.and_then(|factory| factory.downcast_ref::<Factory<P::Value>>());
-    P::share(&P::hold(factory.map_or_else(P::Value::prototype, |factory| (factory.0)())))
+    P::share(&P::hold(empty(factory)))
+}
+
+/// An empty value, by the program's factory if it gave one.
+fn empty<T: Persist>(factory: Option<&dyn Any>) -> T {
+    let factory = factory.and_then(|factory| factory.downcast_ref::<Factory<T>>());
+    factory.map_or_else(T::prototype, |factory| (factory.0)())
 }
 
 impl<T: Persist> Pointee for RefCell<T> {
@@ -86,9 +92,15 @@ impl<T: Persist> Object for RefCell<T> {
         }
     }
 
-    fn reset(&self) {
+    fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
+        if let Ok(value) = self.try_borrow() {
+            look(&*value);
+        }
+    }
+
+    fn reset(&self, factory: Option<&dyn Any>) {
         if let Ok(mut value) = self.try_borrow_mut() {
-            let old = std::mem::replace(&mut *value, T::prototype());
+            let old = std::mem::replace(&mut *value, empty(factory));
             // Dropped when this cell is no longer borrowed: a `Drop` of the
             // program's may look at it.
             drop(value);

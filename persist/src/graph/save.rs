@@ -1,8 +1,9 @@
+use std::any::Any;
 use std::io::Write;
 
 use super::identity::AddressMap;
 use super::{ObjectId, Registry};
-use crate::codec::{Object, Persist, Phase, SaveLinks, Shared, Visitor};
+use crate::codec::{Buffer, Encoder, Object, Persist, Phase, SaveLinks, Shared, Visitor};
 use crate::format::{Header, MAX_ID, Writer};
 use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Limits, Result};
@@ -72,8 +73,14 @@ impl<'s> Saver<'s> {
         buffer: Option<usize>,
     ) -> Result<u64> {
         let mut writer = Writer::new(out, header, self.limits, buffer.unwrap_or(FIRST_BUFFER))?;
-        self.write_queue(&mut writer)?;
-        writer.finish()
+        let held = self.write_queue(&mut writer)?;
+        self.finish(writer, held)
+    }
+
+    fn finish(&self, writer: Writer<'_>, held: u64) -> Result<u64> {
+        let total = writer.finish()?;
+        self.limits.check_expansion(total, held)?;
+        Ok(total)
     }
 
     /// Writes one value with everything that it leads to.
@@ -92,15 +99,21 @@ impl<'s> Saver<'s> {
         self.links.next_id += 1;
         writer
             .record(number, (Holder::Value, true), id, &mut self.links, |out| out.value(value))
-            .map_err(|error| error.in_class(&*classes[class].name))?;
-        self.write_queue(&mut writer)?;
-        writer.finish()
+            .map_err(|error| {
+            let field = self.find_field(value, &mut Buffer::new());
+            error.in_field(&field).in_class(&*classes[class].name)
+        })?;
+        let held = self.write_queue(&mut writer)?;
+        self.finish(writer, held)
     }
 
-    fn write_queue(&mut self, writer: &mut Writer<'_>) -> Result<()> {
+    /// Writes the objects that are waiting and all that they lead to; returns
+    /// what they take in memory, by the sizes of their cells.
+    fn write_queue(&mut self, writer: &mut Writer<'_>) -> Result<u64> {
         let registry = self.registry;
         let classes = &registry.program().classes;
         let mut next = 0;
+        let mut held = 0_u64;
         while let Some(&number) = self.links.queue.get(next) {
             next += 1;
             let met = &self.links.objects[number];
@@ -113,7 +126,8 @@ impl<'s> Saver<'s> {
                     format!("object #{id} is of a type that is not registered; register its class"),
                 ));
             };
-            let named = |error: Error| name(error, id, &classes[entry.class].name);
+            held = held.saturating_add(entry.kind.size as u64);
+            let named = |error: Error| error.in_object(id).in_class(&*classes[entry.class].name);
             if registry.traits(entry.class).before_save {
                 let mut connect = |_: &mut dyn crate::codec::Slot| Ok(());
                 let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut connect);
@@ -125,16 +139,49 @@ impl<'s> Saver<'s> {
                 .record(number, (entry.kind.holder, added), id, &mut self.links, |out| {
                     object.encode(out)
                 })
-                .map_err(named)?;
+                .map_err(|error| {
+                    let mut field = String::new();
+                    object.look(&mut |value| field = self.find_field(value, &mut Buffer::new()));
+                    named(error.in_field(&field))
+                })?;
         }
-        Ok(())
+        Ok(held)
+    }
+
+    /// The path of the first field that refuses to be encoded on its own; empty
+    /// if none does.
+    fn find_field(&mut self, value: &dyn Any, buffer: &mut Buffer) -> String {
+        let Some((class, access)) = self.registry.access(value) else { return String::new() };
+        let fields = match access.variant(value) {
+            Some(variant) if !class.variants().is_empty() => class.variants()[variant].fields,
+            _ => class.fields(),
+        };
+        for (i, record) in fields.iter().enumerate() {
+            let encode = |out: &mut Encoder<'_>| access.encode_field(value, i, out);
+            if buffer.append(0, self.limits, &mut self.links, encode).is_ok() {
+                continue;
+            }
+            let inner = access.field(value, i).map(|field| self.find_field(field, buffer));
+            return match inner {
+                Some(inner) if !inner.is_empty() => format!("{}.{inner}", record.name),
+                _ => record.name.to_owned(),
+            };
+        }
+        String::new()
     }
 }
 
-/// Says which object an error is about.
-#[cold]
-fn name(error: Error, id: u64, class: &str) -> Error {
-    error.in_object(id).in_class(class)
+impl Links {
+    #[cold]
+    fn too_many(&self) -> Error {
+        let most = self.most;
+        Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "the save would have more objects than the limit of {most}; raise `Limits::objects`"
+            ),
+        )
+    }
 }
 
 impl SaveLinks for Links {
@@ -146,18 +193,6 @@ impl SaveLinks for Links {
     fn link(&mut self, address: usize, weak: bool, target: &dyn Fn() -> Shared) -> Result<u64> {
         let (number, new) = self.map.insert(address);
         if new {
-            if self.objects.len() as u64 >= self.most {
-                let most = self.most;
-                return Err(Error::new(
-                    ErrorKind::TooLarge,
-                    format!(
-                        "the save would have more objects than the limit of {most}; raise `Limits::objects`"
-                    ),
-                ));
-            }
-            if self.next_id > MAX_ID {
-                return Err(Error::new(ErrorKind::TooLarge, "the object ids are used up"));
-            }
             self.objects.push(Met {
                 shared: target(),
                 id: self.next_id,
@@ -165,6 +200,9 @@ impl SaveLinks for Links {
                 added: false,
             });
             self.next_id += 1;
+            if self.objects.len() as u64 > self.most {
+                return Err(self.too_many());
+            }
         }
         let met = &mut self.objects[number];
         if !weak && !met.queued {

@@ -1,5 +1,7 @@
+use std::any::Any;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use crate::codec::{LoadLinks, Shared};
 use crate::format::RecordPlace;
@@ -17,6 +19,8 @@ pub(super) struct Table {
     pub(super) kinds: Vec<Option<u32>>,
     /// An object of each type, the stand-in while references wait.
     pub(super) stand_ins: Vec<Option<Shared>>,
+    /// The program's factory for each type, where it gave one.
+    pub(super) factories: Vec<Option<Rc<dyn Any>>>,
     /// Class names of the save, for errors.
     pub(super) names: Vec<String>,
     /// Names of the object types with their holders, for errors.
@@ -85,6 +89,13 @@ impl Ids {
     }
 }
 
+impl Table {
+    /// The record with this id.
+    pub(super) fn find(&self, id: u64) -> Option<u32> {
+        self.ids.find(id)
+    }
+}
+
 impl LoadLinks for Table {
     #[inline]
     fn link(&mut self, id: u64, weak: bool) -> Result<Option<&Shared>> {
@@ -128,8 +139,10 @@ impl LoadLinks for Table {
 impl Drop for Table {
     fn drop(&mut self) {
         self.stand_ins.clear();
-        for shared in self.objects.iter().flatten() {
-            shared.object().reset();
+        for (shared, kind) in self.objects.iter().zip(&self.kinds) {
+            if let (Some(shared), Some(kind)) = (shared, kind) {
+                shared.object().reset(self.factories[*kind as usize].as_deref());
+            }
         }
     }
 }

@@ -10,7 +10,9 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
 ///
-/// In id order, those that the program had added first.
+/// In id order, those that the program had added first. It keeps all of them
+/// alive: a `Weak` to one that nothing else holds dangles when this is dropped
+/// or adopted.
 pub struct Loaded {
     pub(super) objects: Vec<LoadedObject>,
     by_id: HashMap<ObjectId, usize>,

@@ -167,7 +167,9 @@ impl SaveManager {
 
     fn write_value_mut<T: Persist>(&mut self, out: &mut dyn Write, value: &mut T) -> Result<u64> {
         let mut connect = |_: &mut dyn Slot| Ok(());
-        value.visit(&mut Visitor::new(Phase::BeforeSave, &self.limits, &mut connect))?;
+        value
+            .visit(&mut Visitor::new(Phase::BeforeSave, &self.limits, &mut connect))
+            .map_err(|error| error.in_class(T::name()))?;
         self.write_value(out, value, true)
     }
 }

@@ -99,6 +99,18 @@ impl<'p> Plans<'p> {
             runs: Vec::new(),
             empty_elements: 0,
         };
+        // A bare value has no alias of its own: with a renamed class inside it
+        // is the program's value of the same kind. A value may mention another.
+        let mut found = true;
+        while std::mem::take(&mut found) {
+            for stored in 0..this.stored.len() {
+                if let Some(class) = this.renamed_value(stored) {
+                    this.resolved[stored] = Some(class);
+                    this.identical[stored] = true;
+                    found = true;
+                }
+            }
+        }
         // All are identical until one is found that is not; then those that
         // hold it are not, and so on.
         while let Some(changed) =
@@ -107,6 +119,34 @@ impl<'p> Plans<'p> {
             this.identical[changed] = false;
         }
         this
+    }
+
+    fn renamed_value(&self, stored: usize) -> Option<usize> {
+        let (None, Form::Value(kind)) = (self.resolved[stored], &self.stored[stored].form) else {
+            return None;
+        };
+        if !self.mentions_renamed(kind) {
+            return None;
+        }
+        self.program.classes.iter().position(
+            |class| matches!(&class.form, Form::Value(other) if self.is_compatible(kind, other)),
+        )
+    }
+
+    fn mentions_renamed(&self, kind: &KindSchema) -> bool {
+        match kind {
+            KindSchema::Option(part)
+            | KindSchema::List(part)
+            | KindSchema::Set(part)
+            | KindSchema::Array(part, _) => self.mentions_renamed(part),
+            KindSchema::Map(parts) => {
+                self.mentions_renamed(&parts.0) || self.mentions_renamed(&parts.1)
+            }
+            KindSchema::Tuple(parts) => parts.iter().any(|part| self.mentions_renamed(part)),
+            KindSchema::Class(class) | KindSchema::Reference { class, .. } => self.resolved[*class]
+                .is_some_and(|found| self.program.classes[found].id != self.stored[*class].id),
+            _ => false,
+        }
     }
 
     /// The program's class for a stored one.
@@ -191,8 +231,7 @@ impl<'p> Plans<'p> {
         if let Some(plan) = &self.plans[class] {
             return Ok(plan.clone());
         }
-        let name = self.stored[class].name.clone();
-        let plan = Rc::new(self.compile(class).map_err(|error| error.in_class(name))?);
+        let plan = Rc::new(self.compile(class)?);
         self.plans[class] = Some(plan.clone());
         Ok(plan)
     }
@@ -296,7 +335,7 @@ impl<'p> Plans<'p> {
                     taken[stored] = true;
                     let kind = &old[stored].kind;
                     if !self.is_compatible(kind, &field.kind) {
-                        return Err(self.mismatch(kind, &field.kind).in_field(&path));
+                        return Err(self.mismatch(class, kind, field).in_field(&path));
                     }
                     let rewrite = !self.has_identical_classes(kind);
                     let place = *places[stored].get_or_insert_with(|| {
@@ -319,7 +358,10 @@ impl<'p> Plans<'p> {
                 None => {
                     return Err(Error::new(
                         ErrorKind::MissingField,
-                        "the save does not have this field; give it `#[persist(default)]`, or `#[persist(alias = \"old name\")]` if it was renamed",
+                        format!(
+                            "the save does not have field {} of {class}; give it `#[persist(default)]`, or `#[persist(alias = \"old name\")]` if it was renamed",
+                            field.name
+                        ),
                     )
                     .in_field(&path));
                 }
@@ -339,13 +381,14 @@ impl<'p> Plans<'p> {
         counted.filter(|(run, _)| run.count > 0).map(|(run, event)| (event, run))
     }
 
-    fn mismatch(&self, stored: &KindSchema, wanted: &KindSchema) -> Error {
+    fn mismatch(&self, class: &str, stored: &KindSchema, wanted: &FieldSchema) -> Error {
         Error::new(
             ErrorKind::KindMismatch,
             format!(
-                "the save holds {} where the program has {}; keep the old type, or store it through `#[persist(with = module)]`",
+                "the save holds {} where field {} of {class} is {}; keep the old type, or store it through `#[persist(with = module)]`",
                 stored.display(&self.stored),
-                wanted.display(&self.program.classes)
+                wanted.name,
+                wanted.kind.display(&self.program.classes)
             ),
         )
     }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use super::{ClassSchema, FieldSchema, Form, KindSchema};
 use crate::codec::{Decoder, Fail, NoLinks, count};
+use crate::reflect::Holder;
 use crate::{Error, Limits};
 
 /// What is being walked through, innermost last.
@@ -64,6 +65,10 @@ impl<'s> Frame<'s> {
 const FREE_STEPS: usize = 256;
 const STEPS_PER_BYTE: usize = 64;
 
+/// Whether an id, of a reference that may be weak, names an object of a class in
+/// a holder.
+pub(crate) type IsTarget<'t> = dyn Fn(u64, bool, usize, Holder) -> bool + 't;
+
 /// Takes a value of this kind from the input and checks its bytes.
 pub(crate) fn skip(
     kind: &KindSchema,
@@ -73,22 +78,26 @@ pub(crate) fn skip(
     if let Some(width) = kind.free_width() {
         return input.take(width).map(drop);
     }
-    walk(kind, classes, input, &mut Vec::new())
+    walk(kind, classes, input, &mut Vec::new(), &|_, _, _, _| true)
 }
 
 /// Finds the fault in the payload of a record, if the schema shows it: what,
 /// how far in, and in which field.
+///
+/// `is_target` says whether an id is that of an object of the class in the
+/// holder, or of none where the reference is weak.
 pub(crate) fn locate(
     class: usize,
     classes: &[ClassSchema],
     payload: &[u8],
     limits: &Limits,
+    is_target: &IsTarget<'_>,
 ) -> Option<(Error, usize)> {
     let mut links = NoLinks::default();
     let mut input = Decoder::new(payload, limits, &mut links);
     let root = KindSchema::Class(class);
     let mut frames = Vec::new();
-    let result = walk(&root, classes, &mut input, &mut frames);
+    let result = walk(&root, classes, &mut input, &mut frames, is_target);
     let left = input.rest().len();
     let fail = match result {
         Err(fail) => fail,
@@ -105,13 +114,14 @@ fn walk<'s>(
     classes: &'s [ClassSchema],
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
+    is_target: &IsTarget<'_>,
 ) -> Result<(), Fail> {
     let whole = input.rest().len();
     let mut steps = 0;
-    step(kind, classes, input, frames)?;
+    step(kind, classes, input, frames, is_target)?;
     while let Some(frame) = frames.last_mut() {
         match frame.next() {
-            Some(kind) => step(kind, classes, input, frames)?,
+            Some(kind) => step(kind, classes, input, frames, is_target)?,
             None => drop(frames.pop()),
         }
         // A hostile schema may have any number of parts without bytes.
@@ -129,6 +139,7 @@ fn step<'s>(
     classes: &'s [ClassSchema],
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
+    is_target: &IsTarget<'_>,
 ) -> Result<(), Fail> {
     loop {
         if let Some(width) = kind.free_width() {
@@ -181,9 +192,11 @@ fn step<'s>(
                     continue;
                 }
             },
-            KindSchema::Reference { weak, .. } => {
+            KindSchema::Reference { weak, holder, class } => {
+                let before = input.rest();
                 let id = count::decode(input)?;
-                if id == 0 && !weak {
+                if !(id == 0 && *weak || is_target(id, *weak, *class, *holder)) {
+                    input.go_back(before);
                     return Err(Fail::Value);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -14,7 +14,7 @@ pub(crate) fn replace_file<T>(
     write: impl FnOnce(&mut dyn Write) -> Result<T>,
 ) -> Result<T> {
     // Written through a link, which stays one.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &target(path);
     if path.is_dir() {
         let error = io::Error::from(io::ErrorKind::IsADirectory);
         return Err(Error::io("write the save", path, error));
@@ -34,6 +34,19 @@ pub(crate) fn replace_file<T>(
     file.persist(path).map_err(|error| failed("replace")(error.error))?;
     sync_folder(folder).map_err(failed("flush the folder of"))?;
     Ok(result)
+}
+
+/// Where a path leads through links; the last need not lead to a file yet.
+fn target(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..40 {
+        if let Ok(whole) = fs::canonicalize(&path) {
+            return whole;
+        }
+        let Ok(link) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(link);
+    }
+    path
 }
 
 fn temporary(folder: &Path, target: &Path) -> io::Result<tempfile::NamedTempFile> {

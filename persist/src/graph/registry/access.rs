@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use super::Registry;
+use crate::codec::ClassAccess;
 use crate::reflect::Class;
 use crate::schema::Target;
 use crate::{Error, ErrorKind, Result};
@@ -86,6 +87,14 @@ impl Registry {
             )
             .in_field(path)),
         }
+    }
+
+    /// The class of a value, and how to reach its fields.
+    pub(crate) fn access(
+        &self,
+        value: &dyn Any,
+    ) -> Option<(&'static Class, &'static dyn ClassAccess)> {
+        self.target_of(value).map(|target| (target.class, target.access))
     }
 
     fn find_field(&self, value: &dyn Any, name: &str) -> Result<(Target, usize)> {

@@ -73,7 +73,11 @@ impl Registry {
             .map(|class| self.traits_of_kinds(&[&KindSchema::Class(class)]))
             .collect();
         let mut path = Path { open: Vec::new(), done: vec![false; self.program.classes.len()] };
-        (0..self.program.classes.len()).try_for_each(|class| self.check_prototype(class, &mut path))
+        // A prototype is made for objects, unless the program has a factory.
+        self.objects
+            .iter()
+            .filter(|object| !self.factories.contains_key(&object.kind.value))
+            .try_for_each(|object| self.check_prototype(object.class, &mut path))
     }
 
     /// Finds a class whose empty value would need another of itself.
@@ -93,10 +97,7 @@ impl Registry {
         }
         path.open.push(class);
         let target = self.program.targets[class];
-        let own_factory =
-            target.is_some_and(|target| self.factories.contains_key(&target.class.type_id()));
         match (&schema.form, target.map(|target| target.class)) {
-            _ if own_factory => {}
             (_, Some(class)) if class.prototype == Prototype::Own => {}
             (Form::Value(kind), _) => self.check_prototype_kind(kind, path)?,
             (Form::Struct(fields), Some(class)) => {

@@ -124,6 +124,10 @@ impl Registry {
         self.objects.iter().position(|entry| entry.class == class && entry.kind.holder == holder)
     }
 
+    pub(super) fn factory_of(&self, object: &ObjectType) -> Option<Rc<dyn Any>> {
+        self.factories.get(&object.value).cloned()
+    }
+
     pub(super) fn factory(&self, object: &ObjectType) -> Option<&dyn Any> {
         self.factories.get(&object.value).map(|factory| &**factory)
     }

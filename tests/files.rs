@@ -1,0 +1,228 @@
+//! The file of a save is replaced whole or not at all.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+
+use persist::{ErrorKind, Persist, SaveManager};
+use tempfile::TempDir;
+
+#[derive(Persist, Debug, PartialEq)]
+struct Game {
+    level: u32,
+    map: Vec<u8>,
+}
+
+fn game(level: u32) -> Game {
+    Game { level, map: vec![u8::try_from(level % 256).unwrap(); 200_000] }
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_save_is_the_only_file_that_is_left() {
+    let folder = folder();
+    let path = folder.path().join("game.sav");
+    persist::save(&path, &game(1)).unwrap();
+    persist::save_mut(&path, &mut game(2)).unwrap();
+    let mut saves = SaveManager::new();
+    saves.add(&Rc::new(RefCell::new(game(3)))).unwrap();
+    saves.save(folder.path().join("objects.sav")).unwrap();
+    assert_eq!(names(folder.path()), ["game.sav", "objects.sav"]);
+    assert_eq!(persist::load::<Game>(&path).unwrap(), game(2));
+    let loaded = saves.load(folder.path().join("objects.sav")).unwrap();
+    assert_eq!(*loaded.first::<Game>().unwrap().borrow(), game(3));
+}
+
+#[test]
+fn the_file_has_the_bytes_that_memory_has() {
+    let folder = folder();
+    let path = folder.path().join("game.sav");
+    persist::save(&path, &game(4)).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), persist::to_vec(&game(4)).unwrap());
+    // A shorter save leaves nothing of a longer one.
+    persist::save(&path, &Game { level: 5, map: vec![] }).unwrap();
+    assert_eq!(persist::load::<Game>(&path).unwrap().level, 5);
+}
+
+#[test]
+fn a_save_that_fails_leaves_the_old_one_untouched() {
+    let folder = folder();
+    let path = folder.path().join("game.sav");
+    let mut saves = SaveManager::new();
+    let objects: Vec<_> = (0..10).map(|level| Rc::new(RefCell::new(game(level)))).collect();
+    for object in &objects {
+        saves.add(object).unwrap();
+    }
+    saves.save(&path).unwrap();
+    let old = fs::read(&path).unwrap();
+    objects.iter().for_each(|object| object.borrow_mut().level += 100);
+    // The last is met when megabytes have been written.
+    let borrow = objects[9].borrow_mut();
+    assert_eq!(saves.save(&path).unwrap_err().kind(), ErrorKind::Borrowed);
+    drop(borrow);
+    assert!(fs::read(&path).unwrap() == old);
+    assert_eq!(names(folder.path()), ["game.sav"]);
+    saves.save(&path).unwrap();
+    assert!(fs::read(&path).unwrap() != old);
+}
+
+#[test]
+fn a_save_that_fails_at_first_leaves_no_file() {
+    let folder = folder();
+    let deep: HashMap<u8, Rc<RefCell<Game>>> = [(1, Rc::new(RefCell::new(game(1))))].into();
+    let borrowed = deep[&1].clone();
+    let borrow = borrowed.borrow_mut();
+    assert!(persist::save(folder.path().join("game.sav"), &deep).is_err());
+    assert_eq!(names(folder.path()), [""; 0]);
+    drop(borrow);
+}
+
+fn refused(path: &Path) -> String {
+    let error = persist::save(path, &game(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    assert!(std::error::Error::source(&error).is_some());
+    assert!(error.message().contains(&*path.to_string_lossy()), "{error}");
+    error.message().to_owned()
+}
+
+#[test]
+fn a_missing_folder_is_named() {
+    let folder = folder();
+    refused(&folder.path().join("no").join("such").join("game.sav"));
+    let path = folder.path().join("game.sav");
+    let error = persist::load::<Game>(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.message().starts_with("cannot read "), "{error}");
+    assert!(error.message().contains(&*path.to_string_lossy()), "{error}");
+}
+
+#[test]
+fn a_folder_in_the_place_of_the_file_is_named_and_kept() {
+    let folder = folder();
+    let path = folder.path().canonicalize().unwrap().join("game.sav");
+    fs::create_dir(&path).unwrap();
+    refused(&path);
+    assert_eq!(names(folder.path()), ["game.sav"]);
+    assert_eq!(persist::load::<Game>(&path).unwrap_err().kind(), ErrorKind::Io);
+}
+
+#[test]
+fn a_file_in_the_place_of_a_folder_is_named() {
+    let folder = folder();
+    fs::write(folder.path().join("file"), "x").unwrap();
+    refused(&folder.path().join("file").join("game.sav"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_where_nobody_may_write_is_named() {
+    // Not even the superuser makes files there.
+    refused(Path::new("/proc/game.sav"));
+}
+
+#[test]
+fn a_file_name_alone_is_in_the_current_folder() {
+    let name = format!("files-test-{}.sav", std::process::id());
+    persist::save(&name, &game(6)).unwrap();
+    let loaded = persist::load::<Game>(&name);
+    fs::remove_file(&name).unwrap();
+    assert_eq!(loaded.unwrap(), game(6));
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_link_stays_one_and_its_target_is_replaced() {
+        let folder = folder();
+        let (slots, link) = (folder.path().join("slots"), folder.path().join("current.sav"));
+        fs::create_dir(&slots).unwrap();
+        let target = slots.join("one.sav");
+        persist::save(&target, &game(1)).unwrap();
+        symlink("slots/one.sav", &link).unwrap();
+        persist::save(&link, &game(2)).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(persist::load::<Game>(&target).unwrap(), game(2));
+        assert_eq!(names(&slots), ["one.sav"]);
+        assert_eq!(names(folder.path()), ["current.sav", "slots"]);
+    }
+
+    #[test]
+    fn a_link_to_a_file_that_is_not_there_yet_stays_one() {
+        let folder = folder();
+        let (target, link) = (folder.path().join("one.sav"), folder.path().join("current.sav"));
+        symlink("one.sav", &link).unwrap();
+        persist::save(&link, &game(2)).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(persist::load::<Game>(&target).unwrap(), game(2));
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn permissions_are_kept() {
+        let folder = folder();
+        let path = folder.path().join("game.sav");
+        persist::save(&path, &game(1)).unwrap();
+        for kept in [0o600, 0o640, 0o644, 0o664, 0o666, 0o400] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(kept)).unwrap();
+            persist::save(&path, &game(2)).unwrap();
+            assert_eq!(mode(&path), kept, "{kept:o} became {:o}", mode(&path));
+        }
+    }
+
+    #[test]
+    fn a_new_save_has_the_permissions_of_any_new_file() {
+        let folder = folder();
+        let (path, other) = (folder.path().join("game.sav"), folder.path().join("other"));
+        persist::save(&path, &game(1)).unwrap();
+        fs::write(&other, "x").unwrap();
+        assert_eq!(mode(&path), mode(&other));
+    }
+}
+
+#[test]
+fn threads_that_save_at_once_leave_one_whole_save() {
+    let folder = folder();
+    let path = folder.path().join("game.sav");
+    persist::save(&path, &game(0)).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                for turn in 0..10 {
+                    persist::save(path, &game(thread * 10 + turn)).unwrap();
+                }
+            });
+        }
+        // Whoever loads meanwhile sees a whole save too.
+        for _ in 0..20 {
+            let seen: Game = persist::load(&path).unwrap();
+            assert_eq!(seen, game(seen.level));
+        }
+    });
+    let last: Game = persist::load(&path).unwrap();
+    assert_eq!(last, game(last.level));
+    assert_eq!(last.level % 10, 9);
+    assert_eq!(names(folder.path()), ["game.sav"]);
+}

@@ -1,0 +1,391 @@
+//! What a `SaveManager` promises: registration, ids, adoption, limits, bytes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::mutable_key_type,
+    reason = "helpers, and a key to be refused"
+)]
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
+
+use persist::{Change, ErrorKind, Header, Limits, Loaded, ObjectId, Persist, SaveManager};
+
+type Shared<T> = Rc<RefCell<T>>;
+
+fn shared<T>(value: T) -> Shared<T> {
+    Rc::new(RefCell::new(value))
+}
+
+#[derive(Persist)]
+struct Hero {
+    name: String,
+    friends: Vec<Shared<Hero>>,
+    rival: Weak<RefCell<Hero>>,
+    tools: HashMap<String, Shared<Tool>>,
+}
+
+#[derive(Persist)]
+struct Tool {
+    weight: u32,
+}
+
+fn hero(name: &str) -> Shared<Hero> {
+    let (name, tools) = (name.to_owned(), HashMap::new());
+    shared(Hero { name, friends: Vec::new(), rival: Weak::new(), tools })
+}
+
+fn name(hero: &Shared<Hero>) -> String {
+    hero.borrow().name.clone()
+}
+
+fn numbers(ids: impl Iterator<Item = ObjectId>) -> Vec<u64> {
+    ids.map(ObjectId::get).collect()
+}
+
+/// Saves and loads.
+fn reload(saves: &mut SaveManager) -> Loaded {
+    let save = saves.to_vec().expect("it can be saved");
+    saves.from_slice(&save).expect("it can be loaded")
+}
+
+/// Ada and Bors are friends of each other, both have the one hammer.
+fn party() -> [Shared<Hero>; 2] {
+    let heroes = [hero("Ada"), hero("Bors")];
+    let hammer = shared(Tool { weight: 7 });
+    for (one, other) in [(0, 1), (1, 0)] {
+        let mut one = heroes[one].borrow_mut();
+        one.friends.push(heroes[other].clone());
+        one.rival = Rc::downgrade(&heroes[other]);
+        one.tools.insert("hammer".into(), hammer.clone());
+        for i in 0..20 {
+            one.tools.insert(format!("nail {i}"), shared(Tool { weight: i }));
+        }
+    }
+    heroes
+}
+
+mod twin {
+    #[derive(persist::Persist)]
+    #[persist(class = "Tool")]
+    pub(crate) struct Hammer {
+        pub(crate) heft: u32,
+    }
+}
+
+#[test]
+fn two_types_of_one_class_id_are_refused_by_both_names() {
+    let mut saves = SaveManager::new();
+    saves.register::<Tool>().unwrap();
+    let error = saves.register::<twin::Hammer>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DuplicateId);
+    assert!(error.message().contains("manager::Tool"), "{error}");
+    assert!(error.message().contains("twin::Hammer"), "{error}");
+    // The registry is as it was.
+    saves.add(&shared(Tool { weight: 1 })).unwrap();
+    let hammer = shared(twin::Hammer { heft: 1 });
+    assert_eq!(saves.add(&hammer).unwrap_err().kind(), ErrorKind::DuplicateId);
+    assert_eq!(hammer.borrow().heft, 1);
+}
+
+#[test]
+fn a_class_may_be_registered_twice() {
+    let mut saves = SaveManager::new();
+    saves.register::<Hero>().unwrap();
+    saves.register::<Hero>().unwrap();
+    saves.register::<Tool>().unwrap();
+    let names: Vec<String> = saves.registry().classes().map(persist::Class::name).collect();
+    assert_eq!(names, ["Hero", "Tool"]);
+}
+
+#[derive(Persist)]
+struct Window {
+    title: String,
+    #[persist(skip, default = 1)]
+    zoom: u32,
+}
+
+#[test]
+fn skipped_fields_keep_what_the_factory_put_there() {
+    let mut saves = SaveManager::new();
+    saves.add(&shared(Window { title: "map".into(), zoom: 5 })).unwrap();
+    let save = saves.to_vec().unwrap();
+    let zoom = |saves: &SaveManager| {
+        let window = saves.from_slice(&save).unwrap().first::<Window>().unwrap();
+        assert_eq!(window.borrow().title, "map");
+        window.borrow().zoom
+    };
+    assert_eq!(zoom(&saves), 1);
+    let made = Rc::new(RefCell::new(0));
+    let count = made.clone();
+    let factory = move || {
+        *count.borrow_mut() += 1;
+        Window { title: "empty".into(), zoom: 40 }
+    };
+    saves.register_with(factory).unwrap();
+    assert_eq!(zoom(&saves), 40);
+    assert_eq!(*made.borrow(), 1);
+}
+
+#[test]
+fn adding_gives_ids_and_adding_again_the_same() {
+    let mut saves = SaveManager::new();
+    let (ada, bors) = (hero("Ada"), hero("Bors"));
+    let first = saves.add(&ada).unwrap();
+    let second = saves.add(&bors).unwrap();
+    assert_eq!((first.get(), second.get()), (1, 2));
+    assert_eq!(saves.add(&ada.clone()).unwrap(), first);
+    assert_eq!(numbers(saves.ids()), [1, 2]);
+}
+
+#[test]
+fn a_removed_object_is_saved_only_where_another_points_to_it() {
+    let [ada, bors] = party();
+    let loner = hero("Loner");
+    let mut saves = SaveManager::new();
+    saves.add(&ada).unwrap();
+    let [id, loner] = [saves.add(&bors).unwrap(), saves.add(&loner).unwrap()];
+    assert!(saves.remove(id) && saves.remove(loner));
+    assert!(!saves.remove(id));
+    let loaded = reload(&mut saves);
+    let names: Vec<String> = loaded.iter::<Hero>().map(|hero| name(&hero)).collect();
+    assert_eq!(names, ["Ada", "Bors"]);
+    // Its number is not given to another.
+    assert_eq!(saves.add(&hero("Cuthwin")).unwrap().get(), 4);
+}
+
+#[test]
+fn clear_takes_out_objects_and_keeps_classes() {
+    let mut saves = SaveManager::new();
+    saves.add(&hero("Ada")).unwrap();
+    let full = saves.to_vec().unwrap();
+    saves.clear();
+    assert_eq!(saves.ids().count(), 0);
+    let empty = saves.to_vec().unwrap();
+    assert!(saves.from_slice(&empty).unwrap().is_empty());
+    assert_eq!(saves.from_slice(&full).unwrap().len(), 1);
+}
+
+#[test]
+fn loaded_objects_are_found_by_type_and_id() {
+    let [ada, _bors] = party();
+    let mut saves = SaveManager::new();
+    let id = saves.add(&ada).unwrap();
+    let loaded = reload(&mut saves);
+    assert_eq!(name(&loaded.first::<Hero>().unwrap()), "Ada");
+    assert!(Rc::ptr_eq(&loaded.first::<Hero>().unwrap(), &loaded.get::<Hero>(id).unwrap()));
+    assert_eq!((loaded.iter::<Hero>().count(), loaded.iter::<Tool>().count()), (2, 41));
+    assert_eq!(loaded.len(), 43);
+
+    let error = loaded.get::<Tool>(id).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongClass);
+    assert_eq!(error.message(), "object #1 is not a Tool");
+    let error = loaded.get::<Hero>(ObjectId::new(999).unwrap()).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(error.message(), "the save has no object #999");
+    let error = loaded.first::<Window>().map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(error.message(), "the save has no object of class Window");
+}
+
+#[test]
+fn loaded_objects_are_in_id_order_those_added_first() {
+    let [ada, bors] = party();
+    let mut saves = SaveManager::new();
+    saves.add(&ada).unwrap();
+    let loaded = reload(&mut saves);
+    saves.adopt(loaded);
+    // Objects 1, and 2 to 43 that were met; then 44 is added.
+    saves.add(&bors).unwrap();
+    let loaded = reload(&mut saves);
+    let ids = numbers(loaded.ids());
+    assert_eq!(ids[..4], [1, 44, 2, 3]);
+    assert!(ids[2..].is_sorted());
+}
+
+#[test]
+fn adopted_objects_keep_their_ids_and_bytes() {
+    let [ada, _bors] = party();
+    let mut saves = SaveManager::new();
+    let id = saves.add(&ada).unwrap();
+    let save = saves.to_vec().unwrap();
+
+    let mut other = SaveManager::new();
+    other.register::<Hero>().unwrap();
+    let loaded = other.from_slice(&save).unwrap();
+    let bors = loaded.iter::<Hero>().nth(1).unwrap();
+    let loaded_ada = loaded.get::<Hero>(id).unwrap();
+    let all = numbers(loaded.ids());
+    other.adopt(loaded);
+    assert_eq!(numbers(other.ids()), [1]);
+    assert_eq!(other.to_vec().unwrap(), save);
+
+    // A new object takes a new id, whether it is added or met.
+    let tool = shared(Tool { weight: 99 });
+    assert_eq!(other.add(&tool).unwrap().get(), all.iter().max().unwrap() + 1);
+    loaded_ada.borrow_mut().tools.insert("new".into(), shared(Tool { weight: 100 }));
+    let again = reload(&mut other);
+    assert_eq!(again.len(), all.len() + 2);
+    assert_eq!(again.get::<Tool>(ObjectId::new(45).unwrap()).unwrap().borrow().weight, 100);
+    // One that was met keeps its id when it is added.
+    assert_eq!(name(&bors), "Bors");
+    assert_eq!(other.add(&bors).unwrap().get(), 2);
+    assert_eq!(numbers(other.ids()), [1, 2, 44]);
+}
+
+#[test]
+fn adopted_objects_that_were_met_live_no_longer_than_the_game_lets_them() {
+    let [ada, _bors] = party();
+    let mut saves = SaveManager::new();
+    saves.add(&ada).unwrap();
+    let loaded = reload(&mut saves);
+    let ada = loaded.first::<Hero>().unwrap();
+    saves.adopt(loaded);
+    let bors = Rc::downgrade(&ada.borrow_mut().friends.pop().unwrap());
+    ada.borrow_mut().tools.clear();
+    assert!(bors.upgrade().is_none());
+    assert!(ada.borrow().rival.upgrade().is_none());
+    let loaded = reload(&mut saves);
+    assert_eq!(loaded.len(), 1);
+    assert!(loaded.report().is_clean(), "{}", loaded.report());
+}
+
+#[test]
+fn objects_of_an_unregistered_class_are_skipped_and_reported() {
+    let mut saves = SaveManager::new();
+    saves.add(&shared(Tool { weight: 1 })).unwrap();
+    let first = saves.add(&shared(Window { title: "a".into(), zoom: 1 })).unwrap();
+    saves.add(&shared(Window { title: "b".into(), zoom: 1 })).unwrap();
+    let save = saves.to_vec().unwrap();
+    let mut other = SaveManager::new();
+    other.register::<Tool>().unwrap();
+    let loaded = other.from_slice(&save).unwrap();
+    assert_eq!(loaded.len(), 1);
+    let [finding] = loaded.report().findings() else { panic!("{}", loaded.report()) };
+    assert_eq!((finding.change, &*finding.class, finding.count), (Change::Unknown, "Window", 2));
+    assert_eq!((finding.object, &finding.field), (Some(first), &None));
+    assert!(!loaded.report().is_clean());
+    assert!(loaded.report().to_string().contains("skipped, not registered: Window, 2 times"));
+}
+
+#[test]
+fn a_borrowed_object_is_named_while_saving() {
+    let [ada, bors] = party();
+    let mut saves = SaveManager::new();
+    saves.add(&ada).unwrap();
+    let borrow = bors.borrow_mut();
+    let error = saves.to_vec().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Borrowed);
+    assert_eq!((error.object(), error.class()), (Some(2), Some("Hero")));
+    drop(borrow);
+    let _shared_borrow = bors.borrow();
+    assert!(saves.to_vec().is_ok());
+}
+
+#[test]
+fn equal_graphs_have_equal_bytes_wherever_they_are_allocated() {
+    let bytes = |heroes: &[Shared<Hero>; 2]| {
+        let mut saves = SaveManager::new();
+        for hero in heroes {
+            saves.add(hero).unwrap();
+        }
+        (saves.to_vec().unwrap(), saves.to_vec().unwrap())
+    };
+    let (first, again) = bytes(&party());
+    assert_eq!(first, again);
+    // Other addresses, other hashers, and a buffer that is too small.
+    let clutter: Vec<_> = (0..100).map(|_| hero("")).collect();
+    let [bors, ada] = [hero("Bors"), hero("Ada")];
+    let from = party();
+    for (new, old, other) in [(&ada, &from[0], &bors), (&bors, &from[1], &ada)] {
+        let (mut new, mut old) = (new.borrow_mut(), old.borrow_mut());
+        new.friends.push(other.clone());
+        new.rival = Rc::downgrade(other);
+        new.tools = old.tools.drain().collect();
+    }
+    drop(clutter);
+    assert_eq!(bytes(&[ada.clone(), bors.clone()]).0, first);
+    let mut saves = SaveManager::new();
+    saves.set_buffer_size(16);
+    saves.add(&ada).unwrap();
+    saves.add(&bors).unwrap();
+    assert_eq!(saves.to_vec().unwrap(), first);
+}
+
+#[test]
+fn writers_and_readers_carry_the_same_save() {
+    let [ada, _bors] = party();
+    let mut saves = SaveManager::new();
+    saves.add(&ada).unwrap();
+    let mut written = Vec::new();
+    let length = saves.to_writer(&mut written).unwrap();
+    assert_eq!(written, saves.to_vec().unwrap());
+    assert_eq!(length, written.len() as u64);
+    assert_eq!(saves.from_reader(&written[..]).unwrap().len(), 43);
+
+    let mut full = &mut [0; 10][..];
+    assert_eq!(saves.to_writer(&mut full).unwrap_err().kind(), ErrorKind::Io);
+}
+
+#[test]
+fn the_header_names_the_program() {
+    let mut saves = SaveManager::new();
+    assert_eq!(Header::read(&saves.to_vec().unwrap()).unwrap().application, None);
+    saves.set_application("quest", "1.2 β").unwrap();
+    let save = saves.to_vec().unwrap();
+    let header = Header::read(&save).unwrap();
+    assert_eq!(header.application.as_deref(), Some("quest"));
+    assert_eq!(header.application_version.as_deref(), Some("1.2 β"));
+    assert_eq!(saves.from_slice(&save).unwrap().report().header(), &header);
+    let error = saves.set_application(&"x".repeat(65_536), "").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
+    assert_eq!(Header::read(&saves.to_vec().unwrap()).unwrap(), header);
+}
+
+#[derive(Persist)]
+struct Keyed {
+    map: std::collections::BTreeMap<Key, u32>,
+}
+
+#[derive(Persist)]
+struct Key(u32, Option<Shared<Tool>>);
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Key {}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+#[test]
+fn a_map_key_with_a_pointer_is_refused_by_name() {
+    let mut saves = SaveManager::new();
+    let error = saves.register::<Keyed>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(
+        error.message().starts_with("Key holds a shared pointer and cannot be the key of a map"),
+        "{error}"
+    );
+    assert_eq!(saves.registry().classes().count(), 0);
+}
+
+#[test]
+fn the_default_limits_are_documented_numbers() {
+    let Limits { bytes, objects, expansion, depth, text, empty_elements } = Limits::default();
+    assert_eq!((bytes, objects, expansion, depth), (1 << 32, 16_777_216, 256, 128));
+    assert_eq!((text, empty_elements), (1 << 26, 1_048_576));
+}
