@@ -205,7 +205,7 @@ fn a_world_that_breaks_the_rules_is_refused_by_its_check() {
         bytes[trailer + 25..].copy_from_slice(&sum);
     });
     let error = error_of(&saved.load());
-    assert!(error.contains("`validate` refused: there are"), "{error}");
+    assert!(error.contains("`validate` of quest.World refused: there are"), "{error}");
     assert!(error.contains("object #1, class quest.World"), "{error}");
 }
 

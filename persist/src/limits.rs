@@ -38,7 +38,8 @@ pub struct Limits {
     /// Default 64 MiB.
     pub text: usize,
     /// Elements without bytes in the whole save, such as those of a `Vec<()>`;
-    /// of types whose `Persist::MIN` is 0 every element counts. Default
+    /// of types whose `Persist::MIN` is 0 every element counts, once for every
+    /// 64 bytes of its size in memory. Default
     /// 1,048,576.
     pub empty_elements: usize,
 }

@@ -106,7 +106,7 @@ fn of_enum(variants: &[Variant]) -> TokenStream {
 
 fn decode(body: &TokenStream) -> TokenStream {
     emit! {
-        #[inline]
+        #[inline(always)]
         fn decode(
             __head: &[_persist::__private::std::primitive::u8],
             __input: &mut _persist::codec::Decoder<'_>,

@@ -13,7 +13,7 @@ pub fn expand(input: &Input) -> TokenStream {
     let none = emit! { #option::None };
 
     let variant = variant(input);
-    let stop = emit! { #result::Err(_persist::codec::Stop) };
+    let stop = emit! { #result::Err(__out.no_field()) };
     let encode = select(input, &stop, |field, access| {
         let value = access.shared(field);
         match &field.store {

@@ -18,7 +18,10 @@ pub(crate) fn head(count: u64) -> u8 {
 /// Writes what follows the first byte of `count`.
 #[inline(always)]
 pub(crate) fn encode_tail(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    if count > SHORT { encode_long(count, out) } else { Ok(()) }
+    if count > SHORT {
+        store_long(count, out.take(width(count))?);
+    }
+    Ok(())
 }
 
 /// Writes `count` whole.
@@ -36,9 +39,11 @@ pub(crate) fn push(count: u64, out: &mut Vec<u8>) {
     }
 }
 
+/// Gets the bytes, not the encoder, whose cursor then can stay in registers.
 #[cold]
-fn encode_long(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    out.bytes(&count.to_le_bytes()[..width(count)])
+#[inline(never)]
+fn store_long(count: u64, tail: &mut [u8]) {
+    tail.copy_from_slice(&count.to_le_bytes()[..tail.len()]);
 }
 
 /// Bytes of `count` without leading zeros; 1 to 8 for a count above zero.
@@ -49,7 +54,11 @@ fn width(count: u64) -> usize {
 /// Reads the count that begins with `head`.
 #[inline(always)]
 pub(crate) fn decode_tail(head: u8, input: &mut Decoder<'_>) -> Result<u64, Fail> {
-    if u64::from(head) <= SHORT { Ok(u64::from(head)) } else { decode_long(head, input) }
+    if u64::from(head) <= SHORT {
+        Ok(u64::from(head))
+    } else {
+        load_long(input.take(usize::from(head) - 247)?)
+    }
 }
 
 /// Reads a count whole.
@@ -60,10 +69,10 @@ pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<u64, Fail> {
 }
 
 #[cold]
-fn decode_long(head: u8, input: &mut Decoder<'_>) -> Result<u64, Fail> {
-    let width = usize::from(head) - 247;
+#[inline(never)]
+fn load_long(tail: &[u8]) -> Result<u64, Fail> {
     let mut word = [0; 8];
-    word[..width].copy_from_slice(input.take(width)?);
+    word[..tail.len()].copy_from_slice(tail);
     let count = u64::from_le_bytes(word);
-    if count <= SHORT || self::width(count) != width { Err(Fail::Count) } else { Ok(count) }
+    if count <= SHORT || width(count) != tail.len() { Err(Fail::Count) } else { Ok(count) }
 }

@@ -111,7 +111,8 @@ impl<'a> Decoder<'a> {
         let count = usize::try_from(count).map_err(|_| Fail::Count)?;
         if T::MIN == 0 {
             // These are limited in number over the whole save.
-            return match self.links.charge_empty(count, self.limits) {
+            let charge = count.saturating_mul(super::list::weight::<T>());
+            return match self.links.charge_empty(charge, self.limits) {
                 Ok(()) => Ok(count),
                 Err(error) => Err(self.refuse(error)),
             };

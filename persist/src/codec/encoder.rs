@@ -6,9 +6,10 @@ use crate::{Error, ErrorKind, Limits};
 /// An encode cannot go on.
 ///
 /// Either the buffer is full, and the caller repeats the value in a larger
-/// one, or a reason was left with [`Encoder::refuse`].
+/// one, or a reason was left with [`Encoder::refuse`], which is the only way to
+/// make one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop;
+pub struct Stop(());
 
 /// The place that values are written to: a window of a buffer.
 ///
@@ -21,7 +22,7 @@ pub struct Encoder<'a> {
     limits: &'a Limits,
     links: &'a mut dyn SaveLinks,
     empty_elements: usize,
-    error: Option<Error>,
+    error: &'a mut Option<Error>,
 }
 
 impl<'a> Encoder<'a> {
@@ -29,17 +30,14 @@ impl<'a> Encoder<'a> {
         rest: &'a mut [u8],
         limits: &'a Limits,
         links: &'a mut dyn SaveLinks,
+        error: &'a mut Option<Error>,
     ) -> Self {
-        Self { rest, depth: limits.depth, limits, links, empty_elements: 0, error: None }
+        Self { rest, depth: limits.depth, limits, links, empty_elements: 0, error }
     }
 
     /// Bytes of the window that are still free.
     pub(crate) fn free(&self) -> usize {
         self.rest.len()
-    }
-
-    pub(crate) fn take_error(&mut self) -> Option<Error> {
-        self.error.take()
     }
 
     /// The next `len` bytes of the buffer, to be written by the caller.
@@ -49,13 +47,12 @@ impl<'a> Encoder<'a> {
     /// [`Stop`] if fewer are left.
     #[inline(always)]
     pub fn take(&mut self, len: usize) -> Result<&'a mut [u8], Stop> {
-        match mem::take(&mut self.rest).split_at_mut_checked(len) {
-            Some((taken, rest)) => {
-                self.rest = rest;
-                Ok(taken)
-            }
-            None => Err(Stop),
+        if len > self.rest.len() {
+            return Err(Stop(()));
         }
+        let (taken, rest) = mem::take(&mut self.rest).split_at_mut(len);
+        self.rest = rest;
+        Ok(taken)
     }
 
     /// Writes these bytes.
@@ -92,10 +89,42 @@ impl<'a> Encoder<'a> {
     /// Leaves the reason why this value cannot be saved.
     ///
     /// Write `return Err(out.refuse(error))`.
-    #[cold]
+    #[inline(always)]
     pub fn refuse(&mut self, error: Error) -> Stop {
-        self.error.get_or_insert(error);
-        Stop
+        keep(self.error, error)
+    }
+
+    /// Says that a class has no field, or no default of a field, of some index.
+    #[cold]
+    pub fn no_field(&mut self) -> Stop {
+        self.refuse(Error::new(
+            ErrorKind::NotFound,
+            "the class has no field of this index, or the field no default",
+        ))
+    }
+
+    /// Encodes with a copy of the cursor. Code that is not inlined here then
+    /// takes the address of the copy, and this cursor stays in registers.
+    #[inline(always)]
+    pub(crate) fn apart(
+        &mut self,
+        encode: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let whole = mem::take(&mut self.rest);
+        let mut copy = Encoder {
+            rest: &mut *whole,
+            depth: self.depth,
+            limits: self.limits,
+            links: &mut *self.links,
+            empty_elements: self.empty_elements,
+            error: &mut *self.error,
+        };
+        encode(&mut copy)?;
+        let (free, empty) = (copy.rest.len(), copy.empty_elements);
+        self.empty_elements = empty;
+        let used = whole.len() - free;
+        self.rest = whole.get_mut(used..).unwrap_or_default();
+        Ok(())
     }
 
     /// Encodes one level further in, within [`Limits::depth`].
@@ -108,40 +137,26 @@ impl<'a> Encoder<'a> {
         &mut self,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let Some(depth) = self.depth.checked_sub(1) else { return Err(self.too_deep()) };
+        let Some(depth) = self.depth.checked_sub(1) else {
+            return Err(too_deep(self.error, self.limits));
+        };
         self.depth = depth;
         let result = encode(self);
         self.depth += 1;
         result
     }
 
-    #[cold]
-    fn too_deep(&mut self) -> Stop {
-        let limit = self.limits.depth;
-        self.refuse(Error::new(
-            ErrorKind::TooDeep,
-            format!("the value is nested more than {limit} levels deep; raise `Limits::depth` or keep the parts as objects behind `Rc<RefCell<_>>`"),
-        ))
-    }
-
     /// Checks the length of a string that is not short.
-    #[cold]
+    #[inline(always)]
     pub(crate) fn check_text(&mut self, len: usize) -> Result<(), Stop> {
-        let limit = self.limits.text;
-        if len <= limit {
-            return Ok(());
-        }
-        Err(self.refuse(Error::new(
-            ErrorKind::TooLarge,
-            format!("a string of {len} bytes is over the limit of {limit}; raise `Limits::text`"),
-        )))
+        if len <= self.limits.text { Ok(()) } else { Err(too_long(self.error, self.limits, len)) }
     }
 
     /// Counts elements that may have no bytes, which are limited in number.
     #[inline(always)]
     pub(crate) fn count_empty<T: Persist>(&mut self, count: usize) {
         if T::MIN == 0 {
-            self.add_empty(count);
+            self.add_empty(count.saturating_mul(super::list::weight::<T>()));
         }
     }
 
@@ -162,4 +177,38 @@ impl<'a> Encoder<'a> {
     pub(crate) fn links(&mut self) -> &mut dyn SaveLinks {
         self.links
     }
+}
+
+// The cold paths get the parts that they need, never the encoder: a cursor
+// whose address is taken lives in memory instead of registers.
+
+#[cold]
+#[inline(never)]
+fn keep(slot: &mut Option<Error>, error: Error) -> Stop {
+    slot.get_or_insert(error);
+    Stop(())
+}
+
+#[cold]
+#[inline(never)]
+fn too_deep(slot: &mut Option<Error>, limits: &Limits) -> Stop {
+    let limit = limits.depth;
+    keep(
+        slot,
+        Error::new(
+            ErrorKind::TooDeep,
+            format!(
+                "the value is nested more than {limit} levels deep; raise `Limits::depth` or keep the parts as objects behind `Rc<RefCell<_>>`"
+            ),
+        ),
+    )
+}
+
+#[cold]
+#[inline(never)]
+fn too_long(slot: &mut Option<Error>, limits: &Limits, len: usize) -> Stop {
+    let limit = limits.text;
+    let message =
+        format!("a string of {len} bytes is over the limit of {limit}; raise `Limits::text`");
+    keep(slot, Error::new(ErrorKind::TooLarge, message))
 }

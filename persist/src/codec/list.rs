@@ -2,19 +2,23 @@
 
 use super::{Decoder, Encoder, Fail, Persist, Stop};
 
+/// How often an element without bytes counts: once for every 64 bytes of its
+/// size, which bounds the memory that a few bytes of a save can ask for.
+pub(super) const fn weight<T>() -> usize {
+    1 + size_of::<T>() / 64
+}
+
 /// Writes the items; those of fixed width in one segment.
 #[inline(always)]
 pub(crate) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
     if T::FIXED && T::HEAD > 0 {
-        let Some(bytes) = items.len().checked_mul(T::HEAD) else { return Err(Stop) };
-        let segment = out.take(bytes)?;
+        // What overflows does not fit either.
+        let segment = out.take(items.len().saturating_mul(T::HEAD))?;
         for (item, head) in items.iter().zip(segment.chunks_exact_mut(T::HEAD)) {
             item.encode_head(head);
         }
     } else {
-        for item in items {
-            out.value(item)?;
-        }
+        out.apart(|out| items.iter().try_for_each(|item| out.value(item)))?;
     }
     Ok(())
 }
@@ -35,6 +39,11 @@ pub(crate) fn decode_each<T: Persist>(
     let mut items = Vec::new();
     items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
     for _ in 0..count {
+        // Never so; knowing it, the compiler leaves out the growth in `push` and
+        // builds the item where it belongs.
+        if items.len() == items.capacity() {
+            return Err(Fail::Count);
+        }
         items.push(input.value()?);
     }
     Ok(items)

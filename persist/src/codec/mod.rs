@@ -26,5 +26,6 @@ pub use persist::{Persist, Reflect};
 pub use type_set::{ClassAccess, Factory, ObjectType, TypeSet};
 pub use visitor::{Outcome, Phase, Visitor};
 
+pub(crate) use buffer::left_over;
 pub(crate) use list::encode_each;
 pub(crate) use text::{decode_text, decode_text_into};

@@ -150,7 +150,10 @@ impl<T: Reflect> ClassAccess for Access<T> {
         field: usize,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        value.downcast_ref::<T>().ok_or(Stop)?.encode_field(field, out)
+        match value.downcast_ref::<T>() {
+            Some(value) => value.encode_field(field, out),
+            None => Err(out.no_field()),
+        }
     }
 
     fn decode_field(

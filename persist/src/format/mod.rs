@@ -46,5 +46,6 @@ const ADDED: u8 = 0x80;
 /// The bit of a reference's holder byte that marks it weak.
 const WEAK: u8 = 0x80;
 
-/// The largest object id, so that a program never runs out of larger ones.
+/// The largest object id; half of what a word holds, so that counting up never
+/// overflows.
 pub(crate) const MAX_ID: u64 = u64::MAX >> 1;

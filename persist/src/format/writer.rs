@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, Limits, Result};
 pub(crate) struct Writer<'w> {
     out: &'w mut dyn Write,
     limits: Limits,
-    buffer: Buffer,
+    buffer: &'w mut Buffer,
     /// Bytes of the buffer in use, the block's head included.
     end: usize,
     /// Bytes written to `out`.
@@ -27,17 +27,18 @@ pub(crate) struct Writer<'w> {
 }
 
 impl<'w> Writer<'w> {
-    /// Writes the header; `buffer` bytes are held at first.
+    /// Writes the header; the buffer's bytes are of no meaning before and after.
     pub(crate) fn new(
         out: &'w mut dyn Write,
         header: &Header,
         limits: &Limits,
-        buffer: usize,
+        buffer: &'w mut Buffer,
     ) -> Result<Self> {
+        buffer.reserve(BLOCK_HEAD);
         let mut writer = Self {
             out,
             limits: *limits,
-            buffer: Buffer::with_size(buffer.max(BLOCK_HEAD)),
+            buffer,
             end: BLOCK_HEAD,
             written: 0,
             records: 0,

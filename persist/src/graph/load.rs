@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use super::registry::Traits;
 use super::table::{Ids, NOBODY, Table};
 use super::{ObjectId, Registry};
-use crate::codec::{Decoder, Fail, Persist, Phase, Shared, Slot, Visitor};
+use crate::codec::{Decoder, Fail, Persist, Phase, Shared, Slot, Visitor, left_over};
 use crate::format::{Header, RecordPlace, Scan, scan};
 use crate::reflect::Holder;
 use crate::schema::{Event, Plans, Run, locate, transcode};
@@ -110,10 +110,15 @@ impl<'l> Loader<'l> {
             self.records.iter().copied().filter(|record| record.holder == Holder::Value).collect();
         let wanted = &self.registry.program().classes[class].name;
         let &[root] = &roots[..] else {
-            let message = format!(
-                "the save holds {} values of their own where one {wanted} is expected; load objects with a `SaveManager`",
-                roots.len()
-            );
+            let message = match roots.len() {
+                0 => format!(
+                    "the save holds {} objects and no value of its own, where one {wanted} is expected; load it with `SaveManager::load`",
+                    self.records.len()
+                ),
+                several => {
+                    format!("the save holds {several} values where one {wanted} is expected")
+                }
+            };
             return Err(Error::new(ErrorKind::WrongClass, message));
         };
         if self.plans.resolve(root.class as usize) != Some(class) {
@@ -248,7 +253,8 @@ impl<'l> Loader<'l> {
         match result {
             Ok(value) if left == 0 => Ok(value),
             result => {
-                let fail = result.err().unwrap_or(Fail::Count);
+                // What the typed decoder says, if the schema does not show more.
+                let error = result.err().map_or_else(|| left_over(left), Error::from);
                 let named =
                     |error: Error| error.in_object(record.id).in_class(&*self.table.names[class]);
                 // The schema of the save often shows the field; a reason that
@@ -268,9 +274,9 @@ impl<'l> Loader<'l> {
                     (Some(error), None) => place(error),
                     (None, Some((error, offset))) => error.at((record.start + offset) as u64),
                     (None, None) if identical => {
-                        Error::from(fail).at((record.start + stored.len() - left) as u64)
+                        error.at((record.start + stored.len() - left) as u64)
                     }
-                    (None, None) => Error::from(fail).at(record.start as u64),
+                    (None, None) => error.at(record.start as u64),
                 }))
             }
         }

@@ -8,9 +8,6 @@ use crate::format::{Header, MAX_ID, Writer};
 use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Bytes of the first buffer; it doubles as records ask for it.
-const FIRST_BUFFER: usize = 8 << 10;
-
 /// Saves a graph: a work list of objects, each written once, in the order in
 /// which they are met from the roots.
 pub(crate) struct Saver<'s> {
@@ -70,9 +67,9 @@ impl<'s> Saver<'s> {
         mut self,
         out: &mut dyn Write,
         header: &Header,
-        buffer: Option<usize>,
+        buffer: &mut Buffer,
     ) -> Result<u64> {
-        let mut writer = Writer::new(out, header, self.limits, buffer.unwrap_or(FIRST_BUFFER))?;
+        let mut writer = Writer::new(out, header, self.limits, buffer)?;
         let held = self.write_queue(&mut writer)?;
         self.finish(writer, held)
     }
@@ -90,9 +87,9 @@ impl<'s> Saver<'s> {
         class: usize,
         out: &mut dyn Write,
         header: &Header,
-        buffer: Option<usize>,
+        buffer: &mut Buffer,
     ) -> Result<u64> {
-        let mut writer = Writer::new(out, header, self.limits, buffer.unwrap_or(FIRST_BUFFER))?;
+        let mut writer = Writer::new(out, header, self.limits, buffer)?;
         let classes = &self.registry.program().classes;
         let number = writer.define(class, classes)?;
         let id = self.links.next_id;
@@ -174,6 +171,9 @@ impl<'s> Saver<'s> {
 impl Links {
     #[cold]
     fn too_many(&self) -> Error {
+        if self.next_id > MAX_ID {
+            return Error::new(ErrorKind::TooLarge, "the object ids are used up");
+        }
         let most = self.most;
         Error::new(
             ErrorKind::TooLarge,
@@ -200,7 +200,7 @@ impl SaveLinks for Links {
                 added: false,
             });
             self.next_id += 1;
-            if self.objects.len() as u64 > self.most {
+            if self.objects.len() as u64 > self.most || self.next_id > MAX_ID + 1 {
                 return Err(self.too_many());
             }
         }

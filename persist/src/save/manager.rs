@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::{LoadReport, Loaded};
-use crate::codec::{Persist, Shared, WeakShared};
+use crate::codec::{Buffer, Persist, Shared, WeakShared};
 use crate::format::{Header, MAX_ID};
 use crate::graph::{Loader, Pointee, Registry, Saver};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, storage};
@@ -56,7 +56,8 @@ pub struct SaveManager {
     ids: HashMap<usize, ObjectId>,
     /// The largest id given out so far.
     last_id: u64,
-    pub(super) buffer: Option<usize>,
+    /// Kept between saves, so that those after the first find it large enough.
+    pub(super) buffer: Buffer,
 }
 
 impl SaveManager {
@@ -169,10 +170,10 @@ impl SaveManager {
         Ok(())
     }
 
-    /// Bytes of the buffer that a save begins with; it doubles as records ask
-    /// for it. Default 8 KiB.
+    /// Gives the manager a buffer of this size. It doubles as records ask for it
+    /// and is kept for the next save: at most about twice the largest record.
     pub fn set_buffer_size(&mut self, bytes: usize) {
-        self.buffer = Some(bytes);
+        self.buffer = Buffer::with_size(bytes);
     }
 
     /// Saves to a file: through a temporary one beside it, flushed and renamed,
@@ -225,7 +226,7 @@ impl SaveManager {
             self.met.retain(|id, _| !gone.contains(id));
             self.ids.retain(|_, id| !gone.contains(id));
         }
-        saver.save(out, &self.header, self.buffer)
+        saver.save(out, &self.header, &mut self.buffer)
     }
 
     /// Loads the objects of a file; the manager's own stay as they are until

@@ -122,6 +122,19 @@ impl SaveManager {
         Ok(bytes)
     }
 
+    /// Saves one value into a writer and returns how many bytes that took.
+    ///
+    /// # Errors
+    ///
+    /// As [`save_value`](Self::save_value).
+    pub fn value_to_writer<T: Persist>(
+        &mut self,
+        mut writer: impl Write,
+        value: &T,
+    ) -> Result<u64> {
+        self.write_value(&mut writer, value, false)
+    }
+
     /// Loads one value like [`persist::load`](crate::load), with this manager's
     /// limits and factories, and the objects that it points to with the report.
     ///
@@ -162,7 +175,7 @@ impl SaveManager {
             ));
         }
         let saver = Saver::new(&self.registry, &self.limits, 1);
-        saver.save_value(value, class, out, &self.header, self.buffer)
+        saver.save_value(value, class, out, &self.header, &mut self.buffer)
     }
 
     fn write_value_mut<T: Persist>(&mut self, out: &mut dyn Write, value: &mut T) -> Result<u64> {

@@ -37,7 +37,7 @@ macro_rules! std_enums {
                 match (self, field) {
                     (Self::$first(value), 0) => out.value(value),
                     (Self::$second(value), 0) => out.value(value),
-                    _ => Err(Stop),
+                    _ => Err(out.no_field()),
                 }
             }
 
@@ -49,8 +49,8 @@ macro_rules! std_enums {
                 }
             }
 
-            fn encode_default(_: usize, _: usize, _: &mut Encoder<'_>) -> Result<(), Stop> {
-                Err(Stop)
+            fn encode_default(_: usize, _: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                Err(out.no_field())
             }
 
             fn field(&self, field: usize) -> Option<&dyn Any> {

@@ -52,7 +52,8 @@ impl Registry {
     /// ```
     pub fn get<'v>(&self, value: &'v dyn Any, path: &str) -> Result<&'v dyn Any> {
         path.split('.').try_fold(value, |value, name| {
-            let (target, field) = self.find_field(value, name)?;
+            let (target, field) =
+                self.find_field(value, name).map_err(|error| error.in_field(path))?;
             target.access.field(value, field).ok_or_else(|| no_field(name, &target.class.name()))
         })
     }
@@ -64,7 +65,8 @@ impl Registry {
     /// As [`get`](Self::get).
     pub fn get_mut<'v>(&self, value: &'v mut dyn Any, path: &str) -> Result<&'v mut dyn Any> {
         path.split('.').try_fold(value, |value, name| {
-            let (target, field) = self.find_field(value, name)?;
+            let (target, field) =
+                self.find_field(value, name).map_err(|error| error.in_field(path))?;
             target
                 .access
                 .field_mut(value, field)
@@ -101,7 +103,9 @@ impl Registry {
         let Some(target) = self.target_of(value) else {
             return Err(Error::new(
                 ErrorKind::NotFound,
-                format!("there is no field {name} in a value without a registered class"),
+                format!(
+                    "there is no field `{name}` in a value that is no registered struct or enum"
+                ),
             ));
         };
         let class = target.class;
@@ -120,5 +124,6 @@ impl Registry {
 
 #[cold]
 fn no_field(name: &str, class: &str) -> Error {
-    Error::new(ErrorKind::NotFound, format!("there is no field {name} in {class}")).in_class(class)
+    Error::new(ErrorKind::NotFound, format!("there is no field `{name}` in {class}"))
+        .in_class(class)
 }

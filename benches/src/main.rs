@@ -1,0 +1,74 @@
+//! Compares `persist` with other codecs on the data sets of its example.
+#![forbid(unsafe_code)]
+
+// Formatted where it lives.
+#[rustfmt::skip]
+#[path = "../../persist/examples/savedata/data/mod.rs"]
+mod data;
+
+mod codecs;
+mod harness;
+mod options;
+mod savedata;
+
+use std::process::ExitCode;
+
+use options::Options;
+use savedata::{Row, Rows};
+
+fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(reason) => {
+            eprintln!("{reason}\n{}", options::USAGE);
+            return ExitCode::FAILURE;
+        }
+    };
+    let rounds = options.rounds;
+    harness::steady_heap();
+    let results: Vec<(&str, Rows)> = options
+        .sets
+        .iter()
+        .map(|&set| {
+            let rows = match set {
+                "log" => savedata::run(&data::log::generate(), rounds),
+                "mesh" => savedata::run(&data::mesh::generate(), rounds),
+                "minecraft_savedata" => savedata::run(&data::minecraft::generate(), rounds),
+                _ => savedata::run(&data::mk48::generate(), rounds),
+            };
+            (set, rows)
+        })
+        .collect();
+    let print = if options.csv { csv } else { markdown };
+    if options.csv {
+        println!("table,row,set,figure,ratio");
+    }
+    print("encode, us", &results, |rows| &rows.encode);
+    print("decode and drop, us", &results, |rows| &rows.decode);
+    print("size, bytes", &results, |rows| &rows.size);
+    ExitCode::SUCCESS
+}
+
+fn csv(title: &str, results: &[(&str, Rows)], table: fn(&Rows) -> &[Row]) {
+    for (set, rows) in results {
+        for Row { name, figure, ratio } in table(rows) {
+            println!("\"{title}\",\"{name}\",{set},{figure:.3},{ratio:.4}");
+        }
+    }
+}
+
+fn markdown(title: &str, results: &[(&str, Rows)], table: fn(&Rows) -> &[Row]) {
+    let columns: Vec<&[Row]> = results.iter().map(|(_, rows)| table(rows)).collect();
+    print!("| {title} (x best rival) |");
+    results.iter().for_each(|(set, _)| print!(" {set} |"));
+    println!("\n|---|{}", "---|".repeat(columns.len()));
+    for (line, row) in columns.first().into_iter().flat_map(|rows| rows.iter().enumerate()) {
+        print!("| {} |", row.name);
+        for column in &columns {
+            let Row { figure, ratio, .. } = &column[line];
+            print!(" {figure:.0} ({ratio:.2}) |");
+        }
+        println!();
+    }
+    println!();
+}
