@@ -125,5 +125,4 @@ impl Registry {
 #[cold]
 fn no_field(name: &str, class: &str) -> Error {
     Error::new(ErrorKind::NotFound, format!("there is no field `{name}` in {class}"))
-        .in_class(class)
 }
