@@ -131,23 +131,16 @@ impl<'l> Loader<'l> {
         }
         let traits = self.registry.traits(class);
         let visits = traits.references || traits.after_load;
-        let mut value = None;
-        let result = self.passes(
-            |loader| {
-                value = Some(loader.fill(&root, |input| input.value::<T>())?);
-                Ok(value.as_mut())
-            },
-            |value, visitor| match value {
-                Some(value) if visits => {
+        let value = self.passes(
+            |loader| loader.fill(&root, |input| input.value::<T>()),
+            |value, visitor| {
+                if visits {
                     value.visit(visitor).map_err(|error| error.in_class(wanted.clone()))
+                } else {
+                    Ok(())
                 }
-                _ => Ok(()),
             },
-        );
-        result?;
-        let Some(value) = value else {
-            return Err(Error::new(ErrorKind::NotFound, "the save holds no value"));
-        };
+        )?;
         let (objects, outcome) = self.finish();
         Ok((value, objects, outcome))
     }
@@ -157,7 +150,7 @@ impl<'l> Loader<'l> {
         &mut self,
         root: impl FnOnce(&mut Self) -> Result<R>,
         mut visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<R> {
         self.create()?;
         let mut root = root(self)?;
         for i in 0..self.records.len() {
@@ -175,7 +168,7 @@ impl<'l> Loader<'l> {
                 &mut Visitor::new(phase, self.limits, &mut connect),
             )?;
         }
-        Ok(())
+        Ok(root)
     }
 
     /// First pass: every object is made empty by the factory of its class.
