@@ -11,7 +11,7 @@ use std::mem::offset_of;
 
 use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Stop};
 use persist::reflect::Kind;
-use persist::{Error, ErrorKind, Persist, Reflect, Registry};
+use persist::{ErrorKind, Persist, Reflect, Registry};
 use shapes::{
     Attributes, Bare, Empty, Fixed, Grid, Mixed, Nothing, Pair, Player, Shape, Slot, Tree, Wide,
 };
@@ -347,7 +347,7 @@ fn paths_that_lead_nowhere_say_where() {
     "before.x": there is no field `x` in a value that is no registered struct or enum (field before.x)
     "item.": there is no field `` in Player (field item.)
     ".item": there is no field `` in Slot<Player> (field .item)
-    u8 to "item.level": the field is not a u8 (field item.level)
+    u8 to "item.level": the field is i32, not of type u8 (field item.level)
     not registered: there is no field `x` in a value that is no registered struct or enum (field x)
     "#);
 }

@@ -15,8 +15,8 @@ struct Player {
 
 /// The bytes of the worked example: two hex digits each, up to the words.
 fn example() -> Vec<u8> {
-    let block =
-        DOCUMENT.split("```hex\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let block = DOCUMENT.split("```hex\n").nth(1).and_then(|rest| rest.split("```").next());
+    let block = block.expect("the page has a block of hex");
     let byte = |word: &str| (word.len() == 2).then(|| u8::from_str_radix(word, 16).ok()).flatten();
     block.lines().flat_map(|line| line.split(' ').map_while(byte)).collect()
 }

@@ -109,23 +109,23 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Load, ErrorKind)> {
         Forged::default().around(&content, [1, 1])
     };
     vec![
-        ("a list of 2^31", one(bytes(), &[251, 0, 0, 0, 128, 1]), value::<Vec<u8>>, Truncated),
-        ("a list of 2^63", one(bytes(), &MANY), value::<Vec<u8>>, Truncated),
-        ("a list of one more", one(bytes(), &[3, 1, 2]), value::<Vec<u8>>, Truncated),
-        ("a list of one less", one(bytes(), &[1, 1, 2]), value::<Vec<u8>>, InvalidValue),
+        ("a list of 2^31", one(bytes(), &[251, 0, 0, 0, 128, 1]), value::<Vec<u8>>, InvalidValue),
+        ("a list of 2^63", one(bytes(), &MANY), value::<Vec<u8>>, InvalidValue),
+        ("a list of one more", one(bytes(), &[3, 1, 2]), value::<Vec<u8>>, InvalidValue),
+        ("a list of one less", one(bytes(), &[1, 1, 2]), value::<Vec<u8>>, Damaged),
         (
             "a list of 2^60 pairs",
             one(wide(), &[255, 0, 0, 0, 0, 0, 0, 0, 16]),
             value::<Vec<(u64, u64)>>,
             InvalidValue,
         ),
-        ("a map of 2^63", one(map(), &MANY), value::<HashMap<u8, u8>>, Truncated),
+        ("a map of 2^63", one(map(), &MANY), value::<HashMap<u8, u8>>, InvalidValue),
         ("a key twice", one(map(), &[2, 1, 1, 1, 2]), value::<HashMap<u8, u8>>, InvalidValue),
         (
             "a text of 2^32 - 1",
             one(bare("String", &[15]), &[251, 255, 255, 255, 255]),
             value::<String>,
-            TooLarge,
+            InvalidValue,
         ),
         (
             "a text that is not UTF-8",
@@ -162,7 +162,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Load, ErrorKind)> {
             "a record longer than its fields",
             swords(&[record(1, ADDED, 1, &[5, 5])]),
             objects,
-            InvalidValue,
+            Damaged,
         ),
         ("a record of class 2 of 1", swords(&[record(2, ADDED, 1, &[5])]), objects, Damaged),
         (
@@ -255,6 +255,22 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Load, ErrorKind)> {
         ),
         ("2^63 fields", save(&[definition_of(&[&[0], &MANY[..]].concat())]), objects, Damaged),
         ("two fields of one name", sword(&[("power", &[3]), ("power", &[3])]), objects, Damaged),
+        (
+            "two variants of one name",
+            save(&[definition_of(
+                &[&[1, 2], &text("On")[..], &[0], &text("On")[..], &[0]].concat(),
+            )]),
+            objects,
+            Damaged,
+        ),
+        (
+            "an unknown kind in a variant",
+            save(&[definition_of(
+                &[&[1, 1], &text("On")[..], &fields(&[("0", &[0x40])])].concat(),
+            )]),
+            objects,
+            UnknownKind,
+        ),
         (
             "another type for a field",
             save(&[class("Sword", &[("power", &[0x11, 3])]), record(1, ADDED, 1, &[0])]),

@@ -16,6 +16,7 @@ const MOST_VARIANTS: usize = 1 << 16;
 /// Notes every mistake.
 pub fn check(cx: &Ctxt, input: &Input) {
     version(cx, input);
+    id_of_generic(cx, input);
     packed(cx, input);
     borrowing(cx, input);
     transparent(cx, input);
@@ -41,6 +42,17 @@ pub fn check(cx: &Ctxt, input: &Input) {
 fn version(cx: &Ctxt, input: &Input) {
     if let Some(Given { span, value: 0 }) = input.version {
         cx.error(span, "versions begin at 1, which is also the version of a type without one");
+    }
+}
+
+/// The instances of a generic type are classes of their own, and one number
+/// cannot be that of several.
+fn id_of_generic(cx: &Ctxt, input: &Input) {
+    let Some(Given { span, .. }) = input.id else { return };
+    if input.generics.type_params().next().is_some()
+        || input.generics.const_params().next().is_some()
+    {
+        cx.error(span, "a generic type stands for many classes, which cannot share one `id`; remove it, the name with its arguments tells them apart");
     }
 }
 

@@ -198,6 +198,13 @@ impl Error {
     }
 }
 
+/// An error of the program's own reading or writing, so that `?` serves both.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::new(ErrorKind::Io, error.to_string()).because(error)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.inner.message)?;

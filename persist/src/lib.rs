@@ -93,6 +93,7 @@ pub use save::{
 #[doc(hidden)]
 pub mod __private {
     pub use crate::codec::layout::{Layout, Part, cut, cut_mut};
+    pub use crate::codec::restored;
     pub use std;
 }
 

@@ -29,7 +29,8 @@ pub struct Limits {
     pub objects: u64,
     /// Bytes that the empty objects of a save may take in memory, by the sizes of
     /// their classes, for each byte of the save; 64 MiB they may always take.
-    /// Default 256.
+    /// The same holds for the records of an older save with the defaults of new
+    /// fields filled in. Default 256.
     pub expansion: u64,
     /// Levels of nesting inside one value: each `Box`, sequence or map that
     /// can hold a class is a level. Default 128.
@@ -67,6 +68,21 @@ impl Limits {
             ErrorKind::TooLarge,
             format!(
                 "the objects of the save take {objects} bytes even when they are empty, over the limit of {most} for a save of {save} bytes; raise `Limits::expansion`"
+            ),
+        ))
+    }
+
+    /// Checks what the records of an older save take in the form of the program,
+    /// with the defaults of new fields filled in.
+    pub(crate) fn check_rewritten(&self, stored: u64, rewritten: u64) -> Result<()> {
+        let most = stored.saturating_mul(self.expansion).max(64 << 20);
+        if rewritten <= most {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "the records of the save take over {most} bytes with the defaults of new fields, the limit for {stored} bytes of them as they are stored; raise `Limits::expansion`"
             ),
         ))
     }

@@ -141,7 +141,7 @@ pub fn reach(input: &Input) -> TokenStream {
                 emit! {
                     <#stored as _persist::Persist>::reach(__types);
                     __types.unvisited(
-                        "a `with` module",
+                        "stored through a `with` module",
                         <#stored as _persist::Persist>::kind,
                         <#stored as _persist::Persist>::name,
                     );

@@ -142,7 +142,8 @@ fn module_stored(module: &Path) -> TokenStream {
 fn module_write(module: &Path, field: &TokenStream) -> TokenStream {
     let span = module.span().resolved_at(Span::mixed_site());
     let store = module_item(module, "store");
-    quote_spanned! {span=> __out.value(&#store(#field)) }
+    // A level of nesting: what is stored may hold the type itself.
+    quote_spanned! {span=> __out.nested(|__out| __out.value(&#store(#field))) }
 }
 
 /// Reads what a `with` module stores and turns it into the field.
@@ -150,15 +151,13 @@ fn module_restore(module: &Path) -> TokenStream {
     let span = module.span().resolved_at(Span::mixed_site());
     let restore = module_item(module, "restore");
     let stored = module_stored(module);
-    let message =
-        format!("`{}` refused: {{}}", module.to_token_stream().to_string().replace(' ', ""));
+    let name = module.to_token_stream().to_string().replace(' ', "");
     quote_spanned! {span=>
-        #restore(__input.value::<#stored>()?).map_err(|__error| {
-            __input.refuse(_persist::Error::new(
-                _persist::ErrorKind::Refused,
-                _persist::__private::std::format!(#message, __error),
-            ))
-        })
+        _persist::__private::restored(
+            #restore(__input.nested(|__input| __input.value::<#stored>())?),
+            #name,
+            __input,
+        )
     }
 }
 

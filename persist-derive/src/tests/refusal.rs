@@ -201,6 +201,17 @@ struct Two {
 }
 
 #[test]
+fn one_id_for_many_classes() {
+    refusals(
+        "one_id_for_many_classes",
+        &[
+            "#[persist(id = 7)]\nstruct Slot<T> { item: T }",
+            "#[persist(id = 8)]\nstruct Grid<const N: usize>;",
+        ],
+    );
+}
+
+#[test]
 fn styles_and_versions_that_do_not_exist() {
     refusals(
         "styles_and_versions_that_do_not_exist",

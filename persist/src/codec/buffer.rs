@@ -150,7 +150,8 @@ fn whole<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>
 /// A value ends before its bytes do.
 #[cold]
 pub(crate) fn left_over(bytes: usize) -> Error {
-    Error::new(ErrorKind::Damaged, format!("{bytes} bytes are left behind the value"))
+    let noun = if bytes == 1 { "byte is" } else { "bytes are" };
+    Error::new(ErrorKind::Damaged, format!("{bytes} {noun} left behind the value"))
 }
 
 impl From<Fail> for Error {

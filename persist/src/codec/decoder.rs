@@ -1,5 +1,7 @@
+use std::fmt::Display;
+
 use super::{LoadLinks, Persist, count};
-use crate::{Error, Limits};
+use crate::{Error, ErrorKind, Limits};
 
 /// Why a decode stopped, in one byte so that results stay in registers.
 ///
@@ -154,4 +156,16 @@ impl<'a> Decoder<'a> {
     pub(crate) fn links(&mut self) -> &mut dyn LoadLinks {
         self.links
     }
+}
+
+/// What the `restore` function of a `with` module gave.
+#[doc(hidden)]
+pub fn restored<T, E: Display>(
+    result: Result<T, E>,
+    module: &str,
+    input: &mut Decoder<'_>,
+) -> Result<T, Fail> {
+    result.map_err(|error| {
+        input.refuse(Error::new(ErrorKind::Refused, format!("`{module}` refused: {error}")))
+    })
 }

@@ -198,7 +198,7 @@ fn too_deep(slot: &mut Option<Error>, limits: &Limits) -> Stop {
         Error::new(
             ErrorKind::TooDeep,
             format!(
-                "the value is nested more than {limit} levels deep; raise `Limits::depth` or keep the parts as objects behind `Rc<RefCell<_>>`"
+                "the value is nested more than {limit} levels deep; raise `Limits::depth` of a `SaveManager`, or keep the parts as objects behind `Rc<RefCell<_>>`"
             ),
         ),
     )

@@ -18,6 +18,8 @@ mod type_set;
 mod visitor;
 
 pub use buffer::{Buffer, decode, decode_into};
+#[doc(hidden)]
+pub use decoder::restored;
 pub use decoder::{Decoder, Fail};
 pub use encoder::{Encoder, Stop};
 pub(crate) use object::WeakShared;

@@ -126,48 +126,87 @@ fn write_tagged(tag: u8, inner: &KindSchema, number: &dyn Fn(usize) -> u64, out:
     write_kind(inner, number, out);
 }
 
-/// Why a definition cannot be read.
-pub(super) enum Bad {
-    /// Malformed.
-    Fail(Fail),
-    /// A tag that this library does not know.
-    Unknown { what: &'static str, tag: u8, field: String },
+/// Why a definition cannot be read, and where in it.
+pub(super) struct Bad {
+    /// The class, if its name was read.
+    pub(super) class: String,
+    pub(super) field: String,
+    pub(super) why: Why,
 }
 
-impl From<Fail> for Bad {
+pub(super) enum Why {
+    /// The bytes are none of a definition.
+    Fail(Fail),
+    /// Against a rule of the format.
+    Rule(String),
+    /// A number that this library does not know; what it is.
+    Unknown { what: &'static str, tag: u8 },
+}
+
+impl Bad {
+    // Boxed: kinds are read recursively, and a result is on the stack at each level.
+    fn new(why: Why) -> Box<Self> {
+        Box::new(Self { class: String::new(), field: String::new(), why })
+    }
+
+    fn rule(rule: impl Into<String>) -> Box<Self> {
+        Self::new(Why::Rule(rule.into()))
+    }
+
+    /// Puts a name before the path of the field.
+    fn in_field(mut self: Box<Self>, name: &str) -> Box<Self> {
+        let dot = if name.is_empty() || self.field.is_empty() { "" } else { "." };
+        self.field = format!("{name}{dot}{}", self.field);
+        self
+    }
+}
+
+impl From<Fail> for Box<Bad> {
     fn from(fail: Fail) -> Self {
-        Self::Fail(fail)
+        Bad::new(Why::Fail(fail))
     }
 }
 
 /// Reads a definition; class numbers become indices, checked by the caller.
-pub(super) fn read(input: &mut Decoder<'_>) -> Result<ClassSchema, Bad> {
+pub(super) fn read(input: &mut Decoder<'_>) -> Result<ClassSchema, Box<Bad>> {
     let id = ClassId(input.value()?);
     let name = input.value::<String>()?;
-    let version = u32::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
-    if version == 0 {
-        return Err(Fail::Value.into());
+    match read_form(input) {
+        Ok((version, form)) => Ok(ClassSchema { id, name, version, form }),
+        Err(mut bad) => {
+            bad.class = name;
+            Err(bad)
+        }
     }
+}
+
+fn read_form(input: &mut Decoder<'_>) -> Result<(u32, Form), Box<Bad>> {
+    let version = u32::try_from(count::decode(input)?)
+        .ok()
+        .filter(|version| *version > 0)
+        .ok_or_else(|| Bad::rule("the version of a class is 0 or over 4294967295"))?;
     let form = match input.value::<u8>()? {
-        FORM_STRUCT => Form::Struct(read_fields(input, "")?),
+        FORM_STRUCT => Form::Struct(read_fields(input)?),
         FORM_ENUM => {
             let count = elements(input)?;
             if count == 0 || count > 1 << 16 {
-                return Err(Fail::Value.into());
+                return Err(Bad::rule(format!("an enum has {count} variants, not 1 to 65536")));
             }
             let mut variants = Vec::new();
             for _ in 0..count {
                 let name = input.value::<String>()?;
-                let fields = read_fields(input, &name)?;
-                variants.push(VariantSchema { name, fields });
+                match read_fields(input) {
+                    Ok(fields) => variants.push(VariantSchema { name, fields }),
+                    Err(bad) => return Err(bad.in_field(&name)),
+                }
             }
-            unique(variants.iter().map(|variant| &variant.name))?;
+            unique("variants", variants.iter().map(|variant| &variant.name))?;
             Form::Enum(variants)
         }
-        FORM_VALUE => Form::Value(read_kind(input, KIND_DEPTH, "")?),
-        tag => return Err(Bad::Unknown { what: "class form", tag, field: String::new() }),
+        FORM_VALUE => Form::Value(read_kind(input, KIND_DEPTH)?),
+        tag => return Err(Bad::new(Why::Unknown { what: "form", tag })),
     };
-    Ok(ClassSchema { id, name, version, form, empty: false })
+    Ok((version, form))
 }
 
 /// A count of things of at least one byte each.
@@ -176,41 +215,49 @@ fn elements(input: &mut Decoder<'_>) -> Result<usize, Fail> {
     if count > input.rest().len() { Err(Fail::Count) } else { Ok(count) }
 }
 
-fn read_fields(input: &mut Decoder<'_>, variant: &str) -> Result<Vec<FieldSchema>, Bad> {
+fn read_fields(input: &mut Decoder<'_>) -> Result<Vec<FieldSchema>, Box<Bad>> {
     let count = elements(input)?;
     let mut fields = Vec::new();
     for _ in 0..count {
         let name = input.value::<String>()?;
-        let path = if variant.is_empty() { name.clone() } else { format!("{variant}.{name}") };
-        match input.value::<u8>()? {
-            0 => {}
-            FIELD_ID => drop(count::decode(input)?),
-            tag => return Err(Bad::Unknown { what: "field flag", tag, field: path }),
+        match read_field(input) {
+            Ok(kind) => fields.push(FieldSchema { name, kind }),
+            Err(bad) => return Err(bad.in_field(&name)),
         }
-        let kind = read_kind(input, KIND_DEPTH, &path)?;
-        fields.push(FieldSchema { name, kind });
     }
-    unique(fields.iter().map(|field| &field.name))?;
+    unique("fields", fields.iter().map(|field| &field.name))?;
     Ok(fields)
 }
 
-fn unique<'n>(names: impl Iterator<Item = &'n String>) -> Result<(), Fail> {
+/// What follows the name of a field.
+fn read_field(input: &mut Decoder<'_>) -> Result<KindSchema, Box<Bad>> {
+    match input.value::<u8>()? {
+        0 => {}
+        FIELD_ID => drop(count::decode(input)?),
+        tag => return Err(Bad::new(Why::Unknown { what: "flags", tag })),
+    }
+    read_kind(input, KIND_DEPTH)
+}
+
+fn unique<'n>(what: &str, names: impl Iterator<Item = &'n String>) -> Result<(), Box<Bad>> {
     let mut seen = std::collections::HashSet::new();
     for name in names {
         if !seen.insert(name) {
-            return Err(Fail::Duplicate);
+            return Err(Bad::rule(format!("two {what} have one name")).in_field(name));
         }
     }
     Ok(())
 }
 
-fn read_kind(input: &mut Decoder<'_>, depth: u32, field: &str) -> Result<KindSchema, Bad> {
-    let depth = depth.checked_sub(1).ok_or(Fail::Depth)?;
+fn read_kind(input: &mut Decoder<'_>, depth: u32) -> Result<KindSchema, Box<Bad>> {
+    let depth = depth
+        .checked_sub(1)
+        .ok_or_else(|| Bad::rule(format!("kinds are nested deeper than {KIND_DEPTH}")))?;
     let tag = input.value::<u8>()?;
     if let Some(scalar) = SCALARS.get(usize::from(tag)) {
         return Ok(scalar.clone());
     }
-    let inner = |input: &mut Decoder<'_>| read_kind(input, depth, field).map(Box::new);
+    let inner = |input: &mut Decoder<'_>| read_kind(input, depth).map(Box::new);
     Ok(match tag {
         OPTION => KindSchema::Option(inner(input)?),
         LIST => KindSchema::List(inner(input)?),
@@ -237,15 +284,15 @@ fn read_kind(input: &mut Decoder<'_>, depth: u32, field: &str) -> Result<KindSch
             let Some(holder) =
                 Holder::from_code(code & !WEAK).filter(|holder| *holder != Holder::Value)
             else {
-                return Err(Bad::Unknown { what: "holder", tag: code, field: field.to_owned() });
+                return Err(Bad::new(Why::Unknown { what: "a reference in holder", tag: code }));
             };
             KindSchema::Reference { holder, weak: code & WEAK != 0, class: class_index(input)? }
         }
-        tag => return Err(Bad::Unknown { what: "kind", tag, field: field.to_owned() }),
+        tag => return Err(Bad::new(Why::Unknown { what: "kind", tag })),
     })
 }
 
 /// Numbers in a file begin with 1.
-fn class_index(input: &mut Decoder<'_>) -> Result<usize, Fail> {
-    input.count()?.checked_sub(1).ok_or(Fail::Value)
+fn class_index(input: &mut Decoder<'_>) -> Result<usize, Box<Bad>> {
+    input.count()?.checked_sub(1).ok_or_else(|| Bad::rule("a kind is of class number 0"))
 }

@@ -1,13 +1,13 @@
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::definition::{self, Bad};
+use super::definition::{self, Bad, Why};
 use super::header::newer;
 use super::{
     ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, Header, MAX_ID, SEPARATOR, TRAILER_SIZE,
 };
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::Holder;
-use crate::schema::{ClassSchema, Form, KindSchema};
+use crate::schema::{ClassSchema, KindSchema, inner_first};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save whose structure has been read and found whole.
@@ -64,7 +64,8 @@ pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Scan> {
         ));
     }
     let (header, mut at) = Header::parse(save)?;
-    let mut scan = Scan { header, classes: Vec::new(), records: Vec::new() };
+    let scan = Scan { header, classes: Vec::new(), records: Vec::new() };
+    let mut scan = Scanner { scan, definitions: Vec::new() };
     loop {
         let head = save.get(at..).unwrap_or_default();
         if head.first() == Some(&BLOCK_TRAILER) {
@@ -91,8 +92,15 @@ pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Scan> {
     }
 }
 
-impl Scan {
-    fn end(mut self, save: &[u8], at: usize) -> Result<Self> {
+/// A scan under way.
+struct Scanner {
+    scan: Scan,
+    /// Where each class is defined.
+    definitions: Vec<usize>,
+}
+
+impl Scanner {
+    fn end(self, save: &[u8], at: usize) -> Result<Scan> {
         let Some(trailer) = save.get(at..at + TRAILER_SIZE) else {
             return Err(cut_short(save.len()));
         };
@@ -104,7 +112,8 @@ impl Scan {
         if save.len() > at + TRAILER_SIZE {
             return Err(damaged(at + TRAILER_SIZE, "there are bytes behind its end"));
         }
-        let found = [self.records.len() as u64, self.classes.len() as u64, save.len() as u64];
+        let Scan { records, classes, .. } = &self.scan;
+        let found = [records.len() as u64, classes.len() as u64, save.len() as u64];
         let names = ["records", "definitions", "bytes"];
         for (i, (found, name)) in found.into_iter().zip(names).enumerate() {
             if word(i) != found {
@@ -115,7 +124,7 @@ impl Scan {
             }
         }
         self.check_classes()?;
-        Ok(self)
+        Ok(self.scan)
     }
 
     fn block(&mut self, save: &[u8], start: usize, end: usize, limits: &Limits) -> Result<()> {
@@ -140,7 +149,7 @@ impl Scan {
                 return Err(damaged(at, "the record here does not end with its separator"));
             }
             match head {
-                None => self.definition(body, start, limits)?,
+                None => self.definition(body, at, start, limits)?,
                 Some(record) => self.record(RecordPlace { start, length, ..record }, at, limits)?,
             }
         }
@@ -150,7 +159,7 @@ impl Scan {
     fn record_head(&self, number: u64, at: usize, input: &mut Decoder<'_>) -> Result<RecordPlace> {
         let malformed = |_| damaged(at, "the record here is malformed");
         let class = number - 1;
-        if class >= self.classes.len() as u64 {
+        if class >= self.scan.classes.len() as u64 {
             return Err(damaged(
                 at,
                 &format!(
@@ -172,7 +181,7 @@ impl Scan {
     }
 
     fn record(&mut self, record: RecordPlace, at: usize, limits: &Limits) -> Result<()> {
-        if self.records.len() as u64 >= limits.objects {
+        if self.scan.records.len() as u64 >= limits.objects {
             let limit = limits.objects;
             return Err(Error::new(
                 ErrorKind::TooLarge,
@@ -182,136 +191,95 @@ impl Scan {
             )
             .at(at as u64));
         }
-        self.records.push(record);
+        self.scan.records.push(record);
         Ok(())
     }
 
-    fn definition(&mut self, body: &[u8], start: usize, limits: &Limits) -> Result<()> {
+    fn definition(&mut self, body: &[u8], at: usize, start: usize, limits: &Limits) -> Result<()> {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(body, limits, &mut links);
         let result = definition::read(&mut input);
-        let at = start + body.len() - input.rest().len();
+        let end = start + body.len() - input.rest().len();
         match result {
             Ok(class) if input.rest().is_empty() => {
-                self.classes.push(class);
+                self.scan.classes.push(class);
+                self.definitions.push(at);
                 Ok(())
             }
-            Ok(class) => Err(damaged(at, "a definition is longer than its content").in_class(class.name)),
-            Err(Bad::Fail(fail)) => {
-                Err(damaged(at, &format!("a definition is malformed ({})", Error::from(fail).message())))
+            Ok(class) => {
+                Err(damaged(end, "a definition is longer than its content").in_class(class.name))
             }
-            Err(Bad::Unknown { what, tag, field }) => Err(Error::new(
-                ErrorKind::UnknownKind,
-                format!("the save describes a field by {what} {tag:#x}, which this version of the library does not know; load it with a newer version of the program"),
-            )
-            .at(at.saturating_sub(1) as u64)
-            .in_field(&field)),
+            Err(bad) => Err(refuse(*bad, end)),
         }
     }
 
     /// Checks what a definition alone cannot: ids, and that the classes it
     /// mentions are defined and end.
-    fn check_classes(&mut self) -> Result<()> {
+    fn check_classes(&self) -> Result<()> {
+        let classes = &self.scan.classes;
         let mut ids = std::collections::HashSet::new();
-        for class in &self.classes {
+        for (class, at) in classes.iter().zip(&self.definitions) {
             if !ids.insert(class.id) {
                 return Err(Error::new(
                     ErrorKind::DuplicateId,
-                    format!("class id {} is defined twice in the save", class.id),
+                    format!("class id {} is defined twice in the save; restore a backup", class.id),
                 )
+                .at(*at as u64)
                 .in_class(&*class.name));
             }
-            class
-                .kinds()
-                .try_for_each(|kind| self.check_kind(kind))
-                .map_err(|error| error.in_class(&*class.name))?;
-        }
-        self.check_endless()
-    }
-
-    fn check_kind(&self, kind: &KindSchema) -> Result<()> {
-        match kind {
-            KindSchema::Option(inner)
-            | KindSchema::List(inner)
-            | KindSchema::Set(inner)
-            | KindSchema::Array(inner, _) => self.check_kind(inner),
-            KindSchema::Map(parts) => {
-                self.check_kind(&parts.0).and_then(|()| self.check_kind(&parts.1))
-            }
-            KindSchema::Tuple(parts) => parts.iter().try_for_each(|part| self.check_kind(part)),
-            KindSchema::Class(class) | KindSchema::Reference { class, .. }
-                if *class >= self.classes.len() =>
-            {
-                Err(Error::new(
-                    ErrorKind::Damaged,
-                    format!("class number {} is mentioned, but not defined", class + 1),
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// A struct that holds itself by value has no bytes that could be its own;
-    /// nothing that this library wrote has one. (Enums end with another variant.)
-    fn check_endless(&mut self) -> Result<()> {
-        #[derive(Clone, Copy, PartialEq)]
-        enum Mark {
-            New,
-            Open,
-            Done,
-        }
-        fn inner(kind: &KindSchema, found: &mut Vec<usize>) {
-            match kind {
-                KindSchema::Array(part, len) if *len > 0 => inner(part, found),
-                KindSchema::Tuple(parts) => parts.iter().for_each(|part| inner(part, found)),
-                KindSchema::Class(class) => found.push(*class),
-                _ => {}
+            if let Some(number) = class.kinds().find_map(|kind| undefined(kind, classes.len())) {
+                let what = format!("class number {number} is mentioned, but not defined");
+                return Err(damaged(*at, &what).in_class(&*class.name));
             }
         }
-        let mut marks = vec![Mark::New; self.classes.len()];
-        for root in 0..self.classes.len() {
-            // An explicit stack: the classes are as many as the file says.
-            let mut stack = vec![(root, false)];
-            while let Some((class, leave)) = stack.pop() {
-                if leave {
-                    marks[class] = Mark::Done;
-                    // The classes inside are done.
-                    self.classes[class].empty = match &self.classes[class].form {
-                        Form::Struct(fields) => {
-                            fields.iter().all(|field| field.kind.is_empty(&self.classes))
-                        }
-                        Form::Value(kind) => kind.is_empty(&self.classes),
-                        Form::Enum(_) => false,
-                    };
-                    continue;
-                }
-                match marks[class] {
-                    Mark::Done => continue,
-                    Mark::Open => {
-                        return Err(Error::new(
-                            ErrorKind::Damaged,
-                            "a struct is defined as holding itself by value",
-                        )
-                        .in_class(&*self.classes[class].name));
-                    }
-                    Mark::New => {}
-                }
-                marks[class] = Mark::Open;
-                stack.push((class, true));
-                let mut found = Vec::new();
-                match &self.classes[class].form {
-                    Form::Struct(fields) => {
-                        fields.iter().for_each(|field| inner(&field.kind, &mut found));
-                    }
-                    Form::Value(kind) => inner(kind, &mut found),
-                    Form::Enum(_) => {}
-                }
-                // A class that is waiting twice is not open twice.
-                found.sort_unstable();
-                found.dedup();
-                stack.extend(found.into_iter().map(|class| (class, false)));
-            }
+        // Nothing that this library wrote has such a class.
+        if let Err(class) = inner_first(classes) {
+            let what = "a class is defined as holding itself by value, without an end";
+            let at = self.definitions[class];
+            return Err(damaged(at, what).in_class(&*classes[class].name));
         }
         Ok(())
     }
+}
+
+/// The number of a class that the kind mentions and that is not there.
+fn undefined(kind: &KindSchema, classes: usize) -> Option<usize> {
+    match kind {
+        KindSchema::Option(inner)
+        | KindSchema::List(inner)
+        | KindSchema::Set(inner)
+        | KindSchema::Array(inner, _) => undefined(inner, classes),
+        KindSchema::Map(parts) => {
+            undefined(&parts.0, classes).or_else(|| undefined(&parts.1, classes))
+        }
+        KindSchema::Tuple(parts) => parts.iter().find_map(|part| undefined(part, classes)),
+        KindSchema::Class(class) | KindSchema::Reference { class, .. } if *class >= classes => {
+            Some(class.saturating_add(1))
+        }
+        _ => None,
+    }
+}
+
+/// The error for a definition that was read up to `end`.
+fn refuse(bad: Bad, end: usize) -> Error {
+    let Bad { class, field, why } = bad;
+    let malformed = |what: &str| damaged(end, &format!("a definition is malformed ({what})"));
+    let error = match why {
+        Why::Fail(fail) => malformed(Error::from(fail).message()),
+        Why::Rule(rule) => malformed(&rule),
+        Why::Unknown { what, tag } => {
+            let subject = if field.is_empty() { "class" } else { "field" };
+            let dot = if field.is_empty() { "" } else { "." };
+            Error::new(
+                ErrorKind::UnknownKind,
+                format!(
+                    "the save describes {subject} {class}{dot}{field} by {what} {tag:#x}, which this version of the library does not know; load it with a newer version of the program"
+                ),
+            )
+            // The number is the last byte that was read.
+            .at(end.saturating_sub(1) as u64)
+        }
+    };
+    let error = error.in_field(&field);
+    if class.is_empty() { error } else { error.in_class(class) }
 }

@@ -132,7 +132,13 @@ impl<'l> Loader<'l> {
         let traits = self.registry.traits(class);
         let visits = traits.references || traits.after_load;
         let value = self.passes(
-            |loader| loader.fill(&root, |input| input.value::<T>()),
+            |loader| match loader.registry.make::<T>() {
+                Some(mut value) => loader.fill(&root, |input| {
+                    input.value_into(&mut value)?;
+                    Ok(value)
+                }),
+                None => loader.fill(&root, |input| input.value::<T>()),
+            },
             |value, visitor| {
                 if visits {
                     value.visit(visitor).map_err(|error| error.in_class(wanted.clone()))

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
-use super::LoadReport;
+use super::{Change, LoadReport};
 use crate::codec::Persist;
 use crate::graph::LoadedObject;
 use crate::{Error, ErrorKind, ObjectId, Result};
@@ -31,12 +31,23 @@ impl Loaded {
     ///
     /// [`ErrorKind::NotFound`] if the save has none.
     pub fn first<T: Persist>(&self) -> Result<Rc<RefCell<T>>> {
-        self.iter().next().ok_or_else(|| {
-            Error::new(
-                ErrorKind::NotFound,
-                format!("the save has no object of class {}", T::name()),
+        self.iter().next().ok_or_else(|| self.no_object(&format!("of class {}", T::name())))
+    }
+
+    /// The save may have had it, of a class that was not registered.
+    #[cold]
+    fn no_object(&self, what: &str) -> Error {
+        let unknown = self.report.findings().iter().filter(|f| f.change == Change::Unknown);
+        let unknown: Vec<String> = unknown.map(|f| format!("{} {}", f.count, f.class)).collect();
+        let advice = if unknown.is_empty() {
+            String::new()
+        } else {
+            format!(
+                "; objects of classes that are not registered were skipped ({}): register them before the load, or name them in an `alias`",
+                unknown.join(", ")
             )
-        })
+        };
+        Error::new(ErrorKind::NotFound, format!("the save has no object {what}{advice}"))
     }
 
     /// The object with this id.
@@ -47,7 +58,7 @@ impl Loaded {
     /// if it is not a `T`.
     pub fn get<T: Persist>(&self, id: ObjectId) -> Result<Rc<RefCell<T>>> {
         let Some(index) = self.by_id.get(&id) else {
-            return Err(Error::new(ErrorKind::NotFound, format!("the save has no object {id}")));
+            return Err(self.no_object(&id.to_string()));
         };
         self.objects[*index].shared.downcast().ok_or_else(|| {
             Error::new(ErrorKind::WrongClass, format!("object {id} is not a {}", T::name()))

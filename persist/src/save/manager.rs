@@ -78,7 +78,8 @@ impl SaveManager {
 
     /// Registers class `T` with the program's own way to make an empty one.
     ///
-    /// Fields that are `skip`ped keep what it put there.
+    /// Fields that are `skip`ped keep what it put there, in objects and in a value
+    /// that is loaded on its own; a `T` inside of another value is made by its type.
     ///
     /// # Errors
     ///
@@ -232,10 +233,14 @@ impl SaveManager {
     /// Loads the objects of a file; the manager's own stay as they are until
     /// [`adopt`](Self::adopt).
     ///
+    /// Objects of classes that are not registered are skipped, and counted in the
+    /// report as [`Change::Unknown`](crate::Change::Unknown); look there before
+    /// you save over the file.
+    ///
     /// # Errors
     ///
-    /// Whatever is not a whole, true save of registered classes; nothing then
-    /// stays behind.
+    /// Whatever is not a whole, true save, or holds what its classes do not
+    /// accept; nothing then stays behind.
     pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded> {
         self.from_slice(&storage::read_file(path.as_ref(), &self.limits)?)
     }
@@ -260,7 +265,8 @@ impl SaveManager {
     }
 
     /// Makes what was loaded what the next save writes, in place of the
-    /// manager's objects; ids stay the same.
+    /// manager's objects; ids stay the same. Objects that the load skipped are
+    /// not among them.
     pub fn adopt(&mut self, loaded: Loaded) {
         self.clear();
         for object in loaded.objects {

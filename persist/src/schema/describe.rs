@@ -9,8 +9,6 @@ pub(crate) struct ClassSchema {
     pub(crate) name: String,
     pub(crate) version: u32,
     pub(crate) form: Form,
-    /// True if a value has no bytes; known of the classes of a save.
-    pub(crate) empty: bool,
 }
 
 /// What the records of a class are made of.
@@ -65,58 +63,55 @@ pub(crate) enum KindSchema {
 }
 
 impl KindSchema {
-    /// Bytes of a value, where all values have as many and every one is
-    /// allowed; kinds whose bytes must be checked have none.
-    pub(crate) fn free_width(&self) -> Option<usize> {
-        Some(match self {
-            Self::Unit => 0,
+    /// Bytes of a unit or a number; 0 for kinds of another sort.
+    pub(crate) fn width(&self) -> usize {
+        match self {
             Self::U8 | Self::I8 => 1,
             Self::U16 | Self::I16 => 2,
             Self::U32 | Self::I32 | Self::F32 => 4,
             Self::U64 | Self::I64 | Self::F64 => 8,
             Self::U128 | Self::I128 => 16,
-            Self::Array(inner, len) => inner.free_width()?.checked_mul(*len)?,
-            Self::Tuple(parts) => {
-                parts.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.free_width()?))?
-            }
-            _ => return None,
-        })
-    }
-
-    /// True if a value has no bytes, so that any number of them would fit.
-    pub(crate) fn is_empty(&self, classes: &[ClassSchema]) -> bool {
-        match self {
-            Self::Unit | Self::Array(_, 0) => true,
-            Self::Array(inner, _) => inner.is_empty(classes),
-            Self::Tuple(parts) => parts.iter().all(|part| part.is_empty(classes)),
-            Self::Class(class) => classes[*class].empty,
-            _ => false,
+            _ => 0,
         }
     }
 
-    /// The kind as a Rust programmer would write it.
+    /// The kind as a Rust programmer would write it; of a long one the beginning.
     pub(crate) fn display(&self, classes: &[ClassSchema]) -> String {
-        let mut text = String::new();
-        // Writing to a `String` cannot fail.
-        let _ = self.write(classes, &mut text);
-        text
+        let mut text = Short(String::new());
+        // Writing fails where the text is long enough.
+        if self.write(classes, &mut text).is_err() {
+            text.0.push_str("...");
+        }
+        text.0
     }
 
-    fn write(&self, classes: &[ClassSchema], out: &mut String) -> fmt::Result {
+    fn write(&self, classes: &[ClassSchema], out: &mut Short) -> fmt::Result {
         let class_name = |index: usize| classes.get(index).map_or("?", |class| &*class.name);
+        let part = |before: &str, part: &Self, out: &mut Short| {
+            out.write_str(before)?;
+            part.write(classes, out)
+        };
         match self {
             Self::Unit => out.write_str("()"),
             Self::Text => out.write_str("String"),
-            Self::Option(inner) => write!(out, "Option<{}>", inner.display(classes)),
-            Self::List(inner) => write!(out, "Vec<{}>", inner.display(classes)),
-            Self::Set(inner) => write!(out, "Set<{}>", inner.display(classes)),
+            Self::Option(inner) => part("Option<", inner, out).and_then(|()| out.write_str(">")),
+            Self::List(inner) => part("Vec<", inner, out).and_then(|()| out.write_str(">")),
+            Self::Set(inner) => part("Set<", inner, out).and_then(|()| out.write_str(">")),
             Self::Map(parts) => {
-                write!(out, "Map<{}, {}>", parts.0.display(classes), parts.1.display(classes))
+                part("Map<", &parts.0, out)?;
+                part(", ", &parts.1, out)?;
+                out.write_str(">")
             }
-            Self::Array(inner, len) => write!(out, "[{}; {len}]", inner.display(classes)),
+            Self::Array(inner, len) => {
+                part("[", inner, out)?;
+                write!(out, "; {len}]")
+            }
             Self::Tuple(parts) => {
-                let parts: Vec<String> = parts.iter().map(|part| part.display(classes)).collect();
-                write!(out, "({})", parts.join(", "))
+                out.write_str("(")?;
+                for (i, kind) in parts.iter().enumerate() {
+                    part(if i == 0 { "" } else { ", " }, kind, out)?;
+                }
+                out.write_str(if parts.len() == 1 { ",)" } else { ")" })
             }
             Self::Class(index) => out.write_str(class_name(*index)),
             Self::Reference { holder, weak, class } => {
@@ -124,6 +119,22 @@ impl KindSchema {
             }
             scalar => write!(out, "{}", format!("{scalar:?}").to_lowercase()),
         }
+    }
+}
+
+/// A text that is cut short, as a save may describe kinds of any length.
+struct Short(String);
+
+impl Short {
+    const LONGEST: usize = 300;
+}
+
+impl Write for Short {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let free = Self::LONGEST.saturating_sub(self.0.len());
+        let cut = (0..=free.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+        self.0.push_str(&text[..cut.unwrap_or(0)]);
+        if text.len() > free { Err(fmt::Error) } else { Ok(()) }
     }
 }
 

@@ -2,15 +2,20 @@
 //!
 //! The same description is made from the program's classes and read from a
 //! save. Where the two are equal, records are decoded straight; where they
-//! differ, a [`Plan`] made once per class rewrites each record into the
+//! differ, a plan made once per class rewrites each record into the
 //! program's form first.
 
 mod describe;
+mod layout;
+mod matching;
+mod order;
 mod plan;
 mod transcode;
 mod walk;
 
 pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
+pub(crate) use layout::Stored;
+pub(crate) use order::inner_first;
 pub(crate) use plan::{Event, Plans, Program, Run, Target};
 pub(crate) use transcode::transcode;
-pub(crate) use walk::{locate, skip};
+pub(crate) use walk::locate;

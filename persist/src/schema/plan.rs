@@ -1,8 +1,9 @@
 use std::rc::Rc;
 
-use super::{ClassSchema, FieldSchema, Form, KindSchema};
-use crate::codec::ClassAccess;
-use crate::reflect::{Class, FieldRecord};
+use super::matching::Matching;
+use super::{ClassSchema, FieldSchema, Form, KindSchema, Stored};
+use crate::codec::{ClassAccess, NoLinks};
+use crate::reflect::{Class, FieldRecord, VariantRecord};
 use crate::{Error, ErrorKind, Result};
 
 /// The program's classes: their schema, and how to reach their fields.
@@ -32,31 +33,39 @@ pub(crate) struct Event {
 
 /// How the records of one class become the program's: the fields of the
 /// program's class in order, each from the save or from its default.
-pub(crate) enum Plan {
+pub(super) enum Plan {
     Struct(Fields),
     /// By stored variant; `None` where the program has it no more.
     Enum(Vec<Option<(usize, Fields)>>),
     Value,
 }
 
-pub(crate) struct Fields {
-    /// The stored fields that have bytes, in stored order.
-    pub(crate) walk: Vec<Walked>,
+pub(super) struct Fields {
+    /// The stored fields that have bytes, or may have some in the program, in
+    /// stored order.
+    pub(super) walk: Vec<Walked>,
     /// The program's fields that have bytes, in the program's order.
-    pub(crate) steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
+    /// True if the steps take the walked fields in order, none twice.
+    pub(super) ordered: bool,
     /// Where it is counted how often the plan ran.
-    pub(crate) run: usize,
+    pub(super) run: usize,
 }
 
-pub(crate) struct Walked {
+#[derive(Clone, Copy)]
+pub(super) struct Walked {
     /// Index of the stored field.
-    pub(crate) field: usize,
+    pub(super) field: usize,
+    /// Its kind.
+    pub(super) node: usize,
+    /// True if the program has the field.
+    pub(super) taken: bool,
     /// True if there are changed classes inside, and the program has the field.
-    pub(crate) rewrite: bool,
+    pub(super) rewrite: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
+pub(super) enum Step {
     /// What the walk has made of its stored field of this index.
     Take(usize),
     /// The default of the program's field.
@@ -72,86 +81,46 @@ pub(crate) struct Run {
 
 /// The plans for the classes of one save.
 pub(crate) struct Plans<'p> {
-    pub(crate) stored: Rc<Vec<ClassSchema>>,
-    pub(crate) program: &'p Program,
-    /// The program's class for each stored one.
-    resolved: Vec<Option<usize>>,
+    pub(crate) stored: Rc<Stored>,
+    pub(super) program: &'p Program,
+    matching: Matching<'p>,
     identical: Vec<bool>,
     plans: Vec<Option<Rc<Plan>>>,
     events: Vec<Event>,
-    pub(crate) runs: Vec<Run>,
-    /// Elements without bytes that were rewritten so far.
-    pub(crate) empty_elements: u64,
+    runs: Vec<Run>,
+    /// Counts elements without bytes that are rewritten.
+    pub(super) empty: NoLinks,
+    /// Bytes of the payloads that were rewritten, as stored.
+    pub(super) before: u64,
+    /// Bytes of the same in the program's form.
+    pub(super) after: u64,
 }
+
+/// Bytes of a name in a report; a save may have any number of longer ones.
+const LONGEST_NAME: usize = 200;
 
 impl<'p> Plans<'p> {
     pub(crate) fn new(stored: Vec<ClassSchema>, program: &'p Program) -> Self {
-        let resolved: Vec<_> = stored.iter().map(|class| program.find(class)).collect();
-        let identical = resolved.iter().map(Option::is_some).collect();
+        let matching = Matching::new(&stored, program);
+        let identical = matching.identical(&stored);
         let plans = stored.iter().map(|_| None).collect();
-        let mut this = Self {
-            stored: Rc::new(stored),
+        Self {
+            stored: Rc::new(Stored::new(stored, &identical)),
             program,
-            resolved,
+            matching,
             identical,
             plans,
             events: Vec::new(),
             runs: Vec::new(),
-            empty_elements: 0,
-        };
-        // A bare value has no alias of its own: with a renamed class inside it
-        // is the program's value of the same kind. A value may mention another.
-        let mut found = true;
-        while std::mem::take(&mut found) {
-            for stored in 0..this.stored.len() {
-                if let Some(class) = this.renamed_value(stored) {
-                    this.resolved[stored] = Some(class);
-                    this.identical[stored] = true;
-                    found = true;
-                }
-            }
-        }
-        // All are identical until one is found that is not; then those that
-        // hold it are not, and so on.
-        while let Some(changed) =
-            (0..this.stored.len()).find(|class| this.identical[*class] && !this.is_same(*class))
-        {
-            this.identical[changed] = false;
-        }
-        this
-    }
-
-    fn renamed_value(&self, stored: usize) -> Option<usize> {
-        let (None, Form::Value(kind)) = (self.resolved[stored], &self.stored[stored].form) else {
-            return None;
-        };
-        if !self.mentions_renamed(kind) {
-            return None;
-        }
-        self.program.classes.iter().position(
-            |class| matches!(&class.form, Form::Value(other) if self.is_compatible(kind, other)),
-        )
-    }
-
-    fn mentions_renamed(&self, kind: &KindSchema) -> bool {
-        match kind {
-            KindSchema::Option(part)
-            | KindSchema::List(part)
-            | KindSchema::Set(part)
-            | KindSchema::Array(part, _) => self.mentions_renamed(part),
-            KindSchema::Map(parts) => {
-                self.mentions_renamed(&parts.0) || self.mentions_renamed(&parts.1)
-            }
-            KindSchema::Tuple(parts) => parts.iter().any(|part| self.mentions_renamed(part)),
-            KindSchema::Class(class) | KindSchema::Reference { class, .. } => self.resolved[*class]
-                .is_some_and(|found| self.program.classes[found].id != self.stored[*class].id),
-            _ => false,
+            empty: NoLinks::default(),
+            before: 0,
+            after: 0,
         }
     }
 
     /// The program's class for a stored one.
     pub(crate) fn resolve(&self, class: usize) -> Option<usize> {
-        self.resolved[class]
+        self.matching.resolve(class)
     }
 
     /// True if the records of a stored class are as the program would write them.
@@ -159,75 +128,17 @@ impl<'p> Plans<'p> {
         self.identical[class]
     }
 
-    fn is_same(&self, class: usize) -> bool {
-        let Some(target) = self.resolved[class] else { return false };
-        let same_fields = |stored: &[FieldSchema], compiled: &[FieldSchema]| {
-            stored.len() == compiled.len()
-                && stored
-                    .iter()
-                    .zip(compiled)
-                    .all(|(a, b)| a.name == b.name && self.is_unchanged(&a.kind, &b.kind))
-        };
-        match (&self.stored[class].form, &self.program.classes[target].form) {
-            (Form::Struct(stored), Form::Struct(compiled)) => same_fields(stored, compiled),
-            (Form::Enum(stored), Form::Enum(compiled)) => {
-                stored.len() == compiled.len()
-                    && stored
-                        .iter()
-                        .zip(compiled)
-                        .all(|(a, b)| a.name == b.name && same_fields(&a.fields, &b.fields))
-            }
-            (Form::Value(stored), Form::Value(compiled)) => self.is_unchanged(stored, compiled),
-            _ => false,
-        }
-    }
-
-    /// True if values of the two kinds have the same bytes.
-    fn is_unchanged(&self, stored: &KindSchema, compiled: &KindSchema) -> bool {
-        self.is_compatible(stored, compiled) && self.has_identical_classes(stored)
-    }
-
-    /// True if the two kinds differ at most in the fields of classes inside.
-    fn is_compatible(&self, stored: &KindSchema, compiled: &KindSchema) -> bool {
-        match (stored, compiled) {
-            (KindSchema::Option(a), KindSchema::Option(b))
-            | (KindSchema::List(a), KindSchema::List(b))
-            | (KindSchema::Set(a), KindSchema::Set(b)) => self.is_compatible(a, b),
-            (KindSchema::Map(a), KindSchema::Map(b)) => {
-                self.is_compatible(&a.0, &b.0) && self.is_compatible(&a.1, &b.1)
-            }
-            (KindSchema::Array(a, n), KindSchema::Array(b, m)) => {
-                n == m && self.is_compatible(a, b)
-            }
-            (KindSchema::Tuple(a), KindSchema::Tuple(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.is_compatible(a, b))
-            }
-            (KindSchema::Class(a), KindSchema::Class(b)) => self.resolved[*a] == Some(*b),
-            (
-                KindSchema::Reference { holder, weak, class },
-                KindSchema::Reference { holder: holder_b, weak: weak_b, class: class_b },
-            ) => holder == holder_b && weak == weak_b && self.resolved[*class] == Some(*class_b),
-            (a, b) => a == b,
-        }
-    }
-
-    pub(crate) fn has_identical_classes(&self, stored: &KindSchema) -> bool {
-        match stored {
-            KindSchema::Option(a)
-            | KindSchema::List(a)
-            | KindSchema::Set(a)
-            | KindSchema::Array(a, _) => self.has_identical_classes(a),
-            KindSchema::Map(parts) => {
-                self.has_identical_classes(&parts.0) && self.has_identical_classes(&parts.1)
-            }
-            KindSchema::Tuple(parts) => parts.iter().all(|part| self.has_identical_classes(part)),
-            KindSchema::Class(class) => self.identical[*class],
-            _ => true,
+    /// Counts a record in the run of a plan.
+    pub(super) fn count_run(&mut self, run: usize, object: u64) {
+        let run = &mut self.runs[run];
+        run.count += 1;
+        if run.count == 1 {
+            run.first = object;
         }
     }
 
     /// The plan for a stored class that the program has; made once.
-    pub(crate) fn plan(&mut self, class: usize) -> Result<Rc<Plan>> {
+    pub(super) fn plan(&mut self, class: usize) -> Result<Rc<Plan>> {
         if let Some(plan) = &self.plans[class] {
             return Ok(plan.clone());
         }
@@ -237,7 +148,7 @@ impl<'p> Plans<'p> {
     }
 
     fn compile(&mut self, class: usize) -> Result<Plan> {
-        let Some(index) = self.resolved[class] else {
+        let Some(index) = self.resolve(class) else {
             return Err(Error::new(
                 ErrorKind::NotFound,
                 "the program does not have this class; register it",
@@ -248,31 +159,25 @@ impl<'p> Plans<'p> {
         let (stored, compiled) = (&all[class], &program.classes[index]);
         match (&stored.form, &compiled.form, program.targets[index]) {
             (Form::Struct(old), Form::Struct(new), Some(target)) => {
-                self.fields(&stored.name, "", old, new, target.class.fields(), 0).map(Plan::Struct)
+                let new = Wanted { variant: 0, fields: new, records: target.class.fields() };
+                self.fields(&Given { class, variant: 0, fields: old }, &new).map(Plan::Struct)
             }
             (Form::Enum(old), Form::Enum(new), Some(target)) => {
                 let records = target.class.variants();
                 let mut plans = Vec::new();
-                for variant in old {
-                    let found = new
-                        .iter()
-                        .position(|candidate| candidate.name == variant.name)
-                        .or_else(|| {
-                            records
-                                .iter()
-                                .position(|record| record.aliases.contains(&&*variant.name))
+                for (variant, old) in old.iter().enumerate() {
+                    let found =
+                        new.iter().position(|candidate| candidate.name == old.name).or_else(|| {
+                            let is_alias =
+                                |record: &VariantRecord| record.aliases.contains(&&*old.name);
+                            records.iter().position(is_alias)
                         });
                     plans.push(match found {
                         Some(i) => {
-                            let path = format!("{}.", variant.name);
-                            let fields = self.fields(
-                                &stored.name,
-                                &path,
-                                &variant.fields,
-                                &new[i].fields,
-                                records[i].fields,
-                                i,
-                            )?;
+                            let old = Given { class, variant, fields: &old.fields };
+                            let (fields, records) = (&new[i].fields, records[i].fields);
+                            let fields =
+                                self.fields(&old, &Wanted { variant: i, fields, records })?;
                             Some((i, fields))
                         }
                         None => None,
@@ -280,7 +185,7 @@ impl<'p> Plans<'p> {
                 }
                 Ok(Plan::Enum(plans))
             }
-            (Form::Value(old), Form::Value(new), _) if self.is_compatible(old, new) => {
+            (Form::Value(old), Form::Value(new), _) if self.matching.is_compatible(old, new) => {
                 Ok(Plan::Value)
             }
             _ => {
@@ -301,77 +206,77 @@ impl<'p> Plans<'p> {
         }
     }
 
-    fn fields(
-        &mut self,
-        class: &str,
-        path: &str,
-        old: &[FieldSchema],
-        new: &[FieldSchema],
-        records: &[FieldRecord],
-        variant: usize,
-    ) -> Result<Fields> {
+    fn fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<Fields> {
         let run = self.runs.len();
         self.runs.push(Run::default());
         let stored = self.stored.clone();
-        let mut walk: Vec<Walked> = Vec::new();
-        // Place in the walk, by stored field; fields without bytes have none.
-        let mut places = vec![None; old.len()];
-        for (field, schema) in old.iter().enumerate() {
-            if !schema.kind.is_empty(&stored) {
-                places[field] = Some(walk.len());
-                walk.push(Walked { field, rewrite: false });
-            }
-        }
-        let mut taken = vec![false; old.len()];
-        let mut steps = Vec::new();
-        for (i, (field, record)) in new.iter().zip(records).enumerate() {
-            let path = format!("{path}{}", field.name);
-            let found = old.iter().position(|stored| stored.name == field.name).or_else(|| {
-                let is_alias = |stored: &FieldSchema| record.aliases.contains(&&*stored.name);
-                old.iter().position(is_alias)
-            });
-            match found {
-                Some(stored) => {
-                    taken[stored] = true;
-                    let kind = &old[stored].kind;
-                    if !self.is_compatible(kind, &field.kind) {
-                        return Err(self.mismatch(class, kind, field).in_field(&path));
+        // The stored field of each of the program's.
+        let mut sources = Vec::new();
+        let mut taken = vec![false; old.fields.len()];
+        for (field, record) in new.fields.iter().zip(new.records) {
+            let source =
+                old.fields.iter().position(|stored| stored.name == field.name).or_else(|| {
+                    let is_alias = |stored: &FieldSchema| record.aliases.contains(&&*stored.name);
+                    old.fields.iter().position(is_alias)
+                });
+            match source {
+                Some(source) => {
+                    taken[source] = true;
+                    let kind = &old.fields[source].kind;
+                    if !self.matching.is_compatible(kind, &field.kind) {
+                        let error = self.mismatch(old.class, kind, field);
+                        return Err(error.in_field(&old.path(&stored, &field.name)));
                     }
-                    let rewrite = !self.has_identical_classes(kind);
-                    let place = *places[stored].get_or_insert_with(|| {
-                        // Without bytes in the save, but perhaps with some in the program.
-                        walk.push(Walked { field: stored, rewrite });
-                        walk.len() - 1
-                    });
-                    walk[place].rewrite = rewrite;
-                    steps.push(Step::Take(place));
                 }
-                None if record.flags.default => {
-                    self.events.push(Event {
-                        class: class.to_owned(),
-                        field: path,
-                        defaulted: true,
-                        run,
-                    });
-                    steps.push(Step::Default { variant, field: i });
-                }
+                None if record.flags.default => self.note(old, &field.name, true, run),
                 None => {
                     return Err(Error::new(
                         ErrorKind::MissingField,
                         format!(
-                            "the save does not have field {} of {class}; give it `#[persist(default)]`, or `#[persist(alias = \"old name\")]` if it was renamed",
-                            field.name
+                            "the save does not have field {} of {}; give it `#[persist(default)]`, or `#[persist(alias = \"old name\")]` if it was renamed",
+                            field.name, stored[old.class].name
                         ),
                     )
-                    .in_field(&path));
+                    .in_field(&old.path(&stored, &field.name)));
                 }
             }
+            sources.push(source);
         }
-        for (field, _) in old.iter().zip(taken).filter(|(_, taken)| !taken) {
-            let field = format!("{path}{}", field.name);
-            self.events.push(Event { class: class.to_owned(), field, defaulted: false, run });
+        let first = stored.first(old.class, old.variant);
+        let mut walk = Vec::new();
+        // Place in the walk, by stored field.
+        let mut places = vec![None; old.fields.len()];
+        for (field, schema) in old.fields.iter().enumerate() {
+            let (node, taken) = (stored.node(first + field), taken[field]);
+            if !taken {
+                self.note(old, &schema.name, false, run);
+            }
+            let rewrite = taken && !node.same;
+            if node.least > 0 || rewrite {
+                places[field] = Some(walk.len());
+                walk.push(Walked { field, node: first + field, taken, rewrite });
+            }
         }
-        Ok(Fields { walk, steps, run })
+        let steps: Vec<Step> = sources
+            .iter()
+            .enumerate()
+            .filter_map(|(field, source)| match source {
+                Some(source) => places[*source].map(Step::Take),
+                None => Some(Step::Default { variant: new.variant, field }),
+            })
+            .collect();
+        let takes = steps.iter().filter_map(|step| match step {
+            Step::Take(place) => Some(*place),
+            Step::Default { .. } => None,
+        });
+        let ordered = takes.is_sorted_by(|a, b| a < b);
+        Ok(Fields { walk, steps, ordered, run })
+    }
+
+    fn note(&mut self, old: &Given<'_>, field: &str, defaulted: bool, run: usize) {
+        let class = shortened(&self.stored[old.class].name);
+        let field = shortened(&old.path(&self.stored, field));
+        self.events.push(Event { class, field, defaulted, run });
     }
 
     /// What was done to records that the save has, and how often.
@@ -381,26 +286,85 @@ impl<'p> Plans<'p> {
         counted.filter(|(run, _)| run.count > 0).map(|(run, event)| (event, run))
     }
 
-    fn mismatch(&self, class: &str, stored: &KindSchema, wanted: &FieldSchema) -> Error {
+    fn mismatch(&self, class: usize, stored: &KindSchema, wanted: &FieldSchema) -> Error {
+        let names =
+            |(old, new): (usize, usize)| (&self.stored[old].name, &self.program.classes[new].name);
+        let advice = match self.differing_classes(stored, &wanted.kind).map(names) {
+            Some((old, new)) => {
+                format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
+            }
+            None => {
+                String::from("keep the old type, or store it through `#[persist(with = module)]`")
+            }
+        };
         Error::new(
             ErrorKind::KindMismatch,
             format!(
-                "the save holds {} where field {} of {class} is {}; keep the old type, or store it through `#[persist(with = module)]`",
+                "the save holds {} where field {} of {} is {}; {advice}",
                 stored.display(&self.stored),
                 wanted.name,
+                self.stored[class].name,
                 wanted.kind.display(&self.program.classes)
             ),
         )
     }
+
+    /// The classes by which two kinds of one shape differ: a stored one and one
+    /// of the program.
+    fn differing_classes(
+        &self,
+        stored: &KindSchema,
+        wanted: &KindSchema,
+    ) -> Option<(usize, usize)> {
+        use KindSchema as K;
+        match (stored, wanted) {
+            (K::Option(a), K::Option(b))
+            | (K::List(a), K::List(b))
+            | (K::Set(a), K::Set(b))
+            | (K::Array(a, _), K::Array(b, _)) => self.differing_classes(a, b),
+            (K::Map(a), K::Map(b)) => {
+                self.differing_classes(&a.0, &b.0).or_else(|| self.differing_classes(&a.1, &b.1))
+            }
+            (K::Tuple(a), K::Tuple(b)) => {
+                a.iter().zip(b).find_map(|(a, b)| self.differing_classes(a, b))
+            }
+            (K::Class(a), K::Class(b))
+            | (K::Reference { class: a, .. }, K::Reference { class: b, .. }) => {
+                (self.resolve(*a) != Some(*b)).then_some((*a, *b))
+            }
+            _ => None,
+        }
+    }
 }
 
-impl Program {
-    /// The class that a stored one is: of the same id, else of an alias.
-    fn find(&self, stored: &ClassSchema) -> Option<usize> {
-        self.classes.iter().position(|class| class.id == stored.id).or_else(|| {
-            self.targets.iter().position(|target| {
-                target.is_some_and(|target| target.class.aliases.contains(&&*stored.name))
-            })
-        })
+/// The fields of a stored class or variant.
+struct Given<'a> {
+    class: usize,
+    variant: usize,
+    fields: &'a [FieldSchema],
+}
+
+/// The program's fields of the same.
+struct Wanted<'a> {
+    variant: usize,
+    fields: &'a [FieldSchema],
+    records: &'a [FieldRecord],
+}
+
+impl Given<'_> {
+    /// A field's name, behind that of its variant.
+    fn path(&self, stored: &Stored, field: &str) -> String {
+        match &stored[self.class].form {
+            Form::Enum(variants) => format!("{}.{field}", shortened(&variants[self.variant].name)),
+            _ => field.to_owned(),
+        }
     }
+}
+
+fn shortened(name: &str) -> String {
+    if name.len() <= LONGEST_NAME {
+        return name.to_owned();
+    }
+    let end = (0..LONGEST_NAME - 3).rev().find(|end| name.is_char_boundary(*end));
+    format!("{}...", &name[..end.unwrap_or(0)])
 }

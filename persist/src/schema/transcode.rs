@@ -1,11 +1,15 @@
 //! Rewrites a record of the save into the form of the program's class.
 //!
 //! Bytes to bytes, so that nothing generic is compiled twice and the typed
-//! decoder reads one form only.
+//! decoder reads one form only. With an explicit stack, as deep values are.
 
+use std::rc::Rc;
+
+use super::layout::Shape;
 use super::plan::{Fields, Plan, Step};
-use super::{FieldSchema, Form, KindSchema, Plans, skip};
-use crate::codec::{Buffer, Decoder, Fail, NoLinks, count};
+use super::walk::{self, LONGEST_PATH, check_count, fault, left_behind, push_name, skip, tag};
+use super::{FieldSchema, Form, Plans, Stored};
+use crate::codec::{Buffer, Decoder, Encoder, Fail, LoadLinks, NoLinks, count};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Appends the payload of object `id`, of a stored class, in the program's form.
@@ -17,223 +21,372 @@ pub(crate) fn transcode(
     limits: &Limits,
     out: &mut Vec<u8>,
 ) -> Result<()> {
+    let stored = plans.stored.clone();
     let mut links = NoLinks::default();
-    let mut input = Decoder::new(payload, limits, &mut links);
-    // Classes nest in one another at most as deep as the program's do between
-    // two levels that the codec counts.
-    let depth = limits.depth.saturating_mul(8).saturating_add(64);
-    let mut run = Transcoder { plans, id, limits, defaults: Buffer::new() };
-    let result = run.class(class, &mut input, out, depth);
-    let at = (payload.len() - input.rest().len()) as u64;
-    match result {
-        Ok(()) if input.rest().is_empty() => Ok(()),
-        Ok(()) => {
-            Err(Error::new(ErrorKind::Damaged, "the record is longer than its fields").at(at))
+    let start = out.len();
+    plans.before += payload.len() as u64;
+    let most = (u64::from(limits.depth) + 1).saturating_mul(plans.program.classes.len() as u64);
+    let mut run = Transcoder {
+        plans,
+        stored: &stored,
+        id,
+        limits,
+        input: Decoder::new(payload, limits, &mut links),
+        out,
+        start,
+        skipped: Vec::new(),
+        records: 0,
+        most,
+        pieces: Vec::new(),
+        ordered: Vec::new(),
+        defaults: Buffer::new(),
+    };
+    let mut frames = Vec::new();
+    let result = run.value(stored.root(class), &mut frames);
+    let left = run.input.rest().len();
+    let error = match result {
+        Ok(()) if left == 0 => {
+            plans.after += (out.len() - start) as u64;
+            return Ok(());
         }
-        Err(error) => Err(error.at(at)),
-    }
+        Ok(()) => left_behind(left),
+        Err(error) => error.in_field(&path(&frames, &run.skipped)),
+    };
+    Err(error.at((payload.len() - left) as u64))
 }
 
 struct Transcoder<'t, 'p> {
     plans: &'t mut Plans<'p>,
+    stored: &'t Stored,
     id: u64,
     limits: &'t Limits,
+    input: Decoder<'t>,
+    out: &'t mut Vec<u8>,
+    /// Where the output begins.
+    start: usize,
+    /// Where a walk over a value that is not rewritten is, if it failed.
+    skipped: Vec<walk::Frame<'t>>,
+    /// How many frames are records.
+    records: u64,
+    /// How many may be: a class holds another of itself only through one of the
+    /// levels that the codec counts, and it would refuse more of those.
+    most: u64,
+    /// Where the fields of the open records that are out of order begin.
+    pieces: Vec<usize>,
+    /// A record whose fields are put in order.
+    ordered: Vec<u8>,
     defaults: Buffer,
 }
 
-impl Transcoder<'_, '_> {
-    fn class(
-        &mut self,
-        class: usize,
-        input: &mut Decoder<'_>,
-        out: &mut Vec<u8>,
-        depth: u32,
-    ) -> Result<()> {
-        let Some(depth) = depth.checked_sub(1) else { return Err(Fail::Depth.into()) };
-        if self.plans.is_identical(class) {
-            return self.copy(&KindSchema::Class(class), input, out);
+/// What is being rewritten, innermost last.
+enum Frame<'t> {
+    Record(Record<'t>),
+    Kinds(walk::Frame<'t>),
+}
+
+/// A struct or a variant.
+struct Record<'t> {
+    class: usize,
+    /// Index of the stored variant.
+    variant: usize,
+    plan: Rc<Plan>,
+    stored: &'t [FieldSchema],
+    /// The field that is being rewritten, if any.
+    field: Option<usize>,
+    /// Next of the walk.
+    walked: usize,
+    /// Next of the steps, if those are in the order of the walk.
+    step: usize,
+    /// Where its bytes begin.
+    start: usize,
+    /// Where its own pieces begin.
+    pieces: usize,
+}
+
+impl Plan {
+    /// How the fields become the program's, for a stored variant that it has.
+    fn fields(&self, variant: usize) -> Option<&Fields> {
+        match self {
+            Self::Struct(fields) => Some(fields),
+            Self::Enum(variants) => variants.get(variant)?.as_ref().map(|(_, fields)| fields),
+            Self::Value => None,
         }
-        let plan = self.plans.plan(class)?;
-        let classes = self.plans.stored.clone();
-        let stored = &classes[class].form;
-        match (&*plan, stored) {
-            (Plan::Struct(plan), Form::Struct(fields)) => {
-                self.fields(class, plan, fields, input, out, depth)
+    }
+
+    /// The program's variant for a stored one.
+    fn target(&self, variant: usize) -> Option<usize> {
+        match self {
+            Self::Enum(variants) => variants.get(variant)?.as_ref().map(|(target, _)| *target),
+            _ => None,
+        }
+    }
+}
+
+/// The field that is being worked on.
+fn path(frames: &[Frame<'_>], skipped: &[walk::Frame<'_>]) -> String {
+    let mut path = String::new();
+    for frame in frames {
+        match frame {
+            _ if path.len() > LONGEST_PATH => {}
+            Frame::Kinds(kinds) => kinds.name(&mut path),
+            Frame::Record(record) => {
+                let field = record.field.and_then(|field| record.stored.get(field));
+                push_name(field.map_or("", |field| &field.name), &mut path);
             }
-            (Plan::Enum(variants), Form::Enum(stored_variants)) => {
-                let wide = stored.tag_width() == 2;
-                let tag =
-                    if wide { input.value::<u16>()? } else { u16::from(input.value::<u8>()?) };
-                let tag = usize::from(tag);
-                let (Some(variant), Some(plan)) = (stored_variants.get(tag), variants.get(tag))
-                else {
-                    return Err(Fail::Value.into());
-                };
-                let Some((target, plan)) = plan else {
-                    let name = &self.plans.stored[class].name;
+        }
+    }
+    for frame in skipped {
+        if path.len() <= LONGEST_PATH {
+            frame.name(&mut path);
+        }
+    }
+    path
+}
+
+impl<'t> Transcoder<'t, '_> {
+    fn value(&mut self, node: usize, frames: &mut Vec<Frame<'t>>) -> Result<()> {
+        self.open(node, frames)?;
+        while let Some(frame) = frames.last_mut() {
+            let next = match frame {
+                Frame::Kinds(kinds) => kinds.next(),
+                Frame::Record(record) => self.advance(record)?,
+            };
+            match next {
+                Some(node) => self.open(node, frames)?,
+                None => drop(frames.pop()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Rewrites a value without parts, or opens one with parts.
+    fn open(&mut self, mut node: usize, frames: &mut Vec<Frame<'t>>) -> Result<()> {
+        let stored = self.stored;
+        loop {
+            if stored.node(node).same {
+                return self.copy(node);
+            }
+            let kinds = match stored.node(node).shape {
+                Shape::Option(inner) => {
+                    let some = self.input.value::<bool>().map_err(fault)?;
+                    self.out.push(u8::from(some));
+                    if !some {
+                        return Ok(());
+                    }
+                    node = inner;
+                    continue;
+                }
+                Shape::List(node) => {
+                    let count = self.count(stored.node(node).least)?;
+                    walk::Frame::Elements { node, next: 0, count }
+                }
+                Shape::Map(key) => {
+                    let least = [key, key + 1].map(|part| stored.node(part).least);
+                    let count = self.count(least[0].saturating_add(least[1]))?;
+                    walk::Frame::Entries { key, next: 0, count }
+                }
+                Shape::Array(node, count) => {
+                    if stored.node(node).least == 0 {
+                        self.charge_empty(count)?;
+                    }
+                    walk::Frame::Elements { node, next: 0, count: count as u64 }
+                }
+                Shape::Tuple { first, len } => walk::Frame::Parts { first, len, next: 0 },
+                Shape::Class(class) => {
+                    let plan = self.plans.plan(class)?;
+                    if let Form::Value(_) = stored[class].form {
+                        node = stored.first(class, 0);
+                        continue;
+                    }
+                    let record = self.record(class, plan)?;
+                    frames.push(Frame::Record(record));
+                    return Ok(());
+                }
+                // The rest have no classes inside.
+                _ => return self.copy(node),
+            };
+            frames.push(Frame::Kinds(kinds));
+            return Ok(());
+        }
+    }
+
+    /// Opens a struct, or an enum at its variant.
+    fn record(&mut self, class: usize, plan: Rc<Plan>) -> Result<Record<'t>> {
+        if self.records >= self.most {
+            return Err(Fail::Depth.into());
+        }
+        self.records += 1;
+        let stored = self.stored;
+        let form = &stored[class].form;
+        let (variant, fields) = match form {
+            Form::Struct(fields) => (0, fields),
+            Form::Enum(variants) => {
+                let number = tag(form, &mut self.input).map_err(fault)?;
+                let variant = variants.get(number).ok_or_else(|| fault(Fail::Value))?;
+                let Some(target) = plan.target(number) else {
                     return Err(Error::new(
                         ErrorKind::NotFound,
                         format!(
-                            "the program's {name} has no variant {}; keep it, or name it as an `alias` of another",
-                            variant.name
+                            "the program's {} has no variant {}; keep it, or name it as an `alias` of another",
+                            stored[class].name, variant.name
                         ),
                     ));
                 };
-                self.tag(class, *target, out)?;
-                self.fields(class, plan, &variant.fields, input, out, depth)
+                self.tag(class, target)?;
+                (number, &variant.fields)
             }
-            (Plan::Value, Form::Value(kind)) => self.value(kind, input, out, depth),
-            _ => Err(Fail::Value.into()),
+            Form::Value(_) => return Err(fault(Fail::Value)),
+        };
+        if let Some(fields) = plan.fields(variant) {
+            self.plans.count_run(fields.run, self.id);
         }
+        let (start, pieces) = (self.out.len(), self.pieces.len());
+        Ok(Record {
+            class,
+            variant,
+            plan,
+            stored: fields,
+            field: None,
+            walked: 0,
+            step: 0,
+            start,
+            pieces,
+        })
     }
 
-    fn tag(&self, class: usize, target: usize, out: &mut Vec<u8>) -> Result<()> {
+    fn tag(&mut self, class: usize, target: usize) -> Result<()> {
         let program = self.plans.program;
         let width =
             self.plans.resolve(class).map_or(1, |class| program.classes[class].form.tag_width());
-        let tag = u16::try_from(target).map_err(|_| Fail::Value)?.to_le_bytes();
-        out.extend_from_slice(&tag[..width]);
+        let tag = u16::try_from(target).map_err(|_| fault(Fail::Value))?.to_le_bytes();
+        self.out.extend_from_slice(&tag[..width]);
         Ok(())
     }
 
-    fn fields(
-        &mut self,
-        class: usize,
-        plan: &Fields,
-        stored: &[FieldSchema],
-        input: &mut Decoder<'_>,
-        out: &mut Vec<u8>,
-        depth: u32,
-    ) -> Result<()> {
-        let run = &mut self.plans.runs[plan.run];
-        run.count += 1;
-        if run.count == 1 {
-            run.first = self.id;
-        }
-        let whole = input.rest();
-        let at = |input: &Decoder<'_>| whole.len() - input.rest().len();
-        // Where each walked field's bytes lie: as stored, or rewritten.
-        let mut rewritten = Vec::new();
-        let mut pieces = Vec::with_capacity(plan.walk.len());
-        for walked in &plan.walk {
-            let FieldSchema { name, kind } = &stored[walked.field];
-            let (start, mark) = (at(input), rewritten.len());
+    /// Goes on to the next field of a record that is to be rewritten, and returns
+    /// its node; ends the record if there is none.
+    fn advance(&mut self, record: &mut Record<'t>) -> Result<Option<usize>> {
+        let plan = record.plan.clone();
+        let Some(plan) = plan.fields(record.variant) else { return Ok(None) };
+        while let Some(walked) = plan.walk.get(record.walked) {
+            record.field = None;
+            if !plan.ordered {
+                self.pieces.push(self.out.len());
+            } else if walked.taken {
+                self.defaults(record, plan)?;
+                // The one that takes this field.
+                record.step += 1;
+            }
+            record.walked += 1;
+            record.field = Some(walked.field);
             if walked.rewrite {
-                self.value(kind, input, &mut rewritten, depth)
-                    .map_err(|error| error.in_field(name))?;
-                pieces.push((true, mark..rewritten.len()));
+                return Ok(Some(walked.node));
+            }
+            if walked.taken {
+                self.copy(walked.node)?;
             } else {
-                skip(kind, &self.plans.stored, input)
-                    .map_err(|fail| Error::from(fail).in_field(name))?;
-                pieces.push((false, start..at(input)));
+                self.skip(walked.node)?;
             }
         }
+        record.field = None;
+        if plan.ordered {
+            self.defaults(record, plan)?;
+        } else {
+            self.put_in_order(record, plan)?;
+        }
+        self.records -= 1;
+        Ok(None)
+    }
+
+    /// Appends the defaults that are next.
+    fn defaults(&mut self, record: &mut Record<'t>, plan: &Fields) -> Result<()> {
+        while let Some(Step::Default { variant, field }) = plan.steps.get(record.step) {
+            let end = self.default(record.class, *variant, *field)?;
+            self.check(self.out.len() + end)?;
+            self.out.extend_from_slice(&self.defaults.bytes()[..end]);
+            record.step += 1;
+        }
+        Ok(())
+    }
+
+    /// Replaces the fields of a record, in stored order, by the program's.
+    fn put_in_order(&mut self, record: &Record<'t>, plan: &Fields) -> Result<()> {
+        self.pieces.push(self.out.len());
+        self.ordered.clear();
         for step in &plan.steps {
             match *step {
                 Step::Take(place) => {
-                    let (is_rewritten, range) = &pieces[place];
-                    let bytes = if *is_rewritten { &rewritten[..] } else { whole };
-                    out.extend_from_slice(&bytes[range.clone()]);
+                    let piece = &self.pieces[record.pieces + place..];
+                    self.ordered.extend_from_slice(&self.out[piece[0]..piece[1]]);
                 }
-                Step::Default { variant, field } => self.default(class, variant, field, out)?,
+                Step::Default { variant, field } => {
+                    let end = self.default(record.class, variant, field)?;
+                    self.ordered.extend_from_slice(&self.defaults.bytes()[..end]);
+                }
             }
+            self.check(record.start + self.ordered.len())?;
         }
+        self.pieces.truncate(record.pieces);
+        self.out.truncate(record.start);
+        self.out.extend_from_slice(&self.ordered);
+        self.ordered.clear();
         Ok(())
     }
 
-    fn default(
-        &mut self,
-        class: usize,
-        variant: usize,
-        field: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
+    /// Makes the default of a field of the program, so many bytes of a buffer.
+    fn default(&mut self, class: usize, variant: usize, field: usize) -> Result<usize> {
         let target = self.plans.resolve(class).and_then(|class| self.plans.program.targets[class]);
-        let Some(target) = target else { return Err(Fail::Value.into()) };
-        let encode =
-            |out: &mut crate::codec::Encoder<'_>| target.access.encode_default(variant, field, out);
-        let end = self.defaults.append(0, self.limits, &mut NoLinks::default(), encode)?;
-        out.extend_from_slice(&self.defaults.bytes()[..end]);
-        Ok(())
+        let Some(target) = target else { return Err(fault(Fail::Value)) };
+        let encode = |out: &mut Encoder<'_>| target.access.encode_default(variant, field, out);
+        self.defaults.append(0, self.limits, &mut NoLinks::default(), encode).map_err(|error| {
+            // The only thing that a bare encode does not support.
+            if error.kind() != ErrorKind::Unsupported {
+                return error;
+            }
+            let class = target.class;
+            let fields = class.variants().get(variant).map_or(class.fields(), |variant| variant.fields);
+            let name = fields.get(field).map_or("", |field| field.name);
+            let of = class.name();
+            Error::new(
+                ErrorKind::Unsupported,
+                format!("the save does not have field {name} of {of}, and its default holds a shared pointer, which has no id in the save; make it an `Option` that `after_load` fills"),
+            )
+            .in_field(name)
+        })
     }
 
-    /// A value with changed classes inside.
-    fn value(
-        &mut self,
-        kind: &KindSchema,
-        input: &mut Decoder<'_>,
-        out: &mut Vec<u8>,
-        depth: u32,
-    ) -> Result<()> {
-        if self.plans.has_identical_classes(kind) {
-            return self.copy(kind, input, out);
-        }
-        match kind {
-            KindSchema::Option(inner) => {
-                let some = input.value::<bool>()?;
-                out.push(u8::from(some));
-                if some { self.value(inner, input, out, depth) } else { Ok(()) }
-            }
-            KindSchema::List(inner) | KindSchema::Set(inner) => {
-                let count = self.count(input, out)?;
-                self.repeat(&[&**inner], count, input, |run, i, input| {
-                    run.value(inner, input, out, depth)
-                        .map_err(|error| error.in_field(&format!("[{i}]")))
-                })
-            }
-            KindSchema::Array(inner, len) => {
-                self.repeat(&[&**inner], *len as u64, input, |run, i, input| {
-                    run.value(inner, input, out, depth)
-                        .map_err(|error| error.in_field(&format!("[{i}]")))
-                })
-            }
-            KindSchema::Map(parts) => {
-                let count = self.count(input, out)?;
-                self.repeat(&[&parts.0, &parts.1], count, input, |run, i, input| {
-                    run.value(&parts.0, input, out, depth)
-                        .map_err(|error| error.in_field(&format!("[{i}].key")))?;
-                    run.value(&parts.1, input, out, depth)
-                        .map_err(|error| error.in_field(&format!("[{i}]")))
-                })
-            }
-            KindSchema::Tuple(parts) => parts.iter().enumerate().try_for_each(|(i, part)| {
-                self.value(part, input, out, depth).map_err(|error| error.in_field(&i.to_string()))
-            }),
-            KindSchema::Class(class) => self.class(*class, input, out, depth),
-            _ => self.copy(kind, input, out),
-        }
+    /// Checks what all records take if the output is so long.
+    fn check(&self, end: usize) -> Result<()> {
+        let here = (end - self.start) as u64;
+        self.limits.check_rewritten(self.plans.before, self.plans.after + here)
     }
 
-    fn count(&self, input: &mut Decoder<'_>, out: &mut Vec<u8>) -> Result<u64> {
-        let count = count::decode(input)?;
-        count::push(count, out);
+    /// Takes over a count of elements of at least so many bytes each; those
+    /// without any are limited in number over the whole save.
+    fn count(&mut self, least: u32) -> Result<u64> {
+        let count = count::decode(&mut self.input).map_err(fault)?;
+        if least == 0 {
+            self.charge_empty(usize::try_from(count).unwrap_or(usize::MAX))?;
+        } else {
+            check_count(count, u64::from(least), &self.input).map_err(fault)?;
+        }
+        count::push(count, self.out);
         Ok(count)
     }
 
-    /// Runs `each` for so many elements; those without bytes are limited in
-    /// number over the whole save.
-    fn repeat(
-        &mut self,
-        kinds: &[&KindSchema],
-        count: u64,
-        input: &mut Decoder<'_>,
-        mut each: impl FnMut(&mut Self, u64, &mut Decoder<'_>) -> Result<()>,
-    ) -> Result<()> {
-        if kinds.iter().all(|kind| kind.is_empty(&self.plans.stored)) {
-            self.plans.empty_elements = self.plans.empty_elements.saturating_add(count);
-            if self.plans.empty_elements > self.limits.empty_elements as u64 {
-                return Err(Fail::Limit.into());
-            }
-        } else if count > input.rest().len() as u64 {
-            return Err(Fail::Count.into());
-        }
-        (0..count).try_for_each(|i| each(self, i, input))
+    fn charge_empty(&mut self, count: usize) -> Result<()> {
+        LoadLinks::charge_empty(&mut self.plans.empty, count, self.limits)
     }
 
-    fn copy(&self, kind: &KindSchema, input: &mut Decoder<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let whole = input.rest();
-        skip(kind, &self.plans.stored, input)?;
-        out.extend_from_slice(&whole[..whole.len() - input.rest().len()]);
+    /// Takes over a value as it is.
+    fn copy(&mut self, node: usize) -> Result<()> {
+        let whole = self.input.rest();
+        self.skip(node)?;
+        self.out.extend_from_slice(&whole[..whole.len() - self.input.rest().len()]);
         Ok(())
+    }
+
+    fn skip(&mut self, node: usize) -> Result<()> {
+        skip(node, self.stored, &mut self.input, &mut self.skipped).map_err(fault)
     }
 }

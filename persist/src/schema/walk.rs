@@ -5,61 +5,75 @@
 
 use std::fmt::Write;
 
-use super::{ClassSchema, FieldSchema, Form, KindSchema};
-use crate::codec::{Decoder, Fail, NoLinks, count};
+use super::layout::Shape;
+use super::{FieldSchema, Form, Stored};
+use crate::codec::{Decoder, Fail, NoLinks, count, left_over};
 use crate::reflect::Holder;
-use crate::{Error, Limits};
+use crate::{Error, ErrorKind, Limits};
 
-/// What is being walked through, innermost last.
-enum Frame<'s> {
-    Fields { fields: &'s [FieldSchema], next: usize },
-    Parts { parts: &'s [KindSchema], next: usize },
-    Elements { kind: &'s KindSchema, next: u64, count: u64 },
-    Entries { parts: &'s (KindSchema, KindSchema), next: u64, count: u64 },
+/// What is being walked through: kinds by their nodes, the next one counted on
+/// from the first.
+pub(super) enum Frame<'s> {
+    Fields { fields: &'s [FieldSchema], first: usize, next: u32 },
+    Parts { first: usize, len: usize, next: usize },
+    Elements { node: usize, next: u64, count: u64 },
+    Entries { key: usize, next: u64, count: u64 },
 }
 
-impl<'s> Frame<'s> {
-    fn next(&mut self) -> Option<&'s KindSchema> {
+impl Frame<'_> {
+    /// The node of the next part.
+    pub(super) fn next(&mut self) -> Option<usize> {
         match self {
-            Self::Fields { fields, next } => {
+            Self::Fields { fields, first, next } => {
+                let i = *next as usize;
+                // A definition has fewer bytes, hence fewer fields.
                 *next += 1;
-                fields.get(*next - 1).map(|field| &field.kind)
+                (i < fields.len()).then_some(*first + i)
             }
-            Self::Parts { parts, next } => {
+            Self::Parts { first, len, next } => {
                 *next += 1;
-                parts.get(*next - 1)
+                (*next <= *len).then_some(*first + *next - 1)
             }
-            Self::Elements { kind, next, count } => {
+            Self::Elements { node, next, count } => {
                 *next += 1;
-                (*next <= *count).then_some(*kind)
+                (*next <= *count).then_some(*node)
             }
-            Self::Entries { parts, next, count } => {
+            Self::Entries { key, next, count } => {
                 *next += 1;
-                let part = if *next % 2 == 1 { &parts.0 } else { &parts.1 };
+                let part = if *next % 2 == 1 { *key } else { *key + 1 };
                 (*next <= count.saturating_mul(2)).then_some(part)
             }
         }
     }
 
     /// Adds the part that is being walked to a path.
-    fn name(&self, path: &mut String) {
+    pub(super) fn name(&self, path: &mut String) {
         // Writing to a `String` cannot fail.
         let _ = match self {
-            Self::Fields { fields, next } => {
-                let dot = if path.is_empty() { "" } else { "." };
-                let name = fields.get(next - 1).map_or("", |field| &field.name);
-                write!(path, "{dot}{name}")
+            Self::Fields { fields, next, .. } => {
+                let field = (*next as usize).checked_sub(1).and_then(|next| fields.get(next));
+                return push_name(field.map_or("", |field| &field.name), path);
             }
             Self::Parts { next, .. } => {
-                let dot = if path.is_empty() { "" } else { "." };
-                write!(path, "{dot}{}", next - 1)
+                return push_name(&next.saturating_sub(1).to_string(), path);
             }
-            Self::Elements { next, .. } => write!(path, "[{}]", next - 1),
+            Self::Elements { next, .. } => write!(path, "[{}]", next.saturating_sub(1)),
             Self::Entries { next, .. } if next % 2 == 1 => write!(path, "[{}].key", (next - 1) / 2),
-            Self::Entries { next, .. } => write!(path, "[{}]", (next - 1) / 2),
+            Self::Entries { next, .. } => write!(path, "[{}]", next.saturating_sub(1) / 2),
         };
     }
 }
+
+/// Adds the name of a field to a path.
+pub(super) fn push_name(name: &str, path: &mut String) {
+    if !path.is_empty() && !name.is_empty() {
+        path.push('.');
+    }
+    path.push_str(name);
+}
+
+/// Bytes of a path that is made; an error keeps fewer.
+pub(super) const LONGEST_PATH: usize = 1000;
 
 /// Parts that a walk may meet without coming further, and for each byte.
 const FREE_STEPS: usize = 256;
@@ -69,16 +83,18 @@ const STEPS_PER_BYTE: usize = 64;
 /// a holder.
 pub(crate) type IsTarget<'t> = dyn Fn(u64, bool, usize, Holder) -> bool + 't;
 
-/// Takes a value of this kind from the input and checks its bytes.
-pub(crate) fn skip(
-    kind: &KindSchema,
-    classes: &[ClassSchema],
+/// Takes a value of this kind from the input and checks its bytes; where it
+/// fails, the frames say in which part.
+pub(super) fn skip<'s>(
+    node: usize,
+    stored: &'s Stored,
     input: &mut Decoder<'_>,
+    frames: &mut Vec<Frame<'s>>,
 ) -> Result<(), Fail> {
-    if let Some(width) = kind.free_width() {
+    if let Shape::Bytes(width) = stored.node(node).shape {
         return input.take(width).map(drop);
     }
-    walk(kind, classes, input, &mut Vec::new(), &|_, _, _, _| true)
+    walk(node, stored, input, frames, &|_, _, _, _| true)
 }
 
 /// Finds the fault in the payload of a record, if the schema shows it: what,
@@ -88,40 +104,66 @@ pub(crate) fn skip(
 /// holder, or of none where the reference is weak.
 pub(crate) fn locate(
     class: usize,
-    classes: &[ClassSchema],
+    stored: &Stored,
     payload: &[u8],
     limits: &Limits,
     is_target: &IsTarget<'_>,
 ) -> Option<(Error, usize)> {
     let mut links = NoLinks::default();
     let mut input = Decoder::new(payload, limits, &mut links);
-    let root = KindSchema::Class(class);
     let mut frames = Vec::new();
-    let result = walk(&root, classes, &mut input, &mut frames, is_target);
+    let result = walk(stored.root(class), stored, &mut input, &mut frames, is_target);
     let left = input.rest().len();
-    let fail = match result {
-        Err(fail) => fail,
-        Ok(()) if left > 0 => Fail::Count,
+    let error = match result {
+        Err(fail) => fault(fail),
+        Ok(()) if left > 0 => left_behind(left),
         Ok(()) => return None,
     };
     let mut path = String::new();
-    frames.iter().for_each(|frame| frame.name(&mut path));
-    Some((Error::from(fail).in_field(&path), payload.len() - left))
+    for frame in &frames {
+        if path.len() <= LONGEST_PATH {
+            frame.name(&mut path);
+        }
+    }
+    Some((error.in_field(&path), payload.len() - left))
+}
+
+/// The error for a payload that is not what its class says.
+pub(super) fn fault(fail: Fail) -> Error {
+    let error = Error::from(fail);
+    match error.kind() {
+        ErrorKind::InvalidValue | ErrorKind::Truncated => not_as_written(&error),
+        _ => error,
+    }
+}
+
+/// The error for bytes behind the last field.
+pub(super) fn left_behind(bytes: usize) -> Error {
+    not_as_written(&left_over(bytes))
+}
+
+/// The checksum is right, hence it is not the disk's fault.
+fn not_as_written(error: &Error) -> Error {
+    let message = error.message();
+    Error::new(
+        error.kind(),
+        format!("{message}; the save was written wrongly or made to harm, restore a backup"),
+    )
 }
 
 fn walk<'s>(
-    kind: &'s KindSchema,
-    classes: &'s [ClassSchema],
+    node: usize,
+    stored: &'s Stored,
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
     is_target: &IsTarget<'_>,
 ) -> Result<(), Fail> {
     let whole = input.rest().len();
     let mut steps = 0;
-    step(kind, classes, input, frames, is_target)?;
+    step(node, stored, input, frames, is_target)?;
     while let Some(frame) = frames.last_mut() {
         match frame.next() {
-            Some(kind) => step(kind, classes, input, frames, is_target)?,
+            Some(node) => step(node, stored, input, frames, is_target)?,
             None => drop(frames.pop()),
         }
         // A hostile schema may have any number of parts without bytes.
@@ -135,99 +177,111 @@ fn walk<'s>(
 
 /// Takes a value without parts, or opens one with parts.
 fn step<'s>(
-    mut kind: &'s KindSchema,
-    classes: &'s [ClassSchema],
+    mut node: usize,
+    stored: &'s Stored,
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
     is_target: &IsTarget<'_>,
 ) -> Result<(), Fail> {
     loop {
-        if let Some(width) = kind.free_width() {
-            return input.take(width).map(drop);
+        if stored.node(node).least == 0 {
+            return Ok(());
         }
-        match kind {
-            KindSchema::Bool => drop(input.value::<bool>()?),
-            KindSchema::Char => drop(input.value::<char>()?),
-            KindSchema::Text => {
+        match stored.node(node).shape {
+            Shape::Bytes(width) => drop(input.take(width)?),
+            Shape::Bool => drop(input.value::<bool>()?),
+            Shape::Char => drop(input.value::<char>()?),
+            Shape::Text => {
                 let length = input.count()?;
+                if length > input.rest().len() {
+                    return Err(Fail::Count);
+                }
                 if length as u64 > count::SHORT && length > input.limits().text {
                     return Err(Fail::Limit);
                 }
                 std::str::from_utf8(input.take(length)?).map_err(|_| Fail::Text)?;
             }
-            KindSchema::Option(inner) => {
+            Shape::Option(inner) => {
                 if !input.value::<bool>()? {
                     return Ok(());
                 }
-                kind = inner;
+                node = inner;
                 continue;
             }
-            KindSchema::List(inner) | KindSchema::Set(inner) => {
+            Shape::List(inner) => {
                 let count = count::decode(input)?;
-                elements(inner, count, classes, input, frames)?;
+                check_count(count, u64::from(stored.node(inner).least), input)?;
+                if let Shape::Bytes(width) = stored.node(inner).shape {
+                    return many(width, count, input);
+                }
+                if stored.node(inner).least > 0 {
+                    frames.push(Frame::Elements { node: inner, next: 0, count });
+                }
             }
-            KindSchema::Array(inner, len) => elements(inner, *len as u64, classes, input, frames)?,
-            KindSchema::Map(parts) => {
+            Shape::Array(inner, len) => {
+                if let Shape::Bytes(width) = stored.node(inner).shape {
+                    return many(width, len as u64, input);
+                }
+                frames.push(Frame::Elements { node: inner, next: 0, count: len as u64 });
+            }
+            Shape::Map(key) => {
                 let count = count::decode(input)?;
-                if parts.0.is_empty(classes) && parts.1.is_empty(classes) {
-                    return check_empty(count, input);
+                let least = [key, key + 1].map(|part| u64::from(stored.node(part).least));
+                check_count(count, least[0] + least[1], input)?;
+                if least[0] + least[1] > 0 {
+                    frames.push(Frame::Entries { key, next: 0, count });
                 }
-                frames.push(Frame::Entries { parts, next: 0, count });
             }
-            KindSchema::Tuple(parts) => frames.push(Frame::Parts { parts, next: 0 }),
-            KindSchema::Class(class) if classes[*class].empty => {}
-            KindSchema::Class(class) => match &classes[*class].form {
-                Form::Struct(fields) => frames.push(Frame::Fields { fields, next: 0 }),
-                Form::Enum(variants) => {
-                    let tag = if classes[*class].form.tag_width() == 1 {
-                        usize::from(input.value::<u8>()?)
-                    } else {
-                        usize::from(input.value::<u16>()?)
-                    };
-                    let fields = &variants.get(tag).ok_or(Fail::Value)?.fields;
-                    frames.push(Frame::Fields { fields, next: 0 });
-                }
-                Form::Value(inner) => {
-                    kind = inner;
-                    continue;
-                }
-            },
-            KindSchema::Reference { weak, holder, class } => {
+            Shape::Tuple { first, len } => frames.push(Frame::Parts { first, len, next: 0 }),
+            Shape::Class(class) => {
+                let (variant, fields) = match &stored[class].form {
+                    Form::Struct(fields) => (0, fields),
+                    Form::Enum(variants) => {
+                        let tag = tag(&stored[class].form, input)?;
+                        (tag, &variants.get(tag).ok_or(Fail::Value)?.fields)
+                    }
+                    Form::Value(_) => {
+                        node = stored.first(class, 0);
+                        continue;
+                    }
+                };
+                let first = stored.first(class, variant);
+                frames.push(Frame::Fields { fields, first, next: 0 });
+            }
+            Shape::Reference { weak, holder, class } => {
                 let before = input.rest();
                 let id = count::decode(input)?;
-                if !(id == 0 && *weak || is_target(id, *weak, *class, *holder)) {
+                if !(id == 0 && weak || is_target(id, weak, class, holder)) {
                     input.go_back(before);
                     return Err(Fail::Value);
                 }
             }
-            // The rest have a free width.
-            _ => {}
         }
         return Ok(());
     }
 }
 
-fn elements<'s>(
-    kind: &'s KindSchema,
-    count: u64,
-    classes: &[ClassSchema],
-    input: &mut Decoder<'_>,
-    frames: &mut Vec<Frame<'s>>,
-) -> Result<(), Fail> {
-    if let Some(width) = kind.free_width().filter(|width| *width > 0) {
-        let count = usize::try_from(count).map_err(|_| Fail::Count)?;
-        return input.take(count.checked_mul(width).ok_or(Fail::Count)?).map(drop);
+/// Reads which variant of an enum follows.
+pub(super) fn tag(form: &Form, input: &mut Decoder<'_>) -> Result<usize, Fail> {
+    if form.tag_width() == 2 {
+        input.value::<u16>().map(usize::from)
+    } else {
+        input.value::<u8>().map(usize::from)
     }
-    if kind.is_empty(classes) {
-        return check_empty(count, input);
-    }
-    if count > input.rest().len() as u64 {
-        return Err(Fail::Count);
-    }
-    frames.push(Frame::Elements { kind, next: 0, count });
-    Ok(())
 }
 
-fn check_empty(count: u64, input: &Decoder<'_>) -> Result<(), Fail> {
-    if count > input.limits().empty_elements as u64 { Err(Fail::Limit) } else { Ok(()) }
+/// Checks that the bytes can hold so many elements of at least so many bytes
+/// each; of those without any, the limit.
+pub(super) fn check_count(count: u64, least: u64, input: &Decoder<'_>) -> Result<(), Fail> {
+    match (input.rest().len() as u64).checked_div(least) {
+        Some(most) if count > most => Err(Fail::Count),
+        None if count > input.limits().empty_elements as u64 => Err(Fail::Limit),
+        _ => Ok(()),
+    }
+}
+
+/// Takes elements of a fixed width.
+fn many(width: usize, count: u64, input: &mut Decoder<'_>) -> Result<(), Fail> {
+    let count = usize::try_from(count).map_err(|_| Fail::Count)?;
+    input.take(count.checked_mul(width).ok_or(Fail::Count)?).map(drop)
 }

@@ -15,14 +15,29 @@ pub(crate) fn replace_file<T>(
 ) -> Result<T> {
     // Written through a link, which stays one.
     let path = &target(path);
-    if path.is_dir() {
-        let error = io::Error::from(io::ErrorKind::IsADirectory);
-        return Err(Error::io("write the save", path, error));
+    // A device or a pipe would be gone, with a file in its place.
+    if fs::metadata(path).is_ok_and(|old| !old.is_file()) {
+        return Err(Error::new(
+            ErrorKind::Io,
+            format!("cannot write the save to {}: it is not a file", path.display()),
+        )
+        .because(io::Error::from(io::ErrorKind::AlreadyExists)));
     }
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
+    if !folder.is_dir() {
+        return Err(Error::new(
+            ErrorKind::Io,
+            format!(
+                "cannot write the save to {}: there is no folder {}; create it with `std::fs::create_dir_all`",
+                path.display(),
+                folder.display()
+            ),
+        )
+        .because(io::Error::from(io::ErrorKind::NotFound)));
+    }
     let failed = |doing: &str| {
         let doing = doing.to_owned();
         move |error: io::Error| Error::io(&doing, path, error)

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use super::Registry;
 use crate::codec::ClassAccess;
-use crate::reflect::Class;
+use crate::reflect::{Class, FieldRecord};
 use crate::schema::Target;
 use crate::{Error, ErrorKind, Result};
 
@@ -31,7 +31,9 @@ impl Registry {
         self.by_type.get(&value.type_id()).map(|(_, target)| *target)
     }
 
-    /// The field of a value at a path of field names, such as `home.x`.
+    /// The field of a value at a path of field names, such as `home.x`; each but
+    /// the last must be a struct or an enum itself, not inside of an `Option`,
+    /// collection, cell or pointer.
     ///
     /// # Errors
     ///
@@ -81,14 +83,37 @@ impl Registry {
     ///
     /// As [`get`](Self::get); [`ErrorKind::KindMismatch`] if the field is not a `T`.
     pub fn set<T: 'static>(&self, value: &mut dyn Any, path: &str, new: T) -> Result<T> {
-        match self.get_mut(value, path)?.downcast_mut::<T>() {
+        let field = self.get_mut(value, path)?;
+        let class = self.class_of(field).map(|class| class.type_name());
+        match field.downcast_mut::<T>() {
             Some(field) => Ok(std::mem::replace(field, new)),
             None => Err(Error::new(
                 ErrorKind::KindMismatch,
-                format!("the field is not a {}", std::any::type_name::<T>()),
+                format!(
+                    "the field is {}, not of type {}",
+                    class.map_or_else(|| self.kind_at(value, path), str::to_owned),
+                    std::any::type_name::<T>()
+                ),
             )
             .in_field(path)),
         }
+    }
+
+    /// The kind of the field at a path that leads to one.
+    fn kind_at(&self, value: &dyn Any, path: &str) -> String {
+        let (owner, name) = match path.rsplit_once('.') {
+            Some((owner, name)) => (self.get(value, owner).unwrap_or(value), name),
+            None => (value, path),
+        };
+        let record = self.fields_of(owner).into_iter().flatten().find(|field| field.name == name);
+        record.map_or_else(String::new, |record| record.kind().to_string())
+    }
+
+    /// The records of the value's struct or variant.
+    fn fields_of(&self, value: &dyn Any) -> Option<&'static [FieldRecord]> {
+        let (class, access) = self.access(value)?;
+        let variant = access.variant(value).and_then(|variant| class.variants().get(variant));
+        Some(variant.map_or(class.fields(), |variant| variant.fields))
     }
 
     /// The class of a value, and how to reach its fields.
@@ -109,12 +134,7 @@ impl Registry {
             ));
         };
         let class = target.class;
-        let fields = match target.access.variant(value) {
-            Some(variant) => {
-                class.variants().get(variant).map_or(class.fields(), |variant| variant.fields)
-            }
-            None => class.fields(),
-        };
+        let fields = self.fields_of(value).unwrap_or_default();
         match fields.iter().position(|field| field.name == name) {
             Some(field) => Ok((target, field)),
             None => Err(no_field(name, &class.name())),

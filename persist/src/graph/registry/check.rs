@@ -5,6 +5,9 @@ use crate::reflect::{FieldRecord, Kind, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema};
 use crate::{Error, ErrorKind, Result};
 
+/// Where the derive says that a type is stored by a field's `with` module.
+const WITH_MODULE: &str = "stored through a `with` module";
+
 /// The classes on the way to the one whose prototype is checked.
 struct Path {
     open: Vec<usize>,
@@ -24,17 +27,16 @@ impl Registry {
             return Ok(());
         }
         let what = if traits.references { "a shared pointer" } else { "a class with hooks" };
-        let advice = if traits.references {
-            "the order or hash of such a value changes while references are connected"
+        let advice = if place == WITH_MODULE {
+            "what is stored in place of a field is not there to be connected or to run hooks; keep such parts in fields of their own"
+        } else if traits.references {
+            "its order or hash would change while references are connected; use a plain id or name there"
         } else {
-            "hooks cannot run there"
+            "hooks cannot run there; use a plain id or name"
         };
         Err(Error::new(
             ErrorKind::Unsupported,
-            format!(
-                "{} holds {what} and cannot be {place}: {advice}; use a plain id or name there",
-                name()
-            ),
+            format!("{} holds {what} and cannot be {place}: {advice}", name()),
         ))
     }
 

@@ -40,7 +40,6 @@ impl Registry {
             name: class.name(),
             version: class.version,
             form: Form::Value(KindSchema::Unit),
-            empty: false,
         };
         let index = match self.by_id.get(&schema.id).copied() {
             Some(other) if self.is_same_generic(other, class) => other,
@@ -177,17 +176,10 @@ impl Registry {
             if self.program.targets[index].is_none() {
                 return Ok(index);
             }
-            let schema = ClassSchema {
-                id,
-                name,
-                version: 1,
-                form: Form::Value(KindSchema::Unit),
-                empty: false,
-            };
+            let schema = ClassSchema { id, name, version: 1, form: Form::Value(KindSchema::Unit) };
             return Err(self.same_id(index, &schema, "a bare value"));
         }
-        let schema =
-            ClassSchema { id, name, version: 1, form: Form::Value(KindSchema::Unit), empty: false };
+        let schema = ClassSchema { id, name, version: 1, form: Form::Value(KindSchema::Unit) };
         let index = self.push(schema, None);
         let kind = self.kind(kind, 0)?;
         self.program.classes[index].form = Form::Value(kind);

@@ -83,7 +83,9 @@ impl Registry {
         self.register_pointee::<std::cell::RefCell<T>>()
     }
 
-    /// Registers `T` with the program's own way to make an empty one.
+    /// Registers `T` with the program's own way to make an empty one, for objects
+    /// and for a value that is loaded on its own; a `T` inside of another value
+    /// is made by its type.
     ///
     /// # Errors
     ///
@@ -122,6 +124,12 @@ impl Registry {
     /// The object type of a class in a holder.
     pub(super) fn object(&self, class: usize, holder: Holder) -> Option<usize> {
         self.objects.iter().position(|entry| entry.class == class && entry.kind.holder == holder)
+    }
+
+    /// An empty value from the program's factory, if it gave one.
+    pub(super) fn make<T: Persist>(&self) -> Option<T> {
+        let factory = self.factories.get(&TypeId::of::<T>())?;
+        factory.downcast_ref::<Factory<T>>().map(|factory| (factory.0)())
     }
 
     pub(super) fn factory_of(&self, object: &ObjectType) -> Option<Rc<dyn Any>> {

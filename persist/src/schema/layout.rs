@@ -1,0 +1,240 @@
+//! The kinds of a save laid flat.
+//!
+//! What a walk asks of a kind is worked out once for each kind, not for each
+//! value: a hostile save may have long kinds and many values.
+
+use std::ops::Deref;
+
+use super::order::inner_first;
+use super::{ClassSchema, FieldSchema, Form, KindSchema};
+use crate::reflect::Holder;
+
+/// The classes of a save, and a node for every kind in them.
+pub(crate) struct Stored {
+    classes: Vec<ClassSchema>,
+    /// First one for each class as a kind, then those of their parts; parts that
+    /// follow one another do so here.
+    nodes: Vec<Node>,
+    /// For each class the first node of its fields, of the fields of each variant,
+    /// or of its value.
+    parts: Vec<Vec<usize>>,
+}
+
+/// A kind, and what is known of all its values.
+#[derive(Clone, Copy)]
+pub(super) struct Node {
+    pub(super) shape: Shape,
+    /// The fewest bytes of a value, as `Persist::MIN`; 0 if it has none at all.
+    pub(super) least: u32,
+    /// True if the classes inside are as the program has them.
+    pub(super) same: bool,
+}
+
+/// A [`KindSchema`] whose parts are nodes.
+#[derive(Clone, Copy)]
+pub(super) enum Shape {
+    /// So many bytes, all of which are allowed; of numbers, or of arrays and
+    /// tuples of them.
+    Bytes(usize),
+    Bool,
+    Char,
+    Text,
+    Option(usize),
+    /// A set too.
+    List(usize),
+    /// The node of the key; that of the value follows.
+    Map(usize),
+    Array(usize, usize),
+    Tuple {
+        first: usize,
+        len: usize,
+    },
+    Class(usize),
+    Reference {
+        holder: Holder,
+        weak: bool,
+        class: usize,
+    },
+}
+
+impl Stored {
+    /// Lays out classes which end, as [`inner_first`] finds; `same` says of
+    /// each whether it is as the program has it.
+    pub(super) fn new(classes: Vec<ClassSchema>, same: &[bool]) -> Self {
+        let mut least = vec![0; classes.len()];
+        for class in inner_first(&classes).unwrap_or_default() {
+            least[class] = match &classes[class].form {
+                Form::Struct(fields) => fields
+                    .iter()
+                    .fold(0_u32, |sum, field| sum.saturating_add(fewest(&field.kind, &least))),
+                Form::Enum(variants) if variants.len() > 256 => 2,
+                Form::Enum(_) => 1,
+                Form::Value(kind) => fewest(kind, &least),
+            };
+        }
+        let kinds: usize = classes.iter().flat_map(ClassSchema::kinds).map(count).sum();
+        let mut layout = Layout { nodes: Vec::with_capacity(classes.len() + kinds), least, same };
+        let roots = (0..classes.len()).map(|class| layout.class(class)).collect::<Vec<_>>();
+        layout.nodes.extend(roots);
+        let fields = |layout: &mut Layout<'_>, fields: &[FieldSchema]| {
+            layout.block(fields.len(), fields.iter().map(|field| &field.kind))
+        };
+        let parts = classes.iter().map(|class| match &class.form {
+            Form::Struct(list) => vec![fields(&mut layout, list)],
+            Form::Enum(variants) => {
+                variants.iter().map(|variant| fields(&mut layout, &variant.fields)).collect()
+            }
+            Form::Value(kind) => vec![layout.block(1, [kind])],
+        });
+        let parts = parts.collect();
+        Self { nodes: layout.nodes, classes, parts }
+    }
+
+    /// The node of a class as a kind.
+    pub(super) fn root(&self, class: usize) -> usize {
+        class
+    }
+
+    pub(super) fn node(&self, node: usize) -> Node {
+        self.nodes[node]
+    }
+
+    /// The first node of a struct's fields or of a bare value (`variant` is 0), or
+    /// of a variant's fields.
+    pub(super) fn first(&self, class: usize, variant: usize) -> usize {
+        self.parts[class][variant]
+    }
+}
+
+impl Deref for Stored {
+    type Target = [ClassSchema];
+
+    fn deref(&self) -> &[ClassSchema] {
+        &self.classes
+    }
+}
+
+/// A [`Stored`] in the making.
+struct Layout<'l> {
+    nodes: Vec<Node>,
+    /// Of each class.
+    least: Vec<u32>,
+    same: &'l [bool],
+}
+
+impl Layout<'_> {
+    /// Lays out kinds one after the other, and what is in them behind; returns the
+    /// first node.
+    fn block<'k>(&mut self, len: usize, kinds: impl IntoIterator<Item = &'k KindSchema>) -> usize {
+        let first = self.nodes.len();
+        self.nodes.resize(first + len, bytes(0));
+        for (place, kind) in (first..).zip(kinds) {
+            self.nodes[place] = self.kind(kind);
+        }
+        first
+    }
+
+    fn kind(&mut self, kind: &KindSchema) -> Node {
+        let node = |shape, least, same| Node { shape, least, same };
+        match kind {
+            KindSchema::Bool => node(Shape::Bool, 1, true),
+            KindSchema::Char => node(Shape::Char, 4, true),
+            KindSchema::Text => node(Shape::Text, 1, true),
+            KindSchema::Option(inner) => {
+                let inner = self.block(1, [&**inner]);
+                node(Shape::Option(inner), 1, self.nodes[inner].same)
+            }
+            KindSchema::List(inner) | KindSchema::Set(inner) => {
+                let inner = self.block(1, [&**inner]);
+                node(Shape::List(inner), 1, self.nodes[inner].same)
+            }
+            KindSchema::Map(parts) => {
+                let key = self.block(2, [&parts.0, &parts.1]);
+                node(Shape::Map(key), 1, self.nodes[key].same && self.nodes[key + 1].same)
+            }
+            KindSchema::Array(_, 0) => bytes(0),
+            KindSchema::Array(inner, len) => {
+                let first = self.block(1, [&**inner]);
+                let inner = self.nodes[first];
+                if let Shape::Bytes(width) = inner.shape
+                    && let Some(width) = width.checked_mul(*len)
+                {
+                    self.nodes.truncate(first);
+                    return bytes(width);
+                }
+                node(Shape::Array(first, *len), times(inner.least, *len), inner.same)
+            }
+            KindSchema::Tuple(parts) => {
+                let first = self.block(parts.len(), parts);
+                let nodes = &self.nodes[first..first + parts.len()];
+                let width = nodes.iter().try_fold(0_usize, |sum, node| match node.shape {
+                    Shape::Bytes(width) => sum.checked_add(width),
+                    _ => None,
+                });
+                if let Some(width) = width {
+                    self.nodes.truncate(first);
+                    return bytes(width);
+                }
+                let least = nodes.iter().fold(0_u32, |sum, node| sum.saturating_add(node.least));
+                let same = nodes.iter().all(|node| node.same);
+                node(Shape::Tuple { first, len: parts.len() }, least, same)
+            }
+            KindSchema::Class(class) => self.class(*class),
+            KindSchema::Reference { holder, weak, class } => {
+                let (holder, weak, class) = (*holder, *weak, *class);
+                node(Shape::Reference { holder, weak, class }, 1, true)
+            }
+            scalar => bytes(scalar.width()),
+        }
+    }
+
+    fn class(&self, class: usize) -> Node {
+        match (self.least[class], self.same[class]) {
+            (0, true) => bytes(0),
+            (least, same) => Node { shape: Shape::Class(class), least, same },
+        }
+    }
+}
+
+fn bytes(width: usize) -> Node {
+    let least = u32::try_from(width).unwrap_or(u32::MAX);
+    Node { shape: Shape::Bytes(width), least, same: true }
+}
+
+fn times(least: u32, len: usize) -> u32 {
+    least.saturating_mul(u32::try_from(len).unwrap_or(u32::MAX))
+}
+
+/// The fewest bytes of a value, where those of the classes that it always holds
+/// are known.
+fn fewest(kind: &KindSchema, classes: &[u32]) -> u32 {
+    match kind {
+        KindSchema::Array(inner, len) => times(fewest(inner, classes), *len),
+        KindSchema::Tuple(parts) => {
+            parts.iter().fold(0, |sum, part| sum.saturating_add(fewest(part, classes)))
+        }
+        KindSchema::Class(class) => classes[*class],
+        KindSchema::Char => 4,
+        KindSchema::Bool
+        | KindSchema::Text
+        | KindSchema::Option(_)
+        | KindSchema::List(_)
+        | KindSchema::Set(_)
+        | KindSchema::Map(_)
+        | KindSchema::Reference { .. } => 1,
+        scalar => u32::try_from(scalar.width()).unwrap_or(u32::MAX),
+    }
+}
+
+/// Nodes that a kind takes at most.
+fn count(kind: &KindSchema) -> usize {
+    1 + match kind {
+        KindSchema::Option(inner)
+        | KindSchema::List(inner)
+        | KindSchema::Set(inner)
+        | KindSchema::Array(inner, _) => count(inner),
+        KindSchema::Map(parts) => count(&parts.0) + count(&parts.1),
+        KindSchema::Tuple(parts) => parts.iter().map(count).sum(),
+        _ => 0,
+    }
+}
