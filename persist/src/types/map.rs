@@ -5,6 +5,7 @@ use std::collections::hash_map::{self, HashMap};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
+use super::counted_items;
 use super::set::Encoded;
 use crate::Result;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor, count};
@@ -45,16 +46,7 @@ where
     V: Persist,
     S: BuildHasher + Default + 'static,
 {
-    const HEAD: usize = 1;
-    const LEAF: bool = false;
-
-    fn kind() -> Kind {
-        Kind::Map(K::kind, V::kind)
-    }
-
-    fn name() -> String {
-        format!("HashMap<{}, {}>", K::name(), V::name())
-    }
+    counted_items!(Kind::Map(K::kind, V::kind), "HashMap<{}, {}>", K::name(), V::name());
 
     fn reach(types: &mut TypeSet) {
         reach::<K, V>(types);
@@ -62,11 +54,6 @@ where
 
     fn prototype() -> Self {
         HashMap::default()
-    }
-
-    #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
-        head[0] = count::head(self.len() as u64);
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -116,16 +103,7 @@ where
 
 /// Stored in the order of the map.
 impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
-    const HEAD: usize = 1;
-    const LEAF: bool = false;
-
-    fn kind() -> Kind {
-        Kind::Map(K::kind, V::kind)
-    }
-
-    fn name() -> String {
-        format!("BTreeMap<{}, {}>", K::name(), V::name())
-    }
+    counted_items!(Kind::Map(K::kind, V::kind), "BTreeMap<{}, {}>", K::name(), V::name());
 
     fn reach(types: &mut TypeSet) {
         reach::<K, V>(types);
@@ -133,11 +111,6 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
 
     fn prototype() -> Self {
         BTreeMap::new()
-    }
-
-    #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
-        head[0] = count::head(self.len() as u64);
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {

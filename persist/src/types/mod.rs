@@ -17,3 +17,26 @@ mod text;
 mod time;
 mod tuple;
 mod wrapper;
+
+/// The items that collections share: a count as their head. Their consts do not
+/// look at what is inside, so that a type may hold a collection of itself.
+macro_rules! counted_items {
+    ($kind:expr, $name:literal, $($argument:expr),+) => {
+        const HEAD: usize = 1;
+        const LEAF: bool = false;
+
+        fn kind() -> Kind {
+            $kind
+        }
+
+        fn name() -> String {
+            format!($name, $($argument),+)
+        }
+
+        #[inline(always)]
+        fn encode_head(&self, head: &mut [u8]) {
+            head[0] = count::head(self.len() as u64);
+        }
+    };
+}
+use counted_items;

@@ -2,6 +2,7 @@
 
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::counted_items;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor, count};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
@@ -60,30 +61,8 @@ pub(super) fn visit_each<'t, T: Persist>(
     })
 }
 
-/// The items that sequences share; their consts do not look at `T`, so that a
-/// type may hold a sequence of itself.
-macro_rules! sequence_items {
-    ($name:literal) => {
-        const HEAD: usize = 1;
-        const LEAF: bool = false;
-
-        fn kind() -> Kind {
-            Kind::List(T::kind)
-        }
-
-        fn name() -> String {
-            format!($name, T::name())
-        }
-
-        #[inline(always)]
-        fn encode_head(&self, head: &mut [u8]) {
-            head[0] = count::head(self.len() as u64);
-        }
-    };
-}
-
 impl<T: Persist> Persist for Vec<T> {
-    sequence_items!("Vec<{}>");
+    counted_items!(Kind::List(T::kind), "Vec<{}>", T::name());
 
     fn reach(types: &mut TypeSet) {
         T::reach(types);
@@ -133,7 +112,7 @@ impl<T: Persist> Persist for Vec<T> {
 }
 
 impl<T: Persist> Persist for Box<[T]> {
-    sequence_items!("Box<[{}]>");
+    counted_items!(Kind::List(T::kind), "Box<[{}]>", T::name());
 
     fn reach(types: &mut TypeSet) {
         T::reach(types);
@@ -159,7 +138,7 @@ impl<T: Persist> Persist for Box<[T]> {
 }
 
 impl<T: Persist> Persist for VecDeque<T> {
-    sequence_items!("VecDeque<{}>");
+    counted_items!(Kind::List(T::kind), "VecDeque<{}>", T::name());
 
     fn reach(types: &mut TypeSet) {
         T::reach(types);
@@ -191,7 +170,7 @@ impl<T: Persist> Persist for VecDeque<T> {
 /// Stored in ascending order, so that equal heaps have equal bytes whatever
 /// their history; elements that compare equal keep their order in the heap.
 impl<T: Persist + Ord> Persist for BinaryHeap<T> {
-    sequence_items!("BinaryHeap<{}>");
+    counted_items!(Kind::List(T::kind), "BinaryHeap<{}>", T::name());
 
     fn reach(types: &mut TypeSet) {
         T::reach(types);

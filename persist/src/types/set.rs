@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
+use super::counted_items;
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop, TypeSet, count,
 };
@@ -72,16 +73,7 @@ where
     T: Persist + Eq + Hash,
     S: BuildHasher + Default + 'static,
 {
-    const HEAD: usize = 1;
-    const LEAF: bool = false;
-
-    fn kind() -> Kind {
-        Kind::Set(T::kind)
-    }
-
-    fn name() -> String {
-        format!("HashSet<{}>", T::name())
-    }
+    counted_items!(Kind::Set(T::kind), "HashSet<{}>", T::name());
 
     fn reach(types: &mut TypeSet) {
         reach::<T>(types);
@@ -89,11 +81,6 @@ where
 
     fn prototype() -> Self {
         HashSet::default()
-    }
-
-    #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
-        head[0] = count::head(self.len() as u64);
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -121,16 +108,7 @@ where
 
 /// Stored in the order of the set.
 impl<T: Persist + Ord> Persist for BTreeSet<T> {
-    const HEAD: usize = 1;
-    const LEAF: bool = false;
-
-    fn kind() -> Kind {
-        Kind::Set(T::kind)
-    }
-
-    fn name() -> String {
-        format!("BTreeSet<{}>", T::name())
-    }
+    counted_items!(Kind::Set(T::kind), "BTreeSet<{}>", T::name());
 
     fn reach(types: &mut TypeSet) {
         reach::<T>(types);
@@ -138,11 +116,6 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
 
     fn prototype() -> Self {
         BTreeSet::new()
-    }
-
-    #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
-        head[0] = count::head(self.len() as u64);
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
