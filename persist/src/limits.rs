@@ -33,7 +33,8 @@ pub struct Limits {
     /// fields filled in. Default 256.
     pub expansion: u64,
     /// Levels of nesting inside one value: each `Box`, sequence or map that
-    /// can hold a class is a level. Default 128.
+    /// can hold a class is a level, and one more for every 2 KiB that what is
+    /// inside has in memory. Default 128.
     pub depth: u32,
     /// Bytes of one string; shorter than 248 bytes is never refused.
     /// Default 64 MiB.

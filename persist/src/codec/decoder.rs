@@ -1,5 +1,6 @@
 use std::fmt::Display;
 
+use super::list::levels;
 use super::{LoadLinks, Persist, count};
 use crate::{Error, ErrorKind, Limits};
 
@@ -141,10 +142,21 @@ impl<'a> Decoder<'a> {
         &mut self,
         decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
     ) -> Result<T, Fail> {
-        let Some(depth) = self.depth.checked_sub(1) else { return Err(Fail::Depth) };
+        self.nested_in::<(), T>(decode)
+    }
+
+    /// Decodes inside of an `I`: one level, and one more for every 2 KiB of it,
+    /// which is on the stack meanwhile.
+    #[inline(always)]
+    pub(crate) fn nested_in<I, T>(
+        &mut self,
+        decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
+    ) -> Result<T, Fail> {
+        let levels = const { levels::<I>() };
+        let Some(depth) = self.depth.checked_sub(levels) else { return Err(Fail::Depth) };
         self.depth = depth;
         let result = decode(self);
-        self.depth += 1;
+        self.depth += levels;
         result
     }
 

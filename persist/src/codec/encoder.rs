@@ -1,5 +1,6 @@
 use std::mem;
 
+use super::list::levels;
 use super::{Persist, SaveLinks, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
@@ -137,12 +138,23 @@ impl<'a> Encoder<'a> {
         &mut self,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let Some(depth) = self.depth.checked_sub(1) else {
+        self.nested_in::<()>(encode)
+    }
+
+    /// Encodes inside of a `T`: one level, and one more for every 2 KiB of it,
+    /// which a loader has on its stack.
+    #[inline(always)]
+    pub(crate) fn nested_in<T>(
+        &mut self,
+        encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let levels = const { levels::<T>() };
+        let Some(depth) = self.depth.checked_sub(levels) else {
             return Err(too_deep(self.error, self.limits));
         };
         self.depth = depth;
         let result = encode(self);
-        self.depth += 1;
+        self.depth += levels;
         result
     }
 
@@ -169,8 +181,25 @@ impl<'a> Encoder<'a> {
         self.empty_elements
     }
 
-    pub(crate) fn limits(&self) -> &'a Limits {
-        self.limits
+    /// Writes so many elements, and checks that a loader would believe their
+    /// number: that they have at least as many bytes as their types say.
+    #[inline(always)]
+    pub(crate) fn filled<T: Persist>(
+        &mut self,
+        count: usize,
+        elements: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let before = self.rest.len();
+        elements(self)?;
+        if before - self.rest.len() < count.saturating_mul(T::MIN) {
+            return Err(too_short(self.error, count));
+        }
+        Ok(())
+    }
+
+    /// The limits inside of a `T`, for a part that is encoded on its own.
+    pub(crate) fn limits_inside<T>(&self) -> Limits {
+        Limits { depth: self.depth.saturating_sub(const { levels::<T>() }), ..*self.limits }
     }
 
     /// Who gives shared objects their ids.
@@ -211,4 +240,13 @@ fn too_long(slot: &mut Option<Error>, limits: &Limits, len: usize) -> Stop {
     let message =
         format!("a string of {len} bytes is over the limit of {limit}; raise `Limits::text`");
     keep(slot, Error::new(ErrorKind::TooLarge, message))
+}
+
+#[cold]
+#[inline(never)]
+fn too_short(slot: &mut Option<Error>, count: usize) -> Stop {
+    let message = format!(
+        "a collection of {count} boxes of values without bytes cannot be saved; store their number"
+    );
+    keep(slot, Error::new(ErrorKind::Unsupported, message))
 }

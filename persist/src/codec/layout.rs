@@ -27,7 +27,9 @@ impl Part {
     /// Of a field stored through a `with` module, as `T`.
     #[must_use]
     pub const fn with<T: Persist>() -> Self {
-        Self { head: 0, fixed: false, min: T::MIN, leaf: true }
+        // What the module stores may be boxed and have no bytes.
+        let min = if T::LEAF { T::MIN } else { 0 };
+        Self { head: 0, fixed: false, min, leaf: true }
     }
 }
 

@@ -8,6 +8,13 @@ pub(super) const fn weight<T>() -> usize {
     1 + size_of::<T>() / 64
 }
 
+/// Levels of nesting that a value takes inside of a `T`: frames hold whole values,
+/// so that large types reach the end of a stack sooner.
+#[expect(clippy::cast_possible_truncation, reason = "types are far smaller than 8 TiB")]
+pub(super) const fn levels<T>() -> u32 {
+    1 + (size_of::<T>() / 2048) as u32
+}
+
 /// Writes the items; those of fixed width in one segment.
 #[inline(always)]
 pub(crate) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {

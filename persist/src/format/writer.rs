@@ -157,6 +157,8 @@ impl<'w> Writer<'w> {
         let crc = crc32fast::hash(&trailer);
         trailer.write_u32::<LittleEndian>(crc).map_err(write_error)?;
         self.emit(&trailer)?;
+        // A buffered writer would swallow what it cannot write when it is dropped.
+        self.out.flush().map_err(write_error)?;
         Ok(total)
     }
 

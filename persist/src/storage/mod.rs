@@ -42,12 +42,19 @@ pub(crate) fn replace_file<T>(
         let doing = doing.to_owned();
         move |error: io::Error| Error::io(&doing, path, error)
     };
+    // Opened before anything changes; not every folder that may be written to
+    // may be read.
+    let opened = open_folder(folder);
     // Removed when dropped, so that an error leaves no stray file.
     let mut file = temporary(folder, path).map_err(failed("create a temporary file beside"))?;
     let result = write(&mut file)?;
     file.as_file().sync_all().map_err(failed("flush"))?;
     file.persist(path).map_err(|error| failed("replace")(error.error))?;
-    sync_folder(folder).map_err(failed("flush the folder of"))?;
+    if let Some(opened) = opened {
+        opened
+            .sync_all()
+            .map_err(failed("flush the folder of the new save, which is in place,"))?;
+    }
     Ok(result)
 }
 
@@ -66,7 +73,8 @@ fn target(path: &Path) -> PathBuf {
 
 fn temporary(folder: &Path, target: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut name = std::ffi::OsString::from(".");
-    name.push(target.file_name().unwrap_or_default());
+    // A name near the system's limit leaves no room for more.
+    name.push(target.file_name().filter(|name| name.len() < 200).unwrap_or("persist".as_ref()));
     name.push(".");
     let mut builder = tempfile::Builder::new();
     builder.prefix(&name).suffix(".tmp");
@@ -94,15 +102,15 @@ fn ordinary_permissions(builder: &mut tempfile::Builder<'_, '_>) {
 #[cfg(not(unix))]
 fn ordinary_permissions(_: &mut tempfile::Builder<'_, '_>) {}
 
-/// Makes the rename itself durable, on systems that can open a folder.
+/// The folder, to make the rename itself durable, on systems that can open one.
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+fn open_folder(folder: &Path) -> Option<File> {
+    File::open(folder).ok()
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
+fn open_folder(_: &Path) -> Option<File> {
+    None
 }
 
 /// Reads a file whole, if it is within the limit.

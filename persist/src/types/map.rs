@@ -8,7 +8,9 @@ use std::ops::Range;
 use super::counted_items;
 use super::set::Encoded;
 use crate::Result;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor, count};
+use crate::codec::{
+    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Stop, TypeSet, Visitor, count,
+};
 use crate::reflect::Kind;
 
 fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
@@ -59,26 +61,37 @@ where
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
         out.count_empty::<Entry<K, V>>(self.len());
-        let encoded = Encoded::new(self.iter(), out.limits()).map_err(|error| out.refuse(error))?;
-        encoded.write(out, |value, out| out.value(*value))
+        let encoded = Encoded::new(self.iter(), &out.limits_inside::<Entry<K, V>>())
+            .map_err(|error| out.refuse(error))?;
+        out.filled::<Entry<K, V>>(self.len(), |out| {
+            encoded.write::<Entry<K, V>>(out, |value, out| out.value(*value))
+        })
     }
 
     fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let count = input.elements::<Entry<K, V>>(head)?;
-        let mut map = Self::with_capacity_and_hasher(count, S::default());
+        let mut map = Self::with_hasher(S::default());
+        map.try_reserve(count).map_err(|_| Fail::Limit)?;
         let start = input.links().pending();
-        // Where the encoded key and the references of each entry lie.
-        let mut places: Vec<(&[u8], Range<usize>)> = Vec::new();
-        input.nested(|input| {
+        // The keys of entries with references, encoded again, and where those lie.
+        // The pass that connects goes by what the program would write now, which
+        // is not always what was stored: variants may have another order.
+        let mut keys = Buffer::new();
+        let mut end = 0;
+        let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+        input.nested_in::<Entry<K, V>, _>(|input| {
             for _ in 0..count {
-                let before = input.rest();
                 let key = input.value()?;
-                let key_bytes = &before[..before.len() - input.rest().len()];
                 let first = input.links().pending();
                 let value = input.value()?;
                 let references = first..input.links().pending();
                 if !references.is_empty() {
-                    places.push((key_bytes, references));
+                    let begin = end;
+                    let key: &K = &key;
+                    end = keys
+                        .append(end, input.limits(), &mut NoLinks::default(), |out| out.value(key))
+                        .map_err(|error| input.refuse(error))?;
+                    places.push((begin..end, references));
                 }
                 match map.entry(key) {
                     hash_map::Entry::Vacant(entry) => entry.insert(value),
@@ -87,9 +100,9 @@ where
             }
             Ok(())
         })?;
-        // The pass that connects goes by encoded key; so must what was set aside.
-        if !places.is_sorted_by_key(|(key, _)| *key) {
-            places.sort_by_key(|(key, _)| *key);
+        let encoded = |key: &Range<usize>| &keys.bytes()[key.clone()];
+        if !places.is_sorted_by(|(a, _), (b, _)| encoded(a) <= encoded(b)) {
+            places.sort_by(|(a, _), (b, _)| encoded(a).cmp(encoded(b)));
             let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
             input.links().reorder(start, &ranges);
         }
@@ -116,12 +129,14 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
         out.count_empty::<Entry<K, V>>(self.len());
-        out.nested(|out| {
-            for (key, value) in self {
-                out.value(key)?;
-                out.value(value)?;
-            }
-            Ok(())
+        out.filled::<Entry<K, V>>(self.len(), |out| {
+            out.nested_in::<Entry<K, V>>(|out| {
+                for (key, value) in self {
+                    out.value(key)?;
+                    out.value(value)?;
+                }
+                Ok(())
+            })
         })
     }
 
@@ -130,7 +145,7 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         let start = input.links().pending();
         let mut map: BTreeMap<K, (V, Range<usize>)> = BTreeMap::new();
         let mut sorted = true;
-        input.nested(|input| {
+        input.nested_in::<Entry<K, V>, _>(|input| {
             for _ in 0..count {
                 let key: K = input.value()?;
                 let first = input.links().pending();

@@ -3,9 +3,9 @@
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::counted_items;
+use crate::Result;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor, count};
 use crate::reflect::Kind;
-use crate::{Error, ErrorKind, Result};
 
 /// Writes what follows the head of a sequence.
 #[inline(always)]
@@ -19,20 +19,7 @@ fn encode_tail<T: Persist>(
     if T::LEAF {
         return elements(out);
     }
-    let before = out.free();
-    out.nested(elements)?;
-    if before - out.free() < len.saturating_mul(T::MIN) { Err(too_short(len, out)) } else { Ok(()) }
-}
-
-/// A loader would take the count for more than the bytes can hold.
-#[cold]
-fn too_short(len: usize, out: &mut Encoder<'_>) -> Stop {
-    out.refuse(Error::new(
-        ErrorKind::Unsupported,
-        format!(
-            "a sequence of {len} boxes of values without bytes cannot be saved; store their number"
-        ),
-    ))
+    out.filled::<T>(len, |out| out.nested_in::<T>(elements))
 }
 
 #[inline(always)]
@@ -41,7 +28,7 @@ fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>
     if T::LEAF {
         T::decode_list(count, input)
     } else {
-        input.nested(|input| T::decode_list(count, input))
+        input.nested_in::<T, _>(|input| T::decode_list(count, input))
     }
 }
 
@@ -97,13 +84,13 @@ impl<T: Persist> Persist for Vec<T> {
             for item in self.iter_mut() {
                 input.value_into(item)?;
             }
-            self.reserve(count - self.len());
+            self.try_reserve(count - self.len()).map_err(|_| Fail::Limit)?;
             while self.len() < count {
                 self.push(input.value()?);
             }
             Ok(())
         };
-        if T::LEAF { elements(input) } else { input.nested(elements) }
+        if T::LEAF { elements(input) } else { input.nested_in::<T, _>(elements) }
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::codec::{
     Buffer, Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop, TypeSet, count,
 };
 use crate::reflect::Kind;
-use crate::{Limits, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// Entries in the order of their encoded keys.
 pub(super) struct Encoded<V> {
@@ -37,17 +37,27 @@ impl<V> Encoded<V> {
         }
         let keys = keys.into_bytes();
         places.sort_by(|(a, _), (b, _)| keys[a.clone()].cmp(&keys[b.clone()]));
+        let same = |pair: &[(Range<usize>, V)]| keys[pair[0].0.clone()] == keys[pair[1].0.clone()];
+        if places.windows(2).any(same) {
+            return Err(Error::new(
+                ErrorKind::InvalidValue,
+                format!(
+                    "two keys or elements of type {} differ only in what is not saved, so that one of them would be lost; save what tells them apart",
+                    K::name()
+                ),
+            ));
+        }
         Ok(Self { keys, entries: places, empty_elements: *SaveLinks::empty_elements(&mut links) })
     }
 
     /// Writes each key and, by `value`, what belongs to it.
-    pub(super) fn write(
+    pub(super) fn write<T>(
         self,
         out: &mut Encoder<'_>,
         mut value: impl FnMut(&V, &mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         out.add_empty(self.empty_elements);
-        out.nested(|out| {
+        out.nested_in::<T>(|out| {
             self.entries.iter().try_for_each(|(key, entry)| {
                 out.bytes(&self.keys[key.clone()])?;
                 value(entry, out)
@@ -87,14 +97,16 @@ where
         count::encode_tail(self.len() as u64, out)?;
         out.count_empty::<T>(self.len());
         let entries = self.iter().map(|item| (item, ()));
-        let encoded = Encoded::new(entries, out.limits()).map_err(|error| out.refuse(error))?;
-        encoded.write(out, |(), _| Ok(()))
+        let encoded =
+            Encoded::new(entries, &out.limits_inside::<T>()).map_err(|error| out.refuse(error))?;
+        out.filled::<T>(self.len(), |out| encoded.write::<T>(out, |(), _| Ok(())))
     }
 
     fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let count = input.elements::<T>(head)?;
-        let mut set = Self::with_capacity_and_hasher(count, S::default());
-        input.nested(|input| {
+        let mut set = Self::with_hasher(S::default());
+        set.try_reserve(count).map_err(|_| Fail::Limit)?;
+        input.nested_in::<T, _>(|input| {
             for _ in 0..count {
                 if !set.insert(input.value()?) {
                     return Err(Fail::Duplicate);
@@ -121,13 +133,15 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
         out.count_empty::<T>(self.len());
-        out.nested(|out| self.iter().try_for_each(|item| out.value(item)))
+        out.filled::<T>(self.len(), |out| {
+            out.nested_in::<T>(|out| self.iter().try_for_each(|item| out.value(item)))
+        })
     }
 
     fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let count = input.elements::<T>(head)?;
         let mut set = Self::new();
-        input.nested(|input| {
+        input.nested_in::<T, _>(|input| {
             for _ in 0..count {
                 if !set.insert(input.value()?) {
                     return Err(Fail::Duplicate);

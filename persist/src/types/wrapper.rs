@@ -91,17 +91,17 @@ impl<T: Persist> Persist for Box<T> {
 
     #[inline]
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.nested(|out| out.value(&**self))
+        out.nested_in::<T>(|out| out.value(&**self))
     }
 
     #[inline]
     fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        input.nested(|input| input.value().map(Box::new))
+        input.nested_in::<T, _>(|input| input.value().map(Box::new))
     }
 
     #[inline]
     fn decode_into(&mut self, _: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-        input.nested(|input| input.value_into(&mut **self))
+        input.nested_in::<T, _>(|input| input.value_into(&mut **self))
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {

@@ -18,6 +18,13 @@ impl Registry {
                 next.program.classes[index].form = next.form(target.class)?;
             }
         }
+        for (class, _) in &types.classes {
+            let index = next.class_index(class)?;
+            if next.form(class)? != next.program.classes[index].form {
+                let schema = next.program.classes[index].clone();
+                return Err(next.same_id(index, &schema, class.type_name()));
+            }
+        }
         for object in &types.objects {
             next.enter_object(*object)?;
         }
@@ -54,7 +61,10 @@ impl Registry {
     /// only where nothing is stored of them, such as the `T` of a
     /// `PhantomData<T>`.
     fn is_same_generic(&self, other: usize, class: &Class) -> bool {
-        let generic = |class: &Class| class.type_name().split_once('<').map(|(name, _)| name);
+        let generic = |class: &Class| {
+            let (name, _) = class.type_name().split_once('<')?;
+            (!name.is_empty()).then_some(name)
+        };
         let Some(other) = self.program.targets[other].map(|target| target.class) else {
             return false;
         };
