@@ -1,9 +1,14 @@
 //! Bugs that were fixed, a file each.
 
+mod buffered_writer;
 mod default_with_a_pointer;
 mod factory_of_a_value;
 mod forgotten_registration;
+mod local_types_of_one_name;
 mod markers_in_generics;
+mod pointers_of_a_map;
 #[cfg(unix)]
 mod save_onto_a_pipe;
+mod saves_that_did_not_load;
+mod unreached_objects;
 mod with_module_of_its_own_type;

@@ -27,9 +27,9 @@ impl Part {
     /// Of a field stored through a `with` module, as `T`.
     #[must_use]
     pub const fn with<T: Persist>() -> Self {
-        // What the module stores may be boxed and have no bytes.
-        let min = if T::LEAF { T::MIN } else { 0 };
-        Self { head: 0, fixed: false, min, leaf: true }
+        // What the module stores may be a box without bytes. Nothing of `T` is
+        // looked at, since it may hold the type itself.
+        Self { head: 0, fixed: false, min: 0, leaf: true }
     }
 }
 

@@ -62,6 +62,13 @@ impl Shared {
         }
     }
 
+    /// How many pointers keep the object alive.
+    pub(crate) fn strong_count(&self) -> usize {
+        match self {
+            Self::Rc(object) => Rc::strong_count(object),
+        }
+    }
+
     pub(crate) fn downgrade(&self) -> WeakShared {
         match self {
             Self::Rc(object) => WeakShared::Rc(Rc::downgrade(object)),
@@ -161,6 +168,9 @@ pub trait LoadLinks {
 
 /// A reference that can be pointed at its target.
 pub trait Slot {
+    /// Where its target is; of no meaning if it has none.
+    fn address(&self) -> usize;
+
     /// Points it at `target`; false if that is of another type.
     fn connect(&mut self, target: &Shared) -> bool;
 }

@@ -1,7 +1,9 @@
+use std::any::Any;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::registry::Traits;
-use super::table::{Ids, NOBODY, Table};
+use super::table::{Ids, NOBODY, Table, WEAK};
 use super::{ObjectId, Registry};
 use crate::codec::{Decoder, Fail, Persist, Phase, Shared, Slot, Visitor, left_over};
 use crate::format::{Header, RecordPlace, Scan, scan};
@@ -14,6 +16,8 @@ pub(crate) struct LoadedObject {
     pub(crate) id: ObjectId,
     pub(crate) shared: Shared,
     pub(crate) added: bool,
+    /// The program's factory for it, if it gave one.
+    pub(crate) factory: Option<Rc<dyn Any>>,
 }
 
 /// What a load did besides making objects.
@@ -158,12 +162,20 @@ impl<'l> Loader<'l> {
         mut visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
     ) -> Result<R> {
         self.create()?;
+        let is_root = |record: &RecordPlace| record.holder == Holder::Value;
+        let root_record = self.records.iter().position(is_root);
+        let mut starts: Vec<_> = root_record.map(|record| (record, 0)).into_iter().collect();
         let mut root = root(self)?;
         for i in 0..self.records.len() {
             if let Some(shared) = self.table.objects[i].clone() {
                 let record = self.records[i];
+                starts.push((i, self.table.pending.len()));
                 self.fill(&record, |input| shared.object().fill(input))?;
             }
+        }
+        if let Some(root) = root_record {
+            // Nobody else could get at the others, or cut their cycles.
+            self.table.keep_reached(root, &starts);
         }
         self.connect(|visitor| visit_root(&mut root, visitor))?;
         for phase in [Phase::Validate, Phase::AfterLoad] {
@@ -289,7 +301,7 @@ impl<'l> Loader<'l> {
         let objects = &self.table.objects;
         let mut connect = |slot: &mut dyn Slot| match next.next() {
             Some(&NOBODY) => Ok(()),
-            Some(&record) => match &objects[record as usize] {
+            Some(&record) => match &objects[(record & !WEAK) as usize] {
                 Some(target) if slot.connect(target) => Ok(()),
                 _ => Err(Error::new(
                     ErrorKind::WrongClass,
@@ -341,14 +353,15 @@ impl<'l> Loader<'l> {
         self.outcome.events = self.plans.events().collect();
         self.outcome.dangling = self.named(&self.dangling);
         let made = std::mem::take(&mut self.table.objects);
-        let mut objects: Vec<LoadedObject> = made
-            .into_iter()
-            .zip(&self.records)
-            .filter_map(|(shared, record)| {
-                let (shared, id) = (shared?, ObjectId::new(record.id)?);
-                Some(LoadedObject { id, shared, added: record.added })
-            })
-            .collect();
+        let mut objects = Vec::with_capacity(made.len());
+        for (i, shared) in made.into_iter().enumerate() {
+            let record = &self.records[i];
+            if let (Some(shared), Some(id)) = (shared, ObjectId::new(record.id)) {
+                let kind = self.table.kinds[i];
+                let factory = kind.and_then(|kind| self.table.factories[kind as usize].clone());
+                objects.push(LoadedObject { id, shared, added: record.added, factory });
+            }
+        }
         objects.sort_by_key(|object| (!object.added, object.id));
         (objects, self.outcome)
     }

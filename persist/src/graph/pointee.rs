@@ -157,6 +157,10 @@ impl<P: Pointee> Persist for Rc<P> {
 }
 
 impl<P: Pointee> Slot for Rc<P> {
+    fn address(&self) -> usize {
+        Rc::as_ptr(self).cast::<()>().addr()
+    }
+
     fn connect(&mut self, target: &Shared) -> bool {
         match target.downcast::<P>() {
             Some(target) => {
@@ -211,6 +215,10 @@ impl<P: Pointee> Persist for Weak<P> {
 }
 
 impl<P: Pointee> Slot for Weak<P> {
+    fn address(&self) -> usize {
+        self.as_ptr().cast::<()>().addr()
+    }
+
     fn connect(&mut self, target: &Shared) -> bool {
         match target.downcast::<P>() {
             Some(target) => {

@@ -10,6 +10,9 @@ use crate::{Error, ErrorKind, Result};
 /// No object: a weak reference whose target is not there.
 pub(super) const NOBODY: u32 = u32::MAX;
 
+/// The bit that marks a pending reference as weak.
+pub(super) const WEAK: u32 = 1 << 31;
+
 /// The objects of the load, and the references set aside.
 pub(super) struct Table {
     pub(super) ids: Ids,
@@ -25,7 +28,7 @@ pub(super) struct Table {
     pub(super) names: Vec<String>,
     /// Names of the object types with their holders, for errors.
     pub(super) held: Vec<String>,
-    /// Record of each reference, in the order of decoding.
+    /// Record of each reference, in the order of decoding; see [`WEAK`].
     pub(super) pending: Vec<u32>,
     /// Weak references without a target, in the record that is being filled.
     pub(super) dangling: u64,
@@ -44,6 +47,9 @@ pub(super) enum Ids {
 
 impl Ids {
     pub(super) fn new(records: &[RecordPlace]) -> Result<Self> {
+        if records.len() >= WEAK as usize {
+            return Err(Error::new(ErrorKind::TooLarge, "a save has at most 2147483647 objects"));
+        }
         let first = records.iter().map(|record| record.id).min().unwrap_or(1);
         let last = records.iter().map(|record| record.id).max().unwrap_or(1);
         let span = last - first;
@@ -90,6 +96,51 @@ impl Ids {
 }
 
 impl Table {
+    /// Frees the objects to which no strong references lead from record `root`,
+    /// and drops the references that they set aside. `starts` says where those
+    /// of each record begin, in the order of filling.
+    pub(super) fn keep_reached(&mut self, root: usize, starts: &[(usize, usize)]) {
+        let end = |i: usize| starts.get(i + 1).map_or(self.pending.len(), |(_, next)| *next);
+        let mut ranges = vec![0..0; self.objects.len()];
+        for (i, (record, start)) in starts.iter().enumerate() {
+            ranges[*record] = *start..end(i);
+        }
+        let mut reached = vec![false; self.objects.len()];
+        reached[root] = true;
+        let mut work = vec![root];
+        while let Some(record) = work.pop() {
+            for target in &self.pending[ranges[record].clone()] {
+                let next = *target as usize;
+                if target & WEAK == 0 && !std::mem::replace(&mut reached[next], true) {
+                    work.push(next);
+                }
+            }
+        }
+        if reached.iter().zip(&self.objects).all(|(reached, object)| *reached || object.is_none()) {
+            return;
+        }
+        let mut kept = Vec::with_capacity(self.pending.len());
+        for (record, _) in starts.iter().filter(|(record, _)| reached[*record]) {
+            kept.extend(self.pending[ranges[*record].clone()].iter().map(|target| {
+                let is_there = *target == NOBODY || reached[(target & !WEAK) as usize];
+                if is_there { *target } else { NOBODY }
+            }));
+        }
+        self.pending = kept;
+        self.stand_ins.clear();
+        for record in (0..reached.len()).filter(|record| !reached[*record]) {
+            let kind = self.kinds[record].take();
+            if let (Some(shared), Some(kind)) = (&self.objects[record], kind) {
+                shared.object().reset(self.factories[kind as usize].as_deref());
+            }
+        }
+        for (object, reached) in self.objects.iter_mut().zip(reached) {
+            if !reached {
+                *object = None;
+            }
+        }
+    }
+
     /// The record with this id.
     pub(super) fn find(&self, id: u64) -> Option<u32> {
         self.ids.find(id)
@@ -109,7 +160,7 @@ impl LoadLinks for Table {
             }
             return Err(missing(id, record.is_some()));
         };
-        self.pending.push(record);
+        self.pending.push(if weak { record | WEAK } else { record });
         Ok(self.stand_ins[kind as usize].as_ref())
     }
 

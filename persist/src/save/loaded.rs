@@ -4,9 +4,9 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::{Change, LoadReport};
-use crate::codec::Persist;
+use crate::codec::{Persist, Phase, Slot, Visitor};
 use crate::graph::LoadedObject;
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
 ///
@@ -91,6 +91,33 @@ impl Loaded {
     #[must_use]
     pub fn report(&self) -> &LoadReport {
         &self.report
+    }
+}
+
+/// Objects that nothing else holds are freed one by one, a long chain of them too.
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let objects = &self.objects;
+        let is_alone = |i: &usize| objects[*i].shared.strong_count() == 1;
+        let mut alone: Vec<usize> = (0..objects.len()).filter(is_alone).collect();
+        if alone.is_empty() {
+            return;
+        }
+        let places: HashMap<usize, usize> =
+            objects.iter().enumerate().map(|(i, object)| (object.shared.address(), i)).collect();
+        let mut targets = Vec::new();
+        while let Some(i) = alone.pop() {
+            let object = objects[i].shared.object();
+            let mut collect = |slot: &mut dyn Slot| {
+                targets.push(slot.address());
+                Ok(())
+            };
+            // What it does not reach is freed by the fields' own drop.
+            let _ = object.visit(&mut Visitor::new(Phase::Connect, &Limits::DEFAULT, &mut collect));
+            object.reset(objects[i].factory.as_deref());
+            let targets = targets.drain(..).filter_map(|address| places.get(&address).copied());
+            alone.extend(targets.filter(is_alone));
+        }
     }
 }
 

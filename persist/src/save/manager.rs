@@ -267,13 +267,14 @@ impl SaveManager {
     /// Makes what was loaded what the next save writes, in place of the
     /// manager's objects; ids stay the same. Objects that the load skipped are
     /// not among them.
+    #[expect(clippy::needless_pass_by_value, reason = "what was loaded becomes the manager's")]
     pub fn adopt(&mut self, loaded: Loaded) {
         self.clear();
-        for object in loaded.objects {
+        for object in &loaded.objects {
             self.last_id = self.last_id.max(object.id.get());
             self.ids.insert(object.shared.address(), object.id);
             if object.added {
-                self.objects.insert(object.id, object.shared);
+                self.objects.insert(object.id, object.shared.clone());
             } else {
                 self.met.insert(object.id, object.shared.downgrade());
             }
