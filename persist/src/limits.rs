@@ -27,9 +27,9 @@ pub struct Limits {
     pub bytes: u64,
     /// Objects in a save. Default 16,777,216.
     pub objects: u64,
-    /// Bytes that the empty objects of a save may take in memory, by the sizes of
-    /// their classes, for each byte of the save; 64 MiB they may always take.
-    /// The same holds for the records of an older save with the defaults of new
+    /// Bytes that the empty objects of a save, with their boxes and bare pointers,
+    /// and elements that are large for the fewest bytes they can take may have in
+    /// memory for each byte of the save; 64 MiB they may always have. The same holds for the records of an older save with the defaults of new
     /// fields filled in. Default 256.
     pub expansion: u64,
     /// Levels of nesting inside one value: each `Box`, sequence or map that

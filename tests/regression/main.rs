@@ -6,6 +6,7 @@ mod factory_of_a_value;
 mod forgotten_registration;
 mod local_types_of_one_name;
 mod markers_in_generics;
+mod memory_out_of_proportion;
 mod pointers_of_a_map;
 #[cfg(unix)]
 mod save_onto_a_pipe;

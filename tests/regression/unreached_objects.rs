@@ -14,15 +14,15 @@ thread_local! {
 struct Link {
     next: Option<Rc<RefCell<Link>>>,
     #[persist(skip)]
-    counted: Counted,
+    _counted: Counted,
 }
 
-struct Counted;
+struct Counted(());
 
 impl Default for Counted {
     fn default() -> Self {
         ALIVE.set(ALIVE.get() + 1);
-        Self
+        Self(())
     }
 }
 
@@ -47,7 +47,7 @@ struct Root {
 
 /// A ring, its first link last.
 fn ring(length: usize) -> Rc<RefCell<Link>> {
-    let link = |next| Rc::new(RefCell::new(Link { next, counted: Counted::default() }));
+    let link = |next| Rc::new(RefCell::new(Link { next, _counted: Counted::default() }));
     let last = link(None);
     let first = (1..length).fold(last.clone(), |next, _| link(Some(next)));
     last.borrow_mut().next = Some(first.clone());
@@ -82,7 +82,7 @@ fn a_chain_from_the_last_object_on_is_freed_in_a_small_thread() {
         let mut saves = SaveManager::new();
         let mut last = None;
         for _ in 0..100_000 {
-            let link = Rc::new(RefCell::new(Link { next: last, counted: Counted::default() }));
+            let link = Rc::new(RefCell::new(Link { next: last, _counted: Counted::default() }));
             saves.add(&link).unwrap();
             last = Some(link);
         }

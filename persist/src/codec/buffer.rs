@@ -58,7 +58,9 @@ impl Buffer {
             match write(&mut out) {
                 Ok(()) => {
                     let (end, empty) = (size - out.free(), out.empty_elements());
+                    let large = out.large();
                     links.charge_empty(empty, limits)?;
+                    links.charge_memory(large, limits)?;
                     return Ok(end);
                 }
                 Err(_) => {

@@ -1,6 +1,6 @@
 use std::fmt::Display;
 
-use super::list::levels;
+use super::list::{large, levels};
 use super::{LoadLinks, Persist, count};
 use crate::{Error, ErrorKind, Limits};
 
@@ -120,7 +120,15 @@ impl<'a> Decoder<'a> {
                 Err(error) => Err(self.refuse(error)),
             };
         }
-        if count <= self.rest.len() / T::MIN { Ok(count) } else { Err(Fail::Count) }
+        if count > self.rest.len() / T::MIN {
+            return Err(Fail::Count);
+        }
+        if let Some(bytes) = large::<T>(count)
+            && let Err(error) = self.links.charge_memory(bytes, self.limits)
+        {
+            return Err(self.refuse(error));
+        }
+        Ok(count)
     }
 
     /// Leaves the reason why this value cannot be loaded.

@@ -1,6 +1,6 @@
 use std::mem;
 
-use super::list::levels;
+use super::list::{large, levels};
 use super::{Persist, SaveLinks, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
@@ -23,6 +23,7 @@ pub struct Encoder<'a> {
     limits: &'a Limits,
     links: &'a mut dyn SaveLinks,
     empty_elements: usize,
+    large: u64,
     error: &'a mut Option<Error>,
 }
 
@@ -33,7 +34,7 @@ impl<'a> Encoder<'a> {
         links: &'a mut dyn SaveLinks,
         error: &'a mut Option<Error>,
     ) -> Self {
-        Self { rest, depth: limits.depth, limits, links, empty_elements: 0, error }
+        Self { rest, depth: limits.depth, limits, links, empty_elements: 0, large: 0, error }
     }
 
     /// Bytes of the window that are still free.
@@ -118,11 +119,12 @@ impl<'a> Encoder<'a> {
             limits: self.limits,
             links: &mut *self.links,
             empty_elements: self.empty_elements,
+            large: self.large,
             error: &mut *self.error,
         };
         encode(&mut copy)?;
-        let (free, empty) = (copy.rest.len(), copy.empty_elements);
-        self.empty_elements = empty;
+        let (free, empty, large) = (copy.rest.len(), copy.empty_elements, copy.large);
+        (self.empty_elements, self.large) = (empty, large);
         let used = whole.len() - free;
         self.rest = whole.get_mut(used..).unwrap_or_default();
         Ok(())
@@ -170,6 +172,9 @@ impl<'a> Encoder<'a> {
         if T::MIN == 0 {
             self.add_empty(count.saturating_mul(super::list::weight::<T>()));
         }
+        if let Some(bytes) = large::<T>(count) {
+            self.large = self.large.saturating_add(bytes);
+        }
     }
 
     pub(crate) fn add_empty(&mut self, count: usize) {
@@ -179,6 +184,11 @@ impl<'a> Encoder<'a> {
     /// Elements counted by [`count_empty`](Self::count_empty).
     pub(crate) fn empty_elements(&self) -> usize {
         self.empty_elements
+    }
+
+    /// Memory of the elements that are large for their bytes.
+    pub(crate) fn large(&self) -> u64 {
+        self.large
     }
 
     /// Writes so many elements, and checks that a loader would believe their

@@ -8,6 +8,14 @@ pub(super) const fn weight<T>() -> usize {
     1 + size_of::<T>() / 64
 }
 
+/// Bytes in memory of so many elements, if those are large for the fewest bytes
+/// that they can take: an absent `Option` of a large type is one byte.
+#[inline(always)]
+pub(super) fn large<T: Persist>(count: usize) -> Option<u64> {
+    let is_large = const { T::MIN > 0 && size_of::<T>() > 256 * T::MIN };
+    is_large.then(|| (count as u64).saturating_mul(size_of::<T>() as u64))
+}
+
 /// Levels of nesting that a value takes inside of a `T`: frames hold whole values,
 /// so that large types reach the end of a stack sooner.
 #[expect(clippy::cast_possible_truncation, reason = "types are far smaller than 8 TiB")]

@@ -127,6 +127,17 @@ pub trait SaveLinks {
     fn charge_empty(&mut self, count: usize, limits: &Limits) -> Result<()> {
         charge_empty(self.empty_elements(), count, limits)
     }
+
+    /// Counts the memory of elements that are large for the fewest bytes that they
+    /// can take, within [`Limits::expansion`]; the bare codec does not.
+    ///
+    /// # Errors
+    ///
+    /// If it is out of proportion to the save.
+    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
+        let _ = (bytes, limits);
+        Ok(())
+    }
 }
 
 /// Knows the objects that the references of a save name.
@@ -153,6 +164,17 @@ pub trait LoadLinks {
     /// If there are more.
     fn charge_empty(&mut self, count: usize, limits: &Limits) -> Result<()> {
         charge_empty(self.empty_elements(), count, limits)
+    }
+
+    /// Counts the memory of elements that are large for the fewest bytes that they
+    /// can take, within [`Limits::expansion`]; the bare codec does not.
+    ///
+    /// # Errors
+    ///
+    /// If it is out of proportion to the save.
+    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
+        let _ = (bytes, limits);
+        Ok(())
     }
 
     /// What the object with this id is, for an error.

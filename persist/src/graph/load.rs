@@ -74,6 +74,8 @@ impl<'l> Loader<'l> {
             pending: Vec::new(),
             dangling: 0,
             empty_elements: 0,
+            held_bytes: 0,
+            save_bytes: save.len() as u64,
         };
         let outcome = Outcome { header, ..Outcome::default() };
         Ok(Self {
@@ -218,7 +220,7 @@ impl<'l> Loader<'l> {
             let Some(object) = object else { continue };
             // A small record may claim a large object, but not many of them.
             let kind = &registry.objects[object].kind;
-            held = held.saturating_add(kind.size as u64);
+            held = held.saturating_add(registry.objects[object].footprint);
             self.limits.check_expansion(self.save.len() as u64, held).map_err(|error| {
                 error.at(record.start as u64).in_class(&*self.plans.stored[class].name)
             })?;
@@ -227,6 +229,7 @@ impl<'l> Loader<'l> {
             self.table.objects.push(Some(shared));
             self.table.kinds.push(u32::try_from(object).ok());
         }
+        self.table.held_bytes = held;
         self.outcome.skipped = self.named(&skipped);
         let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         self.outcome.objects =

@@ -27,6 +27,8 @@ struct Links {
     next_id: u64,
     most: u64,
     empty_elements: usize,
+    /// Memory of elements that are large for their bytes.
+    large: u64,
 }
 
 struct Met {
@@ -46,6 +48,7 @@ impl<'s> Saver<'s> {
             next_id,
             most: limits.objects,
             empty_elements: 0,
+            large: 0,
         };
         Self { registry, limits, links }
     }
@@ -76,7 +79,7 @@ impl<'s> Saver<'s> {
 
     fn finish(&self, writer: Writer<'_>, held: u64) -> Result<u64> {
         let total = writer.finish()?;
-        self.limits.check_expansion(total, held)?;
+        self.limits.check_expansion(total, held.saturating_add(self.links.large))?;
         Ok(total)
     }
 
@@ -123,7 +126,7 @@ impl<'s> Saver<'s> {
                     format!("object #{id} is of a type that is not registered; register its class"),
                 ));
             };
-            held = held.saturating_add(entry.kind.size as u64);
+            held = held.saturating_add(entry.footprint);
             let named = |error: Error| error.in_object(id).in_class(&*classes[entry.class].name);
             if registry.traits(entry.class).before_save {
                 let mut connect = |_: &mut dyn crate::codec::Slot| Ok(());
@@ -187,6 +190,12 @@ impl Links {
 impl SaveLinks for Links {
     fn empty_elements(&mut self) -> &mut usize {
         &mut self.empty_elements
+    }
+
+    fn charge_memory(&mut self, bytes: u64, _: &Limits) -> Result<()> {
+        // Compared with the bytes of the save when those are known.
+        self.large = self.large.saturating_add(bytes);
+        Ok(())
     }
 
     #[inline]

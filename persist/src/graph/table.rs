@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::codec::{LoadLinks, Shared};
 use crate::format::RecordPlace;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// No object: a weak reference whose target is not there.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -33,6 +33,9 @@ pub(super) struct Table {
     /// Weak references without a target, in the record that is being filled.
     pub(super) dangling: u64,
     pub(super) empty_elements: usize,
+    /// What the objects and the elements that are large for their bytes take.
+    pub(super) held_bytes: u64,
+    pub(super) save_bytes: u64,
 }
 
 /// Ids to record indices.
@@ -166,6 +169,11 @@ impl LoadLinks for Table {
 
     fn empty_elements(&mut self) -> &mut usize {
         &mut self.empty_elements
+    }
+
+    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
+        self.held_bytes = self.held_bytes.saturating_add(bytes);
+        limits.check_expansion(self.save_bytes, self.held_bytes)
     }
 
     fn describe(&self, id: u64) -> String {

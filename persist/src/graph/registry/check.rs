@@ -79,7 +79,67 @@ impl Registry {
         self.objects
             .iter()
             .filter(|object| !self.factories.contains_key(&object.kind.value))
-            .try_for_each(|object| self.check_prototype(object.class, &mut path))
+            .try_for_each(|object| self.check_prototype(object.class, &mut path))?;
+        let mut done = vec![None; self.program.classes.len()];
+        for i in 0..self.objects.len() {
+            let kind = &self.objects[i].kind;
+            let made = self.factories.contains_key(&kind.value);
+            let inside = if made { 0 } else { self.footprint(self.objects[i].class, &mut done) };
+            self.objects[i].footprint = inside.saturating_add(kind.size as u64);
+        }
+        Ok(())
+    }
+
+    /// Bytes of the empty fields of a class, in boxes and behind pointers too.
+    fn footprint(&self, class: usize, done: &mut Vec<Option<u64>>) -> u64 {
+        if let Some(bytes) = done[class] {
+            return bytes;
+        }
+        // For what does not end, which only a factory can make.
+        done[class] = Some(0);
+        let mut of_fields = |fields: &[FieldSchema], records: &[FieldRecord]| {
+            let stored = fields.iter().zip(records);
+            let made = stored.filter(|(_, record)| !record.flags.default && !record.flags.with);
+            made.fold(0_u64, |sum, (field, _)| {
+                sum.saturating_add(self.footprint_of_kind(&field.kind, done))
+            })
+        };
+        let target = self.program.targets[class].map(|target| target.class);
+        let bytes = match (&self.program.classes[class].form, target) {
+            (Form::Struct(fields), Some(class)) if class.prototype != Prototype::Own => {
+                of_fields(fields, class.fields())
+            }
+            (Form::Enum(variants), Some(class)) => match class.prototype {
+                Prototype::Variant(i) if i < variants.len() => {
+                    of_fields(&variants[i].fields, class.variants()[i].fields)
+                }
+                _ => 0,
+            },
+            (Form::Value(kind), _) => self.footprint_of_kind(kind, done),
+            _ => 0,
+        };
+        done[class] = Some(bytes);
+        bytes
+    }
+
+    fn footprint_of_kind(&self, kind: &KindSchema, done: &mut Vec<Option<u64>>) -> u64 {
+        match kind {
+            KindSchema::Unit => 0,
+            KindSchema::Bool | KindSchema::U8 | KindSchema::I8 => 1,
+            KindSchema::U16 | KindSchema::I16 => 2,
+            KindSchema::U32 | KindSchema::I32 | KindSchema::F32 | KindSchema::Char => 4,
+            KindSchema::U128 | KindSchema::I128 => 16,
+            KindSchema::Array(part, len) => {
+                self.footprint_of_kind(part, done).saturating_mul(*len as u64)
+            }
+            KindSchema::Tuple(parts) => parts
+                .iter()
+                .fold(0_u64, |sum, part| sum.saturating_add(self.footprint_of_kind(part, done))),
+            KindSchema::Class(class) | KindSchema::Reference { weak: false, class, .. } => {
+                self.footprint(*class, done).saturating_add(8)
+            }
+            _ => 8,
+        }
     }
 
     /// Finds a class whose empty value would need another of itself.

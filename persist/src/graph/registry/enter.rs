@@ -212,7 +212,7 @@ impl Registry {
             ));
         }
         self.by_cell.insert(kind.cell, self.objects.len());
-        self.objects.push(ObjectEntry { kind, class });
+        self.objects.push(ObjectEntry { kind, class, footprint: 0 });
         Ok(())
     }
 }

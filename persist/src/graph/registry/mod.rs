@@ -54,6 +54,9 @@ pub struct Registry {
 pub(super) struct ObjectEntry {
     pub(super) kind: ObjectType,
     pub(super) class: usize,
+    /// Bytes in memory of an empty one, with its boxes and the objects behind
+    /// its bare pointers; up to about twice as much as that.
+    pub(super) footprint: u64,
 }
 
 /// What the values of a class hold, themselves or in classes inside.
