@@ -73,6 +73,9 @@ mod tests;
 /// | `bound = "T: Asset"` | These bounds, instead of those that are found. |
 /// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
 ///
+/// `before_save` of an object runs just before that object is written: what it
+/// changes in another that was written before is not in the save.
+///
 /// While a hook of an object runs, that object is mutably borrowed: a hook may
 /// borrow the objects that it points to, but not its own again.
 ///

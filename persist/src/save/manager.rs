@@ -178,13 +178,15 @@ impl SaveManager {
     }
 
     /// Saves to a file: through a temporary one beside it, flushed and renamed,
-    /// so that a crash leaves the old save or the new one.
+    /// so that a crash leaves the old save or the new one. A process that is killed
+    /// meanwhile may leave the temporary one, `.name.xxxxxx.tmp`, beside it.
     ///
     /// # Errors
     ///
     /// What an object refuses, with its id, class and field;
-    /// [`ErrorKind::Io`] if the file cannot be written; the old one then is as
-    /// it was.
+    /// [`ErrorKind::Io`] if the file cannot be written. The old one then is as it
+    /// was, but for a folder that cannot be flushed after the new one took its
+    /// place, which the message says.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<()> {
         storage::replace_file(path.as_ref(), |out| self.write(out)).map(drop)
     }

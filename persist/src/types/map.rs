@@ -114,7 +114,8 @@ where
     }
 }
 
-/// Stored in the order of the map.
+/// Stored in the order of the map. Keys that differ only in what is not saved
+/// are not found when they are saved, but refused by the load.
 impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
     counted_items!(Kind::Map(K::kind, V::kind), "BTreeMap<{}, {}>", K::name(), V::name());
 

@@ -118,7 +118,8 @@ where
     }
 }
 
-/// Stored in the order of the set.
+/// Stored in the order of the set. Elements that differ only in what is not saved
+/// are not found when they are saved, but refused by the load.
 impl<T: Persist + Ord> Persist for BTreeSet<T> {
     counted_items!(Kind::Set(T::kind), "BTreeSet<{}>", T::name());
 
