@@ -9,12 +9,17 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::mem::offset_of;
 
-use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Stop};
+use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Stop};
 use persist::reflect::Kind;
 use persist::{ErrorKind, Persist, Reflect, Registry};
 use shapes::{
     Attributes, Bare, Empty, Fixed, Grid, Mixed, Nothing, Pair, Player, Shape, Slot, Tree, Wide,
 };
+
+/// An empty value.
+fn empty<T: Persist>() -> T {
+    T::prototype(&Prototypes::bare()).expect("an empty value")
+}
 
 /// A value seen through one of its fields; it has no other public way to an
 /// encoder or decoder.
@@ -28,8 +33,8 @@ impl<T: Reflect> Persist for Through<T> {
         Kind::Unit
     }
 
-    fn prototype() -> Self {
-        Self { value: T::prototype(), field: 0 }
+    fn prototype(prototypes: &Prototypes<'_>) -> persist::Result<Self> {
+        Ok(Self { value: T::prototype(prototypes)?, field: 0 })
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -54,8 +59,8 @@ impl<T: Reflect> Persist for Absent<T> {
         Kind::Unit
     }
 
-    fn prototype() -> Self {
-        Self(T::prototype())
+    fn prototype(prototypes: &Prototypes<'_>) -> persist::Result<Self> {
+        T::prototype(prototypes).map(Self)
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -194,12 +199,12 @@ fn skipped_fields_have_no_record_and_keep_their_value() {
 
 #[test]
 fn a_with_module_refuses_on_both_paths() {
-    let long = Attributes { name: "x".repeat(100), ..Attributes::prototype() };
+    let long = Attributes { name: "x".repeat(100), ..empty::<Attributes>() };
     let whole = Buffer::new().encode(&long).unwrap().to_vec();
     let error = codec::decode::<Attributes>(&whole).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.to_string().contains("`as_length` refused: 100 is too long"), "{error}");
-    let mut through = Through { value: Attributes::prototype(), field: 1 };
+    let mut through = Through { value: empty::<Attributes>(), field: 1 };
     let error = codec::decode_into(&mut through, &[100, 0]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
 }
@@ -310,7 +315,7 @@ fn fields_are_reached_by_path() {
     let item = Slot { before: 1, item: "shield".into(), after: 2 };
     assert_eq!(shape, Shape::Inner(Player { level: 50, flag: 1 }, item, 3));
 
-    let attributes = Attributes::prototype();
+    let attributes = empty::<Attributes>();
     assert_eq!(registry.get(&attributes, "lives").unwrap().downcast_ref(), Some(&5_u8));
     assert!(registry.get(&attributes, "hp").is_ok(), "the name in the save");
     for missing in ["health_points", "health", "cache"] {

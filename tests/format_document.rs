@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use persist::codec::Prototypes;
 use persist::{Persist, SaveManager};
 
 const DOCUMENT: &str = include_str!("../docs/format.md");
@@ -51,7 +52,10 @@ macro_rules! kind_of {
         struct Probe {
             f: $ty,
         }
-        let save = persist::to_vec(&Probe { f: <$ty as Persist>::prototype() }).unwrap();
+        let save = persist::to_vec(&Probe {
+            f: <$ty as Persist>::prototype(&Prototypes::bare()).unwrap(),
+        })
+        .unwrap();
         // Header without fields, head of the block, class number, length; then
         // the body: id, name "Probe", version, form, one field "f", no flags.
         let body = 20 + 5 + 1 + 4;

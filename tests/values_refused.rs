@@ -15,7 +15,7 @@ use std::sync::{Mutex, RwLock};
 use std::time::{Duration, SystemTime};
 
 use naive::{by_bytes, check, naive};
-use persist::codec::{Buffer, decode, decode_into};
+use persist::codec::{Buffer, Prototypes, decode, decode_into};
 use persist::{ErrorKind, Persist};
 
 /// What encoding refuses, on every path.
@@ -103,7 +103,9 @@ fn more_elements_without_bytes_than_the_limit_are_refused_on_both_sides() {
 /// Why bytes are not a `T`: alone, over another value, in a list and as a part.
 fn refusal<T: Persist>(bytes: &[u8]) -> ErrorKind {
     let alone = decode::<T>(bytes).err().expect("these bytes are no value").kind();
-    let over = decode_into(&mut T::prototype(), bytes).expect_err("no value").kind();
+    let over = decode_into(&mut T::prototype(&Prototypes::bare()).expect("an empty value"), bytes)
+        .expect_err("no value")
+        .kind();
     assert_eq!(alone, over, "over another value");
     let list = [&[1], bytes].concat();
     assert_eq!(decode::<Vec<T>>(&list).err().expect("no list").kind(), alone, "in a list");

@@ -80,7 +80,7 @@ impl Cut {
 
 impl Drop for Cut {
     fn drop(&mut self) {
-        self.0.iter().for_each(|hero| *hero.borrow_mut() = Hero::prototype());
-        self.1.iter().for_each(|monster| *monster.borrow_mut() = Monster::prototype());
+        self.0.iter().for_each(|hero| *hero.borrow_mut() = Hero::prototype(&persist::codec::Prototypes::bare()).unwrap());
+        self.1.iter().for_each(|monster| *monster.borrow_mut() = Monster::prototype(&persist::codec::Prototypes::bare()).unwrap());
     }
 }

@@ -77,10 +77,10 @@ mod schema;
 mod storage;
 mod types;
 
-pub use codec::{Persist, Reflect};
+pub use codec::{Persist, Pointee, Reflect};
 pub use error::{Error, ErrorKind, Result};
 pub use format::{FORMAT_VERSION, Header};
-pub use graph::{ObjectId, Pointee, Registry};
+pub use graph::{Counted, ObjectId, Registry};
 pub use limits::Limits;
 pub use persist_derive::Persist;
 pub use reflect::{Class, ClassId, FieldRecord, Kind};

@@ -1,5 +1,7 @@
 //! How much a save may ask for, in one place.
 
+use std::time::Duration;
+
 use crate::{Error, ErrorKind, Result};
 
 /// Bounds on what is saved and loaded, on by default.
@@ -44,6 +46,8 @@ pub struct Limits {
     /// 64 bytes of its size in memory. Default
     /// 1,048,576.
     pub empty_elements: usize,
+    /// How long a save waits for an object that another thread has locked. Default 100 ms.
+    pub lock_wait: Duration,
 }
 
 impl Limits {
@@ -55,6 +59,7 @@ impl Limits {
         depth: 128,
         text: 64 << 20,
         empty_elements: 1 << 20,
+        lock_wait: Duration::from_millis(100),
     };
 }
 

@@ -56,6 +56,7 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
     let encode = encode::expand(input);
     let decode = decode::expand(input);
     let visit = visit::expand(input);
+    let pointee = pointee(bounds);
     let persist = bounds.implement(
         &emit! { _persist::Persist },
         &emit! { #consts #naming #prototype #encode #decode #visit },
@@ -64,7 +65,7 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
     let tables = class::expand(input, bounds);
     let by_index = fields::expand(input);
     let reflect = bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #by_index });
-    emit! { #layouts #persist #reflect }
+    emit! { #layouts #persist #reflect #pointee }
 }
 
 fn prototype(input: &Input) -> TokenStream {
@@ -77,10 +78,15 @@ fn prototype(input: &Input) -> TokenStream {
         }
     };
     emit! {
-        fn prototype() -> Self {
-            #value
+        fn prototype(__prototypes: &_persist::codec::Prototypes<'_>) -> _persist::Result<Self> {
+            _persist::__private::std::result::Result::Ok(#value)
         }
     }
+}
+
+/// Says that the type may stand behind a shared pointer.
+fn pointee(bounds: &Bounds) -> TokenStream {
+    bounds.implement(&emit! { _persist::Pointee }, &emit! { type As = _persist::codec::AsValue; })
 }
 
 /// An empty struct or variant.
@@ -89,7 +95,7 @@ fn empty(path: &TokenStream, fields: &Fields) -> TokenStream {
     let values = fields.0.iter().map(|field| match (&field.default, &field.store) {
         (None, Store::Plain) => {
             let stored = stored(&field.ty);
-            emit! { #stored::prototype() }
+            emit! { #stored::prototype(__prototypes)? }
         }
         _ => field_default(field),
     });
@@ -102,10 +108,17 @@ fn field_default(field: &Field) -> TokenStream {
     match &field.default {
         Some(given) => default_value(&given.value, &ty.to_token_stream()),
         // A missing `Option` is `None`, which is what its prototype is. Asked
-        // this way it compiles for a type that the user has named `Option` too.
+        // this way it compiles for a type that the user has named `Option` too. Only
+        // `encode_default` asks for it.
         None if field.has_default() && matches!(field.store, Store::Plain) => {
             let stored = stored(ty);
-            emit! { #stored::prototype() }
+            let result = emit! { _persist::__private::std::result::Result };
+            emit! {
+                match #stored::prototype(&_persist::codec::Prototypes::bare()) {
+                    #result::Ok(__value) => __value,
+                    #result::Err(__error) => return #result::Err(__out.refuse(__error)),
+                }
+            }
         }
         None => default_value(&DefaultValue::Std, &ty.to_token_stream()),
     }

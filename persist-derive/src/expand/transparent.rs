@@ -26,13 +26,15 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
     let usize = emit! { _persist::__private::std::primitive::usize };
     let bool = emit! { _persist::__private::std::primitive::bool };
     let result = emit! { _persist::__private::std::result::Result };
-    bounds.implement(
+    let pointee = super::pointee(bounds);
+    let persist = bounds.implement(
         &emit! { _persist::Persist },
         &emit! {
             const HEAD: #usize = #stored::HEAD;
             const FIXED: #bool = #stored::FIXED;
             const MIN: #usize = #stored::MIN;
             const LEAF: #bool = #stored::LEAF;
+            const NULLABLE: #bool = #stored::NULLABLE;
 
             fn kind() -> _persist::Kind {
                 #stored::kind()
@@ -86,6 +88,11 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             fn visit(&mut self, __visitor: &mut _persist::codec::Visitor<'_>) -> _persist::Result<()> {
                 #stored::visit(&mut self.#member, __visitor)
             }
+
+            fn visit_shared(&self, __visitor: &mut _persist::codec::Visitor<'_>) -> _persist::Result<()> {
+                #stored::visit_shared(&self.#member, __visitor)
+            }
         },
-    )
+    );
+    emit! { #persist #pointee }
 }

@@ -6,17 +6,49 @@ use syn::ExprPath;
 use syn::spanned::Spanned as _;
 
 use super::{Access, layout, pattern, stored};
-use crate::ast::{Body, Fields, Given, Input, Store};
+use crate::ast::{Body, Field, Fields, Given, Input, Store};
 
 pub fn expand(input: &Input) -> TokenStream {
     let reach = super::class::reach(input);
-    let fields = match &input.body {
-        Body::Struct(fields) => each(fields, Access::Own),
+    let visit = fields(input, "visit", Access::mutable);
+    let visit_shared = fields(input, "visit_shared", Access::shared);
+    // Outer values tidy up before inner ones; inner ones are whole before outer.
+    let hooks = &input.hooks;
+    let before_save = hook(hooks.before_save.as_ref(), "BeforeSave", true);
+    let validate = hook(hooks.validate.as_ref(), "Validate", false);
+    let after_load = hook(hooks.after_load.as_ref(), "AfterLoad", true);
+    let no_hook = hooks.before_save.is_some().then(|| {
+        emit! { __visitor.no_hook(&<Self as _persist::Reflect>::CLASS.name())?; }
+    });
+    emit! {
+        #reach
+
+        fn visit(&mut self, __visitor: &mut _persist::codec::Visitor<'_>) -> _persist::Result<()> {
+            #before_save
+            #visit
+            #validate
+            #after_load
+            _persist::__private::std::result::Result::Ok(())
+        }
+
+        fn visit_shared(&self, __visitor: &mut _persist::codec::Visitor<'_>) -> _persist::Result<()> {
+            #no_hook
+            #visit_shared
+            #validate
+            _persist::__private::std::result::Result::Ok(())
+        }
+    }
+}
+
+/// Calls a method of every field that may hold references or hooks.
+fn fields(input: &Input, method: &str, value: fn(Access, &Field) -> TokenStream) -> TokenStream {
+    match &input.body {
+        Body::Struct(fields) => each(fields, method, |field| value(Access::Own, field)),
         Body::Enum(variants) => {
             let arms: Vec<_> = layout::with_fields(variants)
                 .map(|(_, variant)| {
                     let pattern = pattern(variant);
-                    let each = each(&variant.fields, Access::Matched);
+                    let each = each(&variant.fields, method, |field| value(Access::Matched, field));
                     emit! { #pattern => { #each } }
                 })
                 .collect();
@@ -26,33 +58,18 @@ pub fn expand(input: &Input) -> TokenStream {
                 emit! { match self { #(#arms)* _ => {} } }
             }
         }
-    };
-    // Outer values tidy up before inner ones; inner ones are whole before outer.
-    let hooks = &input.hooks;
-    let before_save = hook(hooks.before_save.as_ref(), "BeforeSave", true);
-    let validate = hook(hooks.validate.as_ref(), "Validate", false);
-    let after_load = hook(hooks.after_load.as_ref(), "AfterLoad", true);
-    emit! {
-        #reach
-
-        fn visit(&mut self, __visitor: &mut _persist::codec::Visitor<'_>) -> _persist::Result<()> {
-            #before_save
-            #fields
-            #validate
-            #after_load
-            _persist::__private::std::result::Result::Ok(())
-        }
     }
 }
 
-fn each(fields: &Fields, access: Access) -> TokenStream {
+fn each(fields: &Fields, method: &str, value: impl Fn(&Field) -> TokenStream) -> TokenStream {
+    let method = Ident::new(method, Span::mixed_site());
     let visits = fields.stored().filter(|field| matches!(field.store, Store::Plain)).map(|field| {
         let stored = stored(&field.ty);
-        let value = access.mutable(field);
+        let value = value(field);
         let name = &field.name.value;
         emit! {
             if !#stored::LEAF {
-                #stored::visit(#value, __visitor).map_err(|__error| __error.in_field(#name))?;
+                #stored::#method(#value, __visitor).map_err(|__error| __error.in_field(#name))?;
             }
         }
     });

@@ -172,6 +172,10 @@ impl From<Fail> for Error {
             ),
             Fail::Depth => (ErrorKind::TooDeep, "a value is nested deeper than `Limits::depth`"),
             Fail::Limit => (ErrorKind::TooLarge, "a length is over its limit in `Limits`"),
+            Fail::Unregistered => (
+                ErrorKind::WrongClass,
+                "a value is of a class that is not registered for its trait",
+            ),
             Fail::Refused => (ErrorKind::Refused, "the type refused the value without a reason"),
         };
         Self::new(kind, message)

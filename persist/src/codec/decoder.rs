@@ -1,7 +1,7 @@
 use std::fmt::Display;
 
 use super::list::{large, levels};
-use super::{LoadLinks, Persist, count};
+use super::{LoadLinks, Persist, Within, count};
 use crate::{Error, ErrorKind, Limits};
 
 /// Why a decode stopped, in one byte so that results stay in registers.
@@ -27,6 +27,9 @@ pub enum Fail {
     Limit,
     /// The reason was left with [`Decoder::refuse`].
     Refused,
+    /// The value is of a class that is not registered for the trait that is
+    /// asked for; it was skipped.
+    Unregistered,
 }
 
 /// The bytes that values are read from.
@@ -36,11 +39,13 @@ pub struct Decoder<'a> {
     limits: &'a Limits,
     links: &'a mut dyn LoadLinks,
     error: Option<Error>,
+    /// The class of the value that was skipped last.
+    skipped: Option<u64>,
 }
 
 impl<'a> Decoder<'a> {
     pub(crate) fn new(rest: &'a [u8], limits: &'a Limits, links: &'a mut dyn LoadLinks) -> Self {
-        Self { rest, depth: limits.depth, limits, links, error: None }
+        Self { rest, depth: limits.depth, limits, links, error: None, skipped: None }
     }
 
     pub(crate) fn take_error(&mut self) -> Option<Error> {
@@ -138,6 +143,40 @@ impl<'a> Decoder<'a> {
     pub fn refuse(&mut self, error: Error) -> Fail {
         self.error.get_or_insert(error);
         Fail::Refused
+    }
+
+    /// Leaves that a value was skipped, since its class, of this number in the
+    /// save, is not registered for a trait.
+    #[cold]
+    pub(crate) fn unregistered(&mut self, class: u64, error: Error) -> Fail {
+        self.refuse(error);
+        self.skipped = Some(class);
+        Fail::Unregistered
+    }
+
+    /// Takes the last skipped value for `None`.
+    #[cold]
+    pub(crate) fn forgive(&mut self) {
+        if let Some(class) = self.skipped.take() {
+            self.error = None;
+            self.links.note_none(class);
+        }
+    }
+
+    /// Decodes what lies in a cell of this sort.
+    #[inline(always)]
+    pub(crate) fn in_cell<T: Persist, R>(
+        &mut self,
+        cell: Within,
+        decode: impl FnOnce(&mut Self) -> Result<R, Fail>,
+    ) -> Result<R, Fail> {
+        if T::LEAF {
+            return decode(self);
+        }
+        let before = self.links.enter_cell(cell);
+        let result = decode(self);
+        self.links.leave_cell(before);
+        result
     }
 
     /// Decodes one level further in, within [`Limits::depth`].

@@ -1,7 +1,7 @@
 use std::mem;
 
 use super::list::{large, levels};
-use super::{Persist, SaveLinks, copy::copy, count};
+use super::{Persist, SaveLinks, Within, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
 /// An encode cannot go on.
@@ -130,6 +130,22 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
+    /// Encodes what lies in a cell of this sort.
+    #[inline(always)]
+    pub(crate) fn in_cell<T: Persist>(
+        &mut self,
+        cell: Within,
+        encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        if T::LEAF {
+            return encode(self);
+        }
+        let before = self.links.enter_cell(cell);
+        let result = encode(self);
+        self.links.leave_cell(before);
+        result
+    }
+
     /// Encodes one level further in, within [`Limits::depth`].
     ///
     /// # Errors
@@ -210,6 +226,10 @@ impl<'a> Encoder<'a> {
     /// The limits inside of a `T`, for a part that is encoded on its own.
     pub(crate) fn limits_inside<T>(&self) -> Limits {
         Limits { depth: self.depth.saturating_sub(const { levels::<T>() }), ..*self.limits }
+    }
+
+    pub(crate) fn limits(&self) -> &'a Limits {
+        self.limits
     }
 
     /// Who gives shared objects their ids.

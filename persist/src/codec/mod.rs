@@ -5,29 +5,45 @@
 //! one value, with no header, schema or checksum around them.
 
 mod buffer;
+mod content;
 mod copy;
 pub(crate) mod count;
 mod decoder;
+mod dynamic;
+mod dynamic_macro;
 mod encoder;
 pub(crate) mod layout;
+mod links;
 mod list;
+mod lock;
 mod object;
 mod persist;
+mod pointee;
 mod text;
 mod type_set;
 mod visitor;
 
 pub use buffer::{Buffer, decode, decode_into};
+pub use content::{BoxOf, Content};
 #[doc(hidden)]
 pub use decoder::restored;
 pub use decoder::{Decoder, Fail};
+pub use dynamic::{AsTrait, Caster, Dynamic, Implements, Portable, TraitCell, TraitObject};
 pub use encoder::{Encoder, Stop};
+pub(crate) use links::PrototypeTable;
+pub use links::{
+    Implementor, Linked, LoadLinks, NoLinks, Pointed, Prototypes, Remapped, SaveLinks, Slot, Within,
+};
 pub(crate) use object::WeakShared;
-pub use object::{LoadLinks, NoLinks, Object, SaveLinks, Shared, Slot};
+pub use object::{Object, Shared};
 pub use persist::{Persist, Reflect};
-pub use type_set::{ClassAccess, Factory, ObjectType, TypeSet};
+pub use pointee::{AsCell, AsLengthy, AsValue, Lengthy, OpenCell, PointTo, Pointee, Unsized};
+pub use type_set::{ClassAccess, Draft, Factory, Made, ObjectType, TypeSet};
+pub(crate) use visitor::{NoVisitLinks, VisitLinks};
 pub use visitor::{Outcome, Phase, Visitor};
 
 pub(crate) use buffer::left_over;
+pub(crate) use dynamic::{not_registered, reach_holder, trait_name};
 pub(crate) use list::encode_each;
+pub(crate) use lock::Lock;
 pub(crate) use text::{decode_text, decode_text_into};

@@ -1,93 +1,185 @@
-use std::any::Any;
+//! Objects of types that are known at run time only.
+
+use std::any::{Any, TypeId};
 use std::rc::{Rc, Weak};
+use std::sync;
 
-use super::{Decoder, Encoder, Fail, Stop, Visitor};
-use crate::{Error, ErrorKind, Limits, Result};
+use super::{Encoder, Persist, Stop, Visitor};
+use crate::Result;
+use crate::reflect::Pointer;
 
-/// A cell that holds one persistent value and can be shared: `RefCell<T>`.
+/// What a counted pointer leads to: a value or a cell around one.
 ///
-/// The library implements it for the cells that a
-/// [`Holder`](crate::reflect::Holder) names; a program does not need to.
+/// Every [`Persist`] type is one; a program does not need to implement it.
 pub trait Object: Any {
-    /// Writes the value inside.
+    /// Writes the value.
     ///
     /// # Errors
     ///
-    /// [`Stop`] if it does not fit, or with a reason if it is borrowed.
+    /// [`Stop`] if it does not fit, or with a reason if it is borrowed or locked.
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
-    /// Reads over the value inside.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value.
-    fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail>;
-
-    /// Visits the value inside.
+    /// Visits what can be reached through a shared pointer.
     ///
     /// # Errors
     ///
     /// What the visitor or a hook returns, or that the value is borrowed.
     fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// Shows the value inside, unless it is mutably borrowed.
+    /// Shows the value, unless it is mutably borrowed or locked.
     fn look(&self, look: &mut dyn FnMut(&dyn Any));
 
-    /// Replaces the value inside by an empty one, which frees what it held.
-    fn reset(&self, factory: Option<&dyn Any>);
+    /// Where the object is.
+    fn address(&self) -> usize;
+
+    /// The type of what the pointer leads to, cell included; `None` if the class of
+    /// a trait object is out of reach, since its cell is borrowed or locked.
+    fn pointee(&self) -> Option<TypeId>;
+
+    /// The same, if it is known without a look into a cell.
+    fn seen_pointee(&self) -> Option<TypeId> {
+        self.pointee()
+    }
+
+    /// Puts itself into `place` if that is an `Option<Arc<Self>>`: the standard
+    /// library downcasts only those `Arc`s that may be sent to other threads.
+    fn give(self: sync::Arc<Self>, place: &mut dyn Any);
+
+    /// How many pointers keep the object alive, if this is one of them itself.
+    fn strong_count(&self) -> usize {
+        0
+    }
+
+    /// What makes the same again, while the object is alive, if this is a pointer
+    /// to it itself.
+    fn downgrade(&self) -> Option<Rc<dyn Fn() -> Option<Shared>>> {
+        None
+    }
+}
+
+impl<T: Persist> Object for T {
+    fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(self)
+    }
+
+    fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        self.visit_shared(visitor)
+    }
+
+    fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
+        look(self);
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).cast::<()>().addr()
+    }
+
+    fn pointee(&self) -> Option<TypeId> {
+        Some(TypeId::of::<T>())
+    }
+
+    fn give(self: sync::Arc<Self>, place: &mut dyn Any) {
+        if let Some(place) = place.downcast_mut() {
+            *place = Some(self);
+        }
+    }
 }
 
 /// A counted pointer to an object of a type that is known at run time only.
 #[derive(Clone)]
-#[non_exhaustive]
-pub enum Shared {
-    /// Held by `Rc`.
+pub struct Shared(Repr);
+
+#[derive(Clone)]
+enum Repr {
     Rc(Rc<dyn Object>),
+    Arc(sync::Arc<dyn Object>),
+    /// A pointer to what has no size of its own, which is not one to an `Object`.
+    Boxed(Pointer, Rc<dyn Object>),
+}
+
+impl From<Rc<dyn Object>> for Shared {
+    fn from(object: Rc<dyn Object>) -> Self {
+        Self(Repr::Rc(object))
+    }
+}
+
+impl From<sync::Arc<dyn Object>> for Shared {
+    fn from(object: sync::Arc<dyn Object>) -> Self {
+        Self(Repr::Arc(object))
+    }
 }
 
 impl Shared {
+    /// A pointer that acts as the object that it leads to.
+    pub(crate) fn boxed(pointer: Pointer, object: impl Object) -> Self {
+        Self(Repr::Boxed(pointer, Rc::new(object)))
+    }
+
     /// The object.
     #[must_use]
+    #[inline]
     pub fn object(&self) -> &dyn Object {
-        match self {
-            Self::Rc(object) => &**object,
+        match &self.0 {
+            Repr::Rc(object) | Repr::Boxed(_, object) => &**object,
+            Repr::Arc(object) => &**object,
+        }
+    }
+
+    /// The sort of pointer.
+    #[must_use]
+    pub fn pointer(&self) -> Pointer {
+        match &self.0 {
+            Repr::Rc(_) => Pointer::Rc,
+            Repr::Arc(_) => Pointer::Arc,
+            Repr::Boxed(pointer, _) => *pointer,
         }
     }
 
     /// Where the object is, its identity while this pointer is held.
     #[must_use]
     pub fn address(&self) -> usize {
-        match self {
-            Self::Rc(object) => Rc::as_ptr(object).cast::<()>().addr(),
+        match &self.0 {
+            Repr::Rc(object) => Rc::as_ptr(object).cast::<()>().addr(),
+            Repr::Arc(object) => sync::Arc::as_ptr(object).cast::<()>().addr(),
+            Repr::Boxed(_, object) => object.address(),
         }
     }
 
     /// How many pointers keep the object alive.
     pub(crate) fn strong_count(&self) -> usize {
-        match self {
-            Self::Rc(object) => Rc::strong_count(object),
+        match &self.0 {
+            Repr::Rc(object) => Rc::strong_count(object),
+            Repr::Arc(object) => sync::Arc::strong_count(object),
+            Repr::Boxed(_, object) => object.strong_count(),
         }
     }
 
     pub(crate) fn downgrade(&self) -> WeakShared {
-        match self {
-            Self::Rc(object) => WeakShared::Rc(Rc::downgrade(object)),
+        match &self.0 {
+            Repr::Rc(object) => WeakShared::Rc(Rc::downgrade(object)),
+            Repr::Arc(object) => WeakShared::Arc(sync::Arc::downgrade(object)),
+            Repr::Boxed(_, object) => {
+                WeakShared::Boxed(object.downgrade().unwrap_or_else(|| Rc::new(|| None)))
+            }
         }
     }
 
-    /// The type of the cell.
+    /// The pointer with its type back, if it is an `Rc<X>`.
     #[must_use]
-    pub fn type_id(&self) -> std::any::TypeId {
-        let object: &dyn Any = self.object();
-        object.type_id()
-    }
-
-    /// The pointer with its type back, if it is a `P`.
-    #[must_use]
-    pub fn downcast<P: Any>(&self) -> Option<Rc<P>> {
-        let Self::Rc(object) = self;
+    #[inline]
+    pub fn rc<X: Any>(&self) -> Option<Rc<X>> {
+        let Repr::Rc(object) = &self.0 else { return None };
         let any: Rc<dyn Any> = object.clone();
         any.downcast().ok()
+    }
+
+    /// The pointer with its type back, if it is an `Arc<X>`.
+    #[must_use]
+    pub fn arc<X: Any>(&self) -> Option<sync::Arc<X>> {
+        let Repr::Arc(object) = &self.0 else { return None };
+        let mut place: Option<sync::Arc<X>> = None;
+        object.clone().give(&mut place);
+        place
     }
 }
 
@@ -95,164 +187,16 @@ impl Shared {
 #[derive(Clone)]
 pub(crate) enum WeakShared {
     Rc(Weak<dyn Object>),
+    Arc(sync::Weak<dyn Object>),
+    Boxed(Rc<dyn Fn() -> Option<Shared>>),
 }
 
 impl WeakShared {
     pub(crate) fn upgrade(&self) -> Option<Shared> {
-        match self {
-            Self::Rc(object) => object.upgrade().map(Shared::Rc),
-        }
+        Some(match self {
+            Self::Rc(object) => object.upgrade()?.into(),
+            Self::Arc(object) => object.upgrade()?.into(),
+            Self::Boxed(upgrade) => upgrade()?,
+        })
     }
-}
-
-/// Gives ids to the shared objects that an encode meets.
-pub trait SaveLinks {
-    /// The id of the object at `address`; `target` makes a counted pointer to
-    /// it, asked for when the object is new. A weak pointer reserves an id but
-    /// does not make its target part of the save.
-    ///
-    /// # Errors
-    ///
-    /// If the target may not be part of this save.
-    fn link(&mut self, address: usize, weak: bool, target: &dyn Fn() -> Shared) -> Result<u64>;
-
-    /// The count of elements without bytes in the save so far.
-    fn empty_elements(&mut self) -> &mut usize;
-
-    /// Counts elements without bytes, within [`Limits::empty_elements`].
-    ///
-    /// # Errors
-    ///
-    /// If there are more.
-    fn charge_empty(&mut self, count: usize, limits: &Limits) -> Result<()> {
-        charge_empty(self.empty_elements(), count, limits)
-    }
-
-    /// Counts the memory of elements that are large for the fewest bytes that they
-    /// can take, within [`Limits::expansion`]; the bare codec does not.
-    ///
-    /// # Errors
-    ///
-    /// If it is out of proportion to the save.
-    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
-        let _ = (bytes, limits);
-        Ok(())
-    }
-}
-
-/// Knows the objects that the references of a save name.
-///
-/// A decode gets a stand-in of the right type at once; the real target is put
-/// in its place by the pass that connects, which meets the references in the
-/// order in which they were decoded.
-pub trait LoadLinks {
-    /// Sets a reference to `id` aside and returns an object of its target's
-    /// type; `None` only for a weak reference whose target is not there.
-    ///
-    /// # Errors
-    ///
-    /// If the save has no such object.
-    fn link(&mut self, id: u64, weak: bool) -> Result<Option<&Shared>>;
-
-    /// The count of elements without bytes in the save so far.
-    fn empty_elements(&mut self) -> &mut usize;
-
-    /// Counts elements without bytes, within [`Limits::empty_elements`].
-    ///
-    /// # Errors
-    ///
-    /// If there are more.
-    fn charge_empty(&mut self, count: usize, limits: &Limits) -> Result<()> {
-        charge_empty(self.empty_elements(), count, limits)
-    }
-
-    /// Counts the memory of elements that are large for the fewest bytes that they
-    /// can take, within [`Limits::expansion`]; the bare codec does not.
-    ///
-    /// # Errors
-    ///
-    /// If it is out of proportion to the save.
-    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
-        let _ = (bytes, limits);
-        Ok(())
-    }
-
-    /// What the object with this id is, for an error.
-    fn describe(&self, id: u64) -> String;
-
-    /// References set aside so far.
-    fn pending(&self) -> usize;
-
-    /// Reorders the references set aside since `start`: first those of
-    /// `ranges[0]`, then those of `ranges[1]`, ...
-    fn reorder(&mut self, start: usize, ranges: &[std::ops::Range<usize>]);
-}
-
-/// A reference that can be pointed at its target.
-pub trait Slot {
-    /// Where its target is; of no meaning if it has none.
-    fn address(&self) -> usize;
-
-    /// Points it at `target`; false if that is of another type.
-    fn connect(&mut self, target: &Shared) -> bool;
-}
-
-fn charge_empty(total: &mut usize, count: usize, limits: &Limits) -> Result<()> {
-    *total = total.saturating_add(count);
-    let limit = limits.empty_elements;
-    if *total <= limit {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::TooLarge,
-        format!(
-            "{total} elements that have no bytes are over the limit of {limit}; raise `Limits::empty_elements`"
-        ),
-    ))
-}
-
-/// The links of the bare codec, which has none.
-#[derive(Default)]
-pub struct NoLinks {
-    empty_elements: usize,
-}
-
-impl NoLinks {
-    #[cold]
-    fn error() -> Error {
-        Error::new(
-            ErrorKind::Unsupported,
-            "a shared pointer has an id only inside a whole save; use `persist::save` or a `SaveManager`",
-        )
-    }
-}
-
-impl SaveLinks for NoLinks {
-    fn link(&mut self, _: usize, _: bool, _: &dyn Fn() -> Shared) -> Result<u64> {
-        Err(Self::error())
-    }
-
-    fn empty_elements(&mut self) -> &mut usize {
-        &mut self.empty_elements
-    }
-}
-
-impl LoadLinks for NoLinks {
-    fn link(&mut self, _: u64, _: bool) -> Result<Option<&Shared>> {
-        Err(Self::error())
-    }
-
-    fn empty_elements(&mut self) -> &mut usize {
-        &mut self.empty_elements
-    }
-
-    fn describe(&self, _: u64) -> String {
-        String::new()
-    }
-
-    fn pending(&self) -> usize {
-        0
-    }
-
-    fn reorder(&mut self, _: usize, _: &[std::ops::Range<usize>]) {}
 }

@@ -1,6 +1,6 @@
 use std::any::Any;
 
-use super::{Decoder, Encoder, Fail, Stop, TypeSet, Visitor};
+use super::{Decoder, Encoder, Fail, Prototypes, Stop, TypeSet, Visitor};
 use crate::Result;
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 
@@ -10,7 +10,7 @@ use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 /// type that must do its own saving:
 ///
 /// ```
-/// use persist::codec::{Decoder, Encoder, Fail, Stop};
+/// use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
 /// use persist::reflect::Kind;
 /// use persist::{Error, ErrorKind, Persist};
 ///
@@ -25,7 +25,9 @@ use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 ///
 ///     fn name() -> String { "Colour".into() }
 ///
-///     fn prototype() -> Self { Colour { red: 0, green: 0, blue: 0 } }
+///     fn prototype(_: &Prototypes<'_>) -> persist::Result<Self> {
+///         Ok(Colour { red: 0, green: 0, blue: 0 })
+///     }
 ///
 ///     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
 ///         out.value(&u32::from_le_bytes([self.red, self.green, self.blue, 0]))
@@ -75,6 +77,10 @@ pub trait Persist: Sized + 'static {
     /// True if no value can hold a reference or a class with hooks.
     const LEAF: bool = true;
 
+    /// True if a decode may end in [`Fail::Unregistered`] with its bytes read,
+    /// which an `Option` around it takes for `None`.
+    const NULLABLE: bool = false;
+
     /// What the bytes mean.
     fn kind() -> Kind;
 
@@ -88,8 +94,13 @@ pub trait Persist: Sized + 'static {
         let _ = types;
     }
 
-    /// An empty value, to be filled.
-    fn prototype() -> Self;
+    /// An empty value, to be filled; `prototypes` makes those inside that are
+    /// trait objects.
+    ///
+    /// # Errors
+    ///
+    /// If no class is registered for a trait whose trait object the value must hold.
+    fn prototype(prototypes: &Prototypes<'_>) -> Result<Self>;
 
     /// Writes the head; `head` has [`HEAD`](Persist::HEAD) bytes.
     #[inline(always)]
@@ -119,9 +130,9 @@ pub trait Persist: Sized + 'static {
     /// that a loop over many can be one run of vector instructions.
     #[inline(always)]
     fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
-        let _ = head;
-        *bad = true;
-        Self::prototype()
+        let _ = (head, bad);
+        const { assert!(!Self::FIXED, "a type that is `FIXED` implements `decode_fixed`") };
+        unreachable!("only types that are `FIXED` are decoded so")
     }
 
     /// Reads over an existing value, which keeps its allocations.
@@ -141,6 +152,20 @@ pub trait Persist: Sized + 'static {
     ///
     /// What the visitor or a hook returns.
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        let _ = visitor;
+        Ok(())
+    }
+
+    /// Visits what can be reached without `&mut`: what lies in cells, and
+    /// `validate` functions. Where there is none, nothing.
+    ///
+    /// A type that implements [`visit`](Persist::visit) implements this too, and goes to
+    /// the same parts in the same order.
+    ///
+    /// # Errors
+    ///
+    /// What the visitor or a hook returns, or that a cell is borrowed.
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         let _ = visitor;
         Ok(())
     }

@@ -2,8 +2,9 @@ use std::any::{Any, TypeId};
 use std::collections::HashSet;
 use std::marker::PhantomData;
 
-use super::{Decoder, Encoder, Fail, Reflect, Shared, Stop};
-use crate::reflect::{Class, Holder, Inner};
+use super::{Decoder, Encoder, Fail, Prototypes, Reflect, Shared, Stop, Visitor};
+use crate::Result;
+use crate::reflect::{Class, Holder, Inner, TraitName};
 
 /// Collects the types that a type reaches through its fields.
 ///
@@ -12,8 +13,11 @@ use crate::reflect::{Class, Holder, Inner};
 #[derive(Default)]
 pub struct TypeSet {
     seen: HashSet<TypeId>,
+    objects_seen: HashSet<(TypeId, Holder)>,
     pub(crate) classes: Vec<(&'static Class, &'static dyn ClassAccess)>,
     pub(crate) objects: Vec<ObjectType>,
+    /// Traits, and the holders of the trait objects behind pointers.
+    pub(crate) traits: Vec<(TraitName, Option<Holder>)>,
     pub(crate) unvisited: Vec<Unvisited>,
 }
 
@@ -27,11 +31,11 @@ pub(crate) struct Unvisited {
 /// A type of object: what is shared, and by which pointer.
 #[derive(Clone, Copy)]
 pub struct ObjectType {
-    /// The cell, such as `RefCell<Hero>`.
-    pub cell: TypeId,
-    /// The value in the cell, such as `Hero`.
+    /// What the pointer leads to, cell included: `RefCell<Hero>`.
+    pub pointee: TypeId,
+    /// The value in the cell, such as `Hero`: the type of the program's factory.
     pub value: TypeId,
-    /// Bytes of the cell in memory.
+    /// Bytes of the pointee in memory.
     pub size: usize,
     /// The pointer and the cell.
     pub holder: Holder,
@@ -39,8 +43,40 @@ pub struct ObjectType {
     pub kind: Inner,
     /// Name of the value's class.
     pub name: fn() -> String,
-    /// Makes an empty object, by the program's own [`Factory`] if there is one.
-    pub make: fn(Option<&dyn Any>) -> Shared,
+    /// Makes an empty object.
+    pub make: fn(&Prototypes<'_>) -> Result<Made>,
+    /// Reads over the value of an object in a cell.
+    pub fill: fn(&Shared, &mut Decoder<'_>) -> Result<(), Fail>,
+    /// Shows the value in a pointee, unless it is borrowed or locked.
+    pub look: fn(&dyn Any, &mut dyn FnMut(&dyn Any)),
+}
+
+/// An empty object.
+pub enum Made {
+    /// One in a cell: it can be filled where it is.
+    Open(Shared),
+    /// One that nobody can change when it is shared: it is made when it is whole.
+    Draft(Box<dyn Draft>),
+}
+
+/// An object before it is shared.
+pub trait Draft {
+    /// Reads over the value.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a value.
+    fn fill(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail>;
+
+    /// Visits the value.
+    ///
+    /// # Errors
+    ///
+    /// What the visitor or a hook returns.
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()>;
+
+    /// Shares the value.
+    fn build(self: Box<Self>) -> Shared;
 }
 
 /// A program's own way to make an empty `T`.
@@ -58,11 +94,23 @@ impl TypeSet {
 
     /// Enters an object type; true the first time, and then its value is to be reached.
     pub fn object(&mut self, object: ObjectType) -> bool {
-        let first = self.seen.insert(object.cell);
+        let first = self.objects_seen.insert((object.pointee, object.holder));
         if first {
             self.objects.push(object);
         }
         first
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.classes.is_empty() && self.objects.is_empty() && self.traits.is_empty()
+    }
+
+    /// Enters a trait, whose trait objects are in boxes (`holder` is `None`) or
+    /// behind pointers.
+    pub fn implementors(&mut self, of: TraitName, holder: Option<Holder>) {
+        if !self.traits.iter().any(|(seen, at)| (seen.id)() == (of.id)() && *at == holder) {
+            self.traits.push((of, holder));
+        }
     }
 
     /// Notes that the values of a type are out of reach for a visit, so that

@@ -1,6 +1,7 @@
+use std::any::Any;
 use std::fmt::Display;
 
-use super::Slot;
+use super::{Persist, Prototypes, Slot};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// What a visit of a value is for.
@@ -15,23 +16,65 @@ pub enum Phase {
     Validate,
     /// Runs `after_load` hooks, inner values first.
     AfterLoad,
+    /// Sets the cells that close a cycle which could not be cut again.
+    Seal,
+    /// Empties every cell, which cuts cycles and chains.
+    Dismantle,
 }
 
 /// Walks through a value: its references and the hooks of its classes.
 pub struct Visitor<'a> {
     phase: Phase,
+    /// True if what lies in cells is left for later.
+    bare: bool,
     depth: u32,
     limits: &'a Limits,
-    connect: &'a mut dyn FnMut(&mut dyn Slot) -> Result<()>,
+    links: &'a mut dyn VisitLinks,
 }
 
+/// What a visit asks of the load around it.
+pub(crate) trait VisitLinks {
+    /// A reference that is to be connected.
+    fn reference(&mut self, slot: &mut dyn Slot) -> Result<()> {
+        let _ = slot;
+        Ok(())
+    }
+
+    /// Takes over the content of a cell that can be set once, as it is met.
+    fn put_aside(&mut self, content: Option<Box<dyn Any>>) {
+        let _ = content;
+    }
+
+    /// Gives back what was put aside, in the same order.
+    fn take_back(&mut self) -> Option<Box<dyn Any>> {
+        None
+    }
+
+    /// True if a reference since the last call would close a cycle that could
+    /// not be cut.
+    fn is_late(&mut self) -> bool {
+        false
+    }
+
+    fn prototypes(&self) -> Prototypes<'_> {
+        Prototypes::bare()
+    }
+}
+
+/// The links of a visit that only runs hooks.
+pub(crate) struct NoVisitLinks;
+
+impl VisitLinks for NoVisitLinks {}
+
 impl<'a> Visitor<'a> {
-    pub(crate) fn new(
-        phase: Phase,
-        limits: &'a Limits,
-        connect: &'a mut dyn FnMut(&mut dyn Slot) -> Result<()>,
-    ) -> Self {
-        Self { phase, depth: limits.depth, limits, connect }
+    pub(crate) fn new(phase: Phase, limits: &'a Limits, links: &'a mut dyn VisitLinks) -> Self {
+        Self { phase, bare: false, depth: limits.depth, limits, links }
+    }
+
+    /// The same, but for what lies in cells.
+    pub(crate) fn outside_of_cells(mut self) -> Self {
+        self.bare = true;
+        self
     }
 
     /// What this visit is for.
@@ -40,8 +83,51 @@ impl<'a> Visitor<'a> {
         self.phase
     }
 
+    /// True if what lies in cells is to be left for later.
+    pub(crate) fn leaves_cells(&self) -> bool {
+        self.bare
+    }
+
     pub(crate) fn limits(&self) -> &'a Limits {
         self.limits
+    }
+
+    pub(crate) fn prototypes(&self) -> Prototypes<'_> {
+        self.links.prototypes()
+    }
+
+    /// Puts the content of a cell that can be set once aside.
+    pub(crate) fn put_aside(&mut self, content: Option<Box<dyn Any>>) {
+        self.links.put_aside(content);
+    }
+
+    /// The content that was put aside next, if there was any.
+    pub(crate) fn take_back<T: Any>(&mut self) -> Option<T> {
+        let content = self.links.take_back()?.downcast::<T>();
+        content.ok().map(|content| *content)
+    }
+
+    /// Finishes the content of a cell that can be set once, while it is not
+    /// shared: connects its references and runs its hooks. Returns it, unless it
+    /// closes a cycle, which could not be cut again if the load failed; then it is
+    /// put aside until the load cannot fail any more.
+    pub(crate) fn finish_once<T: Persist>(&mut self, mut content: T) -> Result<Option<T>> {
+        content.visit(self)?;
+        let is_late = self.links.is_late();
+        let phases: &[Phase] =
+            if is_late { &[Phase::Validate, Phase::AfterLoad] } else { &[Phase::AfterLoad] };
+        for phase in phases {
+            self.phase = *phase;
+            let result = content.visit(self);
+            self.phase = Phase::Connect;
+            result?;
+        }
+        if is_late {
+            self.links.put_aside(Some(Box::new(content)));
+            return Ok(None);
+        }
+        self.links.put_aside(None);
+        Ok(Some(content))
     }
 
     /// Visits a reference.
@@ -50,7 +136,7 @@ impl<'a> Visitor<'a> {
     ///
     /// If its target is not what it must be.
     pub fn reference(&mut self, slot: &mut dyn Slot) -> Result<()> {
-        if self.phase == Phase::Connect { (self.connect)(slot) } else { Ok(()) }
+        if self.phase == Phase::Connect { self.links.reference(slot) } else { Ok(()) }
     }
 
     /// Visits one level further in, within [`Limits::depth`].
@@ -65,6 +151,24 @@ impl<'a> Visitor<'a> {
         let result = visit(self);
         self.depth += 1;
         result
+    }
+
+    /// Refuses a `before_save` hook of a value that cannot be changed, if this
+    /// visit is for it.
+    ///
+    /// # Errors
+    ///
+    /// Then.
+    pub fn no_hook(&mut self, class: &str) -> Result<()> {
+        if self.phase != Phase::BeforeSave {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "`before_save` of {class} needs `&mut`, and a pointer without a cell gives none; hold the object in a cell, such as `Rc<RefCell<{class}>>`"
+            ),
+        ))
     }
 
     /// Runs a hook of class `class` if this visit is for `phase`.
@@ -87,6 +191,8 @@ impl<'a> Visitor<'a> {
                 Phase::Connect => "connect",
                 Phase::Validate => "validate",
                 Phase::AfterLoad => "after_load",
+                Phase::Seal => "seal",
+                Phase::Dismantle => "dismantle",
             };
             Error::new(ErrorKind::Refused, format!("`{name}` of {class} refused: {reason}"))
         })

@@ -24,6 +24,9 @@ pub(super) const ARRAY: u8 = 20;
 pub(super) const TUPLE: u8 = 21;
 pub(super) const CLASS: u8 = 22;
 pub(super) const REFERENCE: u8 = 23;
+pub(super) const DYNAMIC: u8 = 24;
+pub(super) const TRAIT_REFERENCE: u8 = 25;
+pub(super) const HANDLE: u8 = 26;
 
 /// The kinds without parts; a kind's tag is its index.
 pub(super) const SCALARS: [KindSchema; 16] = [
@@ -113,6 +116,19 @@ fn write_kind(kind: &KindSchema, number: &dyn Fn(usize) -> u64, out: &mut Vec<u8
             out.push(REFERENCE);
             out.push(holder.code() | if *weak { WEAK } else { 0 });
             count::push(number(*class), out);
+        }
+        KindSchema::Dynamic(name) => {
+            out.push(DYNAMIC);
+            write_text(name, out);
+        }
+        KindSchema::TraitReference { holder, weak, name } => {
+            out.push(TRAIT_REFERENCE);
+            out.push(holder.code() | if *weak { WEAK } else { 0 });
+            write_text(name, out);
+        }
+        KindSchema::Handle(name) => {
+            out.push(HANDLE);
+            write_text(name, out);
         }
         scalar => {
             let tag = SCALARS.iter().position(|kind| kind == scalar).unwrap_or_default();
@@ -280,16 +296,26 @@ fn read_kind(input: &mut Decoder<'_>, depth: u32) -> Result<KindSchema, Box<Bad>
         }
         CLASS => KindSchema::Class(class_index(input)?),
         REFERENCE => {
-            let code = input.value::<u8>()?;
-            let Some(holder) =
-                Holder::from_code(code & !WEAK).filter(|holder| *holder != Holder::Value)
-            else {
-                return Err(Bad::new(Why::Unknown { what: "a reference in holder", tag: code }));
-            };
-            KindSchema::Reference { holder, weak: code & WEAK != 0, class: class_index(input)? }
+            let (holder, weak) = read_holder(input)?;
+            KindSchema::Reference { holder, weak, class: class_index(input)? }
         }
+        DYNAMIC => KindSchema::Dynamic(input.value()?),
+        TRAIT_REFERENCE => {
+            let (holder, weak) = read_holder(input)?;
+            KindSchema::TraitReference { holder, weak, name: input.value()? }
+        }
+        HANDLE => KindSchema::Handle(input.value()?),
         tag => return Err(Bad::new(Why::Unknown { what: "kind", tag })),
     })
+}
+
+/// Reads the holder of a reference, and whether it is weak.
+fn read_holder(input: &mut Decoder<'_>) -> Result<(Holder, bool), Box<Bad>> {
+    let code = input.value::<u8>()?;
+    match Holder::from_code(code & !WEAK).filter(|holder| *holder != Holder::VALUE) {
+        Some(holder) => Ok((holder, code & WEAK != 0)),
+        None => Err(Bad::new(Why::Unknown { what: "a reference in holder", tag: code })),
+    }
 }
 
 /// Numbers in a file begin with 1.

@@ -10,7 +10,7 @@ mod writer;
 
 pub use header::Header;
 pub(crate) use reader::{RecordPlace, Scan, scan};
-pub(crate) use writer::Writer;
+pub(crate) use writer::{ClassNumbers, RecordLinks, Writer};
 
 /// The first bytes of every save. The first is no text, the line ends show a
 /// transfer that translated them, and 0x1A ends a listing on old systems.

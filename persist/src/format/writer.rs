@@ -21,9 +21,67 @@ pub(crate) struct Writer<'w> {
     /// Bytes written to `out`.
     written: u64,
     records: u64,
-    /// The file's number of each class of the program, 0 where it has none yet.
-    numbers: Vec<u64>,
     definitions: u64,
+}
+
+/// The file's numbers of the program's classes.
+#[derive(Default)]
+pub(crate) struct ClassNumbers {
+    /// 0 where a class has none yet.
+    of: Vec<u64>,
+    /// Classes with a number whose definition is not written yet, in order.
+    fresh: Vec<usize>,
+    last: u64,
+}
+
+impl ClassNumbers {
+    /// The number of a class; a new one for it and for all it mentions.
+    pub(crate) fn number(&mut self, class: usize, classes: &[ClassSchema]) -> u64 {
+        if self.of.len() < classes.len() {
+            self.of.resize(classes.len(), 0);
+        }
+        if self.of[class] == 0 {
+            let mut next = self.fresh.len();
+            self.enter(class);
+            while let Some(&class) = self.fresh.get(next) {
+                next += 1;
+                for kind in classes[class].kinds() {
+                    self.enter_kind(kind);
+                }
+            }
+        }
+        self.of[class]
+    }
+
+    fn enter(&mut self, class: usize) {
+        if self.of[class] == 0 {
+            self.last += 1;
+            self.of[class] = self.last;
+            self.fresh.push(class);
+        }
+    }
+
+    fn enter_kind(&mut self, kind: &KindSchema) {
+        match kind {
+            KindSchema::Option(inner)
+            | KindSchema::List(inner)
+            | KindSchema::Set(inner)
+            | KindSchema::Array(inner, _) => self.enter_kind(inner),
+            KindSchema::Map(parts) => {
+                self.enter_kind(&parts.0);
+                self.enter_kind(&parts.1);
+            }
+            KindSchema::Tuple(parts) => parts.iter().for_each(|part| self.enter_kind(part)),
+            KindSchema::Class(class) | KindSchema::Reference { class, .. } => self.enter(*class),
+            _ => {}
+        }
+    }
+}
+
+/// What the encode of a record asks of the save around it.
+pub(crate) trait RecordLinks: SaveLinks {
+    /// The numbers of the classes, which an encode may add to.
+    fn numbers(&mut self) -> &mut ClassNumbers;
 }
 
 impl<'w> Writer<'w> {
@@ -42,94 +100,33 @@ impl<'w> Writer<'w> {
             end: BLOCK_HEAD,
             written: 0,
             records: 0,
-            numbers: Vec::new(),
             definitions: 0,
         };
         writer.emit(&header.write())?;
         Ok(writer)
     }
 
-    /// Writes the definitions of a class and of all it mentions, once per save,
-    /// and returns its number.
-    pub(crate) fn define(&mut self, class: usize, classes: &[ClassSchema]) -> Result<u64> {
-        if self.numbers.len() < classes.len() {
-            self.numbers.resize(classes.len(), 0);
-        }
-        if self.numbers[class] != 0 {
-            return Ok(self.numbers[class]);
-        }
-        let mut fresh = vec![class];
-        self.number(class);
-        let mut next = 0;
-        while let Some(&class) = fresh.get(next) {
-            next += 1;
-            for kind in classes[class].kinds() {
-                self.number_kind(kind, &mut fresh);
-            }
-        }
-        for class in fresh {
-            let numbers = &self.numbers;
-            let mut body = Vec::new();
-            definition::write(&classes[class], &|class| numbers[class], &mut body);
-            let length = item_length(body.len(), &classes[class].name)?;
-            let limits = self.limits;
-            self.end = self.buffer.append(
-                self.end,
-                &limits,
-                &mut crate::codec::NoLinks::default(),
-                |out| {
-                    out.value(&0_u8)?;
-                    out.value(&length)?;
-                    out.bytes(&body)?;
-                    out.value(&SEPARATOR)
-                },
-            )?;
-            self.close_if_full()?;
-        }
-        Ok(self.numbers[class])
-    }
-
-    fn number(&mut self, class: usize) {
-        self.definitions += 1;
-        self.numbers[class] = self.definitions;
-    }
-
-    fn number_kind(&mut self, kind: &KindSchema, fresh: &mut Vec<usize>) {
-        match kind {
-            KindSchema::Option(inner)
-            | KindSchema::List(inner)
-            | KindSchema::Set(inner)
-            | KindSchema::Array(inner, _) => self.number_kind(inner, fresh),
-            KindSchema::Map(parts) => {
-                self.number_kind(&parts.0, fresh);
-                self.number_kind(&parts.1, fresh);
-            }
-            KindSchema::Tuple(parts) => parts.iter().for_each(|part| self.number_kind(part, fresh)),
-            KindSchema::Class(class) | KindSchema::Reference { class, .. }
-                if self.numbers[*class] == 0 =>
-            {
-                self.number(*class);
-                fresh.push(*class);
-            }
-            _ => {}
-        }
-    }
-
-    /// Writes a record; `payload` may run more than once.
+    /// Writes a record, behind the definitions of its class, of all that this
+    /// mentions and of those whose values are in it as trait objects; `payload` may
+    /// run more than once.
     pub(crate) fn record(
         &mut self,
-        number: u64,
+        class: (usize, &[ClassSchema]),
         (holder, added): (Holder, bool),
         id: u64,
-        links: &mut dyn SaveLinks,
+        links: &mut dyn RecordLinks,
         mut payload: impl FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<()> {
+        let (class, classes) = class;
+        let number = links.numbers().number(class, classes);
+        self.define(links.numbers(), classes)?;
         let holder = holder.code() | if added { ADDED } else { 0 };
         let limits = self.limits;
         if self.records >= limits.objects {
             return Err(too_many(limits.objects));
         }
-        self.end = self.buffer.append(self.end, &limits, links, |out| {
+        let start = self.end;
+        self.end = self.buffer.append(start, &limits, &mut *links, |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
             count::encode(id, out)?;
@@ -142,8 +139,32 @@ impl<'w> Writer<'w> {
             }
             out.value(&SEPARATOR)
         })?;
+        if !links.numbers().fresh.is_empty() {
+            let record = self.end - start;
+            self.define(links.numbers(), classes)?;
+            self.buffer.bytes_mut()[start..self.end].rotate_left(record);
+        }
         self.records += 1;
         self.close_if_full()
+    }
+
+    /// Writes the definitions that are missing.
+    fn define(&mut self, numbers: &mut ClassNumbers, classes: &[ClassSchema]) -> Result<()> {
+        for class in std::mem::take(&mut numbers.fresh) {
+            let mut body = Vec::new();
+            definition::write(&classes[class], &|class| numbers.of[class], &mut body);
+            let length = item_length(body.len(), &classes[class].name)?;
+            let limits = self.limits;
+            let mut links = crate::codec::NoLinks::default();
+            self.end = self.buffer.append(self.end, &limits, &mut links, |out| {
+                out.value(&0_u8)?;
+                out.value(&length)?;
+                out.bytes(&body)?;
+                out.value(&SEPARATOR)
+            })?;
+            self.definitions += 1;
+        }
+        Ok(())
     }
 
     /// Writes the last block and the trailer; returns the length of the save.

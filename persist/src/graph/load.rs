@@ -1,11 +1,12 @@
-use std::any::Any;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::registry::Traits;
-use super::table::{Ids, NOBODY, Table, WEAK};
-use super::{ObjectId, Registry};
-use crate::codec::{Decoder, Fail, Persist, Phase, Shared, Slot, Visitor, left_over};
+use super::ids::Ids;
+use super::table::{Entry, Table};
+use super::{Implementors, ObjectId, Registry};
+use crate::codec::{
+    Decoder, Fail, Made, NoVisitLinks, Persist, Phase, Shared, Visitor, Within, left_over,
+};
 use crate::format::{Header, RecordPlace, Scan, scan};
 use crate::reflect::Holder;
 use crate::schema::{Event, Plans, Run, locate, transcode};
@@ -16,8 +17,19 @@ pub(crate) struct LoadedObject {
     pub(crate) id: ObjectId,
     pub(crate) shared: Shared,
     pub(crate) added: bool,
-    /// The program's factory for it, if it gave one.
-    pub(crate) factory: Option<Rc<dyn Any>>,
+    /// Index of its class in the registry.
+    pub(crate) class: usize,
+    /// True if it is without a cell: it cannot be emptied.
+    pub(crate) built: bool,
+}
+
+/// What a load has made.
+pub(crate) struct LoadedObjects {
+    pub(crate) objects: Vec<LoadedObject>,
+    /// Indices of those without a cell, each behind those that hold it.
+    pub(crate) order: Vec<usize>,
+    /// What empties the others.
+    pub(crate) implementors: Rc<Implementors>,
 }
 
 /// What a load did besides making objects.
@@ -30,6 +42,9 @@ pub(crate) struct Outcome {
     /// Class name, number of weak references without a target and first object, of
     /// classes that hold some.
     pub(crate) dangling: Vec<(String, u64, u64)>,
+    /// Class name, number of values that became `None` and first object, of classes
+    /// that are not registered for the trait that was asked for.
+    pub(crate) nones: Vec<(String, u64, u64)>,
     pub(crate) references: u64,
     /// Class name and number of objects.
     pub(crate) objects: Vec<(String, u64)>,
@@ -38,15 +53,17 @@ pub(crate) struct Outcome {
 /// Loads a graph in passes: every object is made empty; each is filled, its
 /// references set aside as ids; then ids become pointers; then hooks run.
 pub(crate) struct Loader<'l> {
-    registry: &'l Registry,
-    limits: &'l Limits,
+    pub(super) registry: &'l Registry,
+    pub(super) limits: &'l Limits,
     save: &'l [u8],
-    records: Vec<RecordPlace>,
+    pub(super) records: Vec<RecordPlace>,
     plans: Plans<'l>,
-    table: Table,
+    pub(super) table: Table<'l>,
     outcome: Outcome,
     /// Weak references without a target and the first object that holds one, by class.
     dangling: HashMap<u32, (u64, u64)>,
+    /// Values that became `None` and the first object that holds one, by their class.
+    nones: HashMap<u32, (u64, u64)>,
     /// A record rewritten into the program's form.
     scratch: Vec<u8>,
 }
@@ -55,28 +72,11 @@ impl<'l> Loader<'l> {
     pub(crate) fn new(registry: &'l Registry, limits: &'l Limits, save: &'l [u8]) -> Result<Self> {
         let Scan { header, classes, records } = scan(save, limits)?;
         let plans = Plans::new(classes, registry.program());
-        let table = Table {
-            ids: Ids::new(&records)?,
-            objects: Vec::new(),
-            kinds: Vec::new(),
-            stand_ins: vec![None; registry.objects.len()],
-            factories: registry
-                .objects
-                .iter()
-                .map(|entry| registry.factory_of(&entry.kind))
-                .collect(),
-            names: plans.stored.iter().map(|class| class.name.clone()).collect(),
-            held: registry
-                .objects
-                .iter()
-                .map(|entry| entry.kind.holder.around(false, &(entry.kind.name)()))
-                .collect(),
-            pending: Vec::new(),
-            dangling: 0,
-            empty_elements: 0,
-            held_bytes: 0,
-            save_bytes: save.len() as u64,
-        };
+        let resolved = (0..plans.stored.len()).map(|class| plans.resolve(class)).collect();
+        let ids = Ids::new(&records)?;
+        let mut table = Table::new(registry, limits, ids, plans.stored.clone(), resolved);
+        table.save_bytes = save.len() as u64;
+        table.classes = records.iter().map(|record| record.class).collect();
         let outcome = Outcome { header, ..Outcome::default() };
         Ok(Self {
             registry,
@@ -87,13 +87,14 @@ impl<'l> Loader<'l> {
             table,
             outcome,
             dangling: HashMap::new(),
+            nones: HashMap::new(),
             scratch: Vec::new(),
         })
     }
 
     /// Loads the objects of a save that a manager wrote.
-    pub(crate) fn load(mut self) -> Result<(Vec<LoadedObject>, Outcome)> {
-        if let Some(root) = self.records.iter().find(|record| record.holder == Holder::Value) {
+    pub(crate) fn load(mut self) -> Result<(LoadedObjects, Outcome)> {
+        if let Some(root) = self.records.iter().find(|record| record.holder == Holder::VALUE) {
             let class = &self.plans.stored[root.class as usize].name;
             return Err(Error::new(
                 ErrorKind::WrongClass,
@@ -111,9 +112,9 @@ impl<'l> Loader<'l> {
     pub(crate) fn load_value<T: Persist>(
         mut self,
         class: usize,
-    ) -> Result<(T, Vec<LoadedObject>, Outcome)> {
+    ) -> Result<(T, LoadedObjects, Outcome)> {
         let roots: Vec<_> =
-            self.records.iter().copied().filter(|record| record.holder == Holder::Value).collect();
+            self.records.iter().copied().filter(|record| record.holder == Holder::VALUE).collect();
         let wanted = &self.registry.program().classes[class].name;
         let &[root] = &roots[..] else {
             let message = match roots.len() {
@@ -164,30 +165,28 @@ impl<'l> Loader<'l> {
         mut visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
     ) -> Result<R> {
         self.create()?;
-        let is_root = |record: &RecordPlace| record.holder == Holder::Value;
-        let root_record = self.records.iter().position(is_root);
-        let mut starts: Vec<_> = root_record.map(|record| (record, 0)).into_iter().collect();
         let mut root = root(self)?;
+        let root_end = self.table.pending.len();
         for i in 0..self.records.len() {
-            if let Some(shared) = self.table.objects[i].clone() {
-                let record = self.records[i];
-                starts.push((i, self.table.pending.len()));
-                self.fill(&record, |input| shared.object().fill(input))?;
-            }
+            self.table.starts.push(self.table.pending.len());
+            self.fill_object(i)?;
         }
-        if let Some(root) = root_record {
+        self.table.starts.push(self.table.pending.len());
+        if self.records.iter().any(|record| record.holder == Holder::VALUE) {
             // Nobody else could get at the others, or cut their cycles.
-            self.table.keep_reached(root, &starts);
+            self.table.keep_reached(0..root_end);
         }
-        self.connect(|visitor| visit_root(&mut root, visitor))?;
+        let alive = (0..self.records.len()).filter(|record| self.table.kinds[*record].is_some());
+        let references: usize = alive.map(|record| self.table.range(record).len()).sum();
+        self.outcome.references = (root_end + references) as u64;
+        let aside = self.build()?;
+        let late = self.connect(aside, |visitor| visit_root(&mut root, visitor))?;
         for phase in [Phase::Validate, Phase::AfterLoad] {
-            let mut connect = |_: &mut dyn Slot| Ok(());
-            visit_root(&mut root, &mut Visitor::new(phase, self.limits, &mut connect))?;
-            self.visit_objects(
-                &mut |traits| traits.after_load,
-                &mut Visitor::new(phase, self.limits, &mut connect),
-            )?;
+            let mut links = NoVisitLinks;
+            visit_root(&mut root, &mut Visitor::new(phase, self.limits, &mut links))?;
+            self.run_hooks(phase)?;
         }
+        self.seal(late);
         Ok(root)
     }
 
@@ -198,7 +197,7 @@ impl<'l> Loader<'l> {
         let mut skipped: HashMap<u32, (u64, u64)> = HashMap::new();
         let mut held = 0_u64;
         // Records of one type mostly stand together.
-        let mut last = (u32::MAX, Holder::Value, None);
+        let mut last = (u32::MAX, Holder::VALUE, None);
         for record in &self.records {
             let class = record.class as usize;
             let resolved = self.plans.resolve(class);
@@ -207,10 +206,10 @@ impl<'l> Loader<'l> {
                 last = (record.class, record.holder, object);
             }
             let object = last.2;
-            if record.holder == Holder::Value || object.is_none() {
-                self.table.objects.push(None);
+            if record.holder == Holder::VALUE || object.is_none() {
+                self.table.entries.push(Entry::None);
                 self.table.kinds.push(None);
-                if record.holder != Holder::Value {
+                if record.holder != Holder::VALUE {
                     let entry = skipped.entry(record.class).or_insert((0, record.id));
                     entry.0 += 1;
                 }
@@ -224,17 +223,52 @@ impl<'l> Loader<'l> {
             self.limits.check_expansion(self.save.len() as u64, held).map_err(|error| {
                 error.at(record.start as u64).in_class(&*self.plans.stored[class].name)
             })?;
-            let shared = (kind.make)(registry.factory(kind));
-            self.table.stand_ins[object].get_or_insert_with(|| shared.clone());
-            self.table.objects.push(Some(shared));
+            let prototypes = registry.prototypes();
+            let made = (kind.make)(&prototypes).map_err(|error| {
+                let class = &*self.plans.stored[class].name;
+                error.in_object(record.id).in_class(class)
+            })?;
+            let entry = match made {
+                Made::Open(shared) => {
+                    self.table.stand_ins[object].get_or_insert_with(|| shared.clone());
+                    Entry::Open(shared)
+                }
+                Made::Draft(draft) => {
+                    if self.table.stand_ins[object].is_none() {
+                        let stand_in = (kind.make)(&prototypes)?.shared();
+                        self.table.stand_ins[object] = Some(stand_in);
+                    }
+                    Entry::Draft(draft)
+                }
+            };
+            self.table.entries.push(entry);
             self.table.kinds.push(u32::try_from(object).ok());
         }
         self.table.held_bytes = held;
-        self.outcome.skipped = self.named(&skipped);
+        self.outcome.skipped = self.named_counts(&skipped);
         let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         self.outcome.objects =
             counted.map(|(class, count)| (self.plans.stored[class].name.clone(), *count)).collect();
         Ok(())
+    }
+
+    /// Second pass, for one object.
+    fn fill_object(&mut self, index: usize) -> Result<()> {
+        let record = self.records[index];
+        match std::mem::replace(&mut self.table.entries[index], Entry::None) {
+            Entry::Open(shared) => {
+                self.table.entries[index] = Entry::Open(shared.clone());
+                let kind = self.table.kinds[index].map_or(0, |kind| kind as usize);
+                let fill = self.registry.objects[kind].kind.fill;
+                self.fill(&record, |input| fill(&shared, input))
+            }
+            Entry::Draft(mut draft) => {
+                self.fill(&record, |input| draft.fill(input))?;
+                self.table.entries[index] = Entry::Draft(draft);
+                Ok(())
+            }
+            Entry::None | Entry::Built(_) => Ok(()),
+        }
     }
 
     /// Second pass, for one record: the value is read and its references set aside.
@@ -249,7 +283,8 @@ impl<'l> Loader<'l> {
             Some(offset) => error.moved_to(record.start as u64 + offset),
             None => error.at(record.start as u64),
         };
-        let named = |error: Error| error.in_object(record.id).in_class(&*self.table.names[class]);
+        let classes = self.plans.stored.clone();
+        let named = |error: Error| error.in_object(record.id).in_class(&*classes[class].name);
         let identical = self.plans.is_identical(class);
         if !identical {
             self.scratch.clear();
@@ -258,28 +293,33 @@ impl<'l> Loader<'l> {
         }
         let payload = if identical { stored } else { &self.scratch[..] };
         self.table.dangling = 0;
+        self.table.within = Within::Bare;
         let mut input = Decoder::new(payload, self.limits, &mut self.table);
         let result = read(&mut input);
         let (left, refused) = (input.rest().len(), input.take_error());
         if self.table.dangling > 0 {
             self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
         }
+        for number in self.table.nones.drain(..) {
+            let class = u32::try_from(number - 1).unwrap_or_default();
+            self.nones.entry(class).or_insert((0, record.id)).0 += 1;
+        }
         match result {
             Ok(value) if left == 0 => Ok(value),
             result => {
                 // What the typed decoder says, if the schema does not show more.
                 let error = result.err().map_or_else(|| left_over(left), Error::from);
-                let named =
-                    |error: Error| error.in_object(record.id).in_class(&*self.table.names[class]);
                 // The schema of the save often shows the field; a reason that
                 // the type gave is better than any.
-                let is_target = |id, weak, class, holder| match self.table.find(id) {
-                    Some(record) => {
-                        let record = &self.records[record as usize];
-                        (record.class as usize, record.holder) == (class, holder)
-                    }
-                    None => weak,
-                };
+                let is_target =
+                    |id, weak, class: Option<usize>, holder| match self.table.ids.find(id) {
+                        Some(record) => {
+                            let record = &self.records[record as usize];
+                            class.is_none_or(|class| class == record.class as usize)
+                                && record.holder == holder
+                        }
+                        None => weak,
+                    };
                 let found = locate(class, &self.plans.stored, stored, self.limits, &is_target);
                 Err(named(match (refused, found) {
                     (Some(error), Some((found, offset))) => place(error)
@@ -296,84 +336,45 @@ impl<'l> Loader<'l> {
         }
     }
 
-    /// Third pass: ids become pointers, in the order in which they were set aside.
-    fn connect(&mut self, visit_root: impl FnOnce(&mut Visitor<'_>) -> Result<()>) -> Result<()> {
-        let pending = std::mem::take(&mut self.table.pending);
-        self.outcome.references = pending.len() as u64;
-        let mut next = pending.iter();
-        let objects = &self.table.objects;
-        let mut connect = |slot: &mut dyn Slot| match next.next() {
-            Some(&NOBODY) => Ok(()),
-            Some(&record) => match &objects[(record & !WEAK) as usize] {
-                Some(target) if slot.connect(target) => Ok(()),
-                _ => Err(Error::new(
-                    ErrorKind::WrongClass,
-                    "a reference is of another type than its field",
-                )),
-            },
-            None => Err(out_of_step()),
-        };
-        let mut visitor = Visitor::new(Phase::Connect, self.limits, &mut connect);
-        visit_root(&mut visitor)?;
-        self.visit_objects(&mut |traits| traits.references, &mut visitor)?;
-        if next.next().is_some() { Err(out_of_step()) } else { Ok(()) }
-    }
-
-    fn visit_objects(
-        &self,
-        wanted: &mut dyn FnMut(Traits) -> bool,
-        visitor: &mut Visitor<'_>,
-    ) -> Result<()> {
-        let registry = self.registry;
-        let visited: Vec<bool> =
-            registry.objects.iter().map(|entry| wanted(registry.traits(entry.class))).collect();
-        if !visited.contains(&true) {
-            return Ok(());
-        }
-        for (i, shared) in self.table.objects.iter().enumerate() {
-            if let (Some(shared), Some(kind)) = (shared, self.table.kinds[i])
-                && visited[kind as usize]
-            {
-                let record = &self.records[i];
-                shared.object().visit(visitor).map_err(|error| {
-                    error.in_object(record.id).in_class(&*self.table.names[record.class as usize])
-                })?;
-            }
-        }
-        Ok(())
-    }
-
     /// Counts by class number as counts by class name, in the order of names.
-    fn named(&self, counts: &HashMap<u32, (u64, u64)>) -> Vec<(String, u64, u64)> {
-        let name = |class: u32| self.table.names[class as usize].clone();
+    fn named_counts(&self, counts: &HashMap<u32, (u64, u64)>) -> Vec<(String, u64, u64)> {
+        let name = |class: u32| self.table.name(class).to_owned();
         let mut rows: Vec<_> =
             counts.iter().map(|(class, (count, first))| (name(*class), *count, *first)).collect();
         rows.sort();
         rows
     }
 
-    fn finish(mut self) -> (Vec<LoadedObject>, Outcome) {
+    fn finish(mut self) -> (LoadedObjects, Outcome) {
         self.outcome.events = self.plans.events().collect();
-        self.outcome.dangling = self.named(&self.dangling);
-        let made = std::mem::take(&mut self.table.objects);
-        let mut objects = Vec::with_capacity(made.len());
-        for (i, shared) in made.into_iter().enumerate() {
-            let record = &self.records[i];
-            if let (Some(shared), Some(id)) = (shared, ObjectId::new(record.id)) {
-                let kind = self.table.kinds[i];
-                let factory = kind.and_then(|kind| self.table.factories[kind as usize].clone());
-                objects.push(LoadedObject { id, shared, added: record.added, factory });
+        self.outcome.dangling = self.named_counts(&self.dangling);
+        self.outcome.nones = self.named_counts(&self.nones);
+        let entries = std::mem::take(&mut self.table.entries);
+        let order = std::mem::take(&mut self.table.order);
+        let mut objects = Vec::with_capacity(entries.len());
+        let kinds = std::mem::take(&mut self.table.kinds);
+        for ((entry, record), kind) in entries.into_iter().zip(&self.records).zip(kinds) {
+            let (shared, built) = match entry {
+                Entry::Open(shared) => (shared, false),
+                Entry::Built(shared) => (shared, true),
+                Entry::None | Entry::Draft(_) => continue,
+            };
+            if let (Some(id), Some(kind)) = (ObjectId::new(record.id), kind) {
+                let class = self.registry.objects[kind as usize].class;
+                objects.push(LoadedObject { id, shared, added: record.added, class, built });
             }
         }
         objects.sort_by_key(|object| (!object.added, object.id));
-        (objects, self.outcome)
+        let ids: Vec<u64> =
+            order.iter().rev().map(|record| self.records[*record as usize].id).collect();
+        let order = if ids.is_empty() {
+            Vec::new()
+        } else {
+            let places: HashMap<u64, usize> =
+                objects.iter().enumerate().map(|(i, object)| (object.id.get(), i)).collect();
+            ids.iter().filter_map(|id| places.get(id).copied()).collect()
+        };
+        let implementors = self.registry.implementors.clone();
+        (LoadedObjects { objects, order, implementors }, self.outcome)
     }
-}
-
-#[cold]
-fn out_of_step() -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        "the references of an object are not visited in the order in which they are decoded; a hand-written `Persist` must visit what it decodes, and set `LEAF` to false",
-    )
 }

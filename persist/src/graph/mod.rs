@@ -1,18 +1,27 @@
 //! Objects that refer to one another: who they are, how they are saved and how
 //! they come back.
 
+mod components;
+mod connect;
 mod identity;
+mod ids;
+mod links;
 mod load;
-mod pointee;
+mod passes;
+mod pending;
 mod registry;
 mod save;
 mod table;
+mod targets;
 
-pub use pointee::Pointee;
-pub use registry::Registry;
+pub use registry::{Counted, Registry};
 
-pub(crate) use load::{LoadedObject, Loader, Outcome};
+pub(crate) use components::Edges;
+pub(crate) use connect::Emptying;
+pub(crate) use load::{LoadedObjects, Loader, Outcome};
+pub(crate) use registry::Implementors;
 pub(crate) use save::Saver;
+pub(crate) use targets::Targets;
 
 use std::fmt;
 use std::num::NonZeroU64;

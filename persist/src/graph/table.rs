@@ -1,170 +1,231 @@
-use std::any::Any;
-use std::collections::HashMap;
+use std::any::{Any, TypeId};
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::codec::{LoadLinks, Shared};
-use crate::format::RecordPlace;
+use super::Registry;
+use super::connect::Emptying;
+use super::ids::Ids;
+use super::pending::Pending;
+use crate::codec::{
+    Draft, Implementor, Linked, LoadLinks, Phase, Pointed, Prototypes, Remapped, Shared, Visitor,
+    Within, not_registered,
+};
+use crate::reflect::TraitName;
+use crate::schema::{Stored, length};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// No object: a weak reference whose target is not there.
-pub(super) const NOBODY: u32 = u32::MAX;
-
-/// The bit that marks a pending reference as weak.
-pub(super) const WEAK: u32 = 1 << 31;
-
 /// The objects of the load, and the references set aside.
-pub(super) struct Table {
+pub(super) struct Table<'l> {
+    pub(super) registry: &'l Registry,
+    pub(super) limits: &'l Limits,
     pub(super) ids: Ids,
-    /// By record; `None` where the record is not made into an object.
-    pub(super) objects: Vec<Option<Shared>>,
+    /// By record.
+    pub(super) entries: Vec<Entry>,
     /// Index into the registry's object types, by record.
     pub(super) kinds: Vec<Option<u32>>,
     /// An object of each type, the stand-in while references wait.
     pub(super) stand_ins: Vec<Option<Shared>>,
-    /// The program's factory for each type, where it gave one.
-    pub(super) factories: Vec<Option<Rc<dyn Any>>>,
-    /// Class names of the save, for errors.
-    pub(super) names: Vec<String>,
-    /// Names of the object types with their holders, for errors.
-    pub(super) held: Vec<String>,
-    /// Record of each reference, in the order of decoding; see [`WEAK`].
-    pub(super) pending: Vec<u32>,
+    /// The classes of the save, and which of the program's they are.
+    pub(super) stored: Rc<Stored>,
+    pub(super) resolved: Vec<Option<usize>>,
+    /// Class of each record.
+    pub(super) classes: Vec<u32>,
+    /// The references, in the order of decoding.
+    pub(super) pending: Vec<Pending>,
+    /// Where those of each record begin, in the order of records, and the end.
+    pub(super) starts: Vec<usize>,
+    /// Objects that cannot be emptied, each behind those that it holds.
+    pub(super) order: Vec<u32>,
+    pub(super) within: Within,
     /// Weak references without a target, in the record that is being filled.
     pub(super) dangling: u64,
+    /// Class numbers of what became `None`, in the record that is being filled.
+    pub(super) nones: Vec<u64>,
+    /// The classes that traits have, as far as they were asked for.
+    casters: Vec<(TypeId, Vec<Option<&'l dyn Any>>)>,
     pub(super) empty_elements: usize,
     /// What the objects and the elements that are large for their bytes take.
     pub(super) held_bytes: u64,
     pub(super) save_bytes: u64,
 }
 
-/// Ids to record indices.
-pub(super) enum Ids {
-    /// Ids that lie close together: by difference to the first.
-    Dense {
-        first: u64,
-        records: Vec<u32>,
-    },
-    Sparse(HashMap<u64, u32>),
+/// An object of a load.
+pub(super) enum Entry {
+    /// The record is not made into an object.
+    None,
+    /// In a cell: made empty, then filled.
+    Open(Shared),
+    /// Filled before it is shared.
+    Draft(Box<dyn Draft>),
+    /// Shared when it was whole.
+    Built(Shared),
 }
 
-impl Ids {
-    pub(super) fn new(records: &[RecordPlace]) -> Result<Self> {
-        if records.len() >= WEAK as usize {
-            return Err(Error::new(ErrorKind::TooLarge, "a save has at most 2147483647 objects"));
-        }
-        let first = records.iter().map(|record| record.id).min().unwrap_or(1);
-        let last = records.iter().map(|record| record.id).max().unwrap_or(1);
-        let span = last - first;
-        let mut ids = if span < records.len() as u64 * 4 + 64 {
-            let size = usize::try_from(span + 1).unwrap_or_default();
-            Self::Dense { first, records: vec![NOBODY; size] }
-        } else {
-            Self::Sparse(HashMap::with_capacity(records.len()))
-        };
-        for (i, record) in records.iter().enumerate() {
-            // There are fewer records than bytes in a block's length.
-            let index = u32::try_from(i).unwrap_or(NOBODY);
-            let taken = match &mut ids {
-                Self::Dense { first, records } => {
-                    let at = usize::try_from(record.id - *first).unwrap_or_default();
-                    std::mem::replace(&mut records[at], index) != NOBODY
-                }
-                Self::Sparse(map) => map.insert(record.id, index).is_some(),
-            };
-            if taken {
-                return Err(Error::new(
-                    ErrorKind::DuplicateId,
-                    format!(
-                        "object id #{} is used by two records; the save is damaged or made to harm",
-                        record.id
-                    ),
-                )
-                .at(record.start as u64));
-            }
-        }
-        Ok(ids)
-    }
-
-    #[inline]
-    fn find(&self, id: u64) -> Option<u32> {
+impl Entry {
+    pub(super) fn shared(&self) -> Option<&Shared> {
         match self {
-            Self::Dense { first, records } => {
-                let at = usize::try_from(id.checked_sub(*first)?).ok()?;
-                records.get(at).copied().filter(|record| *record != NOBODY)
-            }
-            Self::Sparse(map) => map.get(&id).copied(),
+            Self::Open(shared) | Self::Built(shared) => Some(shared),
+            Self::None | Self::Draft(_) => None,
         }
     }
 }
 
-impl Table {
-    /// Frees the objects to which no strong references lead from record `root`,
-    /// and drops the references that they set aside. `starts` says where those
-    /// of each record begin, in the order of filling.
-    pub(super) fn keep_reached(&mut self, root: usize, starts: &[(usize, usize)]) {
-        let end = |i: usize| starts.get(i + 1).map_or(self.pending.len(), |(_, next)| *next);
-        let mut ranges = vec![0..0; self.objects.len()];
-        for (i, (record, start)) in starts.iter().enumerate() {
-            ranges[*record] = *start..end(i);
+impl<'l> Table<'l> {
+    pub(super) fn new(
+        registry: &'l Registry,
+        limits: &'l Limits,
+        ids: Ids,
+        stored: Rc<Stored>,
+        resolved: Vec<Option<usize>>,
+    ) -> Self {
+        Self {
+            registry,
+            limits,
+            ids,
+            entries: Vec::new(),
+            kinds: Vec::new(),
+            stand_ins: vec![None; registry.objects.len()],
+            stored,
+            resolved,
+            classes: Vec::new(),
+            pending: Vec::new(),
+            starts: Vec::new(),
+            order: Vec::new(),
+            within: Within::Bare,
+            dangling: 0,
+            nones: Vec::new(),
+            casters: Vec::new(),
+            empty_elements: 0,
+            held_bytes: 0,
+            save_bytes: 0,
         }
-        let mut reached = vec![false; self.objects.len()];
-        reached[root] = true;
+    }
+
+    /// The references of a record.
+    pub(super) fn range(&self, record: usize) -> Range<usize> {
+        self.starts[record]..self.starts[record + 1]
+    }
+
+    /// Name of a class of the save.
+    pub(super) fn name(&self, class: u32) -> &str {
+        &self.stored[class as usize].name
+    }
+
+    /// How objects of a class of the program become trait objects.
+    pub(super) fn caster(&mut self, of: TypeId, class: usize) -> Option<&'l dyn Any> {
+        let place = self.casters.iter().position(|(known, _)| *known == of);
+        let place = place.unwrap_or_else(|| {
+            let registry = self.registry;
+            let classes = 0..registry.program().classes.len();
+            let found = classes.map(|class| registry.implementors.caster(of, class)).collect();
+            self.casters.push((of, found));
+            self.casters.len() - 1
+        });
+        self.casters[place].1.get(class).copied().flatten()
+    }
+
+    /// Frees the objects to which no strong references lead from the value whose
+    /// references are the first ones.
+    pub(super) fn keep_reached(&mut self, root: Range<usize>) {
+        let mut reached = vec![false; self.entries.len()];
         let mut work = vec![root];
-        while let Some(record) = work.pop() {
-            for target in &self.pending[ranges[record].clone()] {
-                let next = *target as usize;
-                if target & WEAK == 0 && !std::mem::replace(&mut reached[next], true) {
-                    work.push(next);
+        while let Some(range) = work.pop() {
+            for reference in &self.pending[range] {
+                if let Some(target) = reference.target().filter(|_| !reference.is_weak())
+                    && !std::mem::replace(&mut reached[target], true)
+                {
+                    work.push(self.starts[target]..self.starts[target + 1]);
                 }
             }
         }
-        if reached.iter().zip(&self.objects).all(|(reached, object)| *reached || object.is_none()) {
+        if reached
+            .iter()
+            .zip(&self.entries)
+            .all(|(reached, entry)| *reached || matches!(entry, Entry::None))
+        {
             return;
         }
-        let mut kept = Vec::with_capacity(self.pending.len());
-        for (record, _) in starts.iter().filter(|(record, _)| reached[*record]) {
-            kept.extend(self.pending[ranges[*record].clone()].iter().map(|target| {
-                let is_there = *target == NOBODY || reached[(target & !WEAK) as usize];
-                if is_there { *target } else { NOBODY }
-            }));
-        }
-        self.pending = kept;
         self.stand_ins.clear();
         for record in (0..reached.len()).filter(|record| !reached[*record]) {
-            let kind = self.kinds[record].take();
-            if let (Some(shared), Some(kind)) = (&self.objects[record], kind) {
-                shared.object().reset(self.factories[kind as usize].as_deref());
-            }
+            // Nothing is connected yet: it holds stand-ins only.
+            self.entries[record] = Entry::None;
+            self.kinds[record] = None;
         }
-        for (object, reached) in self.objects.iter_mut().zip(reached) {
-            if !reached {
-                *object = None;
-            }
-        }
-    }
-
-    /// The record with this id.
-    pub(super) fn find(&self, id: u64) -> Option<u32> {
-        self.ids.find(id)
     }
 }
 
-impl LoadLinks for Table {
+impl LoadLinks for Table<'_> {
     #[inline]
-    fn link(&mut self, id: u64, weak: bool) -> Result<Option<&Shared>> {
+    fn link(&mut self, id: u64, weak: bool, pointed: Pointed) -> Result<Linked<'_>> {
         let record = self.ids.find(id);
         let kind = record.and_then(|record| self.kinds[record as usize]);
         let (Some(record), Some(kind)) = (record, kind) else {
+            if let (Some(record), Pointed::As(of)) = (record, pointed) {
+                return Ok(self.unregistered(record, weak, of));
+            }
             if weak {
                 self.dangling += u64::from(id != 0);
-                self.pending.push(NOBODY);
-                return Ok(None);
+                self.pending.push(Pending::new(None, true, self.within));
+                return Ok(Linked::Nobody);
             }
             return Err(missing(id, record.is_some()));
         };
-        self.pending.push(if weak { record | WEAK } else { record });
-        Ok(self.stand_ins[kind as usize].as_ref())
+        let mut caster = None;
+        if let Pointed::As(of) = pointed {
+            let class = self.registry.objects[kind as usize].class;
+            caster = self.caster((of.id)(), class);
+            if caster.is_none() {
+                return Ok(self.unregistered(record, weak, of));
+            }
+        }
+        self.pending.push(Pending::new(Some(record), weak, self.within));
+        Ok(match &self.stand_ins[kind as usize] {
+            Some(object) => Linked::To { object, caster },
+            None => Linked::Nobody,
+        })
+    }
+
+    fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>> {
+        let class = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let Some(class) = class.filter(|class| *class < self.stored.len()) else {
+            return Err(Error::new(
+                ErrorKind::InvalidValue,
+                format!(
+                    "a trait object is of class number {number}, which the save does not define; it is damaged or made to harm"
+                ),
+            ));
+        };
+        let caster = self.resolved[class].and_then(|class| self.caster((of.id)(), class));
+        Ok(match caster {
+            Some(caster) => Implementor::Known(caster),
+            None => Implementor::Unknown(self.stored[class].name.clone()),
+        })
+    }
+
+    fn skip(&mut self, number: u64, rest: &[u8]) -> Result<usize> {
+        let class = usize::try_from(number).unwrap_or(0).saturating_sub(1);
+        length(class, &self.stored, rest, self.limits)
+    }
+
+    fn note_none(&mut self, number: u64) {
+        self.nones.push(number);
+    }
+
+    fn handle(&mut self, _: TypeId, _: &'static str, bits: u64) -> Result<Remapped> {
+        Ok(Remapped::Live(bits))
+    }
+
+    fn enter_cell(&mut self, cell: Within) -> Within {
+        let now = self.within.then(cell);
+        std::mem::replace(&mut self.within, now)
+    }
+
+    fn leave_cell(&mut self, before: Within) {
+        self.within = before;
+    }
+
+    fn prototypes(&self) -> Prototypes<'_> {
+        self.registry.prototypes()
     }
 
     fn empty_elements(&mut self) -> &mut usize {
@@ -178,7 +239,10 @@ impl LoadLinks for Table {
 
     fn describe(&self, id: u64) -> String {
         let kind = self.ids.find(id).and_then(|record| self.kinds[record as usize]);
-        kind.map_or(String::from("unknown"), |kind| self.held[kind as usize].clone())
+        kind.map_or(String::from("unknown"), |kind| {
+            let kind = &self.registry.objects[kind as usize].kind;
+            kind.holder.around(false, &(kind.name)())
+        })
     }
 
     fn pending(&self) -> usize {
@@ -186,22 +250,46 @@ impl LoadLinks for Table {
     }
 
     fn reorder(&mut self, start: usize, ranges: &[Range<usize>]) {
-        let ordered: Vec<u32> =
+        let ordered: Vec<Pending> =
             ranges.iter().flat_map(|range| &self.pending[range.clone()]).copied().collect();
         self.pending.truncate(start);
         self.pending.extend(ordered);
     }
 }
 
-/// Frees what a load that did not end has made, cycles and long chains too:
+impl Table<'_> {
+    /// A reference to a trait object of a class that is not registered for the trait.
+    #[cold]
+    fn unregistered(&mut self, record: u32, weak: bool, of: TraitName) -> Linked<'static> {
+        if weak {
+            self.dangling += 1;
+            self.pending.push(Pending::new(None, true, self.within));
+            return Linked::Nobody;
+        }
+        let class = self.classes[record as usize];
+        let error = not_registered(self.name(class), of.name);
+        Linked::Unregistered { class: u64::from(class) + 1, error }
+    }
+}
+
+/// Frees what a load that did not end has made, circles and long chains too:
 /// while the table holds every object, emptying one frees no other.
-impl Drop for Table {
+impl Drop for Table<'_> {
     fn drop(&mut self) {
         self.stand_ins.clear();
-        for (shared, kind) in self.objects.iter().zip(&self.kinds) {
-            if let (Some(shared), Some(kind)) = (shared, kind) {
-                shared.object().reset(self.factories[*kind as usize].as_deref());
+        for entry in &mut self.entries {
+            if matches!(entry, Entry::Draft(_)) {
+                *entry = Entry::None;
             }
+        }
+        let mut emptying = Emptying(self.registry.prototypes());
+        for shared in self.entries.iter().filter_map(Entry::shared) {
+            let mut visitor = Visitor::new(Phase::Dismantle, &Limits::DEFAULT, &mut emptying);
+            // One that cannot be emptied, since the program borrows it, is the program's.
+            let _ = shared.object().visit(&mut visitor);
+        }
+        for record in self.order.iter().rev() {
+            self.entries[*record as usize] = Entry::None;
         }
     }
 }

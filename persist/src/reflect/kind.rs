@@ -1,6 +1,7 @@
+use std::any::TypeId;
 use std::fmt;
 
-use super::Class;
+use super::{Class, Holder};
 
 /// The kind of a part: a function, so that types may contain themselves.
 pub type Inner = fn() -> Kind;
@@ -61,6 +62,12 @@ pub enum Kind {
     Class(fn() -> &'static Class),
     /// The id of an object that has a record of its own.
     Reference(Reference),
+    /// The number of a class, then a value of that class: what a `Box<dyn Trait>`
+    /// owns.
+    Dynamic(TraitName),
+    /// A byte that says whether it is null, live or dead, then 8 bytes: a
+    /// [`Handle`](crate::Handle) into an arena of this name.
+    Handle(&'static str),
 }
 
 /// What a stored reference may point at.
@@ -70,50 +77,42 @@ pub struct Reference {
     pub holder: Holder,
     /// True where the reference does not keep its target alive.
     pub weak: bool,
-    /// Kind of the target.
-    pub target: Inner,
-    /// Name of the target's class.
-    pub name: fn() -> String,
+    /// The target.
+    pub target: Target,
 }
 
-/// The pointer and the cell that hold an object: `Rc<RefCell<_>>`, ...
-///
-/// As a byte: the pointer in the high half, the cell in the low half.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-#[non_exhaustive]
-pub enum Holder {
-    /// The value itself, held by nobody: what `persist::save` writes.
-    Value = 0x00,
-    /// `Rc<RefCell<_>>`.
-    RcRefCell = 0x11,
+/// What a reference leads to.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    /// A value of one kind; the name is that of its class.
+    Value {
+        /// Kind of the value.
+        kind: Inner,
+        /// Name of its class.
+        name: fn() -> String,
+    },
+    /// A value of any class that is registered for a trait.
+    Trait(TraitName),
 }
 
-impl Holder {
-    /// The holder with this byte.
-    #[must_use]
-    pub fn from_code(code: u8) -> Option<Self> {
-        match code {
-            0x00 => Some(Self::Value),
-            0x11 => Some(Self::RcRefCell),
-            _ => None,
-        }
-    }
+/// A trait whose trait objects can be saved.
+#[derive(Clone, Copy, Debug)]
+pub struct TraitName {
+    /// The `dyn Trait`.
+    pub id: fn() -> TypeId,
+    /// Its name in a save.
+    pub name: &'static str,
+}
 
-    /// The byte of this holder in a save.
+impl Reference {
+    /// How a Rust programmer writes it.
     #[must_use]
-    pub fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// How a Rust programmer writes it, with `target` inside.
-    #[must_use]
-    pub fn around(self, weak: bool, target: &str) -> String {
-        match (self, weak) {
-            (Self::Value, _) => target.to_owned(),
-            (Self::RcRefCell, false) => format!("Rc<RefCell<{target}>>"),
-            (Self::RcRefCell, true) => format!("Weak<RefCell<{target}>>"),
-        }
+    pub fn display(&self) -> String {
+        let target = match self.target {
+            Target::Value { name, .. } => name(),
+            Target::Trait(of) => format!("dyn {}", of.name),
+        };
+        self.holder.around(self.weak, &target)
     }
 }
 
@@ -150,7 +149,9 @@ impl fmt::Display for Kind {
                 return f.write_str(if parts.len() == 1 { ",)" } else { ")" });
             }
             Self::Class(class) => return f.write_str(&class().name()),
-            Self::Reference(to) => return f.write_str(&to.holder.around(to.weak, &(to.name)())),
+            Self::Reference(to) => return f.write_str(&to.display()),
+            Self::Dynamic(of) => return write!(f, "Box<dyn {}>", of.name),
+            Self::Handle(arena) => return write!(f, "Handle<{arena}>"),
         };
         f.write_str(word)
     }

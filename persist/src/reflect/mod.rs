@@ -5,8 +5,10 @@
 
 mod class;
 mod field;
+mod holder;
 mod kind;
 
 pub use class::{Argument, Body, Class, ClassId, Prototype, VariantRecord};
 pub use field::{FieldFlags, FieldRecord};
-pub use kind::{Holder, Inner, Kind, Reference};
+pub use holder::{Cell, Holder, Pointer};
+pub use kind::{Inner, Kind, Reference, Target, TraitName};

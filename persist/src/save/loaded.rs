@@ -4,8 +4,8 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::{Change, LoadReport};
-use crate::codec::{Persist, Phase, Slot, Visitor};
-use crate::graph::LoadedObject;
+use crate::codec::{Object, Persist, Phase, Prototypes, Shared, Visitor};
+use crate::graph::{Counted, Edges, Emptying, Implementors, LoadedObjects, Targets};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
@@ -13,25 +13,68 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 /// In id order, those that the program had added first. It keeps all of them
 /// alive: a `Weak` to one that nothing else holds dangles when this is dropped
 /// or adopted.
+///
+/// # Freeing what was loaded
+///
+/// Dropping this frees the objects that nothing else holds one by one, however long the chains
+/// that they make. What the program holds is freed by the program: the drop of the first of
+/// a million objects that hold each other in a chain recurses a million times, as it would without this
+/// library, and a circle of strong pointers is never freed. [`dismantle`](Self::dismantle)
+/// frees both, flat.
 pub struct Loaded {
     pub(super) objects: Vec<LoadedObject>,
     by_id: HashMap<ObjectId, usize>,
+    /// Those without a cell, each before those that it holds.
+    order: Vec<usize>,
+    implementors: Rc<Implementors>,
     report: LoadReport,
 }
 
+pub(super) struct LoadedObject {
+    pub(super) id: ObjectId,
+    /// `None` when it has been freed.
+    pub(super) shared: Option<Shared>,
+    pub(super) added: bool,
+    /// Index of its class in the registry.
+    class: usize,
+    /// True if it is without a cell: it cannot be emptied.
+    built: bool,
+}
+
 impl Loaded {
-    pub(super) fn new(objects: Vec<LoadedObject>, report: LoadReport) -> Self {
+    pub(super) fn new(loaded: LoadedObjects, report: LoadReport) -> Self {
+        let LoadedObjects { objects, order, implementors } = loaded;
         let by_id = objects.iter().enumerate().map(|(i, object)| (object.id, i)).collect();
-        Self { objects, by_id, report }
+        let objects = objects
+            .into_iter()
+            .map(|object| LoadedObject {
+                id: object.id,
+                shared: Some(object.shared),
+                added: object.added,
+                class: object.class,
+                built: object.built,
+            })
+            .collect();
+        Self { objects, by_id, order, implementors, report }
     }
 
-    /// The first object of type `T`.
+    /// The first object of type `T` in an `Rc<RefCell<T>>`.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] if the save has none.
     pub fn first<T: Persist>(&self) -> Result<Rc<RefCell<T>>> {
-        self.iter().next().ok_or_else(|| self.no_object(&format!("of class {}", T::name())))
+        self.first_pointer()
+    }
+
+    /// The first object that a pointer of type `Q` can lead to, such as an
+    /// `Arc<Mutex<Hero>>` or an `Rc<RefCell<dyn Item>>`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the save has none.
+    pub fn first_pointer<Q: Counted + Persist>(&self) -> Result<Q> {
+        self.pointers().next().ok_or_else(|| self.no_object(&format!("for {}", Q::name())))
     }
 
     /// The save may have had it, of a class that was not registered.
@@ -43,31 +86,56 @@ impl Loaded {
             String::new()
         } else {
             format!(
-                "; objects of classes that are not registered were skipped ({}): register them before the load, or name them in an `alias`",
+                "; objects of classes that are not registered, or not in that pointer, were skipped ({}): register them before the load, or name them in an `alias`",
                 unknown.join(", ")
             )
         };
         Error::new(ErrorKind::NotFound, format!("the save has no object {what}{advice}"))
     }
 
-    /// The object with this id.
+    /// The object with this id, in an `Rc<RefCell<T>>`.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] if the save has none; [`ErrorKind::WrongClass`]
     /// if it is not a `T`.
     pub fn get<T: Persist>(&self, id: ObjectId) -> Result<Rc<RefCell<T>>> {
+        self.pointer(id)
+    }
+
+    /// The object with this id, by a pointer of type `Q`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the save has none; [`ErrorKind::WrongClass`]
+    /// if such a pointer cannot lead to it.
+    pub fn pointer<Q: Counted + Persist>(&self, id: ObjectId) -> Result<Q> {
         let Some(index) = self.by_id.get(&id) else {
             return Err(self.no_object(&id.to_string()));
         };
-        self.objects[*index].shared.downcast().ok_or_else(|| {
-            Error::new(ErrorKind::WrongClass, format!("object {id} is not a {}", T::name()))
+        self.find(&self.objects[*index]).ok_or_else(|| {
+            let wanted = Q::name();
+            Error::new(ErrorKind::WrongClass, format!("object {id} is not for {wanted}"))
         })
     }
 
-    /// The objects of type `T`.
+    fn find<Q: Counted>(&self, object: &LoadedObject) -> Option<Q> {
+        let shared = object.shared.as_ref()?;
+        let caster = match Q::of() {
+            Some(of) => Some(self.implementors.caster(of, object.class)?),
+            None => None,
+        };
+        Q::find(shared, caster)
+    }
+
+    /// The objects of type `T`, in an `Rc<RefCell<T>>`.
     pub fn iter<T: Persist>(&self) -> impl Iterator<Item = Rc<RefCell<T>>> + use<'_, T> {
-        self.objects.iter().filter_map(|object| object.shared.downcast())
+        self.pointers()
+    }
+
+    /// The objects that pointers of type `Q` can lead to.
+    pub fn pointers<Q: Counted>(&self) -> impl Iterator<Item = Q> + use<'_, Q> {
+        self.objects.iter().filter_map(|object| self.find(object))
     }
 
     /// The ids of all objects.
@@ -92,31 +160,112 @@ impl Loaded {
     pub fn report(&self) -> &LoadReport {
         &self.report
     }
+
+    /// The circles of strong pointers among the objects as they are now, which are
+    /// never freed unless a pointer in them is cut: objects that all lead to each other, in no
+    /// order that means anything.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use std::{cell::RefCell, rc::Rc};
+    /// # use persist::{Persist, SaveManager};
+    /// #[derive(Persist)]
+    /// struct Partner { other: Option<Rc<RefCell<Partner>>> }
+    ///
+    /// let ada = Rc::new(RefCell::new(Partner { other: None }));
+    /// let bob = Rc::new(RefCell::new(Partner { other: Some(ada.clone()) }));
+    /// ada.borrow_mut().other = Some(bob);
+    ///
+    /// let mut saves = SaveManager::new();
+    /// saves.add(&ada)?;
+    /// let save = saves.to_vec()?;
+    /// let loaded = saves.from_slice(&save)?;
+    /// assert_eq!(loaded.strong_cycles()[0].len(), 2);
+    /// loaded.dismantle();
+    /// # ada.borrow_mut().other = None;
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn strong_cycles(&self) -> Vec<Vec<ObjectId>> {
+        let places = self.places();
+        let mut targets = Targets::new();
+        let mut edges = Edges::new(self.objects.len());
+        for object in &self.objects {
+            let found = object.shared.as_ref().map_or(&[][..], |s| targets.of(s.object()));
+            let strong = found.iter().filter(|(_, weak)| !weak);
+            let known = strong.filter_map(|(address, _)| places.get(address));
+            edges.push(known.filter_map(|place| u32::try_from(*place).ok()));
+        }
+        let circles = edges.components().circles(&edges);
+        let id = |place: u32| self.objects[place as usize].id;
+        let mut circles: Vec<Vec<ObjectId>> =
+            circles.into_iter().map(|circle| circle.into_iter().map(id).collect()).collect();
+        circles.iter_mut().for_each(|circle| circle.sort_unstable());
+        circles.sort_unstable();
+        circles
+    }
+
+    /// Frees the objects, circles of strong pointers and long chains too, one by one.
+    ///
+    /// What the program still holds stays alive, but every cell is emptied: behind its
+    /// pointers it finds values as a class's prototype makes them. An object that is
+    /// borrowed meanwhile keeps its value, and what the program set itself in a `OnceCell`
+    /// cannot be cut.
+    pub fn dismantle(mut self) {
+        let prototypes = Prototypes::new(&*self.implementors);
+        for object in &self.objects {
+            if let Some(shared) = &object.shared {
+                empty(shared.object(), prototypes);
+            }
+        }
+        // Each is freed while this still holds those behind its pointers.
+        for place in std::mem::take(&mut self.order) {
+            self.objects[place].shared = None;
+        }
+        self.objects.clear();
+    }
+
+    fn places(&self) -> HashMap<usize, usize> {
+        let objects = self.objects.iter().enumerate();
+        objects.filter_map(|(i, object)| Some((object.shared.as_ref()?.address(), i))).collect()
+    }
+
+    /// True if nothing else holds an object.
+    fn is_alone(&self, place: usize) -> bool {
+        self.objects[place].shared.as_ref().is_some_and(|shared| shared.strong_count() == 1)
+    }
+}
+
+/// Empties the cells of an object.
+fn empty(object: &dyn Object, prototypes: Prototypes<'_>) {
+    let mut emptying = Emptying(prototypes);
+    // One that is borrowed is left to those who borrow it.
+    let _ = object.visit(&mut Visitor::new(Phase::Dismantle, &Limits::DEFAULT, &mut emptying));
 }
 
 /// Objects that nothing else holds are freed one by one, a long chain of them too.
 impl Drop for Loaded {
     fn drop(&mut self) {
-        let objects = &self.objects;
-        let is_alone = |i: &usize| objects[*i].shared.strong_count() == 1;
-        let mut alone: Vec<usize> = (0..objects.len()).filter(is_alone).collect();
+        let mut alone: Vec<usize> =
+            (0..self.objects.len()).filter(|place| self.is_alone(*place)).collect();
         if alone.is_empty() {
             return;
         }
-        let places: HashMap<usize, usize> =
-            objects.iter().enumerate().map(|(i, object)| (object.shared.address(), i)).collect();
-        let mut targets = Vec::new();
-        while let Some(i) = alone.pop() {
-            let object = objects[i].shared.object();
-            let mut collect = |slot: &mut dyn Slot| {
-                targets.push(slot.address());
-                Ok(())
-            };
-            // What it does not reach is freed by the fields' own drop.
-            let _ = object.visit(&mut Visitor::new(Phase::Connect, &Limits::DEFAULT, &mut collect));
-            object.reset(objects[i].factory.as_deref());
-            let targets = targets.drain(..).filter_map(|address| places.get(&address).copied());
-            alone.extend(targets.filter(is_alone));
+        let places = self.places();
+        let mut targets = Targets::new();
+        while let Some(place) = alone.pop() {
+            let Some(shared) = self.objects[place].shared.clone() else { continue };
+            let found = targets.of(shared.object());
+            if self.objects[place].built {
+                // What it holds is held here too, and so not freed with it.
+                self.objects[place].shared = None;
+                drop(shared);
+            } else {
+                empty(shared.object(), Prototypes::new(&*self.implementors));
+            }
+            let found = found.iter().filter_map(|(address, _)| places.get(address).copied());
+            alone.extend(found.filter(|place| self.is_alone(*place)));
         }
     }
 }

@@ -2,12 +2,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::rc::Rc;
 
 use super::{LoadReport, Loaded};
-use crate::codec::{Buffer, Persist, Shared, WeakShared};
+use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, WeakShared};
 use crate::format::{Header, MAX_ID};
-use crate::graph::{Loader, Pointee, Registry, Saver};
+use crate::graph::{Counted, Loader, Registry, Saver};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, storage};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads
@@ -76,6 +75,24 @@ impl SaveManager {
         self.registry.register::<T>()
     }
 
+    /// Registers class `T` as an implementor of a trait: `register_as::<Sword, dyn Item>()`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::register_as`].
+    pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
+        self.registry.register_as::<T, D>()
+    }
+
+    /// Registers what a pointer of type `Q` leads to: `Arc<Mutex<Hero>>`, ...
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::register_pointer`].
+    pub fn register_pointer<Q: Counted>(&mut self) -> Result<()> {
+        self.registry.register_pointer::<Q>()
+    }
+
     /// Registers class `T` with the program's own way to make an empty one.
     ///
     /// Fields that are `skip`ped keep what it put there, in objects and in a value
@@ -100,9 +117,9 @@ impl SaveManager {
     /// # Errors
     ///
     /// As [`Registry::register`].
-    pub fn add<P: Pointee>(&mut self, object: &Rc<P>) -> Result<ObjectId> {
-        self.registry.register_pointee::<P>()?;
-        let shared = P::share(object);
+    pub fn add<Q: Counted>(&mut self, object: &Q) -> Result<ObjectId> {
+        self.registry.register_pointer::<Q>()?;
+        let shared = object.share();
         let id = match self.ids.get(&shared.address()) {
             Some(id) => *id,
             None => {
@@ -273,12 +290,13 @@ impl SaveManager {
     pub fn adopt(&mut self, loaded: Loaded) {
         self.clear();
         for object in &loaded.objects {
+            let Some(shared) = &object.shared else { continue };
             self.last_id = self.last_id.max(object.id.get());
-            self.ids.insert(object.shared.address(), object.id);
+            self.ids.insert(shared.address(), object.id);
             if object.added {
-                self.objects.insert(object.id, object.shared.clone());
+                self.objects.insert(object.id, shared.clone());
             } else {
-                self.met.insert(object.id, object.shared.downgrade());
+                self.met.insert(object.id, shared.downgrade());
             }
         }
     }

@@ -43,6 +43,8 @@ pub enum Change {
     Unknown,
     /// Weak references whose target is not in the save dangle.
     Dangling,
+    /// Trait objects of a class that is not registered for their trait became `None`.
+    Unregistered,
 }
 
 impl LoadReport {
@@ -58,9 +60,11 @@ impl LoadReport {
                 object: ObjectId::new(run.first),
             })
             .collect();
-        for (change, rows) in
-            [(Change::Unknown, outcome.skipped), (Change::Dangling, outcome.dangling)]
-        {
+        for (change, rows) in [
+            (Change::Unknown, outcome.skipped),
+            (Change::Dangling, outcome.dangling),
+            (Change::Unregistered, outcome.nones),
+        ] {
             findings.extend(rows.into_iter().map(|(class, count, first)| Finding {
                 change,
                 class,
@@ -124,6 +128,7 @@ impl fmt::Display for Finding {
             Change::Dropped => "dropped",
             Change::Unknown => "skipped, not registered",
             Change::Dangling => "dangling weak reference",
+            Change::Unregistered => "set to `None`, not registered for its trait",
         };
         write!(f, "{what}: {}", self.class)?;
         if let Some(field) = &self.field {

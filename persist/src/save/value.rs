@@ -2,7 +2,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use super::{LoadReport, Loaded, SaveManager};
-use crate::codec::{Persist, Phase, Slot, Visitor};
+use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
 use crate::graph::{Loader, Saver};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
@@ -179,9 +179,9 @@ impl SaveManager {
     }
 
     fn write_value_mut<T: Persist>(&mut self, out: &mut dyn Write, value: &mut T) -> Result<u64> {
-        let mut connect = |_: &mut dyn Slot| Ok(());
+        let mut links = NoVisitLinks;
         value
-            .visit(&mut Visitor::new(Phase::BeforeSave, &self.limits, &mut connect))
+            .visit(&mut Visitor::new(Phase::BeforeSave, &self.limits, &mut links))
             .map_err(|error| error.in_class(T::name()))?;
         self.write_value(out, value, true)
     }

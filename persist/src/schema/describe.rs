@@ -59,7 +59,21 @@ pub(crate) enum KindSchema {
     Array(Box<KindSchema>, usize),
     Tuple(Vec<KindSchema>),
     Class(usize),
-    Reference { holder: Holder, weak: bool, class: usize },
+    Reference {
+        holder: Holder,
+        weak: bool,
+        class: usize,
+    },
+    /// To a trait object of the trait of this name.
+    TraitReference {
+        holder: Holder,
+        weak: bool,
+        name: String,
+    },
+    /// A trait object by value, of the trait of this name.
+    Dynamic(String),
+    /// Into the arena of this name.
+    Handle(String),
 }
 
 impl KindSchema {
@@ -117,6 +131,11 @@ impl KindSchema {
             Self::Reference { holder, weak, class } => {
                 out.write_str(&holder.around(*weak, class_name(*class)))
             }
+            Self::TraitReference { holder, weak, name } => {
+                out.write_str(&holder.around(*weak, &format!("dyn {name}")))
+            }
+            Self::Dynamic(name) => write!(out, "Box<dyn {name}>"),
+            Self::Handle(name) => write!(out, "Handle<{name}>"),
             scalar => write!(out, "{}", format!("{scalar:?}").to_lowercase()),
         }
     }

@@ -9,6 +9,9 @@ use super::order::inner_first;
 use super::{ClassSchema, FieldSchema, Form, KindSchema};
 use crate::reflect::Holder;
 
+/// Bytes of a handle.
+const HANDLE: u32 = 9;
+
 /// The classes of a save, and a node for every kind in them.
 pub(crate) struct Stored {
     classes: Vec<ClassSchema>,
@@ -50,17 +53,22 @@ pub(super) enum Shape {
         len: usize,
     },
     Class(usize),
+    /// To a class, or to any class if it is to a trait object.
     Reference {
         holder: Holder,
         weak: bool,
-        class: usize,
+        class: Option<usize>,
     },
+    /// The number of a class, then a value of it.
+    Dynamic,
+    Handle,
 }
 
 impl Stored {
     /// Lays out classes which end, as [`inner_first`] finds; `same` says of
-    /// each whether it is as the program has it.
-    pub(super) fn new(classes: Vec<ClassSchema>, same: &[bool]) -> Self {
+    /// each whether it is as the program has it, `dynamic_same` whether all that the
+    /// program has are.
+    pub(super) fn new(classes: Vec<ClassSchema>, same: &[bool], dynamic_same: bool) -> Self {
         let mut least = vec![0; classes.len()];
         for class in inner_first(&classes).unwrap_or_default() {
             least[class] = match &classes[class].form {
@@ -73,7 +81,8 @@ impl Stored {
             };
         }
         let kinds: usize = classes.iter().flat_map(ClassSchema::kinds).map(count).sum();
-        let mut layout = Layout { nodes: Vec::with_capacity(classes.len() + kinds), least, same };
+        let nodes = Vec::with_capacity(classes.len() + kinds);
+        let mut layout = Layout { nodes, least, same, dynamic_same };
         let roots = (0..classes.len()).map(|class| layout.class(class)).collect::<Vec<_>>();
         layout.nodes.extend(roots);
         let fields = |layout: &mut Layout<'_>, fields: &[FieldSchema]| {
@@ -120,6 +129,8 @@ struct Layout<'l> {
     /// Of each class.
     least: Vec<u32>,
     same: &'l [bool],
+    /// True if no class that a trait object may be of has changed.
+    dynamic_same: bool,
 }
 
 impl Layout<'_> {
@@ -181,9 +192,15 @@ impl Layout<'_> {
             }
             KindSchema::Class(class) => self.class(*class),
             KindSchema::Reference { holder, weak, class } => {
-                let (holder, weak, class) = (*holder, *weak, *class);
+                let (holder, weak, class) = (*holder, *weak, Some(*class));
                 node(Shape::Reference { holder, weak, class }, 1, true)
             }
+            KindSchema::TraitReference { holder, weak, .. } => {
+                let (holder, weak) = (*holder, *weak);
+                node(Shape::Reference { holder, weak, class: None }, 1, true)
+            }
+            KindSchema::Dynamic(_) => node(Shape::Dynamic, 1, self.dynamic_same),
+            KindSchema::Handle(_) => node(Shape::Handle, HANDLE, true),
             scalar => bytes(scalar.width()),
         }
     }
@@ -221,7 +238,10 @@ fn fewest(kind: &KindSchema, classes: &[u32]) -> u32 {
         | KindSchema::List(_)
         | KindSchema::Set(_)
         | KindSchema::Map(_)
-        | KindSchema::Reference { .. } => 1,
+        | KindSchema::Reference { .. }
+        | KindSchema::TraitReference { .. }
+        | KindSchema::Dynamic(_) => 1,
+        KindSchema::Handle(_) => HANDLE,
         scalar => u32::try_from(scalar.width()).unwrap_or(u32::MAX),
     }
 }

@@ -67,14 +67,19 @@ impl<'p> Matching<'p> {
             .map(|(class, schema)| self.is_same(schema, self.resolved[class]))
             .collect();
         // What holds a changed class is changed, and so on.
-        let mut holders = vec![Vec::new(); stored.len()];
+        let mut holders = Holders { of: vec![Vec::new(); stored.len()], dynamic: Vec::new() };
         for (class, schema) in stored.iter().enumerate() {
-            schema.kinds().for_each(|kind| add_holder(kind, class, &mut holders));
+            schema.kinds().for_each(|kind| holders.add(kind, class));
         }
         let mut changed: Vec<usize> =
             (0..stored.len()).filter(|class| !identical[*class]).collect();
         while let Some(class) = changed.pop() {
-            for holder in std::mem::take(&mut holders[class]) {
+            let mut found = std::mem::take(&mut holders.of[class]);
+            if self.resolved[class].is_some() {
+                // A trait object may be of any class that the program has.
+                found.append(&mut holders.dynamic);
+            }
+            for holder in found {
                 if std::mem::replace(&mut identical[holder], false) {
                     changed.push(holder);
                 }
@@ -127,27 +132,41 @@ impl<'p> Matching<'p> {
                 KindSchema::Reference { holder, weak, class },
                 KindSchema::Reference { holder: holder_b, weak: weak_b, class: class_b },
             ) => holder == holder_b && weak == weak_b && self.resolved[*class] == Some(*class_b),
+            // Which classes a trait has is asked of each value; its name may change.
+            (KindSchema::Dynamic(_), KindSchema::Dynamic(_)) => true,
+            (
+                KindSchema::TraitReference { holder, weak, .. },
+                KindSchema::TraitReference { holder: holder_b, weak: weak_b, .. },
+            ) => holder == holder_b && weak == weak_b,
             (a, b) => a == b,
         }
     }
 }
 
-/// Notes a class as the holder of those that the kind mentions by value.
-fn add_holder(kind: &KindSchema, class: usize, holders: &mut [Vec<usize>]) {
-    match kind {
-        KindSchema::Option(part)
-        | KindSchema::List(part)
-        | KindSchema::Set(part)
-        | KindSchema::Array(part, _) => add_holder(part, class, holders),
-        KindSchema::Map(parts) => {
-            add_holder(&parts.0, class, holders);
-            add_holder(&parts.1, class, holders);
+/// The classes that hold each class by value.
+struct Holders {
+    of: Vec<Vec<usize>>,
+    /// Those that hold trait objects.
+    dynamic: Vec<usize>,
+}
+
+impl Holders {
+    /// Notes a class as the holder of those that the kind mentions.
+    fn add(&mut self, kind: &KindSchema, class: usize) {
+        match kind {
+            KindSchema::Option(part)
+            | KindSchema::List(part)
+            | KindSchema::Set(part)
+            | KindSchema::Array(part, _) => self.add(part, class),
+            KindSchema::Map(parts) => {
+                self.add(&parts.0, class);
+                self.add(&parts.1, class);
+            }
+            KindSchema::Tuple(parts) => parts.iter().for_each(|part| self.add(part, class)),
+            KindSchema::Class(inner) => self.of[*inner].push(class),
+            KindSchema::Dynamic(_) => self.dynamic.push(class),
+            _ => {}
         }
-        KindSchema::Tuple(parts) => {
-            parts.iter().for_each(|part| add_holder(part, class, holders));
-        }
-        KindSchema::Class(inner) => holders[*inner].push(class),
-        _ => {}
     }
 }
 

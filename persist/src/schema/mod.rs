@@ -18,4 +18,4 @@ pub(crate) use layout::Stored;
 pub(crate) use order::inner_first;
 pub(crate) use plan::{Event, Plans, Program, Run, Target};
 pub(crate) use transcode::transcode;
-pub(crate) use walk::locate;
+pub(crate) use walk::{length, locate};

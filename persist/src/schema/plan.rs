@@ -104,8 +104,10 @@ impl<'p> Plans<'p> {
         let matching = Matching::new(&stored, program);
         let identical = matching.identical(&stored);
         let plans = stored.iter().map(|_| None).collect();
+        let is_same = |class: usize| identical[class] || matching.resolve(class).is_none();
+        let dynamic_same = (0..stored.len()).all(is_same);
         Self {
-            stored: Rc::new(Stored::new(stored, &identical)),
+            stored: Rc::new(Stored::new(stored, &identical, dynamic_same)),
             program,
             matching,
             identical,

@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use super::layout::Shape;
 use super::plan::{Fields, Plan, Step};
-use super::walk::{self, LONGEST_PATH, check_count, fault, left_behind, push_name, skip, tag};
+use super::walk::{
+    self, LONGEST_PATH, check_count, dynamic, fault, left_behind, push_name, skip, tag,
+};
 use super::{FieldSchema, Form, Plans, Stored};
 use crate::codec::{Buffer, Decoder, Encoder, Fail, LoadLinks, NoLinks, count};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -201,6 +203,16 @@ impl<'t> Transcoder<'t, '_> {
                     let record = self.record(class, plan)?;
                     frames.push(Frame::Record(record));
                     return Ok(());
+                }
+                Shape::Dynamic => {
+                    let class = dynamic(stored, &mut self.input).map_err(fault)?;
+                    count::push(class as u64 + 1, self.out);
+                    node = stored.root(class);
+                    if self.plans.resolve(class).is_none() {
+                        // It stays as it is stored, to be skipped or kept.
+                        return self.copy(node);
+                    }
+                    continue;
                 }
                 // The rest have no classes inside.
                 _ => return self.copy(node),

@@ -9,7 +9,7 @@ use super::layout::Shape;
 use super::{FieldSchema, Form, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, count, left_over};
 use crate::reflect::Holder;
-use crate::{Error, ErrorKind, Limits};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// What is being walked through: kinds by their nodes, the next one counted on
 /// from the first.
@@ -79,9 +79,9 @@ pub(super) const LONGEST_PATH: usize = 1000;
 const FREE_STEPS: usize = 256;
 const STEPS_PER_BYTE: usize = 64;
 
-/// Whether an id, of a reference that may be weak, names an object of a class in
-/// a holder.
-pub(crate) type IsTarget<'t> = dyn Fn(u64, bool, usize, Holder) -> bool + 't;
+/// Whether an id, of a reference that may be weak, names an object of a class, or
+/// of any, in a holder.
+pub(crate) type IsTarget<'t> = dyn Fn(u64, bool, Option<usize>, Holder) -> bool + 't;
 
 /// Takes a value of this kind from the input and checks its bytes; where it
 /// fails, the frames say in which part.
@@ -95,6 +95,19 @@ pub(super) fn skip<'s>(
         return input.take(width).map(drop);
     }
     walk(node, stored, input, frames, &|_, _, _, _| true)
+}
+
+/// How many of these bytes a value of a class takes.
+pub(crate) fn length(
+    class: usize,
+    stored: &Stored,
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<usize> {
+    let mut links = NoLinks::default();
+    let mut input = Decoder::new(bytes, limits, &mut links);
+    skip(stored.root(class), stored, &mut input, &mut Vec::new()).map_err(fault)?;
+    Ok(bytes.len() - input.rest().len())
 }
 
 /// Finds the fault in the payload of a record, if the schema shows it: what,
@@ -248,6 +261,16 @@ fn step<'s>(
                 let first = stored.first(class, variant);
                 frames.push(Frame::Fields { fields, first, next: 0 });
             }
+            Shape::Dynamic => {
+                node = stored.root(dynamic(stored, input)?);
+                continue;
+            }
+            Shape::Handle => {
+                if input.value::<u8>()? > 2 {
+                    return Err(Fail::Value);
+                }
+                input.take(8)?;
+            }
             Shape::Reference { weak, holder, class } => {
                 let before = input.rest();
                 let id = count::decode(input)?;
@@ -259,6 +282,12 @@ fn step<'s>(
         }
         return Ok(());
     }
+}
+
+/// Reads which class the value of a trait object is of.
+pub(super) fn dynamic(stored: &Stored, input: &mut Decoder<'_>) -> Result<usize, Fail> {
+    let number = input.count()?;
+    number.checked_sub(1).filter(|class| *class < stored.len()).ok_or(Fail::Value)
 }
 
 /// Reads which variant of an enum follows.

@@ -1,8 +1,16 @@
 //! Arrays of any length: the elements, without a count.
 
-use crate::Result;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
+use crate::{Error, ErrorKind, Result};
+
+/// Bytes of an array that is made on the stack twice over.
+const SMALL: usize = 4096;
+
+#[cold]
+fn incomplete() -> Error {
+    Error::new(ErrorKind::Unsupported, "an element has no empty value")
+}
 
 impl<T: Persist, const N: usize> Persist for [T; N] {
     const HEAD: usize = if T::FIXED { N * T::HEAD } else { 0 };
@@ -22,8 +30,17 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
         T::reach(types);
     }
 
-    fn prototype() -> Self {
-        std::array::from_fn(|_| T::prototype())
+    fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
+        if size_of::<Self>() > SMALL {
+            let items: Result<Vec<T>> = (0..N).map(|_| T::prototype(prototypes)).collect();
+            return items?.try_into().map_err(|_| incomplete());
+        }
+        let items: [Option<T>; N] = std::array::from_fn(|_| T::prototype(prototypes).ok());
+        match items.iter().position(Option::is_none) {
+            // The same once more, for the reason.
+            Some(_) => Err(T::prototype(prototypes).err().unwrap_or_else(incomplete)),
+            None => Ok(items.map(|item| item.unwrap_or_else(|| unreachable!("all are there")))),
+        }
     }
 
     #[inline(always)]
@@ -70,5 +87,9 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
         super::sequence::visit_each(self, visitor)
+    }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        super::sequence::visit_each_shared(self, visitor)
     }
 }

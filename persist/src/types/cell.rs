@@ -1,16 +1,16 @@
-//! Cells that a value owns, stored as what they hold, and atomics.
+//! Cells, stored as what they hold.
 
-use std::cell::{Cell, RefCell};
-use std::sync::atomic::{
-    AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16,
-    AtomicU32, AtomicU64, AtomicUsize, Ordering,
+use std::any::Any;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+
+use super::option::some;
+use crate::Result;
+use crate::codec::{
+    AsCell, AsValue, Content, Decoder, Encoder, Fail, Lock, OpenCell, Persist, Phase, Pointee,
+    Prototypes, Stop, TypeSet, Visitor, Within,
 };
-use std::sync::{Mutex, PoisonError, RwLock, TryLockError};
-
-use super::number::fixed_items;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor};
-use crate::reflect::Kind;
-use crate::{Error, ErrorKind, Result};
+use crate::reflect::{self, Kind};
 
 impl<T: Persist + Copy> Persist for Cell<T> {
     const HEAD: usize = T::HEAD;
@@ -30,8 +30,8 @@ impl<T: Persist + Copy> Persist for Cell<T> {
         T::reach(types);
     }
 
-    fn prototype() -> Self {
-        Cell::new(T::prototype())
+    fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
+        T::prototype(prototypes).map(Cell::new)
     }
 
     #[inline(always)]
@@ -55,13 +55,49 @@ impl<T: Persist + Copy> Persist for Cell<T> {
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        self.get_mut().visit(visitor)
+        if visitor.leaves_cells() { Ok(()) } else { self.get_mut().visit(visitor) }
+    }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if T::LEAF {
+            return Ok(());
+        }
+        // A hook may change it; what can be copied holds no references.
+        let mut value = self.get();
+        value.visit(visitor)?;
+        self.set(value);
+        Ok(())
+    }
+}
+
+impl<T: Persist + Copy> Pointee for Cell<T> {
+    const CELL: reflect::Cell = reflect::Cell::Cell;
+
+    type As = AsCell;
+}
+
+impl<T: Persist + Copy> OpenCell for Cell<T> {
+    type Value = T;
+
+    fn hold(value: T) -> Self {
+        Cell::new(value)
+    }
+
+    fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        let mut value = self.get();
+        input.value_into(&mut value)?;
+        self.set(value);
+        Ok(())
+    }
+
+    fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
+        look(&self.get());
     }
 }
 
 /// The items of a lock or `RefCell`, whose content can be out of reach.
 macro_rules! guarded {
-    ($($cell:ident, $try:ident, $get_mut:expr;)*) => {$(
+    ($($cell:ident, $get_mut:expr;)*) => {$(
         impl<T: Persist> Persist for $cell<T> {
             const MIN: usize = T::MIN;
             const LEAF: bool = T::LEAF;
@@ -78,104 +114,181 @@ macro_rules! guarded {
                 T::reach(types);
             }
 
-            fn prototype() -> Self {
-                $cell::new(T::prototype())
+            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
+                T::prototype(prototypes).map($cell::new)
             }
 
             #[inline]
             fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                match self.$try() {
-                    Ok(value) => out.value(&*value),
-                    Err(error) => Err(out.refuse(blocked(stringify!($cell), &error))),
+                match self.open(out.limits().lock_wait) {
+                    Ok(value) => out.in_cell::<T>(Within::Cell, |out| out.value(&*value)),
+                    Err(error) => Err(out.refuse(error)),
                 }
             }
 
             #[inline]
             fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                input.value().map($cell::new)
+                input.in_cell::<T, _>(Within::Cell, |input| input.value()).map($cell::new)
             }
 
             #[inline]
             fn decode_into(&mut self, _: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
                 let get_mut: fn(&mut Self) -> &mut T = $get_mut;
-                input.value_into(get_mut(self))
+                input.in_cell::<T, _>(Within::Cell, |input| input.value_into(get_mut(self)))
             }
 
             fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
                 let get_mut: fn(&mut Self) -> &mut T = $get_mut;
-                get_mut(self).visit(visitor)
+                if visitor.leaves_cells() { Ok(()) } else { get_mut(self).visit(visitor) }
+            }
+
+            fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+                if T::LEAF {
+                    return Ok(());
+                }
+                let mut value = self.open_mut(visitor.limits().lock_wait)?;
+                if visitor.phase() != Phase::Dismantle {
+                    return value.visit(visitor);
+                }
+                let empty = visitor.prototypes().object()?;
+                let old = std::mem::replace(&mut *value, empty);
+                // Dropped when this cell is no longer borrowed: a `Drop` of the
+                // program's may look at it.
+                drop(value);
+                drop(old);
+                Ok(())
+            }
+        }
+
+        impl<C: ?Sized + Content> Pointee for $cell<C> {
+            const CELL: reflect::Cell = reflect::Cell::$cell;
+
+            type As = C::As;
+        }
+
+        impl<T: Persist> OpenCell for $cell<T> {
+            type Value = T;
+
+            fn hold(value: T) -> Self {
+                $cell::new(value)
+            }
+
+            fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail> {
+                match self.open_mut(input.limits().lock_wait) {
+                    Ok(mut value) => input.value_into(&mut *value),
+                    Err(error) => Err(input.refuse(error)),
+                }
+            }
+
+            fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
+                if let Ok(value) = self.open(std::time::Duration::ZERO) {
+                    look(&*value);
+                }
             }
         }
     )*};
 }
 
 guarded! {
-    RefCell, try_borrow, RefCell::get_mut;
-    Mutex, try_lock, |cell| cell.get_mut().unwrap_or_else(PoisonError::into_inner);
-    RwLock, try_read, |cell| cell.get_mut().unwrap_or_else(PoisonError::into_inner);
+    RefCell, RefCell::get_mut;
+    Mutex, |cell| cell.get_mut().unwrap_or_else(PoisonError::into_inner);
+    RwLock, |cell| cell.get_mut().unwrap_or_else(PoisonError::into_inner);
 }
 
-/// Why a cell cannot be read now.
-trait Blocked {
-    fn reason(&self) -> &'static str;
-}
-
-impl Blocked for std::cell::BorrowError {
-    fn reason(&self) -> &'static str {
-        "is mutably borrowed; end the borrow before saving"
-    }
-}
-
-impl<G> Blocked for TryLockError<G> {
-    fn reason(&self) -> &'static str {
-        match self {
-            Self::Poisoned(_) => {
-                "is poisoned, a thread panicked while it held the lock; clear the poison before saving"
-            }
-            Self::WouldBlock => "is locked by another thread; release it before saving",
-        }
-    }
-}
-
-#[cold]
-fn blocked(cell: &str, error: &dyn Blocked) -> Error {
-    Error::new(ErrorKind::Borrowed, format!("a `{cell}` {}", error.reason()))
-}
-
-macro_rules! atomics {
-    ($($atomic:ident $number:ident)*) => {$(
-        impl Persist for $atomic {
-            const HEAD: usize = <$number as Persist>::HEAD;
-
-            fixed_items!();
+/// Cells that can be set once, stored as an `Option`.
+///
+/// Where only `&` reaches such a cell, its content is put aside before it is
+/// shared and set when its references have been connected.
+macro_rules! once {
+    ($($cell:ident)*) => {$(
+        impl<T: Persist> Persist for $cell<T> {
+            const HEAD: usize = 1;
+            const LEAF: bool = T::LEAF;
 
             fn kind() -> Kind {
-                <$number as Persist>::kind()
+                Kind::Option(T::kind)
             }
 
             fn name() -> String {
-                String::from(stringify!($atomic))
+                format!(concat!(stringify!($cell), "<{}>"), T::name())
             }
 
-            fn prototype() -> Self {
-                Self::default()
+            fn reach(types: &mut TypeSet) {
+                T::reach(types);
             }
 
-            #[inline(always)]
+            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+                Ok($cell::new())
+            }
+
+            #[inline]
             fn encode_head(&self, head: &mut [u8]) {
-                self.load(Ordering::Relaxed).encode_head(head);
+                head[0] = u8::from(self.get().is_some());
             }
 
-            #[inline(always)]
-            fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
-                Self::new($number::decode_fixed(head, bad))
+            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                match self.get() {
+                    Some(value) => out.in_cell::<T>(Within::Once, |out| out.value(value)),
+                    None => Ok(()),
+                }
             }
+
+            fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                let value = match head[0] {
+                    0 => None,
+                    1 => input.in_cell::<T, _>(Within::Once, some::<T>)?,
+                    _ => return Err(Fail::Value),
+                };
+                let cell = $cell::new();
+                value.is_none_or(|value| cell.set(value).is_ok()).then_some(cell).ok_or(Fail::Value)
+            }
+
+            fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+                if T::LEAF {
+                    return Ok(());
+                }
+                if !visitor.leaves_cells() {
+                    return self.get_mut().map_or(Ok(()), |value| value.visit(visitor));
+                }
+                if visitor.phase() == Phase::Connect {
+                    let value = self.take().map(|value| Box::new(value) as Box<dyn Any>);
+                    visitor.put_aside(value);
+                }
+                Ok(())
+            }
+
+            fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+                if T::LEAF {
+                    return Ok(());
+                }
+                let value = match visitor.phase() {
+                    Phase::Connect => match visitor.take_back::<T>() {
+                        Some(value) => visitor.finish_once(value)?,
+                        None => {
+                            visitor.put_aside(None);
+                            None
+                        }
+                    },
+                    Phase::Seal => visitor.take_back(),
+                    // Its hooks ran before it was set.
+                    Phase::AfterLoad => None,
+                    _ => return self.get().map_or(Ok(()), |value| value.visit_shared(visitor)),
+                };
+                if let Some(value) = value {
+                    // It is empty: it was emptied before anybody could see it. A hook that
+                    // set it meanwhile has the last word.
+                    let _ = self.set(value);
+                }
+                Ok(())
+            }
+        }
+
+        impl<T: Persist> Pointee for $cell<T> {
+            const CELL: reflect::Cell = reflect::Cell::$cell;
+
+            type As = AsValue;
         }
     )*};
 }
 
-atomics! {
-    AtomicBool bool
-    AtomicU8 u8  AtomicU16 u16  AtomicU32 u32  AtomicU64 u64  AtomicUsize usize
-    AtomicI8 i8  AtomicI16 i16  AtomicI32 i32  AtomicI64 i64  AtomicIsize isize
-}
+once! { OnceCell OnceLock }

@@ -9,7 +9,7 @@ use super::counted_items;
 use super::set::Encoded;
 use crate::Result;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Stop, TypeSet, Visitor, count,
+    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, Stop, TypeSet, Visitor, count,
 };
 use crate::reflect::Kind;
 
@@ -24,17 +24,24 @@ type Entry<K, V> = (K, V);
 
 /// Visits values in the order of their encoded keys, which is the order of a
 /// `HashMap` on disk and does not depend on its hasher.
-fn visit_in_key_order<'m, K: Persist, V: Persist>(
-    entries: impl Iterator<Item = (&'m K, &'m mut V)>,
+fn visit_in_key_order<'m, K: Persist, V>(
+    entries: impl Iterator<Item = (&'m K, V)>,
     visitor: &mut Visitor<'_>,
+    visit: fn(V, &mut Visitor<'_>) -> Result<()>,
 ) -> Result<()> {
-    if V::LEAF {
-        return Ok(());
-    }
     let encoded = Encoded::new(entries, visitor.limits())?;
+    visit_each(encoded.into_values(), visitor, visit)
+}
+
+/// Visits values, each named by its place in an error.
+fn visit_each<V>(
+    values: impl Iterator<Item = V>,
+    visitor: &mut Visitor<'_>,
+    visit: fn(V, &mut Visitor<'_>) -> Result<()>,
+) -> Result<()> {
     visitor.nested(|visitor| {
-        for (i, value) in encoded.into_values().enumerate() {
-            value.visit(visitor).map_err(|error| error.in_field(&format!("[{i}]")))?;
+        for (i, value) in values.enumerate() {
+            visit(value, visitor).map_err(|error| error.in_field(&format!("[{i}]")))?;
         }
         Ok(())
     })
@@ -54,8 +61,8 @@ where
         reach::<K, V>(types);
     }
 
-    fn prototype() -> Self {
-        HashMap::default()
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(HashMap::default())
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -110,7 +117,11 @@ where
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        visit_in_key_order(self.iter_mut(), visitor)
+        if V::LEAF { Ok(()) } else { visit_in_key_order(self.iter_mut(), visitor, V::visit) }
+    }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if V::LEAF { Ok(()) } else { visit_in_key_order(self.iter(), visitor, V::visit_shared) }
     }
 }
 
@@ -123,8 +134,8 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         reach::<K, V>(types);
     }
 
-    fn prototype() -> Self {
-        BTreeMap::new()
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(BTreeMap::new())
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -168,6 +179,10 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        super::sequence::visit_each(self.values_mut(), visitor)
+        if V::LEAF { Ok(()) } else { visit_each(self.values_mut(), visitor, V::visit) }
+    }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if V::LEAF { Ok(()) } else { visit_each(self.values(), visitor, V::visit_shared) }
     }
 }

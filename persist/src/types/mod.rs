@@ -4,11 +4,14 @@
 //! be loaded as a `Vec`, a `Cell<u8>` as a `u8`.
 
 mod array;
+mod atomic;
 mod cell;
 mod map;
 mod net;
 mod number;
 mod option;
+mod pointee;
+mod pointer;
 mod range;
 mod sequence;
 mod set;

@@ -3,7 +3,8 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
 use super::number::fixed_items;
-use crate::codec::{Decoder, Fail, Persist};
+use crate::Result;
+use crate::codec::{Decoder, Fail, Persist, Prototypes};
 use crate::reflect::Kind;
 
 /// Types stored as the fixed-width value that the two functions make of them and back.
@@ -22,8 +23,8 @@ macro_rules! stored_as {
                 String::from(stringify!($ty))
             }
 
-            fn prototype() -> Self {
-                $prototype
+            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+                Ok($prototype)
             }
 
             #[inline]

@@ -5,7 +5,8 @@ use std::num::{
     NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
 };
 
-use crate::codec::{Decoder, Encoder, Fail, Persist, Stop};
+use crate::Result;
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop};
 use crate::reflect::Kind;
 
 /// Decodes a value of fixed width on its own.
@@ -46,8 +47,8 @@ macro_rules! numbers {
                 Kind::$kind
             }
 
-            fn prototype() -> Self {
-                Self::default()
+            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+                Ok(Self::default())
             }
 
             #[inline(always)]
@@ -99,8 +100,8 @@ macro_rules! stored_as_number {
                 String::from(stringify!($ty))
             }
 
-            fn prototype() -> Self {
-                $prototype
+            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+                Ok($prototype)
             }
 
             #[inline(always)]
@@ -114,7 +115,7 @@ macro_rules! stored_as_number {
                 let from: fn($number) -> Option<$ty> = $from;
                 from($number::decode_fixed(head, bad)).unwrap_or_else(|| {
                     *bad = true;
-                    <$ty as Persist>::prototype()
+                    $prototype
                 })
             }
         }
@@ -151,8 +152,8 @@ impl Persist for char {
         Kind::Char
     }
 
-    fn prototype() -> Self {
-        '\0'
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok('\0')
     }
 
     #[inline(always)]
@@ -178,8 +179,8 @@ impl Persist for bool {
         Kind::Bool
     }
 
-    fn prototype() -> Self {
-        false
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(false)
     }
 
     #[inline(always)]
@@ -206,7 +207,9 @@ impl Persist for () {
         Kind::Unit
     }
 
-    fn prototype() -> Self {}
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(())
+    }
 
     #[inline(always)]
     fn decode_fixed(_: &[u8], _: &mut bool) -> Self {}
@@ -219,8 +222,8 @@ impl<T: ?Sized + 'static> Persist for std::marker::PhantomData<T> {
         Kind::Unit
     }
 
-    fn prototype() -> Self {
-        Self
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self)
     }
 
     #[inline(always)]

@@ -1,8 +1,21 @@
 //! `Option`: a byte, and the value behind a 1.
 
 use crate::Result;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
+
+/// A value, or `None` if it is of a class that the program does not have where it
+/// may be any of several.
+#[inline(always)]
+pub(super) fn some<T: Persist>(input: &mut Decoder<'_>) -> Result<Option<T>, Fail> {
+    match input.value() {
+        Err(Fail::Unregistered) if T::NULLABLE => {
+            input.forgive();
+            Ok(None)
+        }
+        result => result.map(Some),
+    }
+}
 
 impl<T: Persist> Persist for Option<T> {
     const HEAD: usize = 1;
@@ -20,8 +33,8 @@ impl<T: Persist> Persist for Option<T> {
         T::reach(types);
     }
 
-    fn prototype() -> Self {
-        None
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(None)
     }
 
     #[inline(always)]
@@ -41,7 +54,7 @@ impl<T: Persist> Persist for Option<T> {
     fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         match head[0] {
             0 => Ok(None),
-            1 => input.value().map(Some),
+            1 => some(input),
             _ => Err(Fail::Value),
         }
     }
@@ -50,8 +63,8 @@ impl<T: Persist> Persist for Option<T> {
     fn decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
         match (head[0], self) {
             (0, this) => *this = None,
-            (1, Some(value)) => input.value_into(value)?,
-            (1, this) => *this = Some(input.value()?),
+            (1, Some(value)) if !T::NULLABLE => input.value_into(value)?,
+            (1, this) => *this = some(input)?,
             _ => return Err(Fail::Value),
         }
         Ok(())
@@ -60,6 +73,13 @@ impl<T: Persist> Persist for Option<T> {
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
         match self {
             Some(value) if !T::LEAF => value.visit(visitor),
+            _ => Ok(()),
+        }
+    }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        match self {
+            Some(value) if !T::LEAF => value.visit_shared(visitor),
             _ => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use super::number::fixed_items;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -26,8 +26,8 @@ macro_rules! ranges {
                 types.unvisited("the bound of a range", T::kind, T::name);
             }
 
-            fn prototype() -> Self {
-                Self { $($bound: T::prototype()),+ }
+            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
+                Ok(Self { $($bound: T::prototype(prototypes)?),+ })
             }
 
             #[inline]
@@ -63,8 +63,8 @@ impl Persist for RangeFull {
         String::from("RangeFull")
     }
 
-    fn prototype() -> Self {
-        ..
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(..)
     }
 
     fn decode_fixed(_: &[u8], _: &mut bool) -> Self {
@@ -90,8 +90,8 @@ impl<T: Persist + PartialOrd> Persist for RangeInclusive<T> {
         types.unvisited("the bound of a range", T::kind, T::name);
     }
 
-    fn prototype() -> Self {
-        T::prototype()..=T::prototype()
+    fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
+        Ok(T::prototype(prototypes)?..=T::prototype(prototypes)?)
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {

@@ -4,7 +4,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::counted_items;
 use crate::Result;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor, count};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, count};
 use crate::reflect::Kind;
 
 /// Writes what follows the head of a sequence.
@@ -20,6 +20,12 @@ fn encode_tail<T: Persist>(
         return elements(out);
     }
     out.filled::<T>(len, |out| out.nested_in::<T>(elements))
+}
+
+/// Writes a sequence whole.
+pub(super) fn encode<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
+    out.take(1)?[0] = count::head(items.len() as u64);
+    encode_tail::<T>(items.len(), out, |out| T::encode_slice(items, out))
 }
 
 #[inline(always)]
@@ -48,6 +54,22 @@ pub(super) fn visit_each<'t, T: Persist>(
     })
 }
 
+/// The same, through shared pointers.
+pub(super) fn visit_each_shared<'t, T: Persist>(
+    items: impl IntoIterator<Item = &'t T>,
+    visitor: &mut Visitor<'_>,
+) -> Result<()> {
+    if T::LEAF {
+        return Ok(());
+    }
+    visitor.nested(|visitor| {
+        for (i, item) in items.into_iter().enumerate() {
+            item.visit_shared(visitor).map_err(|error| error.in_field(&format!("[{i}]")))?;
+        }
+        Ok(())
+    })
+}
+
 impl<T: Persist> Persist for Vec<T> {
     counted_items!(Kind::List(T::kind), "Vec<{}>", T::name());
 
@@ -55,8 +77,8 @@ impl<T: Persist> Persist for Vec<T> {
         T::reach(types);
     }
 
-    fn prototype() -> Self {
-        Vec::new()
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Vec::new())
     }
 
     #[inline(always)]
@@ -96,6 +118,10 @@ impl<T: Persist> Persist for Vec<T> {
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
         visit_each(self, visitor)
     }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each_shared(self, visitor)
+    }
 }
 
 impl<T: Persist> Persist for Box<[T]> {
@@ -105,8 +131,8 @@ impl<T: Persist> Persist for Box<[T]> {
         T::reach(types);
     }
 
-    fn prototype() -> Self {
-        Box::new([])
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Box::new([]))
     }
 
     #[inline]
@@ -122,6 +148,10 @@ impl<T: Persist> Persist for Box<[T]> {
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
         visit_each(self.iter_mut(), visitor)
     }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each_shared(self.iter(), visitor)
+    }
 }
 
 impl<T: Persist> Persist for VecDeque<T> {
@@ -131,8 +161,8 @@ impl<T: Persist> Persist for VecDeque<T> {
         T::reach(types);
     }
 
-    fn prototype() -> Self {
-        VecDeque::new()
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(VecDeque::new())
     }
 
     #[inline]
@@ -152,6 +182,10 @@ impl<T: Persist> Persist for VecDeque<T> {
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
         visit_each(self, visitor)
     }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each_shared(self, visitor)
+    }
 }
 
 /// Stored in ascending order, so that equal heaps have equal bytes whatever
@@ -164,8 +198,8 @@ impl<T: Persist + Ord> Persist for BinaryHeap<T> {
         types.unvisited("a `BinaryHeap`", T::kind, T::name);
     }
 
-    fn prototype() -> Self {
-        BinaryHeap::new()
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(BinaryHeap::new())
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {

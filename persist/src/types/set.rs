@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::counted_items;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop, TypeSet, count,
+    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, SaveLinks, Stop, TypeSet, count,
 };
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Limits, Result};
@@ -89,8 +89,8 @@ where
         reach::<T>(types);
     }
 
-    fn prototype() -> Self {
-        HashSet::default()
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(HashSet::default())
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -127,8 +127,8 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
         reach::<T>(types);
     }
 
-    fn prototype() -> Self {
-        BTreeSet::new()
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(BTreeSet::new())
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-use crate::codec::{Decoder, Encoder, Fail, Persist, Reflect, Stop, TypeSet, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor};
 use crate::reflect::{Argument, Body, Class, FieldRecord, Kind, Prototype, VariantRecord};
 
 macro_rules! std_enums {
@@ -85,8 +85,8 @@ macro_rules! std_enums {
                 }
             }
 
-            fn prototype() -> Self {
-                Self::$first(Persist::prototype())
+            fn prototype(prototypes: &Prototypes<'_>) -> crate::Result<Self> {
+                Persist::prototype(prototypes).map(Self::$first)
             }
 
             #[inline(always)]
@@ -115,6 +115,13 @@ macro_rules! std_enums {
                 match self {
                     Self::$first(value) => value.visit(visitor),
                     Self::$second(value) => value.visit(visitor),
+                }
+            }
+
+            fn visit_shared(&self, visitor: &mut Visitor<'_>) -> crate::Result<()> {
+                match self {
+                    Self::$first(value) => value.visit_shared(visitor),
+                    Self::$second(value) => value.visit_shared(visitor),
                 }
             }
         }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, count, decode_text, decode_text_into};
+use crate::codec::{
+    Decoder, Encoder, Fail, Persist, Prototypes, Stop, count, decode_text, decode_text_into,
+};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -22,6 +24,12 @@ fn encode_tail(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
     out.bytes(text.as_bytes())
 }
 
+/// Writes a text whole.
+pub(super) fn encode(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    encode_head(text, out.take(1)?);
+    encode_tail(text, out)
+}
+
 #[inline(always)]
 fn decode_len(head: &[u8], input: &mut Decoder<'_>) -> Result<usize, Fail> {
     let len = input.elements::<u8>(head)?;
@@ -35,8 +43,8 @@ impl Persist for String {
         Kind::Text
     }
 
-    fn prototype() -> Self {
-        String::new()
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(String::new())
     }
 
     #[inline(always)]
@@ -79,8 +87,8 @@ macro_rules! like_string {
                 String::from($name)
             }
 
-            fn prototype() -> Self {
-                Self::from("")
+            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+                Ok(Self::from(""))
             }
 
             #[inline(always)]
@@ -120,8 +128,8 @@ impl Persist for PathBuf {
         String::from("PathBuf")
     }
 
-    fn prototype() -> Self {
-        PathBuf::new()
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(PathBuf::new())
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -131,8 +139,7 @@ impl Persist for PathBuf {
                 format!("the path {} is not UTF-8; rename it, or store its bytes", self.display()),
             )));
         };
-        encode_head(text, out.take(1)?);
-        encode_tail(text, out)
+        encode(text, out)
     }
 
     fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {

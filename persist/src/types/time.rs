@@ -3,8 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use super::number::fixed_items;
+use crate::Result;
 use crate::codec::layout::cut;
-use crate::codec::{Decoder, Fail, Persist};
+use crate::codec::{Decoder, Fail, Persist, Prototypes};
 use crate::reflect::Kind;
 
 const NANOS_PER_SECOND: u32 = 1_000_000_000;
@@ -23,8 +24,8 @@ impl Persist for Duration {
         String::from("Duration")
     }
 
-    fn prototype() -> Self {
-        Duration::ZERO
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Duration::ZERO)
     }
 
     #[inline(always)]
@@ -65,8 +66,8 @@ impl Persist for SystemTime {
         String::from("SystemTime")
     }
 
-    fn prototype() -> Self {
-        SystemTime::UNIX_EPOCH
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(SystemTime::UNIX_EPOCH)
     }
 
     fn encode_head(&self, head: &mut [u8]) {

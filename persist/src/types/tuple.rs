@@ -3,7 +3,7 @@
 use super::number::fixed;
 use crate::Result;
 use crate::codec::layout::{cut, cut_mut};
-use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
 
 macro_rules! tuples {
@@ -28,8 +28,8 @@ macro_rules! tuples {
                 $($part::reach(types);)+
             }
 
-            fn prototype() -> Self {
-                ($($part::prototype(),)+)
+            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
+                Ok(($($part::prototype(prototypes)?,)+))
             }
 
             #[inline(always)]
@@ -75,6 +75,15 @@ macro_rules! tuples {
             fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
                 $(if !$part::LEAF {
                     self.$index.visit(visitor).map_err(|error| error.in_field(stringify!($index)))?;
+                })+
+                Ok(())
+            }
+
+            fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+                $(if !$part::LEAF {
+                    self.$index
+                        .visit_shared(visitor)
+                        .map_err(|error| error.in_field(stringify!($index)))?;
                 })+
                 Ok(())
             }

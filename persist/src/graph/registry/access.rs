@@ -1,6 +1,6 @@
 //! Looking at classes and reaching fields by name, as an editor does.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 
 use super::Registry;
 use crate::codec::ClassAccess;
@@ -25,6 +25,17 @@ impl Registry {
     #[must_use]
     pub fn class_of(&self, value: &dyn Any) -> Option<&'static Class> {
         self.target_of(value).map(|target| target.class)
+    }
+
+    /// Name of the class of a type.
+    pub(crate) fn name_of(&self, of: TypeId) -> Option<String> {
+        self.by_type.get(&of).map(|(_, target)| target.class.name())
+    }
+
+    /// Index of the class of a type that is registered for a trait.
+    pub(crate) fn implementor(&self, class: TypeId, of: TypeId) -> Option<usize> {
+        let (class, _) = self.by_type.get(&class)?;
+        self.implementors.caster(of, *class).map(|_| *class)
     }
 
     fn target_of(&self, value: &dyn Any) -> Option<Target> {

@@ -1,12 +1,43 @@
 //! What is found at registration, before a save could be lost by it.
 
-use super::{Registry, Traits};
+use std::rc::Rc;
+
+use super::{Implementors, Registry, Traits};
 use crate::reflect::{FieldRecord, Kind, Prototype};
-use crate::schema::{FieldSchema, Form, KindSchema};
+use crate::schema::{FieldSchema, Form, KindSchema, Target};
 use crate::{Error, ErrorKind, Result};
 
 /// Where the derive says that a type is stored by a field's `with` module.
 const WITH_MODULE: &str = "stored through a `with` module";
+
+impl Traits {
+    fn add_hooks(&mut self, target: Option<Target>) {
+        if let Some(target) = target {
+            self.before_save |= target.class.before_save;
+            self.after_load |= target.class.after_load;
+        }
+    }
+}
+
+/// The kinds of the fields that are made empty by themselves.
+fn made<'f>(fields: &'f [FieldSchema], records: &[FieldRecord]) -> Vec<&'f KindSchema> {
+    let fields = fields.iter().zip(records);
+    let made = fields.filter(|(_, record)| !record.flags.default && !record.flags.with);
+    made.map(|(field, _)| &field.kind).collect()
+}
+
+/// True if an empty value of the kind can be made, of classes that are known to end.
+fn is_made(kind: &KindSchema, ends: &[bool], implementors: &Implementors) -> bool {
+    match kind {
+        KindSchema::Array(part, len) if *len > 0 => is_made(part, ends, implementors),
+        KindSchema::Tuple(parts) => parts.iter().all(|part| is_made(part, ends, implementors)),
+        KindSchema::Class(class) | KindSchema::Reference { weak: false, class, .. } => ends[*class],
+        KindSchema::Dynamic(name) | KindSchema::TraitReference { weak: false, name, .. } => {
+            implementors.by_name(name).is_some_and(|of| of.empty.is_some())
+        }
+        _ => true,
+    }
+}
 
 /// The classes on the way to the one whose prototype is checked.
 struct Path {
@@ -26,10 +57,14 @@ impl Registry {
         if traits == Traits::default() {
             return Ok(());
         }
-        let what = if traits.references { "a shared pointer" } else { "a class with hooks" };
+        let what = match traits {
+            Traits { references: true, .. } => "a shared pointer",
+            Traits { dynamic: true, .. } => "a trait object",
+            _ => "a class with hooks",
+        };
         let advice = if place == WITH_MODULE {
             "what is stored in place of a field is not there to be connected or to run hooks; keep such parts in fields of their own"
-        } else if traits.references {
+        } else if traits.references || traits.dynamic {
             "its order or hash would change while references are connected; use a plain id or name there"
         } else {
             "hooks cannot run there; use a plain id or name"
@@ -55,12 +90,22 @@ impl Registry {
                 }
                 KindSchema::Map(parts) => pending.extend([&parts.0, &parts.1]),
                 KindSchema::Tuple(parts) => pending.extend(parts),
-                KindSchema::Reference { .. } => traits.references = true,
-                KindSchema::Class(class) if !std::mem::replace(&mut seen[*class], true) => {
-                    if let Some(target) = self.program.targets[*class] {
-                        traits.before_save |= target.class.before_save;
-                        traits.after_load |= target.class.after_load;
+                KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
+                    traits.references = true;
+                }
+                KindSchema::Dynamic(name) => {
+                    traits.dynamic = true;
+                    let of = self.implementors.by_name(name);
+                    let classes = of.into_iter().flat_map(|of| &of.classes);
+                    for class in classes.map(|class| class.class) {
+                        if !std::mem::replace(&mut seen[class], true) {
+                            traits.add_hooks(self.program.targets[class]);
+                            pending.extend(self.program.classes[class].kinds());
+                        }
                     }
+                }
+                KindSchema::Class(class) if !std::mem::replace(&mut seen[*class], true) => {
+                    traits.add_hooks(self.program.targets[*class]);
                     pending.extend(self.program.classes[*class].kinds());
                 }
                 _ => {}
@@ -74,20 +119,68 @@ impl Registry {
         self.traits = (0..self.program.classes.len())
             .map(|class| self.traits_of_kinds(&[&KindSchema::Class(class)]))
             .collect();
+        self.choose_empty();
         let mut path = Path { open: Vec::new(), done: vec![false; self.program.classes.len()] };
         // A prototype is made for objects, unless the program has a factory.
         self.objects
             .iter()
-            .filter(|object| !self.factories.contains_key(&object.kind.value))
+            .filter(|object| !self.implementors.factories.contains_key(&object.kind.value))
             .try_for_each(|object| self.check_prototype(object.class, &mut path))?;
         let mut done = vec![None; self.program.classes.len()];
         for i in 0..self.objects.len() {
             let kind = &self.objects[i].kind;
-            let made = self.factories.contains_key(&kind.value);
+            let made = self.implementors.factories.contains_key(&kind.value);
             let inside = if made { 0 } else { self.footprint(self.objects[i].class, &mut done) };
             self.objects[i].footprint = inside.saturating_add(kind.size as u64);
         }
         Ok(())
+    }
+
+    /// The class that an empty trait object is of.
+    fn empty_of(&self, name: &str) -> Option<usize> {
+        let of = self.implementors.by_name(name)?;
+        Some(of.classes[of.empty?].class)
+    }
+
+    /// Chooses for every trait a class whose empty value does not hold a trait object
+    /// of the trait itself: the first one whose empty value is known to end.
+    fn choose_empty(&mut self) {
+        let mut ends = vec![false; self.program.classes.len()];
+        let mut implementors = (*self.implementors).clone();
+        implementors.iter_mut().for_each(|of| of.empty = None);
+        let mut found = true;
+        while std::mem::take(&mut found) {
+            for class in 0..ends.len() {
+                if !ends[class]
+                    && self.needs(class).iter().all(|kind| is_made(kind, &ends, &implementors))
+                {
+                    ends[class] = true;
+                    found = true;
+                }
+            }
+            for of in implementors.iter_mut().filter(|of| of.empty.is_none()) {
+                of.empty = of.classes.iter().position(|class| ends[class.class]);
+                found |= of.empty.is_some();
+            }
+        }
+        self.implementors = Rc::new(implementors);
+    }
+
+    /// The kinds that an empty value of a class is made of.
+    fn needs(&self, class: usize) -> Vec<&KindSchema> {
+        let target = self.program.targets[class].map(|target| target.class);
+        match (&self.program.classes[class].form, target) {
+            (_, Some(class)) if class.prototype == Prototype::Own => Vec::new(),
+            (Form::Struct(fields), Some(class)) => made(fields, class.fields()),
+            (Form::Enum(variants), Some(class)) => match class.prototype {
+                Prototype::Variant(i) if i < variants.len() => {
+                    made(&variants[i].fields, class.variants()[i].fields)
+                }
+                _ => Vec::new(),
+            },
+            (Form::Value(kind), _) => vec![kind],
+            _ => Vec::new(),
+        }
     }
 
     /// Bytes of the empty fields of a class, in boxes and behind pointers too.
@@ -137,6 +230,9 @@ impl Registry {
                 .fold(0_u64, |sum, part| sum.saturating_add(self.footprint_of_kind(part, done))),
             KindSchema::Class(class) | KindSchema::Reference { weak: false, class, .. } => {
                 self.footprint(*class, done).saturating_add(8)
+            }
+            KindSchema::Dynamic(name) | KindSchema::TraitReference { weak: false, name, .. } => {
+                self.empty_of(name).map_or(16, |class| self.footprint(class, done) + 16)
             }
             _ => 8,
         }
@@ -204,6 +300,9 @@ impl Registry {
             }
             KindSchema::Class(class) | KindSchema::Reference { weak: false, class, .. } => {
                 self.check_prototype(*class, path)
+            }
+            KindSchema::Dynamic(name) | KindSchema::TraitReference { weak: false, name, .. } => {
+                self.empty_of(name).map_or(Ok(()), |class| self.check_prototype(class, path))
             }
             _ => Ok(()),
         }

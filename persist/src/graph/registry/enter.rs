@@ -1,39 +1,76 @@
 //! How classes and object types get into the registry.
 
+use std::rc::Rc;
+
 use super::{ObjectEntry, Registry};
 use crate::codec::{ObjectType, TypeSet};
-use crate::reflect::{Body, Class, ClassId, FieldRecord, Kind};
+use crate::reflect::{self, Body, Class, ClassId, FieldRecord, Kind, Reference};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Target, VariantSchema};
 use crate::{Error, ErrorKind, Result};
 
 impl Registry {
     pub(super) fn enter(&mut self, types: &TypeSet) -> Result<()> {
         let mut next = self.clone();
+        next.enter_types(types)?;
+        next.complete()?;
+        *self = next;
+        Ok(())
+    }
+
+    pub(super) fn enter_types(&mut self, types: &TypeSet) -> Result<()> {
         for (class, access) in &types.classes {
-            next.enter_class(Target { class, access: *access })?;
+            self.enter_class(Target { class, access: *access })?;
         }
-        for target in next.program.targets.clone().iter().flatten() {
-            let index = next.by_id[&target.class.id()];
-            if matches!(next.program.classes[index].form, Form::Value(_)) {
-                next.program.classes[index].form = next.form(target.class)?;
+        for target in self.program.targets.clone().iter().flatten() {
+            let index = self.by_id[&target.class.id()];
+            if matches!(self.program.classes[index].form, Form::Value(_)) {
+                self.program.classes[index].form = self.form(target.class)?;
             }
         }
         for (class, _) in &types.classes {
-            let index = next.class_index(class)?;
-            if next.form(class)? != next.program.classes[index].form {
-                let schema = next.program.classes[index].clone();
-                return Err(next.same_id(index, &schema, class.type_name()));
+            let index = self.class_index(class)?;
+            if self.form(class)? != self.program.classes[index].form {
+                let schema = self.program.classes[index].clone();
+                return Err(self.same_id(index, &schema, class.type_name()));
             }
         }
         for object in &types.objects {
-            next.enter_object(*object)?;
+            self.enter_object(*object)?;
+        }
+        for (of, holder) in &types.traits {
+            let of = Rc::make_mut(&mut self.implementors).enter(*of)?;
+            if let Some(holder) = holder
+                && !of.holders.contains(holder)
+            {
+                of.holders.push(*holder);
+            }
         }
         for unvisited in &types.unvisited {
-            next.check_unvisited(unvisited.place, (unvisited.kind)(), unvisited.name)?;
+            self.check_unvisited(unvisited.place, (unvisited.kind)(), unvisited.name)?;
         }
-        next.finish()?;
-        *self = next;
         Ok(())
+    }
+
+    /// Enters what the traits bring along, and works out what needs all classes.
+    pub(super) fn complete(&mut self) -> Result<()> {
+        loop {
+            // Every class of a trait may stand in every holder of its trait objects,
+            // and reach further classes there.
+            let mut types = TypeSet::default();
+            for of in self.implementors.iter() {
+                for holder in &of.holders {
+                    for class in &of.classes {
+                        if self.entered.insert((of.name, *holder, class.type_id)) {
+                            (class.reach)(*holder, &mut types);
+                        }
+                    }
+                }
+            }
+            if types.is_empty() {
+                return self.finish();
+            }
+            self.enter_types(&types)?;
+        }
     }
 
     /// Enters a class; its form follows when all classes have an index.
@@ -153,11 +190,16 @@ impl Registry {
                 KindSchema::Tuple(parts?)
             }
             Kind::Class(class) => KindSchema::Class(self.class_index(class())?),
-            Kind::Reference(reference) => KindSchema::Reference {
-                holder: reference.holder,
-                weak: reference.weak,
-                class: self.class_of_kind((reference.target)(), reference.name)?,
-            },
+            Kind::Reference(Reference {
+                holder,
+                weak,
+                target: reflect::Target::Value { kind, name },
+            }) => KindSchema::Reference { holder, weak, class: self.class_of_kind(kind(), name)? },
+            Kind::Reference(Reference { holder, weak, target: reflect::Target::Trait(of) }) => {
+                KindSchema::TraitReference { holder, weak, name: of.name.to_owned() }
+            }
+            Kind::Dynamic(of) => KindSchema::Dynamic(of.name.to_owned()),
+            Kind::Handle(arena) => KindSchema::Handle(arena.to_owned()),
         })
     }
 
@@ -197,7 +239,8 @@ impl Registry {
     }
 
     fn enter_object(&mut self, kind: ObjectType) -> Result<()> {
-        if self.by_cell.contains_key(&kind.cell) {
+        let Some((pointer, _)) = kind.holder.parts() else { return Ok(()) };
+        if self.by_pointee.contains_key(&(pointer, kind.pointee)) {
             return Ok(());
         }
         let class = self.class_of_kind((kind.kind)(), kind.name)?;
@@ -211,7 +254,7 @@ impl Registry {
                 ),
             ));
         }
-        self.by_cell.insert(kind.cell, self.objects.len());
+        self.by_pointee.insert((pointer, kind.pointee), self.objects.len());
         self.objects.push(ObjectEntry { kind, class, footprint: 0 });
         Ok(())
     }

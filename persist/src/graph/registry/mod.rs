@@ -1,17 +1,23 @@
 mod access;
 mod check;
 mod enter;
+mod implementors;
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::Pointee;
-use crate::Result;
-use crate::codec::{Factory, ObjectType, Persist, TypeSet};
-use crate::reflect::{ClassId, Holder};
+pub(crate) use self::implementors::Implementors;
+use self::implementors::TraitClass;
+use crate::codec::{
+    Caster, Factory, Implements, ObjectType, Persist, PointTo, Pointee, Prototypes, Shared,
+    TypeSet, reach_holder, trait_name,
+};
+use crate::reflect::{ClassId, Holder, Pointer};
 use crate::schema::{Program, Target};
+use crate::{Error, ErrorKind, Result};
 
 /// The classes that a program saves and loads.
 ///
@@ -44,8 +50,11 @@ pub struct Registry {
     /// Index and fields of each Rust type that is a struct or an enum. Types
     /// that differ in markers alone, `Id<Hero>` and `Id<Orc>`, share a class.
     by_type: HashMap<TypeId, (usize, Target)>,
-    pub(super) by_cell: HashMap<TypeId, usize>,
-    factories: HashMap<TypeId, Rc<dyn Any>>,
+    /// The object type behind each pointer.
+    pub(super) by_pointee: HashMap<(Pointer, TypeId), usize>,
+    pub(crate) implementors: Rc<Implementors>,
+    /// Classes that have been entered in a holder for a trait.
+    entered: HashSet<(&'static str, Holder, TypeId)>,
     traits: Vec<Traits>,
 }
 
@@ -65,6 +74,8 @@ pub(crate) struct Traits {
     pub(crate) references: bool,
     pub(crate) before_save: bool,
     pub(crate) after_load: bool,
+    /// Trait objects by value, whose classes may hold any of these.
+    pub(crate) dynamic: bool,
 }
 
 impl Registry {
@@ -83,7 +94,75 @@ impl Registry {
     /// elements of sets with references or hooks, or a prototype without end.
     /// The registry then is as it was.
     pub fn register<T: Persist>(&mut self) -> Result<()> {
-        self.register_pointee::<std::cell::RefCell<T>>()
+        self.register_pointee::<std::cell::RefCell<T>>(Pointer::Rc)
+    }
+
+    /// Registers what a pointer of type `Q` leads to: `Arc<Mutex<Hero>>`, ...
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register).
+    pub fn register_pointer<Q: Counted>(&mut self) -> Result<()> {
+        self.register_pointee::<Q::Pointee>(Q::POINTER)
+    }
+
+    /// Registers class `T` as an implementor of a trait, and what it reaches.
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register); [`ErrorKind::Unsupported`] if `T` is
+    /// neither a struct nor an enum.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use persist::{Persist, Registry};
+    /// #[persist::dynamic]
+    /// trait Item {
+    ///     fn price(&self) -> u32;
+    /// }
+    ///
+    /// #[derive(Persist)]
+    /// struct Sword { sharp: u32 }
+    ///
+    /// impl Item for Sword {
+    ///     fn price(&self) -> u32 { 10 * self.sharp }
+    /// }
+    ///
+    /// let mut registry = Registry::new();
+    /// registry.register_as::<Sword, dyn Item>()?;
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
+        let mut types = TypeSet::default();
+        T::reach(&mut types);
+        types.implementors(trait_name::<D>(), None);
+        let mut next = self.clone();
+        next.enter_types(&types)?;
+        let Some((class, _)) = next.by_type.get(&TypeId::of::<T>()) else {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "{} is neither a struct nor an enum and cannot be registered for a trait; wrap it in a struct",
+                    T::name()
+                ),
+            ));
+        };
+        let found = TraitClass {
+            class: *class,
+            type_id: TypeId::of::<T>(),
+            caster: Rc::new(Caster::<D>::of::<T>()),
+            reach: reach_holder::<T>,
+        };
+        let of = Rc::make_mut(&mut next.implementors).enter(trait_name::<D>())?;
+        if of.places.contains_key(&found.class) {
+            return Ok(());
+        }
+        of.places.insert(found.class, of.classes.len());
+        of.classes.push(found);
+        next.complete()?;
+        *self = next;
+        Ok(())
     }
 
     /// Registers `T` with the program's own way to make an empty one, for objects
@@ -95,17 +174,18 @@ impl Registry {
     /// As [`register`](Self::register).
     pub fn register_with<T: Persist>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
         // The program's factory ends where the class's own prototype may not.
-        let factories = self.factories.clone();
-        self.factories.insert(TypeId::of::<T>(), Rc::new(Factory::<T>(Box::new(make))));
-        self.register::<T>().inspect_err(|_| self.factories = factories)
+        let before = self.implementors.clone();
+        let factory: Rc<dyn Any> = Rc::new(Factory::<T>(Box::new(make)));
+        Rc::make_mut(&mut self.implementors).factories.insert(TypeId::of::<T>(), factory);
+        self.register::<T>().inspect_err(|_| self.implementors = before)
     }
 
-    pub(crate) fn register_pointee<P: Pointee>(&mut self) -> Result<()> {
-        if self.by_cell.contains_key(&TypeId::of::<P>()) {
+    pub(crate) fn register_pointee<P: ?Sized + Pointee>(&mut self, pointer: Pointer) -> Result<()> {
+        if self.by_pointee.contains_key(&(pointer, TypeId::of::<P>())) {
             return Ok(());
         }
         let mut types = TypeSet::default();
-        Rc::<P>::reach(&mut types);
+        P::As::reach(pointer, &mut types);
         self.enter(&types)
     }
 
@@ -117,9 +197,9 @@ impl Registry {
         let mut types = TypeSet::default();
         T::reach(&mut types);
         let mut next = self.clone();
-        next.enter(&types)?;
+        next.enter_types(&types)?;
         let class = next.class_of_kind(T::kind(), T::name)?;
-        next.finish()?;
+        next.complete()?;
         *self = next;
         Ok(class)
     }
@@ -131,16 +211,13 @@ impl Registry {
 
     /// An empty value from the program's factory, if it gave one.
     pub(super) fn make<T: Persist>(&self) -> Option<T> {
-        let factory = self.factories.get(&TypeId::of::<T>())?;
+        let factory = self.implementors.factories.get(&TypeId::of::<T>())?;
         factory.downcast_ref::<Factory<T>>().map(|factory| (factory.0)())
     }
 
-    pub(super) fn factory_of(&self, object: &ObjectType) -> Option<Rc<dyn Any>> {
-        self.factories.get(&object.value).cloned()
-    }
-
-    pub(super) fn factory(&self, object: &ObjectType) -> Option<&dyn Any> {
-        self.factories.get(&object.value).map(|factory| &**factory)
+    /// What makes empty values.
+    pub(crate) fn prototypes(&self) -> Prototypes<'_> {
+        Prototypes::new(&*self.implementors)
     }
 
     /// What the values of a class hold.
@@ -150,6 +227,59 @@ impl Registry {
 
     pub(crate) fn program(&self) -> &Program {
         &self.program
+    }
+}
+
+/// A counted pointer: `Rc<P>` or `Arc<P>`.
+pub trait Counted: 'static {
+    /// What it leads to.
+    type Pointee: ?Sized + Pointee;
+
+    /// Which of the two it is.
+    const POINTER: Pointer;
+
+    /// The pointer as one whose type is known at run time only.
+    #[doc(hidden)]
+    fn share(&self) -> Shared;
+
+    /// The trait whose trait objects it leads to.
+    #[doc(hidden)]
+    fn of() -> Option<TypeId> {
+        <Self::Pointee as Pointee>::As::pointed().of()
+    }
+
+    /// A pointer with its type back.
+    #[doc(hidden)]
+    fn find(object: &Shared, caster: Option<&dyn Any>) -> Option<Self>
+    where
+        Self: Sized;
+}
+
+impl<P: ?Sized + Pointee> Counted for Rc<P> {
+    type Pointee = P;
+
+    const POINTER: Pointer = Pointer::Rc;
+
+    fn share(&self) -> Shared {
+        P::As::share_rc(self)
+    }
+
+    fn find(object: &Shared, caster: Option<&dyn Any>) -> Option<Self> {
+        P::As::rc(object, caster)
+    }
+}
+
+impl<P: ?Sized + Pointee> Counted for Arc<P> {
+    type Pointee = P;
+
+    const POINTER: Pointer = Pointer::Arc;
+
+    fn share(&self) -> Shared {
+        P::As::share_arc(self)
+    }
+
+    fn find(object: &Shared, caster: Option<&dyn Any>) -> Option<Self> {
+        P::As::arc(object, caster)
     }
 }
 

@@ -1,0 +1,379 @@
+//! What an encode and a decode ask of the save around them.
+
+use std::any::{Any, TypeId};
+
+use super::Shared;
+use crate::reflect::TraitName;
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Gives ids to the shared objects that an encode meets, and numbers to classes.
+pub trait SaveLinks {
+    /// The id of the object at `address`; `target` makes a counted pointer to it, asked for when the object is new.
+    /// A weak pointer reserves an id but does not make its target part of the save.
+    ///
+    /// # Errors
+    ///
+    /// If the target may not be part of this save.
+    fn link(
+        &mut self,
+        address: usize,
+        weak: bool,
+        pointed: Pointed,
+        target: &dyn Fn() -> Shared,
+    ) -> Result<u64>;
+
+    /// The number of the class of type `class`, which is registered for trait `of`.
+    ///
+    /// # Errors
+    ///
+    /// If it is not.
+    fn class(&mut self, class: TypeId, of: TraitName) -> Result<u64>;
+
+    /// Says that the references that follow are in such a cell; returns where those
+    /// before were.
+    fn enter_cell(&mut self, cell: Within) -> Within;
+
+    /// Says that the references that follow are where those before a cell were.
+    fn leave_cell(&mut self, before: Within);
+
+    /// The count of elements without bytes in the save so far.
+    fn empty_elements(&mut self) -> &mut usize;
+
+    /// Counts elements without bytes, within [`Limits::empty_elements`].
+    ///
+    /// # Errors
+    ///
+    /// If there are more.
+    fn charge_empty(&mut self, count: usize, limits: &Limits) -> Result<()> {
+        charge_empty(self.empty_elements(), count, limits)
+    }
+
+    /// Counts the memory of elements that are large for the fewest bytes that they
+    /// can take, within [`Limits::expansion`]; the bare codec does not.
+    ///
+    /// # Errors
+    ///
+    /// If it is out of proportion to the save.
+    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
+        let _ = (bytes, limits);
+        Ok(())
+    }
+}
+
+/// What a pointer says of its target.
+#[derive(Clone, Copy, Debug)]
+pub enum Pointed {
+    /// It is of this type, cell included.
+    At(TypeId),
+    /// It is of a class that implements this trait.
+    As(TraitName),
+}
+
+impl Pointed {
+    /// The trait.
+    pub(crate) fn of(self) -> Option<TypeId> {
+        match self {
+            Self::At(_) => None,
+            Self::As(of) => Some((of.id)()),
+        }
+    }
+}
+
+/// Where a reference is in the object that holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Within {
+    /// Where only `&mut` reaches it.
+    #[default]
+    Bare,
+    /// In a cell that can be set once.
+    Once,
+    /// In a cell that can be changed through `&`.
+    Cell,
+}
+
+impl Within {
+    /// Where a reference in a cell is, if the cell is here.
+    #[must_use]
+    pub(crate) fn then(self, inner: Self) -> Self {
+        if inner == Self::Once && self != Self::Bare { self } else { inner }
+    }
+}
+
+/// Knows the objects that the references of a save name.
+///
+/// A decode gets a stand-in of the right type at once; the real target is put
+/// in its place by the pass that connects, which meets the references in the
+/// order in which they were decoded.
+pub trait LoadLinks {
+    /// Sets a reference to `id` aside and returns an object of its target's type.
+    ///
+    /// # Errors
+    ///
+    /// If the save has no such object.
+    fn link(&mut self, id: u64, weak: bool, pointed: Pointed) -> Result<Linked<'_>>;
+
+    /// How to make trait objects of class number `number` of the save for trait `of`.
+    ///
+    /// # Errors
+    ///
+    /// If the save has no such class.
+    fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>>;
+
+    /// How many of these bytes a value of class number `number` takes, which the
+    /// program does not have.
+    ///
+    /// # Errors
+    ///
+    /// If they do not hold one.
+    fn skip(&mut self, number: u64, rest: &[u8]) -> Result<usize>;
+
+    /// Notes that something became `None`, since class number `number` is not
+    /// registered for the trait that it was asked for.
+    fn note_none(&mut self, number: u64);
+
+    /// The new id of an old handle into the arena of type `arena`.
+    ///
+    /// # Errors
+    ///
+    /// If the id has no object, and that is to be an error.
+    fn handle(&mut self, arena: TypeId, name: &'static str, bits: u64) -> Result<Remapped>;
+
+    /// Says that the references that follow are in such a cell; returns where those
+    /// before were.
+    fn enter_cell(&mut self, cell: Within) -> Within;
+
+    /// Says that the references that follow are where those before a cell were.
+    fn leave_cell(&mut self, before: Within);
+
+    /// What makes empty values.
+    fn prototypes(&self) -> Prototypes<'_>;
+
+    /// The count of elements without bytes in the save so far.
+    fn empty_elements(&mut self) -> &mut usize;
+
+    /// Counts elements without bytes, within [`Limits::empty_elements`].
+    ///
+    /// # Errors
+    ///
+    /// If there are more.
+    fn charge_empty(&mut self, count: usize, limits: &Limits) -> Result<()> {
+        charge_empty(self.empty_elements(), count, limits)
+    }
+
+    /// Counts the memory of elements that are large for the fewest bytes that they
+    /// can take, within [`Limits::expansion`]; the bare codec does not.
+    ///
+    /// # Errors
+    ///
+    /// If it is out of proportion to the save.
+    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
+        let _ = (bytes, limits);
+        Ok(())
+    }
+
+    /// What the object with this id is, for an error.
+    fn describe(&self, id: u64) -> String;
+
+    /// References set aside so far.
+    fn pending(&self) -> usize;
+
+    /// Reorders the references set aside since `start`: first those of
+    /// `ranges[0]`, then those of `ranges[1]`, ...
+    fn reorder(&mut self, start: usize, ranges: &[std::ops::Range<usize>]);
+}
+
+/// What a decoded reference leads to.
+pub enum Linked<'l> {
+    /// Nothing: it is weak, and its target is not there.
+    Nobody,
+    /// An object of the target's type, or the target itself.
+    To {
+        /// The object.
+        object: &'l Shared,
+        /// How it becomes a trait object of the trait that was asked for, as
+        /// [`Implementor::Known`] has it.
+        caster: Option<&'l dyn Any>,
+    },
+    /// An object of a class that is not registered for the trait that was asked for.
+    Unregistered {
+        /// Number of the class.
+        class: u64,
+        /// Says so.
+        error: Error,
+    },
+}
+
+/// What is known of a class as the implementor of a trait.
+pub enum Implementor<'l> {
+    /// A `Caster` of the trait.
+    Known(&'l dyn Any),
+    /// The class is not registered for the trait; its name.
+    Unknown(String),
+}
+
+/// What becomes of an old handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remapped {
+    /// It has this new id.
+    Live(u64),
+    /// It leads nowhere.
+    Null,
+    /// It keeps its old id, and never leads anywhere again.
+    Dead,
+}
+
+/// What makes an empty value needs: the classes behind the traits, and the
+/// program's own factories.
+#[derive(Clone, Copy)]
+pub struct Prototypes<'p>(&'p dyn PrototypeTable);
+
+pub(crate) trait PrototypeTable {
+    /// The `Caster` of the class that an empty trait object of this type is of.
+    fn implementor(&self, of: TypeId) -> Option<&dyn Any>;
+
+    /// The program's `Factory` of this type.
+    fn factory(&self, of: TypeId) -> Option<&dyn Any>;
+}
+
+struct NoTable;
+
+impl PrototypeTable for NoTable {
+    fn implementor(&self, _: TypeId) -> Option<&dyn Any> {
+        None
+    }
+
+    fn factory(&self, _: TypeId) -> Option<&dyn Any> {
+        None
+    }
+}
+
+impl<'p> Prototypes<'p> {
+    pub(crate) fn new(table: &'p dyn PrototypeTable) -> Self {
+        Self(table)
+    }
+
+    /// Without a registry: enough for types that hold no trait objects.
+    #[must_use]
+    pub fn bare() -> Prototypes<'static> {
+        Prototypes(&NoTable)
+    }
+
+    pub(crate) fn implementor(&self, of: TypeId) -> Option<&'p dyn Any> {
+        self.0.implementor(of)
+    }
+
+    /// An empty value of an object: by the program's factory, if it gave one.
+    pub(crate) fn object<T: super::Persist>(&self) -> Result<T> {
+        let factory = self.0.factory(TypeId::of::<T>());
+        match factory.and_then(|factory| factory.downcast_ref::<super::Factory<T>>()) {
+            Some(factory) => Ok((factory.0)()),
+            None => T::prototype(self),
+        }
+    }
+}
+
+/// A reference that can be pointed at its target.
+pub trait Slot {
+    /// The trait whose trait objects it points at, if it does.
+    fn of(&self) -> Option<TypeId> {
+        None
+    }
+
+    /// Points it at its target, of which it has the `Caster` if it asks for a trait;
+    /// false if that is of another type.
+    fn connect(&mut self, target: &Shared, caster: Option<&dyn Any>) -> bool;
+}
+
+fn charge_empty(total: &mut usize, count: usize, limits: &Limits) -> Result<()> {
+    *total = total.saturating_add(count);
+    let limit = limits.empty_elements;
+    if *total <= limit {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::TooLarge,
+        format!(
+            "{total} elements that have no bytes are over the limit of {limit}; raise `Limits::empty_elements`"
+        ),
+    ))
+}
+
+/// The links of the bare codec, which has none.
+#[derive(Default)]
+pub struct NoLinks {
+    empty_elements: usize,
+}
+
+impl NoLinks {
+    #[cold]
+    fn error<T>(what: &str) -> Result<T> {
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("{what} only inside a whole save; use `persist::save` or a `SaveManager`"),
+        ))
+    }
+}
+
+impl SaveLinks for NoLinks {
+    fn link(&mut self, _: usize, _: bool, _: Pointed, _: &dyn Fn() -> Shared) -> Result<u64> {
+        Self::error("a shared pointer has an id")
+    }
+
+    fn class(&mut self, _: TypeId, _: TraitName) -> Result<u64> {
+        Self::error("the class of a trait object has a number")
+    }
+
+    fn enter_cell(&mut self, _: Within) -> Within {
+        Within::Bare
+    }
+
+    fn leave_cell(&mut self, _: Within) {}
+
+    fn empty_elements(&mut self) -> &mut usize {
+        &mut self.empty_elements
+    }
+}
+
+impl LoadLinks for NoLinks {
+    fn link(&mut self, _: u64, _: bool, _: Pointed) -> Result<Linked<'_>> {
+        Self::error("a shared pointer has an id")
+    }
+
+    fn class(&mut self, _: u64, _: TraitName) -> Result<Implementor<'_>> {
+        Self::error("the class of a trait object has a number")
+    }
+
+    fn skip(&mut self, _: u64, _: &[u8]) -> Result<usize> {
+        Self::error("the class of a trait object has a number")
+    }
+
+    fn note_none(&mut self, _: u64) {}
+
+    fn handle(&mut self, _: TypeId, _: &'static str, bits: u64) -> Result<Remapped> {
+        Ok(Remapped::Live(bits))
+    }
+
+    fn enter_cell(&mut self, _: Within) -> Within {
+        Within::Bare
+    }
+
+    fn leave_cell(&mut self, _: Within) {}
+
+    fn prototypes(&self) -> Prototypes<'_> {
+        Prototypes::bare()
+    }
+
+    fn empty_elements(&mut self) -> &mut usize {
+        &mut self.empty_elements
+    }
+
+    fn describe(&self, _: u64) -> String {
+        String::new()
+    }
+
+    fn pending(&self) -> usize {
+        0
+    }
+
+    fn reorder(&mut self, _: usize, _: &[std::ops::Range<usize>]) {}
+}

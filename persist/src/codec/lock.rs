@@ -1,0 +1,89 @@
+//! Cells whose content can be out of reach for a while.
+
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, RwLock, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{Error, ErrorKind, Result};
+
+/// A cell that lends its content.
+pub(crate) trait Lock<T: ?Sized> {
+    /// The content, to be read; waits so long for a lock.
+    fn open(&self, wait: Duration) -> Result<impl Deref<Target = T>>;
+
+    /// The content, to be changed; waits so long for a lock.
+    fn open_mut(&self, wait: Duration) -> Result<impl DerefMut<Target = T>>;
+}
+
+impl<T: ?Sized> Lock<T> for RefCell<T> {
+    #[inline]
+    fn open(&self, _: Duration) -> Result<impl Deref<Target = T>> {
+        self.try_borrow().map_err(|_| refused("RefCell", "is mutably borrowed; end the borrow"))
+    }
+
+    #[inline]
+    fn open_mut(&self, _: Duration) -> Result<impl DerefMut<Target = T>> {
+        self.try_borrow_mut().map_err(|_| refused("RefCell", "is borrowed; end the borrow"))
+    }
+}
+
+impl<T: ?Sized> Lock<T> for Mutex<T> {
+    fn open(&self, wait: Duration) -> Result<impl Deref<Target = T>> {
+        open_in(wait, "Mutex", || self.try_lock())
+    }
+
+    fn open_mut(&self, wait: Duration) -> Result<impl DerefMut<Target = T>> {
+        open_in(wait, "Mutex", || self.try_lock())
+    }
+}
+
+impl<T: ?Sized> Lock<T> for RwLock<T> {
+    fn open(&self, wait: Duration) -> Result<impl Deref<Target = T>> {
+        open_in(wait, "RwLock", || self.try_read())
+    }
+
+    fn open_mut(&self, wait: Duration) -> Result<impl DerefMut<Target = T>> {
+        open_in(wait, "RwLock", || self.try_write())
+    }
+}
+
+/// Tries until the time is over: the locks of the standard library cannot wait
+/// for a while only.
+fn open_in<G>(
+    wait: Duration,
+    cell: &str,
+    open: impl Fn() -> Result<G, TryLockError<G>>,
+) -> Result<G> {
+    let mut start = None;
+    loop {
+        match open() {
+            Ok(guard) => return Ok(guard),
+            Err(TryLockError::Poisoned(_)) => {
+                return Err(refused(
+                    cell,
+                    "is poisoned, a thread panicked while it held the lock; clear the poison",
+                ));
+            }
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let waited = start.get_or_insert_with(Instant::now).elapsed();
+        if waited >= wait {
+            return Err(refused(
+                cell,
+                &format!(
+                    "stayed locked for {} ms; release it, or raise `Limits::lock_wait`",
+                    wait.as_millis()
+                ),
+            ));
+        }
+        // Short at first, as most locks are.
+        thread::sleep((waited / 4).clamp(Duration::from_micros(20), Duration::from_millis(5)));
+    }
+}
+
+#[cold]
+fn refused(cell: &str, how: &str) -> Error {
+    Error::new(ErrorKind::Borrowed, format!("a `{cell}` {how}"))
+}

@@ -1,0 +1,135 @@
+//! What the loader's visits ask for: the targets of references, and the contents
+//! of cells that can be set once.
+
+use std::any::Any;
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+
+use super::pending::{Pass, Pending};
+use super::table::{Entry, Table};
+use crate::codec::{Prototypes, Slot, VisitLinks};
+use crate::{Error, ErrorKind, Result};
+
+/// Contents of cells that can be set once, in the order in which those are met.
+type Contents = VecDeque<Option<Box<dyn Any>>>;
+
+/// Points the references of one object after the other at their targets.
+pub(super) struct Connector<'c, 'l> {
+    table: &'c mut Table<'l>,
+    /// The references of the object that is visited.
+    next: Range<usize>,
+    pass: Pass,
+    /// True if a reference that closes a circle was met.
+    late: bool,
+    /// What was put aside of the object that is visited.
+    taken: Contents,
+    put: Contents,
+}
+
+impl<'c, 'l> Connector<'c, 'l> {
+    pub(super) fn new(table: &'c mut Table<'l>) -> Self {
+        Self {
+            table,
+            next: 0..0,
+            pass: Pass::Whole,
+            late: false,
+            taken: Contents::new(),
+            put: Contents::new(),
+        }
+    }
+
+    /// Begins with an object whose references these are.
+    pub(super) fn begin(&mut self, references: Range<usize>, pass: Pass) {
+        (self.next, self.pass) = (references, pass);
+    }
+
+    /// Begins with the object of a record.
+    pub(super) fn begin_record(&mut self, record: usize, pass: Pass) {
+        self.begin(self.table.range(record), pass);
+    }
+
+    pub(super) fn entry(&self, record: usize) -> &Entry {
+        &self.table.entries[record]
+    }
+
+    /// Gives back what was put aside of an object in an earlier visit.
+    pub(super) fn give(&mut self, contents: Option<Contents>) {
+        self.taken = contents.unwrap_or_default();
+        self.put.clear();
+        self.late = false;
+    }
+
+    /// Ends with the object.
+    pub(super) fn end(&mut self) -> Result<()> {
+        if self.step().is_some() { Err(out_of_step()) } else { Ok(()) }
+    }
+
+    /// Takes what the visit put aside, if there is any content in it.
+    pub(super) fn take(&mut self) -> Option<Contents> {
+        let put = std::mem::take(&mut self.put);
+        put.iter().any(Option::is_some).then_some(put)
+    }
+
+    fn step(&mut self) -> Option<Pending> {
+        let pass = self.pass;
+        self.next.by_ref().map(|at| self.table.pending[at]).find(|reference| reference.is_of(pass))
+    }
+}
+
+impl VisitLinks for Connector<'_, '_> {
+    #[inline]
+    fn reference(&mut self, slot: &mut dyn Slot) -> Result<()> {
+        let Some(reference) = self.step() else { return Err(out_of_step()) };
+        self.late |= reference.is_late();
+        let Some(target) = reference.target() else { return Ok(()) };
+        let mut caster = None;
+        if let (Some(of), Some(kind)) = (slot.of(), self.table.kinds[target]) {
+            let class = self.table.registry.objects[kind as usize].class;
+            caster = self.table.caster(of, class);
+        }
+        match self.table.entries[target].shared() {
+            Some(object) if slot.connect(object, caster) => Ok(()),
+            None if reference.is_weak() => Ok(()),
+            _ => Err(Error::new(
+                ErrorKind::WrongClass,
+                "a reference is of another type than its field",
+            )),
+        }
+    }
+
+    fn put_aside(&mut self, content: Option<Box<dyn Any>>) {
+        self.put.push_back(content);
+    }
+
+    fn take_back(&mut self) -> Option<Box<dyn Any>> {
+        self.taken.pop_front().flatten()
+    }
+
+    fn is_late(&mut self) -> bool {
+        std::mem::take(&mut self.late)
+    }
+
+    fn prototypes(&self) -> Prototypes<'_> {
+        self.table.registry.prototypes()
+    }
+}
+
+/// The contents of each object that has any.
+pub(super) type Aside = HashMap<usize, Contents>;
+
+/// The links of a visit that empties cells.
+pub(crate) struct Emptying<'p>(pub(crate) Prototypes<'p>);
+
+impl VisitLinks for Emptying<'_> {
+    fn prototypes(&self) -> Prototypes<'_> {
+        self.0
+    }
+}
+
+#[cold]
+fn out_of_step() -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        "the references of an object are not visited in the order in which they are decoded; a hand-written `Persist` must visit what it decodes, and set `LEAF` to false",
+    )
+}

@@ -1,0 +1,302 @@
+use std::any::TypeId;
+use std::collections::HashMap;
+
+use super::Registry;
+use super::components::Edges;
+use super::identity::AddressMap;
+use crate::codec::{Pointed, SaveLinks, Shared, Within, not_registered};
+use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
+use crate::reflect::{Cell, TraitName};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Gives out ids and holds on to every object met, so that no address comes
+/// back for another object while the save runs.
+pub(super) struct Links<'s> {
+    registry: &'s Registry,
+    map: AddressMap,
+    /// By number of the address.
+    pub(super) objects: Vec<Met>,
+    /// Numbers of the objects to write, in order.
+    pub(super) queue: Vec<usize>,
+    next_id: u64,
+    most: u64,
+    empty_elements: usize,
+    /// Memory of elements that are large for their bytes.
+    pub(super) large: u64,
+    numbers: ClassNumbers,
+    /// Numbers of classes as implementors of traits.
+    implementors: HashMap<(TypeId, TypeId), u64>,
+    /// Objects that are pointed at as trait objects, and by which of the traits: their classes are
+    /// seen when they are written.
+    claims: Vec<(u32, u32)>,
+    traits: Vec<TraitName>,
+    /// Trait objects that are pointed at as a type, too.
+    types: Vec<(u32, TypeId)>,
+    within: Within,
+    /// The object being written, if it has no cell around it.
+    from: Option<u32>,
+    /// References from objects without a cell, where only `&mut` reaches them.
+    bare: Vec<(u32, u32)>,
+    /// True if one of them is weak: else they cannot go in a circle.
+    bare_weak: bool,
+}
+
+#[derive(Clone)]
+pub(super) struct Met {
+    pub(super) shared: Shared,
+    pub(super) id: u64,
+    pub(super) added: bool,
+    queued: bool,
+    /// Index of its object type, when it is written.
+    object: u32,
+}
+
+/// No object type yet.
+const UNWRITTEN: u32 = u32::MAX;
+
+impl<'s> Links<'s> {
+    pub(super) fn new(registry: &'s Registry, limits: &Limits, next_id: u64) -> Self {
+        Self {
+            registry,
+            map: AddressMap::default(),
+            objects: Vec::new(),
+            queue: Vec::new(),
+            next_id,
+            most: limits.objects,
+            empty_elements: 0,
+            large: 0,
+            numbers: ClassNumbers::default(),
+            implementors: HashMap::new(),
+            claims: Vec::new(),
+            traits: Vec::new(),
+            types: Vec::new(),
+            within: Within::Bare,
+            from: None,
+            bare: Vec::new(),
+            bare_weak: false,
+        }
+    }
+
+    pub(super) fn take_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    /// Makes an object known by an id of its own.
+    pub(super) fn know(&mut self, shared: Shared, id: u64, added: bool) {
+        let (number, new) = self.map.insert(shared.address());
+        if new {
+            let met = Met { shared, id, added, queued: added, object: UNWRITTEN };
+            self.objects.push(met);
+            if added {
+                self.queue.push(number);
+            }
+        }
+    }
+
+    /// The object of this number is written next, as one of this type.
+    pub(super) fn begin(&mut self, number: usize, object: usize) {
+        let place = u32::try_from(number).unwrap_or(u32::MAX);
+        self.objects[number].object = u32::try_from(object).unwrap_or(UNWRITTEN);
+        let (_, cell) = self.registry.objects[object].kind.holder.parts().unzip();
+        self.from = is_built(cell).then_some(place);
+        self.within = Within::Bare;
+    }
+
+    /// Checks what could not be when it was met.
+    pub(super) fn check(&self) -> Result<()> {
+        let written = |number: u32| {
+            let met = &self.objects[number as usize];
+            (met.object != UNWRITTEN).then(|| (met, &self.registry.objects[met.object as usize]))
+        };
+        for (number, pointee) in &self.types {
+            if let Some((met, entry)) = written(*number)
+                && entry.kind.pointee != *pointee
+            {
+                return Err(two_types(met.id));
+            }
+        }
+        for (number, of) in &self.claims {
+            let of = self.traits[*of as usize];
+            if let Some((met, entry)) = written(*number)
+                && self.registry.implementors.caster((of.id)(), entry.class).is_none()
+            {
+                let class = &self.registry.program().classes[entry.class].name;
+                return Err(not_registered(class, of.name).in_object(met.id).in_class(&**class));
+            }
+        }
+        self.check_circles()
+    }
+
+    /// Finds objects without a cell that lead to each other: none of them could be
+    /// made first.
+    fn check_circles(&self) -> Result<()> {
+        if !self.bare_weak {
+            return Ok(());
+        }
+        let is_built = |met: &Met| {
+            met.object != UNWRITTEN
+                && is_built(
+                    self.registry.objects[met.object as usize].kind.holder.parts().map(|of| of.1),
+                )
+        };
+        let mut edges = Edges::new(self.objects.len());
+        let mut bare = self.bare.clone();
+        bare.sort_unstable();
+        let mut next = bare.iter().peekable();
+        for number in 0..self.objects.len() {
+            let mut targets = Vec::new();
+            while let Some((_, to)) = next.next_if(|(from, _)| *from as usize == number) {
+                if is_built(&self.objects[*to as usize]) {
+                    targets.push(*to);
+                }
+            }
+            edges.push(targets);
+        }
+        match edges.components().circles(&edges).first() {
+            Some(circle) => {
+                let met = &self.objects[circle[0] as usize];
+                let class = self.registry.objects[met.object as usize].class;
+                let class = &self.registry.program().classes[class].name;
+                Err(circle_error(class, circle.len()).in_object(met.id).in_class(&**class))
+            }
+            None => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn too_many(&self) -> Error {
+        if self.next_id > MAX_ID {
+            return Error::new(ErrorKind::TooLarge, "the object ids are used up");
+        }
+        let most = self.most;
+        Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "the save would have more objects than the limit of {most}; raise `Limits::objects`"
+            ),
+        )
+    }
+}
+
+/// True if objects in such a cell are made when they are whole.
+pub(super) fn is_built(cell: Option<Cell>) -> bool {
+    matches!(cell, Some(Cell::None | Cell::OnceCell | Cell::OnceLock))
+}
+
+/// The error for objects without a cell that lead to each other.
+#[cold]
+pub(super) fn circle_error(class: &str, length: usize) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        format!(
+            "{length} objects without a cell, one of them a {class}, lead to each other, so that none could be made before the others; put the `Weak` that closes the circle in a `RefCell` or `OnceCell`"
+        ),
+    )
+}
+
+#[cold]
+fn two_types(id: u64) -> Error {
+    Error::new(
+        ErrorKind::WrongClass,
+        format!(
+            "object #{id} is pointed at as two types, such as `[T; N]` and `[T]`; use one of them"
+        ),
+    )
+    .in_object(id)
+}
+
+impl SaveLinks for Links<'_> {
+    fn empty_elements(&mut self) -> &mut usize {
+        &mut self.empty_elements
+    }
+
+    fn charge_memory(&mut self, bytes: u64, _: &Limits) -> Result<()> {
+        // Compared with the bytes of the save when those are known.
+        self.large = self.large.saturating_add(bytes);
+        Ok(())
+    }
+
+    #[inline]
+    fn link(
+        &mut self,
+        address: usize,
+        weak: bool,
+        pointed: Pointed,
+        target: &dyn Fn() -> Shared,
+    ) -> Result<u64> {
+        let (number, new) = self.map.insert(address);
+        // `Limits::objects` keeps the numbers small.
+        let place = u32::try_from(number).unwrap_or(u32::MAX);
+        if new {
+            self.objects.push(Met {
+                shared: target(),
+                id: self.next_id,
+                added: false,
+                queued: false,
+                object: UNWRITTEN,
+            });
+            self.next_id += 1;
+            if self.objects.len() as u64 > self.most || self.next_id > MAX_ID + 1 {
+                return Err(self.too_many());
+            }
+        }
+        let met = &mut self.objects[number];
+        match pointed {
+            Pointed::At(pointee) if !new => match met.shared.object().seen_pointee() {
+                Some(found) if found != pointee => return Err(two_types(met.id)),
+                Some(_) => {}
+                None => self.types.push((place, pointee)),
+            },
+            Pointed::At(_) => {}
+            Pointed::As(of) => {
+                let known = self.traits.iter().position(|known| (known.id)() == (of.id)());
+                let of = known.unwrap_or_else(|| {
+                    self.traits.push(of);
+                    self.traits.len() - 1
+                });
+                self.claims.push((place, u32::try_from(of).unwrap_or(u32::MAX)));
+            }
+        }
+        if !weak && !met.queued {
+            met.queued = true;
+            self.queue.push(number);
+        }
+        if self.within == Within::Bare
+            && let Some(from) = self.from
+        {
+            self.bare.push((from, place));
+            self.bare_weak |= weak;
+        }
+        Ok(met.id)
+    }
+
+    fn class(&mut self, class: TypeId, of: TraitName) -> Result<u64> {
+        let id = (of.id)();
+        if let Some(number) = self.implementors.get(&(class, id)) {
+            return Ok(*number);
+        }
+        let Some(index) = self.registry.implementor(class, id) else {
+            let name = self.registry.name_of(class).unwrap_or_else(|| String::from("of a value"));
+            return Err(not_registered(&name, of.name));
+        };
+        let number = self.numbers.number(index, &self.registry.program().classes);
+        self.implementors.insert((class, id), number);
+        Ok(number)
+    }
+
+    fn enter_cell(&mut self, cell: Within) -> Within {
+        let now = self.within.then(cell);
+        std::mem::replace(&mut self.within, now)
+    }
+
+    fn leave_cell(&mut self, before: Within) {
+        self.within = before;
+    }
+}
+
+impl RecordLinks for Links<'_> {
+    fn numbers(&mut self) -> &mut ClassNumbers {
+        &mut self.numbers
+    }
+}

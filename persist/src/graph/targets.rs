@@ -1,0 +1,70 @@
+//! What an object refers to, without knowing its type.
+
+use std::any::TypeId;
+
+use crate::codec::{Buffer, Object, Pointed, SaveLinks, Shared, Within};
+use crate::reflect::TraitName;
+use crate::{Limits, Result};
+
+/// Lists the references of objects by encoding them, which shows them through `&`.
+pub(crate) struct Targets {
+    buffer: Buffer,
+    found: Found,
+}
+
+struct Found {
+    /// Address, and whether the reference is weak.
+    targets: Vec<(usize, bool)>,
+    empty_elements: usize,
+}
+
+impl Targets {
+    pub(crate) fn new() -> Self {
+        let found = Found { targets: Vec::new(), empty_elements: 0 };
+        Self { buffer: Buffer::new(), found }
+    }
+
+    /// The addresses that an object refers to, and whether weakly; some may stand there twice.
+    /// Of an object that is borrowed or locked there are none.
+    pub(crate) fn of(&mut self, object: &dyn Object) -> &[(usize, bool)] {
+        self.found.targets.clear();
+        self.found.empty_elements = 0;
+        let limits = Limits {
+            bytes: u64::MAX,
+            text: usize::MAX,
+            empty_elements: usize::MAX,
+            lock_wait: std::time::Duration::ZERO,
+            ..Limits::DEFAULT
+        };
+        // What refuses to be encoded shows what stands before.
+        let _ = self.buffer.append(0, &limits, &mut self.found, |out| object.encode(out));
+        &self.found.targets
+    }
+}
+
+impl SaveLinks for Found {
+    fn link(
+        &mut self,
+        address: usize,
+        weak: bool,
+        _: Pointed,
+        _: &dyn Fn() -> Shared,
+    ) -> Result<u64> {
+        self.targets.push((address, weak));
+        Ok(1)
+    }
+
+    fn class(&mut self, _: TypeId, _: TraitName) -> Result<u64> {
+        Ok(1)
+    }
+
+    fn enter_cell(&mut self, _: Within) -> Within {
+        Within::Bare
+    }
+
+    fn leave_cell(&mut self, _: Within) {}
+
+    fn empty_elements(&mut self) -> &mut usize {
+        &mut self.empty_elements
+    }
+}

@@ -1,0 +1,266 @@
+//! Counted pointers: the id of the target, which has a record of its own.
+
+use std::any::{Any, TypeId};
+use std::rc::{self, Rc};
+use std::sync::{self, Arc};
+
+use crate::codec::{
+    AsLengthy, AsValue, Decoder, Encoder, Fail, Lengthy, Linked, Persist, PointTo, Pointed,
+    Pointee, Prototypes, Shared, Slot, Stop, TypeSet, Unsized, Visitor, count,
+};
+use crate::reflect::{Holder, Kind, Pointer, Reference};
+use crate::{Error, ErrorKind, Result};
+
+/// The kind of a pointer to a `P`.
+fn kind<P: ?Sized + Pointee>(pointer: Pointer, weak: bool) -> Kind {
+    let holder = Holder::new(pointer, P::CELL);
+    Kind::Reference(Reference { holder, weak, target: P::As::target() })
+}
+
+fn name<P: ?Sized + Pointee>(pointer: Pointer, weak: bool) -> String {
+    kind::<P>(pointer, weak).to_string()
+}
+
+/// Writes the id of the object at `address`.
+#[inline]
+fn encode_link(
+    address: usize,
+    weak: bool,
+    pointed: Pointed,
+    target: &dyn Fn() -> Shared,
+    out: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    match out.links().link(address, weak, pointed, target) {
+        Ok(id) => count::encode(id, out),
+        Err(error) => Err(out.refuse(error)),
+    }
+}
+
+/// A pointer of the target's type; the reference itself is set aside.
+#[inline]
+fn decode_link<P: ?Sized + Pointee, Q>(
+    pointer: Pointer,
+    weak: bool,
+    input: &mut Decoder<'_>,
+    find: fn(&Shared, Option<&dyn Any>) -> Option<Q>,
+) -> Result<Option<Q>, Fail> {
+    let id = count::decode(input)?;
+    let found = match input.links().link(id, weak, P::As::pointed()) {
+        Ok(Linked::To { object, caster }) => find(object, caster),
+        Ok(Linked::Nobody) => return Ok(None),
+        Ok(Linked::Unregistered { class, error }) => return Err(input.unregistered(class, error)),
+        Err(error) => return Err(input.refuse(error)),
+    };
+    if found.is_none() {
+        let found = input.links().describe(id);
+        let wanted = name::<P>(pointer, false);
+        return Err(input.refuse(Error::new(
+            ErrorKind::WrongClass,
+            format!("the reference is to object #{id}, {found}, where {wanted} is expected"),
+        )));
+    }
+    Ok(found)
+}
+
+macro_rules! pointers {
+    ($($strong:ident $weak:path, $share:ident $find:ident $empty:ident $gone:ident;)*) => {$(
+        impl<P: ?Sized + Pointee> Persist for $strong<P> {
+            const MIN: usize = 1;
+            const LEAF: bool = false;
+            const NULLABLE: bool = true;
+
+            fn kind() -> Kind {
+                kind::<P>(Pointer::$strong, false)
+            }
+
+            fn name() -> String {
+                name::<P>(Pointer::$strong, false)
+            }
+
+            fn reach(types: &mut TypeSet) {
+                P::As::reach(Pointer::$strong, types);
+            }
+
+            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
+                P::As::$empty(prototypes)
+            }
+
+            #[inline]
+            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                let address = $strong::as_ptr(self).cast::<()>().addr();
+                encode_link(address, false, P::As::pointed(), &|| P::As::$share(self), out)
+            }
+
+            #[inline]
+            fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                let found =
+                    decode_link::<P, Self>(Pointer::$strong, false, input, P::As::$find)?;
+                found.ok_or(Fail::Value)
+            }
+
+            fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+                visitor.reference(self)
+            }
+        }
+
+        impl<P: ?Sized + Pointee> Slot for $strong<P> {
+            fn of(&self) -> Option<TypeId> {
+                P::As::pointed().of()
+            }
+
+            fn connect(&mut self, object: &Shared, caster: Option<&dyn Any>) -> bool {
+                match P::As::$find(object, caster) {
+                    Some(target) => {
+                        *self = target;
+                        true
+                    }
+                    None => false,
+                }
+            }
+        }
+
+        /// It does not make its target part of the save; 0 if the target is gone.
+        impl<P: ?Sized + Pointee> Persist for $weak {
+            const MIN: usize = 1;
+            const LEAF: bool = false;
+
+            fn kind() -> Kind {
+                kind::<P>(Pointer::$strong, true)
+            }
+
+            fn name() -> String {
+                name::<P>(Pointer::$strong, true)
+            }
+
+            fn reach(types: &mut TypeSet) {
+                P::As::reach(Pointer::$strong, types);
+            }
+
+            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
+                P::As::$gone(prototypes)
+            }
+
+            #[inline]
+            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                let Some(target) = self.upgrade() else { return count::encode(0, out) };
+                let address = $strong::as_ptr(&target).cast::<()>().addr();
+                encode_link(address, true, P::As::pointed(), &|| P::As::$share(&target), out)
+            }
+
+            #[inline]
+            fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                decode_link::<P, $strong<P>>(Pointer::$strong, true, input, P::As::$find)?;
+                match P::As::$gone(&input.links().prototypes()) {
+                    Ok(gone) => Ok(gone),
+                    Err(error) => Err(input.refuse(error)),
+                }
+            }
+
+            fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+                visitor.reference(self)
+            }
+        }
+
+        impl<P: ?Sized + Pointee> Slot for $weak {
+            fn of(&self) -> Option<TypeId> {
+                P::As::pointed().of()
+            }
+
+            fn connect(&mut self, object: &Shared, caster: Option<&dyn Any>) -> bool {
+                match P::As::$find(object, caster) {
+                    Some(target) => {
+                        *self = $strong::downgrade(&target);
+                        true
+                    }
+                    None => false,
+                }
+            }
+        }
+
+        // A pointer to a pointer.
+        impl<P: ?Sized + Pointee> Pointee for $strong<P> {
+            type As = AsValue;
+        }
+
+        impl<P: ?Sized + Pointee> Pointee for $weak {
+            type As = AsValue;
+        }
+    )*};
+}
+
+pointers! {
+    Rc rc::Weak<P>, share_rc rc empty_rc gone_rc;
+    Arc sync::Weak<P>, share_arc arc empty_arc gone_arc;
+}
+
+impl Pointee for str {
+    type As = AsLengthy;
+}
+
+impl Unsized for str {
+    fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        super::text::encode(self, out)
+    }
+
+    fn visit(&self, _: &mut Visitor<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn look(&self, _: &mut dyn FnMut(&dyn Any)) {}
+
+    fn pointee(&self) -> Option<TypeId> {
+        Some(TypeId::of::<str>())
+    }
+}
+
+impl Lengthy for str {
+    type Draft = String;
+
+    fn name() -> String {
+        String::from("str")
+    }
+
+    fn rc(draft: String) -> Rc<str> {
+        draft.into()
+    }
+
+    fn arc(draft: String) -> Arc<str> {
+        draft.into()
+    }
+}
+
+impl<T: Persist> Pointee for [T] {
+    type As = AsLengthy;
+}
+
+impl<T: Persist> Unsized for [T] {
+    fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        super::sequence::encode(self, out)
+    }
+
+    fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        super::sequence::visit_each_shared(self, visitor)
+    }
+
+    fn look(&self, _: &mut dyn FnMut(&dyn Any)) {}
+
+    fn pointee(&self) -> Option<TypeId> {
+        Some(TypeId::of::<[T]>())
+    }
+}
+
+impl<T: Persist> Lengthy for [T] {
+    type Draft = Vec<T>;
+
+    fn name() -> String {
+        format!("[{}]", T::name())
+    }
+
+    fn rc(draft: Vec<T>) -> Rc<[T]> {
+        draft.into()
+    }
+
+    fn arc(draft: Vec<T>) -> Arc<[T]> {
+        draft.into()
+    }
+}
