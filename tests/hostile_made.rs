@@ -157,7 +157,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Load, ErrorKind)> {
             objects,
             WrongClass,
         ),
-        ("an unknown holder", swords(&[record(1, 0x12, 1, &[5])]), objects, NewerFormat),
+        ("an unknown holder", swords(&[record(1, 0x17, 1, &[5])]), objects, NewerFormat),
         (
             "a record longer than its fields",
             swords(&[record(1, ADDED, 1, &[5, 5])]),

@@ -180,13 +180,13 @@ fn loaded_objects_are_found_by_type_and_id() {
 
     let error = loaded.get::<Tool>(id).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongClass);
-    assert_eq!(error.message(), "object #1 is not a Tool");
+    assert_eq!(error.message(), "object #1 is not of type Rc<RefCell<Tool>>");
     let error = loaded.get::<Hero>(ObjectId::new(999).unwrap()).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert_eq!(error.message(), "the save has no object #999");
     let error = loaded.first::<Window>().map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert_eq!(error.message(), "the save has no object of class Window");
+    assert_eq!(error.message(), "the save has no object of type Rc<RefCell<Window>>");
 }
 
 #[test]

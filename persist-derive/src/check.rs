@@ -230,11 +230,17 @@ fn storable(cx: &Ctxt, ty: &Type) {
             "a function cannot be saved, its address means nothing to the next run; save an enum that says which".to_owned()
         }
         Type::TraitObject(_) | Type::ImplTrait(_) => {
-            "a value of unknown type cannot be saved; write an enum of the types it may have".to_owned()
+            "a value of unknown type cannot be saved; write an enum of the types it may have, or a `Box<dyn Trait>` of a `#[persist::dynamic]` trait".to_owned()
         }
         Type::Slice(slice) => format!("a slice has no size of its own; write `Vec<{}>`", slice.elem.to_token_stream()),
         Type::Path(path) if path.path.is_ident("str") => "a `str` has no size of its own; write `String`".to_owned(),
-        _ => return inside(ty).into_iter().for_each(|inner| storable(cx, ungroup(inner))),
+        _ => {
+            let may_be_unsized = is_any(ty, &POINTERS);
+            let inside = inside(ty).into_iter().map(ungroup);
+            return inside
+                .filter(|inner| !may_be_unsized || !is_unsized(inner))
+                .for_each(|inner| storable(cx, inner));
+        }
     };
     cx.error_over(ty, format!("{why}, or mark the field `skip` or `with = module`"));
 }
@@ -251,11 +257,27 @@ const HOLDERS: [&str; 13] = [
     "BTreeMap",
     "HashSet",
     "BTreeSet",
-    "Rc",
-    "RefCell",
     "Cell",
     "Result",
+    "Rc",
+    "RefCell",
 ];
+
+/// Those of them that may hold what has no size of its own.
+const POINTERS: [&str; 2] = ["Rc", "RefCell"];
+
+fn is_any(ty: &Type, names: &[&str]) -> bool {
+    let Type::Path(path) = ty else { return false };
+    path.path.segments.last().is_some_and(|last| names.iter().any(|name| last.ident == name))
+}
+
+fn is_unsized(ty: &Type) -> bool {
+    match ty {
+        Type::TraitObject(_) | Type::Slice(_) => true,
+        Type::Path(path) => path.path.is_ident("str"),
+        _ => false,
+    }
+}
 
 /// The types inside that are stored for certain.
 fn inside(ty: &Type) -> Vec<&Type> {

@@ -17,14 +17,14 @@ pub trait Object: Any {
     /// # Errors
     ///
     /// [`Stop`] if it does not fit, or with a reason if it is borrowed or locked.
-    fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
+    fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Visits what can be reached through a shared pointer.
     ///
     /// # Errors
     ///
     /// What the visitor or a hook returns, or that the value is borrowed.
-    fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()>;
+    fn visit_object(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
     /// Shows the value, unless it is mutably borrowed or locked.
     fn look(&self, look: &mut dyn FnMut(&dyn Any));
@@ -58,11 +58,11 @@ pub trait Object: Any {
 }
 
 impl<T: Persist> Object for T {
-    fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.value(self)
     }
 
-    fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+    fn visit_object(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         self.visit_shared(visitor)
     }
 

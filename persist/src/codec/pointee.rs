@@ -263,7 +263,7 @@ fn fill_cell<X: OpenCell>(object: &Shared, input: &mut Decoder<'_>) -> Result<()
 
 fn look_into<X: OpenCell>(object: &dyn Any, look: &mut dyn FnMut(&dyn Any)) {
     if let Some(cell) = object.downcast_ref::<X>() {
-        cell.look(look);
+        OpenCell::look(cell, look);
     }
 }
 
@@ -334,14 +334,14 @@ pub trait Unsized: Pointee {
     ///
     /// # Errors
     ///
-    /// As [`Object::encode`].
+    /// As [`Object::encode_object`].
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Visits what can be reached through a shared pointer.
     ///
     /// # Errors
     ///
-    /// As [`Object::visit`].
+    /// As [`Object::visit_object`].
     fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
     /// Shows the value.
@@ -357,16 +357,16 @@ struct Reached<Q>(Q);
 macro_rules! reached {
     ($($counted:ident)*) => {$(
         impl<P: ?Sized + Unsized> Object for Reached<$counted<P>> {
-            fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                self.0.encode(out)
+            fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                Unsized::encode(&*self.0, out)
             }
 
-            fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                self.0.visit(visitor)
+            fn visit_object(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+                Unsized::visit(&*self.0, visitor)
             }
 
             fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
-                self.0.look(look);
+                Unsized::look(&*self.0, look);
             }
 
             fn address(&self) -> usize {

@@ -294,6 +294,15 @@ fn read_kind(input: &mut Decoder<'_>, depth: u32) -> Result<KindSchema, Box<Bad>
             }
             KindSchema::Tuple(parts)
         }
+        tag => return read_named(tag, input),
+    })
+}
+
+/// Reads what follows the tag of a kind without kinds inside. Apart, as kinds are read
+/// recursively: what it needs would be on the stack at each level.
+#[inline(never)]
+fn read_named(tag: u8, input: &mut Decoder<'_>) -> Result<KindSchema, Box<Bad>> {
+    Ok(match tag {
         CLASS => KindSchema::Class(class_index(input)?),
         REFERENCE => {
             let (holder, weak) = read_holder(input)?;

@@ -21,11 +21,7 @@ impl Loader<'_> {
         }
         let order = self.order()?;
         for record in order.into_iter().map(|record| record as usize) {
-            let Entry::Draft(mut draft) =
-                std::mem::replace(&mut self.table.entries[record], Entry::None)
-            else {
-                continue;
-            };
+            let Some(mut draft) = self.table.entries[record].take_draft() else { continue };
             let limits = self.limits;
             let references = self.table.range(record);
             let hooks = self.traits_of(record).after_load;
@@ -121,8 +117,11 @@ impl Loader<'_> {
             };
             connector.begin_record(record, pass);
             connector.give(aside.remove(&record));
-            let visited =
-                shared.object().visit(&mut Visitor::new(Phase::Connect, limits, &mut connector));
+            let visited = shared.object().visit_object(&mut Visitor::new(
+                Phase::Connect,
+                limits,
+                &mut connector,
+            ));
             let result = visited.and_then(|()| connector.end());
             if let Err(error) = result {
                 return Err(self.named(record, error));
@@ -139,7 +138,10 @@ impl Loader<'_> {
         let mut visitor = Visitor::new(phase, self.limits, &mut links);
         for (record, entry) in self.table.entries.iter().enumerate() {
             if let Some(shared) = entry.shared().filter(|_| wanted[record]) {
-                shared.object().visit(&mut visitor).map_err(|error| self.named(record, error))?;
+                shared
+                    .object()
+                    .visit_object(&mut visitor)
+                    .map_err(|error| self.named(record, error))?;
             }
         }
         Ok(())
@@ -153,7 +155,11 @@ impl Loader<'_> {
             let Some(shared) = connector.entry(record).shared().cloned() else { continue };
             connector.give(Some(contents));
             // Of the visits of this object it is the one that asks for nothing.
-            let _ = shared.object().visit(&mut Visitor::new(Phase::Seal, limits, &mut connector));
+            let _ = shared.object().visit_object(&mut Visitor::new(
+                Phase::Seal,
+                limits,
+                &mut connector,
+            ));
         }
     }
 

@@ -91,12 +91,12 @@ impl<'s> Saver<'s> {
             if registry.traits(entry.class).before_save {
                 let mut links = NoVisitLinks;
                 let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut links);
-                shared.object().visit(&mut visitor).map_err(named)?;
+                shared.object().visit_object(&mut visitor).map_err(named)?;
             }
             let holder = (entry.kind.holder, added);
             writer
                 .record((entry.class, classes), holder, id, &mut self.links, |out| {
-                    shared.object().encode(out)
+                    shared.object().encode_object(out)
                 })
                 .map_err(|error| {
                     let mut field = String::new();

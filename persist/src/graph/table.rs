@@ -68,6 +68,16 @@ impl Entry {
             Self::None | Self::Draft(_) => None,
         }
     }
+
+    pub(super) fn take_draft(&mut self) -> Option<Box<dyn Draft>> {
+        match std::mem::replace(self, Self::None) {
+            Self::Draft(draft) => Some(draft),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
 }
 
 impl<'l> Table<'l> {
@@ -286,7 +296,7 @@ impl Drop for Table<'_> {
         for shared in self.entries.iter().filter_map(Entry::shared) {
             let mut visitor = Visitor::new(Phase::Dismantle, &Limits::DEFAULT, &mut emptying);
             // One that cannot be emptied, since the program borrows it, is the program's.
-            let _ = shared.object().visit(&mut visitor);
+            let _ = shared.object().visit_object(&mut visitor);
         }
         for record in self.order.iter().rev() {
             self.entries[*record as usize] = Entry::None;

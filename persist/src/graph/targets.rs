@@ -37,7 +37,7 @@ impl Targets {
             ..Limits::DEFAULT
         };
         // What refuses to be encoded shows what stands before.
-        let _ = self.buffer.append(0, &limits, &mut self.found, |out| object.encode(out));
+        let _ = self.buffer.append(0, &limits, &mut self.found, |out| object.encode_object(out));
         &self.found.targets
     }
 }

@@ -74,7 +74,7 @@ impl Loaded {
     ///
     /// [`ErrorKind::NotFound`] if the save has none.
     pub fn first_pointer<Q: Counted + Persist>(&self) -> Result<Q> {
-        self.pointers().next().ok_or_else(|| self.no_object(&format!("for {}", Q::name())))
+        self.pointers().next().ok_or_else(|| self.no_object(&format!("of type {}", Q::name())))
     }
 
     /// The save may have had it, of a class that was not registered.
@@ -115,7 +115,7 @@ impl Loaded {
         };
         self.find(&self.objects[*index]).ok_or_else(|| {
             let wanted = Q::name();
-            Error::new(ErrorKind::WrongClass, format!("object {id} is not for {wanted}"))
+            Error::new(ErrorKind::WrongClass, format!("object {id} is not of type {wanted}"))
         })
     }
 
@@ -241,7 +241,8 @@ impl Loaded {
 fn empty(object: &dyn Object, prototypes: Prototypes<'_>) {
     let mut emptying = Emptying(prototypes);
     // One that is borrowed is left to those who borrow it.
-    let _ = object.visit(&mut Visitor::new(Phase::Dismantle, &Limits::DEFAULT, &mut emptying));
+    let _ =
+        object.visit_object(&mut Visitor::new(Phase::Dismantle, &Limits::DEFAULT, &mut emptying));
 }
 
 /// Objects that nothing else holds are freed one by one, a long chain of them too.

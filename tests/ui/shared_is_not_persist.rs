@@ -7,7 +7,6 @@ struct Hero {
     home: Rc<Place>,
 }
 
-#[derive(Persist)]
 struct Place {
     x: f32,
 }
