@@ -3,31 +3,29 @@
 pub(crate) const USAGE: &str = "\
 usage: persist-benches [--csv] [--rounds N] [--set NAME]...
   --csv       figures for programs instead of tables
-  --rounds N  batches of each contender, 31 if not given
-  --set NAME  log, mesh, minecraft_savedata or mk48; all if not given";
+  --rounds N  batches of each contender; 31 if not given, 11 for graph
+  --set NAME  log, mesh, minecraft_savedata, mk48 or graph; all if not given";
 
-const SETS: [&str; 4] = ["log", "mesh", "minecraft_savedata", "mk48"];
+const SETS: [&str; 5] = ["log", "mesh", "minecraft_savedata", "mk48", "graph"];
 
 pub(crate) struct Options {
     pub(crate) csv: bool,
-    pub(crate) rounds: u32,
+    pub(crate) rounds: Option<u32>,
     pub(crate) sets: Vec<&'static str>,
 }
 
 impl Options {
     pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self { csv: false, rounds: 31, sets: Vec::new() };
+        let mut options = Self { csv: false, rounds: None, sets: Vec::new() };
         while let Some(argument) = arguments.next() {
             let mut operand = || arguments.next().ok_or(format!("{argument} needs a value"));
             match argument.as_str() {
                 "--csv" => options.csv = true,
                 "--rounds" => {
                     let rounds = operand()?;
-                    options.rounds = rounds
-                        .parse()
-                        .ok()
-                        .filter(|&rounds| rounds > 0)
-                        .ok_or(format!("{rounds} is no number of rounds"))?;
+                    let parsed = rounds.parse().ok().filter(|&rounds| rounds > 0);
+                    let parsed = parsed.ok_or(format!("{rounds} is no number of rounds"))?;
+                    options.rounds = Some(parsed);
                 }
                 "--set" => {
                     let name = operand()?;
