@@ -77,7 +77,7 @@ mod schema;
 mod storage;
 mod types;
 
-pub use codec::{Persist, Pointee, Reflect};
+pub use codec::{Persist, Pointee, Reflect, Unknown};
 pub use error::{Error, ErrorKind, Result};
 pub use format::{FORMAT_VERSION, Header};
 pub use graph::{Counted, ObjectId, Registry};

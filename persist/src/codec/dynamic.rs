@@ -14,7 +14,7 @@ use super::lock::Lock;
 use super::pointee::{share_unsized_arc, share_unsized_rc};
 use super::{
     BoxOf, Content, Decoder, Encoder, Fail, Implementor, Persist, PointTo, Pointed, Pointee,
-    Prototypes, Shared, Stop, TypeSet, Unsized, Visitor,
+    Prototypes, Shared, StandIn, Stop, TypeSet, Unsized, Visitor,
 };
 use crate::reflect::{Cell, Holder, Kind, Pointer, Target, TraitName};
 use crate::{Error, ErrorKind, Result};
@@ -106,6 +106,12 @@ pub trait TraitObject: 'static {
 
     /// The value, to be changed.
     fn portable_mut(&mut self) -> &mut dyn Portable;
+
+    /// What stands in for unknown classes.
+    #[must_use]
+    fn stand_in() -> Option<StandIn<Self>> {
+        None
+    }
 }
 
 pub(crate) fn trait_name<D: ?Sized + TraitObject>() -> TraitName {
@@ -277,7 +283,7 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
     }
 
     fn reach(types: &mut TypeSet) {
-        types.implementors(trait_name::<D>(), None);
+        types.implementors::<D>(None);
     }
 
     fn prototype(prototypes: &Prototypes<'_>) -> Result<Box<D>> {
@@ -286,6 +292,12 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
 
     fn encode(content: &D, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let value = content.portable();
+        if let Some(stand_in) = D::stand_in()
+            && let Some(unknown) = (stand_in.class.unknown)(value)
+        {
+            unknown.encode_class(out)?;
+            return unknown.encode(out);
+        }
         match out.links().class(value.type_id(), trait_name::<D>()) {
             Ok(number) => super::count::encode(number, out)?,
             Err(error) => return Err(out.refuse(error)),
@@ -299,7 +311,7 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
             Ok(Implementor::Known(caster)) => {
                 caster.downcast_ref::<Caster<D>>().ok_or(Fail::Value)?.decode
             }
-            Ok(Implementor::Unknown(class)) => return Err(skip::<D>(number, &class, input)),
+            Ok(Implementor::Unknown(class)) => return keep::<D>(number, &class, input),
             Err(error) => return Err(input.refuse(error)),
         };
         decode(input)
@@ -314,8 +326,25 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
     }
 }
 
-/// Passes over a value of a class that is not registered for the trait.
+/// Takes a value of a class that is not registered for the trait.
 #[cold]
+fn keep<D: ?Sized + TraitObject>(
+    number: u64,
+    class: &str,
+    input: &mut Decoder<'_>,
+) -> Result<Box<D>, Fail> {
+    let Some(stand_in) = D::stand_in() else { return Err(skip::<D>(number, class, input)) };
+    let rest = input.rest();
+    match input.links().keep(number, rest) {
+        Ok((unknown, length)) => {
+            input.take(length)?;
+            Ok((stand_in.boxed)(unknown))
+        }
+        Err(error) => Err(input.refuse(error)),
+    }
+}
+
+/// Passes over a value of a class that is not registered for the trait.
 fn skip<D: ?Sized + TraitObject>(number: u64, class: &str, input: &mut Decoder<'_>) -> Fail {
     let rest = input.rest();
     match input.links().skip(number, rest) {
@@ -441,7 +470,7 @@ impl<P: ?Sized + TraitCell> PointTo<P> for AsTrait {
     }
 
     fn reach(pointer: Pointer, types: &mut TypeSet) {
-        types.implementors(trait_name::<P::Trait>(), Some(Holder::new(pointer, P::CELL)));
+        types.implementors::<P::Trait>(Some(Holder::new(pointer, P::CELL)));
     }
 
     fn pointed() -> Pointed {

@@ -4,7 +4,7 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __dynamic {
-    ($name:expr, ($($bounds:tt)*), $object:ty) => {
+    ($name:expr, ($($bounds:tt)*), $object:ty $(, unknown $stand_in:ty)?) => {
         impl $crate::codec::TraitObject for $object {
             const NAME: &'static str = $name;
 
@@ -15,6 +15,11 @@ macro_rules! __dynamic {
             fn portable_mut(&mut self) -> &mut dyn $crate::codec::Portable {
                 $crate::codec::Dynamic::__portable_mut(self)
             }
+            $(
+                fn stand_in() -> $crate::__private::std::option::Option<$crate::codec::StandIn<Self>> {
+                    $crate::__private::std::option::Option::Some($crate::codec::StandIn::of::<$stand_in>())
+                }
+            )?
         }
 
         impl $crate::codec::Content for $object {

@@ -1,8 +1,9 @@
 //! What an encode and a decode ask of the save around them.
 
 use std::any::{Any, TypeId};
+use std::rc::Rc;
 
-use super::Shared;
+use super::{Shared, Unknown};
 use crate::reflect::TraitName;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -28,6 +29,14 @@ pub trait SaveLinks {
     ///
     /// If it is not.
     fn class(&mut self, class: TypeId, of: TraitName) -> Result<u64>;
+
+    /// The number of a class of the save that an unknown value comes from; `schema`
+    /// is that save's.
+    ///
+    /// # Errors
+    ///
+    /// If this save has no classes.
+    fn foreign_class(&mut self, schema: &Rc<dyn Any>, index: usize) -> Result<u64>;
 
     /// Says that the references that follow are in such a cell; returns where those
     /// before were.
@@ -67,13 +76,15 @@ pub enum Pointed {
     At(TypeId),
     /// It is of a class that implements this trait.
     As(TraitName),
+    /// It is of any type.
+    Anything,
 }
 
 impl Pointed {
     /// The trait.
     pub(crate) fn of(self) -> Option<TypeId> {
         match self {
-            Self::At(_) => None,
+            Self::At(_) | Self::Anything => None,
             Self::As(of) => Some((of.id)()),
         }
     }
@@ -126,6 +137,14 @@ pub trait LoadLinks {
     ///
     /// If they do not hold one.
     fn skip(&mut self, number: u64, rest: &[u8]) -> Result<usize>;
+
+    /// Keeps the value of class number `number` that these bytes begin with; returns
+    /// it and how many they are.
+    ///
+    /// # Errors
+    ///
+    /// If they do not hold one, or it refers to what is not there.
+    fn keep(&mut self, number: u64, rest: &[u8]) -> Result<(Unknown, usize)>;
 
     /// Notes that something became `None`, since class number `number` is not
     /// registered for the trait that it was asked for.
@@ -323,6 +342,10 @@ impl SaveLinks for NoLinks {
         Self::error("the class of a trait object has a number")
     }
 
+    fn foreign_class(&mut self, _: &Rc<dyn Any>, _: usize) -> Result<u64> {
+        Self::error("the class of a trait object has a number")
+    }
+
     fn enter_cell(&mut self, _: Within) -> Within {
         Within::Bare
     }
@@ -344,6 +367,10 @@ impl LoadLinks for NoLinks {
     }
 
     fn skip(&mut self, _: u64, _: &[u8]) -> Result<usize> {
+        Self::error("the class of a trait object has a number")
+    }
+
+    fn keep(&mut self, _: u64, _: &[u8]) -> Result<(Unknown, usize)> {
         Self::error("the class of a trait object has a number")
     }
 

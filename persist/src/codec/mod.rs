@@ -19,8 +19,10 @@ mod lock;
 mod object;
 mod persist;
 mod pointee;
+mod stand_in;
 mod text;
 mod type_set;
+mod unknown;
 mod visitor;
 
 pub use buffer::{Buffer, decode, decode_into};
@@ -38,7 +40,11 @@ pub(crate) use object::WeakShared;
 pub use object::{Object, Shared};
 pub use persist::{Persist, Reflect};
 pub use pointee::{AsCell, AsLengthy, AsValue, Lengthy, OpenCell, PointTo, Pointee, Unsized};
+pub use stand_in::StandIn;
+pub(crate) use stand_in::StandInClass;
 pub use type_set::{ClassAccess, Draft, Factory, Made, ObjectType, TypeSet};
+pub use unknown::Unknown;
+pub(crate) use unknown::{Content as UnknownContent, ForeignClass, Part};
 pub(crate) use visitor::{NoVisitLinks, VisitLinks};
 pub use visitor::{Outcome, Phase, Visitor};
 

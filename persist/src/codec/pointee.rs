@@ -138,6 +138,11 @@ impl<T: Persist> Draft for ValueDraft<T> {
     }
 }
 
+/// A value that is shared when it is whole.
+pub(super) fn value_draft<T: Persist>(value: T, pointer: Pointer) -> Box<dyn Draft> {
+    Box::new(ValueDraft { value, pointer })
+}
+
 fn share_value<T: Persist>(value: T, pointer: Pointer) -> Shared {
     match pointer {
         Pointer::Rc => Shared::from(Rc::new(value) as Rc<dyn Object>),

@@ -2,7 +2,10 @@ use std::any::{Any, TypeId};
 use std::collections::HashSet;
 use std::marker::PhantomData;
 
-use super::{Decoder, Encoder, Fail, Prototypes, Reflect, Shared, Stop, Visitor};
+use super::{
+    Decoder, Encoder, Fail, Prototypes, Reflect, Shared, StandInClass, Stop, TraitObject, Visitor,
+    trait_name,
+};
 use crate::Result;
 use crate::reflect::{Class, Holder, Inner, TraitName};
 
@@ -18,6 +21,8 @@ pub struct TypeSet {
     pub(crate) objects: Vec<ObjectType>,
     /// Traits, and the holders of the trait objects behind pointers.
     pub(crate) traits: Vec<(TraitName, Option<Holder>)>,
+    /// What stands in for their unknown classes.
+    pub(crate) stand_ins: Vec<(TraitName, StandInClass)>,
     pub(crate) unvisited: Vec<Unvisited>,
 }
 
@@ -107,9 +112,16 @@ impl TypeSet {
 
     /// Enters a trait, whose trait objects are in boxes (`holder` is `None`) or
     /// behind pointers.
-    pub fn implementors(&mut self, of: TraitName, holder: Option<Holder>) {
-        if !self.traits.iter().any(|(seen, at)| (seen.id)() == (of.id)() && *at == holder) {
-            self.traits.push((of, holder));
+    pub fn implementors<D: ?Sized + TraitObject>(&mut self, holder: Option<Holder>) {
+        let of = trait_name::<D>();
+        if self.traits.iter().any(|(seen, at)| (seen.id)() == (of.id)() && *at == holder) {
+            return;
+        }
+        self.traits.push((of, holder));
+        if let Some(stand_in) = D::stand_in() {
+            // Its class comes along.
+            (stand_in.class.enter)(self);
+            self.stand_ins.push((of, stand_in.class));
         }
     }
 

@@ -5,12 +5,14 @@
 
 mod definition;
 mod header;
+mod numbers;
 mod reader;
 mod writer;
 
 pub use header::Header;
+pub(crate) use numbers::ClassNumbers;
 pub(crate) use reader::{RecordPlace, Scan, scan};
-pub(crate) use writer::{ClassNumbers, RecordLinks, Writer};
+pub(crate) use writer::{RecordLinks, Writer};
 
 /// The first bytes of every save. The first is no text, the line ends show a
 /// transfer that translated them, and 0x1A ends a listing on old systems.

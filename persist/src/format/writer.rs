@@ -3,12 +3,11 @@ use std::io::Write;
 use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 
 use super::{
-    ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, BLOCK_TRAILER, Header, SEPARATOR, TRAILER_SIZE,
-    definition,
+    ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, BLOCK_TRAILER, ClassNumbers, Header, SEPARATOR,
+    TRAILER_SIZE,
 };
 use crate::codec::{Buffer, Encoder, SaveLinks, Stop, count};
 use crate::reflect::Holder;
-use crate::schema::{ClassSchema, KindSchema};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Writes a save as a stream; it holds one block and the largest record.
@@ -22,60 +21,6 @@ pub(crate) struct Writer<'w> {
     written: u64,
     records: u64,
     definitions: u64,
-}
-
-/// The file's numbers of the program's classes.
-#[derive(Default)]
-pub(crate) struct ClassNumbers {
-    /// 0 where a class has none yet.
-    of: Vec<u64>,
-    /// Classes with a number whose definition is not written yet, in order.
-    fresh: Vec<usize>,
-    last: u64,
-}
-
-impl ClassNumbers {
-    /// The number of a class; a new one for it and for all it mentions.
-    pub(crate) fn number(&mut self, class: usize, classes: &[ClassSchema]) -> u64 {
-        if self.of.len() < classes.len() {
-            self.of.resize(classes.len(), 0);
-        }
-        if self.of[class] == 0 {
-            let mut next = self.fresh.len();
-            self.enter(class);
-            while let Some(&class) = self.fresh.get(next) {
-                next += 1;
-                for kind in classes[class].kinds() {
-                    self.enter_kind(kind);
-                }
-            }
-        }
-        self.of[class]
-    }
-
-    fn enter(&mut self, class: usize) {
-        if self.of[class] == 0 {
-            self.last += 1;
-            self.of[class] = self.last;
-            self.fresh.push(class);
-        }
-    }
-
-    fn enter_kind(&mut self, kind: &KindSchema) {
-        match kind {
-            KindSchema::Option(inner)
-            | KindSchema::List(inner)
-            | KindSchema::Set(inner)
-            | KindSchema::Array(inner, _) => self.enter_kind(inner),
-            KindSchema::Map(parts) => {
-                self.enter_kind(&parts.0);
-                self.enter_kind(&parts.1);
-            }
-            KindSchema::Tuple(parts) => parts.iter().for_each(|part| self.enter_kind(part)),
-            KindSchema::Class(class) | KindSchema::Reference { class, .. } => self.enter(*class),
-            _ => {}
-        }
-    }
 }
 
 /// What the encode of a record asks of the save around it.
@@ -111,15 +56,13 @@ impl<'w> Writer<'w> {
     /// run more than once.
     pub(crate) fn record(
         &mut self,
-        class: (usize, &[ClassSchema]),
+        number: u64,
         (holder, added): (Holder, bool),
         id: u64,
         links: &mut dyn RecordLinks,
         mut payload: impl FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<()> {
-        let (class, classes) = class;
-        let number = links.numbers().number(class, classes);
-        self.define(links.numbers(), classes)?;
+        self.define(links.numbers())?;
         let holder = holder.code() | if added { ADDED } else { 0 };
         let limits = self.limits;
         if self.records >= limits.objects {
@@ -139,9 +82,9 @@ impl<'w> Writer<'w> {
             }
             out.value(&SEPARATOR)
         })?;
-        if !links.numbers().fresh.is_empty() {
+        if links.numbers().is_fresh() {
             let record = self.end - start;
-            self.define(links.numbers(), classes)?;
+            self.define(links.numbers())?;
             self.buffer.bytes_mut()[start..self.end].rotate_left(record);
         }
         self.records += 1;
@@ -149,11 +92,9 @@ impl<'w> Writer<'w> {
     }
 
     /// Writes the definitions that are missing.
-    fn define(&mut self, numbers: &mut ClassNumbers, classes: &[ClassSchema]) -> Result<()> {
-        for class in std::mem::take(&mut numbers.fresh) {
-            let mut body = Vec::new();
-            definition::write(&classes[class], &|class| numbers.of[class], &mut body);
-            let length = item_length(body.len(), &classes[class].name)?;
+    fn define(&mut self, numbers: &mut ClassNumbers) -> Result<()> {
+        for (name, body) in numbers.definitions() {
+            let length = item_length(body.len(), &name)?;
             let limits = self.limits;
             let mut links = crate::codec::NoLinks::default();
             self.end = self.buffer.append(self.end, &limits, &mut links, |out| {

@@ -48,6 +48,12 @@ impl<'c, 'l> Connector<'c, 'l> {
         self.begin(self.table.range(record), pass);
     }
 
+    /// True if the object is kept as unknown, so that its type does not say whether it
+    /// refers to others.
+    pub(super) fn is_late_record(&self, record: usize) -> bool {
+        self.table.late_ranges.contains_key(&record)
+    }
+
     pub(super) fn entry(&self, record: usize) -> &Entry {
         &self.table.entries[record]
     }

@@ -1,5 +1,6 @@
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::Registry;
 use super::components::Edges;
@@ -7,6 +8,7 @@ use super::identity::AddressMap;
 use crate::codec::{Pointed, SaveLinks, Shared, Within, not_registered};
 use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
 use crate::reflect::{Cell, TraitName};
+use crate::schema::Stored;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Gives out ids and holds on to every object met, so that no address comes
@@ -92,6 +94,11 @@ impl<'s> Links<'s> {
                 self.queue.push(number);
             }
         }
+    }
+
+    /// The number in the save of a class of the program.
+    pub(super) fn class_number(&mut self, class: usize) -> u64 {
+        self.numbers.number(class, &self.registry.program().classes)
     }
 
     /// The object of this number is written next, as one of this type.
@@ -248,7 +255,7 @@ impl SaveLinks for Links<'_> {
                 Some(_) => {}
                 None => self.types.push((place, pointee)),
             },
-            Pointed::At(_) => {}
+            Pointed::At(_) | Pointed::Anything => {}
             Pointed::As(of) => {
                 let known = self.traits.iter().position(|known| (known.id)() == (of.id)());
                 let of = known.unwrap_or_else(|| {
@@ -283,6 +290,15 @@ impl SaveLinks for Links<'_> {
         let number = self.numbers.number(index, &self.registry.program().classes);
         self.implementors.insert((class, id), number);
         Ok(number)
+    }
+
+    fn foreign_class(&mut self, schema: &Rc<dyn Any>, index: usize) -> Result<u64> {
+        match schema.clone().downcast::<Stored>() {
+            Ok(schema) => {
+                Ok(self.numbers.foreign(&schema, index, &self.registry.program().classes))
+            }
+            Err(_) => Err(Error::new(ErrorKind::Unsupported, "the class of a kept value is lost")),
+        }
     }
 
     fn enter_cell(&mut self, cell: Within) -> Within {

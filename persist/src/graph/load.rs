@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -5,11 +6,11 @@ use super::ids::Ids;
 use super::table::{Entry, Table};
 use super::{Implementors, ObjectId, Registry};
 use crate::codec::{
-    Decoder, Fail, Made, NoVisitLinks, Persist, Phase, Shared, Visitor, Within, left_over,
+    Decoder, Fail, Made, NoVisitLinks, Object, Persist, Phase, Shared, Visitor, Within, left_over,
 };
 use crate::format::{Header, RecordPlace, Scan, scan};
 use crate::reflect::Holder;
-use crate::schema::{Event, Plans, Run, locate, transcode};
+use crate::schema::{Event, Met, Plans, Run, locate, transcode};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// An object that has come back.
@@ -17,8 +18,8 @@ pub(crate) struct LoadedObject {
     pub(crate) id: ObjectId,
     pub(crate) shared: Shared,
     pub(crate) added: bool,
-    /// Index of its class in the registry.
-    pub(crate) class: usize,
+    /// Index of its class in the registry, if the program has it.
+    pub(crate) class: Option<usize>,
     /// True if it is without a cell: it cannot be emptied.
     pub(crate) built: bool,
 }
@@ -45,6 +46,9 @@ pub(crate) struct Outcome {
     /// Class name, number of values that became `None` and first object, of classes
     /// that are not registered for the trait that was asked for.
     pub(crate) nones: Vec<(String, u64, u64)>,
+    /// Class name, number of values that are kept and first object, of classes that
+    /// the program does not have.
+    pub(crate) kept: Vec<(String, u64, u64)>,
     pub(crate) references: u64,
     /// Class name and number of objects.
     pub(crate) objects: Vec<(String, u64)>,
@@ -64,6 +68,8 @@ pub(crate) struct Loader<'l> {
     dangling: HashMap<u32, (u64, u64)>,
     /// Values that became `None` and the first object that holds one, by their class.
     nones: HashMap<u32, (u64, u64)>,
+    /// Values that are kept as unknown, likewise.
+    kept: HashMap<u32, (u64, u64)>,
     /// A record rewritten into the program's form.
     scratch: Vec<u8>,
 }
@@ -76,7 +82,10 @@ impl<'l> Loader<'l> {
         let ids = Ids::new(&records)?;
         let mut table = Table::new(registry, limits, ids, plans.stored.clone(), resolved);
         table.save_bytes = save.len() as u64;
+        table.rewritten =
+            (0..plans.stored.len()).map(|class| plans.rewrites_dynamic(class)).collect();
         table.classes = records.iter().map(|record| record.class).collect();
+        table.holders = records.iter().map(|record| record.holder).collect();
         let outcome = Outcome { header, ..Outcome::default() };
         Ok(Self {
             registry,
@@ -88,6 +97,7 @@ impl<'l> Loader<'l> {
             outcome,
             dangling: HashMap::new(),
             nones: HashMap::new(),
+            kept: HashMap::new(),
             scratch: Vec::new(),
         })
     }
@@ -172,6 +182,10 @@ impl<'l> Loader<'l> {
             self.fill_object(i)?;
         }
         self.table.starts.push(self.table.pending.len());
+        while let Some(record) = self.table.late.pop_front() {
+            self.keep_object(record)?;
+        }
+        self.count_unknown();
         if self.records.iter().any(|record| record.holder == Holder::VALUE) {
             // Nobody else could get at the others, or cut their cycles.
             self.table.keep_reached(0..root_end);
@@ -194,7 +208,6 @@ impl<'l> Loader<'l> {
     fn create(&mut self) -> Result<()> {
         let registry = self.registry;
         let mut counts = vec![0_u64; self.plans.stored.len()];
-        let mut skipped: HashMap<u32, (u64, u64)> = HashMap::new();
         let mut held = 0_u64;
         // Records of one type mostly stand together.
         let mut last = (u32::MAX, Holder::VALUE, None);
@@ -209,10 +222,6 @@ impl<'l> Loader<'l> {
             if record.holder == Holder::VALUE || object.is_none() {
                 self.table.entries.push(Entry::None);
                 self.table.kinds.push(None);
-                if record.holder != Holder::VALUE {
-                    let entry = skipped.entry(record.class).or_insert((0, record.id));
-                    entry.0 += 1;
-                }
                 continue;
             }
             counts[class] += 1;
@@ -245,7 +254,6 @@ impl<'l> Loader<'l> {
             self.table.kinds.push(u32::try_from(object).ok());
         }
         self.table.held_bytes = held;
-        self.outcome.skipped = self.named_counts(&skipped);
         let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         self.outcome.objects =
             counted.map(|(class, count)| (self.plans.stored[class].name.clone(), *count)).collect();
@@ -263,12 +271,63 @@ impl<'l> Loader<'l> {
                 self.fill(&record, |input| fill(&shared, input))
             }
             Entry::Draft(mut draft) => {
+                self.table.filling = Some(index);
                 self.fill(&record, |input| draft.fill(input))?;
+                self.table.filling = None;
                 self.table.entries[index] = Entry::Draft(draft);
                 Ok(())
             }
             Entry::None | Entry::Built(_) => Ok(()),
         }
+    }
+
+    /// Second pass, for an object of a class that the program does not have, but
+    /// which something that is kept refers to.
+    fn keep_object(&mut self, index: usize) -> Result<()> {
+        let record = self.records[index];
+        let start = self.table.pending.len();
+        let payload = record.payload(self.save);
+        self.table.dangling = 0;
+        self.table.within = Within::Bare;
+        let kept =
+            self.table.unknown(record.class as usize, payload).and_then(|(unknown, length)| {
+                let left = payload.len() - length;
+                if left == 0 { Ok(unknown) } else { Err(left_over(left)) }
+            });
+        let mut unknown = kept.map_err(|error| self.named(index, error.at(record.start as u64)))?;
+        self.kept.entry(record.class).or_insert((0, record.id)).0 += 1;
+        if self.table.dangling > 0 {
+            self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
+        }
+        self.table.late_ranges.insert(index, start..self.table.pending.len());
+        unknown.holder = Some(record.holder);
+        let kind = self.table.kinds[index].map(|kind| kind as usize);
+        let class = kind.map(|kind| self.registry.objects[kind].class);
+        let stand_in = class.and_then(|class| self.registry.implementors.stand_in(class));
+        let made = match stand_in {
+            Some(stand_in) => (stand_in.make)(record.holder, unknown),
+            None => {
+                Some(Made::Open(Shared::from(Rc::new(RefCell::new(unknown)) as Rc<dyn Object>)))
+            }
+        };
+        self.table.entries[index] = match made {
+            Some(Made::Open(shared)) => Entry::Open(shared),
+            Some(Made::Draft(draft)) => Entry::Draft(draft),
+            None => Entry::None,
+        };
+        Ok(())
+    }
+
+    /// Notes the records whose class the program does not have: those that are
+    /// kept, and those that are skipped.
+    fn count_unknown(&mut self) {
+        let mut skipped: HashMap<u32, (u64, u64)> = HashMap::new();
+        for (entry, record) in self.table.entries.iter().zip(&self.records) {
+            if matches!(entry, Entry::None) && record.holder != Holder::VALUE {
+                skipped.entry(record.class).or_insert((0, record.id)).0 += 1;
+            }
+        }
+        self.outcome.skipped = self.named_counts(&skipped);
     }
 
     /// Second pass, for one record: the value is read and its references set aside.
@@ -300,9 +359,13 @@ impl<'l> Loader<'l> {
         if self.table.dangling > 0 {
             self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
         }
-        for number in self.table.nones.drain(..) {
-            let class = u32::try_from(number - 1).unwrap_or_default();
-            self.nones.entry(class).or_insert((0, record.id)).0 += 1;
+        for (noted, counts) in
+            [(&mut self.table.nones, &mut self.nones), (&mut self.table.kept, &mut self.kept)]
+        {
+            for number in noted.drain(..) {
+                let class = u32::try_from(number - 1).unwrap_or_default();
+                counts.entry(class).or_insert((0, record.id)).0 += 1;
+            }
         }
         match result {
             Ok(value) if left == 0 => Ok(value),
@@ -311,16 +374,14 @@ impl<'l> Loader<'l> {
                 let error = result.err().map_or_else(|| left_over(left), Error::from);
                 // The schema of the save often shows the field; a reason that
                 // the type gave is better than any.
-                let is_target =
-                    |id, weak, class: Option<usize>, holder| match self.table.ids.find(id) {
-                        Some(record) => {
-                            let record = &self.records[record as usize];
-                            class.is_none_or(|class| class == record.class as usize)
-                                && record.holder == holder
-                        }
+                let mut is_target = |met, _, _| match met {
+                    Met::Reference { id, weak, class, holder } => match self.table.ids.find(id) {
+                        Some(record) => self.table.is_target(record, class, holder),
                         None => weak,
-                    };
-                let found = locate(class, &self.plans.stored, stored, self.limits, &is_target);
+                    },
+                    Met::Class(_) => true,
+                };
+                let found = locate(class, &self.plans.stored, stored, self.limits, &mut is_target);
                 Err(named(match (refused, found) {
                     (Some(error), Some((found, offset))) => place(error)
                         .in_field(found.field().unwrap_or_default())
@@ -349,6 +410,7 @@ impl<'l> Loader<'l> {
         self.outcome.events = self.plans.events().collect();
         self.outcome.dangling = self.named_counts(&self.dangling);
         self.outcome.nones = self.named_counts(&self.nones);
+        self.outcome.kept = self.named_counts(&self.kept);
         let entries = std::mem::take(&mut self.table.entries);
         let order = std::mem::take(&mut self.table.order);
         let mut objects = Vec::with_capacity(entries.len());
@@ -359,8 +421,8 @@ impl<'l> Loader<'l> {
                 Entry::Built(shared) => (shared, true),
                 Entry::None | Entry::Draft(_) => continue,
             };
-            if let (Some(id), Some(kind)) = (ObjectId::new(record.id), kind) {
-                let class = self.registry.objects[kind as usize].class;
+            if let Some(id) = ObjectId::new(record.id) {
+                let class = kind.map(|kind| self.registry.objects[kind as usize].class);
                 objects.push(LoadedObject { id, shared, added: record.added, class, built });
             }
         }

@@ -107,7 +107,8 @@ impl Loader<'_> {
         visit_root(&mut Visitor::new(Phase::Connect, limits, &mut connector))?;
         connector.end()?;
         for record in 0..wanted.len() {
-            if !wanted[record] && !aside.contains_key(&record) {
+            let is_late = connector.is_late_record(record);
+            if !wanted[record] && !is_late && !aside.contains_key(&record) {
                 continue;
             }
             let (shared, pass) = match connector.entry(record) {

@@ -1,12 +1,25 @@
 use std::any::{Any, TypeId};
+use std::cell::RefCell;
 use std::io::Write;
 
 use super::links::{Links, Met};
+use super::registry::ObjectEntry;
 use super::{ObjectId, Registry};
-use crate::codec::{Buffer, Encoder, NoVisitLinks, Persist, Phase, Shared, Visitor};
+use crate::codec::{
+    Buffer, Encoder, NoVisitLinks, Persist, Phase, SaveLinks, Shared, Unknown, Visitor,
+};
 use crate::format::{Header, Writer};
-use crate::reflect::{Holder, Pointer};
+use crate::reflect::{Cell, Holder, Pointer};
 use crate::{Error, ErrorKind, Limits, Result};
+
+/// What is in an object that is kept without a stand-in.
+fn look_at_kept(object: &dyn Any, look: &mut dyn FnMut(&Unknown)) {
+    if let Some(cell) = object.downcast_ref::<RefCell<Unknown>>()
+        && let Ok(unknown) = cell.try_borrow()
+    {
+        look(&unknown);
+    }
+}
 
 /// Saves a graph: a work list of objects, each written once, in the order in
 /// which they are met from the roots.
@@ -62,13 +75,14 @@ impl<'s> Saver<'s> {
         let mut writer = Writer::new(out, header, self.limits, buffer)?;
         let classes = &self.registry.program().classes[..];
         let id = self.links.take_id();
+        let number = self.links.class_number(class);
         let as_value = (Holder::VALUE, true);
-        writer
-            .record((class, classes), as_value, id, &mut self.links, |out| out.value(value))
-            .map_err(|error| {
+        writer.record(number, as_value, id, &mut self.links, |out| out.value(value)).map_err(
+            |error| {
                 let field = self.find_field(value, &mut Buffer::new());
                 error.in_field(&field).in_class(&*classes[class].name)
-            })?;
+            },
+        )?;
         let held = self.write_queue(&mut writer)?;
         self.finish(writer, held)
     }
@@ -83,6 +97,11 @@ impl<'s> Saver<'s> {
         while let Some(&number) = self.links.queue.get(next) {
             next += 1;
             let Met { shared, id, added, .. } = self.links.objects[number].clone();
+            let kept = TypeId::of::<RefCell<Unknown>>();
+            if shared.object().seen_pointee() == Some(kept) {
+                self.write_unknown(&shared, look_at_kept, (None, added), id, writer)?;
+                continue;
+            }
             let index = self.object_type(&shared).map_err(|error| error.in_object(id))?;
             let entry = &registry.objects[index];
             held = held.saturating_add(entry.footprint);
@@ -93,27 +112,83 @@ impl<'s> Saver<'s> {
                 let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut links);
                 shared.object().visit_object(&mut visitor).map_err(named)?;
             }
+            if let Some(stand_in) = registry.implementors.stand_in(entry.class) {
+                let look = |object: &dyn Any, look: &mut dyn FnMut(&Unknown)| {
+                    (entry.kind.look)(object, &mut |value| {
+                        (stand_in.unknown)(value).into_iter().for_each(&mut *look);
+                    });
+                    (stand_in.unknown)(object).into_iter().for_each(look);
+                };
+                let holder = (Some(entry.kind.holder), added);
+                self.write_unknown(&shared, look, holder, id, writer).map_err(named)?;
+                continue;
+            }
             let holder = (entry.kind.holder, added);
+            let class = self.links.class_number(entry.class);
             writer
-                .record((entry.class, classes), holder, id, &mut self.links, |out| {
+                .record(class, holder, id, &mut self.links, |out| {
                     shared.object().encode_object(out)
                 })
-                .map_err(|error| {
-                    let mut field = String::new();
-                    shared.object().look(&mut |object| {
-                        let mut is_cell = false;
-                        (entry.kind.look)(object, &mut |value| {
-                            is_cell = true;
-                            field = self.find_field(value, &mut Buffer::new());
-                        });
-                        if !is_cell {
-                            field = self.find_field(object, &mut Buffer::new());
-                        }
-                    });
-                    named(error.in_field(&field))
-                })?;
+                .map_err(|error| named(error.in_field(&self.field_of(&shared, entry))))?;
         }
         Ok(held)
+    }
+
+    /// Writes an object that is kept as unknown, as the original.
+    fn write_unknown(
+        &mut self,
+        shared: &Shared,
+        look: impl Fn(&dyn Any, &mut dyn FnMut(&Unknown)),
+        holder: (Option<Holder>, bool),
+        id: u64,
+        writer: &mut Writer<'_>,
+    ) -> Result<()> {
+        let mut result = None;
+        shared.object().look(&mut |object| {
+            look(object, &mut |unknown| {
+                if result.is_none() {
+                    result = Some(self.write_kept(unknown, holder, id, writer));
+                }
+            });
+        });
+        result.unwrap_or_else(|| {
+            Err(Error::new(
+                ErrorKind::Borrowed,
+                "a stand-in is borrowed or locked while it is saved; end the borrow",
+            ))
+        })
+    }
+
+    fn write_kept(
+        &mut self,
+        unknown: &Unknown,
+        (holder, added): (Option<Holder>, bool),
+        id: u64,
+        writer: &mut Writer<'_>,
+    ) -> Result<()> {
+        let class = unknown.foreign()?;
+        // Without a stand-in it is held as it was.
+        let holder = holder.or(unknown.holder).unwrap_or(Holder::new(Pointer::Rc, Cell::RefCell));
+        let number = self.links.foreign_class(&class.schema, class.index)?;
+        writer
+            .record(number, (holder, added), id, &mut self.links, |out| unknown.encode(out))
+            .map_err(|error| error.in_object(id).in_class(&*class.name))
+    }
+
+    /// The path of the field of an object that refuses to be saved.
+    fn field_of(&mut self, shared: &Shared, entry: &ObjectEntry) -> String {
+        let mut field = String::new();
+        shared.object().look(&mut |object| {
+            let mut is_cell = false;
+            (entry.kind.look)(object, &mut |value| {
+                is_cell = true;
+                field = self.find_field(value, &mut Buffer::new());
+            });
+            if !is_cell {
+                field = self.find_field(object, &mut Buffer::new());
+            }
+        });
+        field
     }
 
     /// Index of the object's type in the registry.

@@ -1,4 +1,5 @@
 use std::any::{Any, TypeId};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -7,11 +8,11 @@ use super::connect::Emptying;
 use super::ids::Ids;
 use super::pending::Pending;
 use crate::codec::{
-    Draft, Implementor, Linked, LoadLinks, Phase, Pointed, Prototypes, Remapped, Shared, Visitor,
-    Within, not_registered,
+    Draft, ForeignClass, Implementor, Linked, LoadLinks, Part, Phase, Pointed, Prototypes,
+    Remapped, Shared, Unknown, UnknownContent, Visitor, Within, not_registered,
 };
-use crate::reflect::TraitName;
-use crate::schema::{Stored, length};
+use crate::reflect::{Holder, TraitName};
+use crate::schema::{Met, Stored, length};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The objects of the load, and the references set aside.
@@ -28,8 +29,11 @@ pub(super) struct Table<'l> {
     /// The classes of the save, and which of the program's they are.
     pub(super) stored: Rc<Stored>,
     pub(super) resolved: Vec<Option<usize>>,
-    /// Class of each record.
+    /// Those of which trait objects by value have been rewritten.
+    pub(super) rewritten: Vec<bool>,
+    /// Class and holder of each record.
     pub(super) classes: Vec<u32>,
+    pub(super) holders: Vec<Holder>,
     /// The references, in the order of decoding.
     pub(super) pending: Vec<Pending>,
     /// Where those of each record begin, in the order of records, and the end.
@@ -37,10 +41,19 @@ pub(super) struct Table<'l> {
     /// Objects that cannot be emptied, each behind those that it holds.
     pub(super) order: Vec<u32>,
     pub(super) within: Within,
+    /// The record that is being filled.
+    pub(super) filling: Option<usize>,
     /// Weak references without a target, in the record that is being filled.
     pub(super) dangling: u64,
     /// Class numbers of what became `None`, in the record that is being filled.
     pub(super) nones: Vec<u64>,
+    /// Class numbers of what is kept as unknown, likewise.
+    pub(super) kept: Vec<u64>,
+    /// Records of classes that the program does not have, but that are kept: those
+    /// that are still to be filled, and the references of the others.
+    pub(super) late: VecDeque<usize>,
+    pub(super) late_ranges: HashMap<usize, Range<usize>>,
+    asked_for: HashSet<usize>,
     /// The classes that traits have, as far as they were asked for.
     casters: Vec<(TypeId, Vec<Option<&'l dyn Any>>)>,
     pub(super) empty_elements: usize,
@@ -97,13 +110,20 @@ impl<'l> Table<'l> {
             stand_ins: vec![None; registry.objects.len()],
             stored,
             resolved,
+            rewritten: Vec::new(),
             classes: Vec::new(),
             pending: Vec::new(),
             starts: Vec::new(),
             order: Vec::new(),
             within: Within::Bare,
+            filling: None,
             dangling: 0,
             nones: Vec::new(),
+            kept: Vec::new(),
+            late: VecDeque::new(),
+            late_ranges: HashMap::new(),
+            asked_for: HashSet::new(),
+            holders: Vec::new(),
             casters: Vec::new(),
             empty_elements: 0,
             held_bytes: 0,
@@ -113,7 +133,18 @@ impl<'l> Table<'l> {
 
     /// The references of a record.
     pub(super) fn range(&self, record: usize) -> Range<usize> {
-        self.starts[record]..self.starts[record + 1]
+        let own = self.starts[record]..self.starts[record + 1];
+        if !own.is_empty() || self.late_ranges.is_empty() {
+            return own;
+        }
+        self.late_ranges.get(&record).cloned().unwrap_or(own)
+    }
+
+    /// True if a record is of the class, or of any, in the holder.
+    pub(super) fn is_target(&self, record: u32, class: Option<usize>, holder: Holder) -> bool {
+        let record = record as usize;
+        class.is_none_or(|class| class == self.classes[record] as usize)
+            && self.holders[record] == holder
     }
 
     /// Name of a class of the save.
@@ -144,7 +175,7 @@ impl<'l> Table<'l> {
                 if let Some(target) = reference.target().filter(|_| !reference.is_weak())
                     && !std::mem::replace(&mut reached[target], true)
                 {
-                    work.push(self.starts[target]..self.starts[target + 1]);
+                    work.push(self.range(target));
                 }
             }
         }
@@ -171,6 +202,9 @@ impl LoadLinks for Table<'_> {
         let kind = record.and_then(|record| self.kinds[record as usize]);
         let (Some(record), Some(kind)) = (record, kind) else {
             if let (Some(record), Pointed::As(of)) = (record, pointed) {
+                if self.stand_in(record, of)? {
+                    return self.link(id, weak, pointed);
+                }
                 return Ok(self.unregistered(record, weak, of));
             }
             if weak {
@@ -213,8 +247,14 @@ impl LoadLinks for Table<'_> {
     }
 
     fn skip(&mut self, number: u64, rest: &[u8]) -> Result<usize> {
-        let class = usize::try_from(number).unwrap_or(0).saturating_sub(1);
-        length(class, &self.stored, rest, self.limits)
+        let class = self.as_stored(number)?;
+        length(class, &self.stored, rest, self.limits, &mut |_, _, _| true)
+    }
+
+    fn keep(&mut self, number: u64, rest: &[u8]) -> Result<(Unknown, usize)> {
+        self.kept.push(number);
+        let class = self.as_stored(number)?;
+        self.unknown(class, rest)
     }
 
     fn note_none(&mut self, number: u64) {
@@ -268,6 +308,88 @@ impl LoadLinks for Table<'_> {
 }
 
 impl Table<'_> {
+    /// Keeps a value of a class that the program does not have, and what it refers to.
+    pub(super) fn unknown(&mut self, class: usize, bytes: &[u8]) -> Result<(Unknown, usize)> {
+        let stored = self.stored.clone();
+        let mut parts = Vec::new();
+        let mut references = Vec::new();
+        let mut meet = |met: Met, before: usize, after: usize| {
+            let (start, end) = (bytes.len() - before, bytes.len() - after);
+            let content = match met {
+                Met::Class(class) => UnknownContent::Class(class),
+                Met::Reference { id, weak, class, holder } => {
+                    let target = self.ids.find(id);
+                    if !target.map_or(weak, |record| self.is_target(record, class, holder)) {
+                        return false;
+                    }
+                    references.push((target, id, weak));
+                    UnknownContent::Reference { weak, target: None }
+                }
+            };
+            parts.push(Part { start, end, content });
+            true
+        };
+        let length = length(class, &stored, bytes, self.limits, &mut meet)?;
+        for (target, id, weak) in references {
+            self.dangling += u64::from(target.is_none() && id != 0);
+            if let Some(record) = target {
+                self.ask_for(record);
+            }
+            self.pending.push(Pending::new(target, weak, self.within));
+        }
+        let name = stored[class].name.clone();
+        let class = ForeignClass { name, schema: stored, index: class };
+        Ok((Unknown::new(class, bytes[..length].to_vec(), parts), length))
+    }
+
+    /// The class of this number, whose values are as they are stored.
+    fn as_stored(&self, number: u64) -> Result<usize> {
+        let class = usize::try_from(number).unwrap_or(0).saturating_sub(1);
+        if !self.rewritten[class] {
+            return Ok(class);
+        }
+        let name = &self.stored[class].name;
+        Err(Error::new(
+            ErrorKind::WrongClass,
+            format!(
+                "a {name} stands for a trait that it is not registered for, while it is for another; register it for both with `register_as`"
+            ),
+        ))
+    }
+
+    /// Has a record kept whose class the program does not have.
+    fn ask_for(&mut self, record: u32) {
+        let record = record as usize;
+        let is_value = self.holders[record] == Holder::VALUE;
+        if matches!(self.entries[record], Entry::None)
+            && !is_value
+            && self.filling != Some(record)
+            && self.asked_for.insert(record)
+        {
+            self.late.push_back(record);
+        }
+    }
+
+    /// Has the stand-in of a trait stand for an object of a class that the program does not
+    /// have.
+    fn stand_in(&mut self, record: u32, of: TraitName) -> Result<bool> {
+        let Some(class) = self.registry.implementors.stand_in_of((of.id)()) else {
+            return Ok(false);
+        };
+        let place = record as usize;
+        if self.kinds[place].is_some() || self.asked_for.contains(&place) {
+            return Ok(false);
+        }
+        let Some(kind) = self.registry.object(class, self.holders[place]) else { return Ok(false) };
+        if self.stand_ins[kind].is_none() {
+            let make = self.registry.objects[kind].kind.make;
+            self.stand_ins[kind] = Some(make(&self.registry.prototypes())?.shared());
+        }
+        self.kinds[place] = u32::try_from(kind).ok();
+        self.ask_for(record);
+        Ok(true)
+    }
+
     /// A reference to a trait object of a class that is not registered for the trait.
     #[cold]
     fn unregistered(&mut self, record: u32, weak: bool, of: TraitName) -> Linked<'static> {

@@ -1,6 +1,7 @@
 //! What an object refers to, without knowing its type.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
+use std::rc::Rc;
 
 use crate::codec::{Buffer, Object, Pointed, SaveLinks, Shared, Within};
 use crate::reflect::TraitName;
@@ -55,6 +56,10 @@ impl SaveLinks for Found {
     }
 
     fn class(&mut self, _: TypeId, _: TraitName) -> Result<u64> {
+        Ok(1)
+    }
+
+    fn foreign_class(&mut self, _: &Rc<dyn Any>, _: usize) -> Result<u64> {
         Ok(1)
     }
 

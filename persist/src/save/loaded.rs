@@ -35,8 +35,8 @@ pub(super) struct LoadedObject {
     /// `None` when it has been freed.
     pub(super) shared: Option<Shared>,
     pub(super) added: bool,
-    /// Index of its class in the registry.
-    class: usize,
+    /// Index of its class in the registry, if the program has it.
+    class: Option<usize>,
     /// True if it is without a cell: it cannot be emptied.
     built: bool,
 }
@@ -122,7 +122,7 @@ impl Loaded {
     fn find<Q: Counted>(&self, object: &LoadedObject) -> Option<Q> {
         let shared = object.shared.as_ref()?;
         let caster = match Q::of() {
-            Some(of) => Some(self.implementors.caster(of, object.class)?),
+            Some(of) => Some(self.implementors.caster(of, object.class?)?),
             None => None,
         };
         Q::find(shared, caster)

@@ -45,6 +45,9 @@ pub enum Change {
     Dangling,
     /// Trait objects of a class that is not registered for their trait became `None`.
     Unregistered,
+    /// Values of a class that is not registered are kept as they are, by a stand-in
+    /// or for one, and go back to the next save.
+    Kept,
 }
 
 impl LoadReport {
@@ -64,6 +67,7 @@ impl LoadReport {
             (Change::Unknown, outcome.skipped),
             (Change::Dangling, outcome.dangling),
             (Change::Unregistered, outcome.nones),
+            (Change::Kept, outcome.kept),
         ] {
             findings.extend(rows.into_iter().map(|(class, count, first)| Finding {
                 change,
@@ -128,6 +132,7 @@ impl fmt::Display for Finding {
             Change::Dropped => "dropped",
             Change::Unknown => "skipped, not registered",
             Change::Dangling => "dangling weak reference",
+            Change::Kept => "kept as unknown",
             Change::Unregistered => "set to `None`, not registered for its trait",
         };
         write!(f, "{what}: {}", self.class)?;

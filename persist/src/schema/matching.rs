@@ -1,3 +1,5 @@
+use crate::reflect::ClassId;
+
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program};
 
 /// Which of the program's classes those of a save are.
@@ -173,10 +175,18 @@ impl Holders {
 impl Program {
     /// The class that a stored one is: of the same id, else of an alias.
     fn find(&self, stored: &ClassSchema) -> Option<usize> {
-        self.classes.iter().position(|class| class.id == stored.id).or_else(|| {
+        let by_id = self.classes.iter().position(|class| class.id == stored.id);
+        let by_alias = || {
             self.targets.iter().position(|target| {
                 target.is_some_and(|target| target.class.aliases.contains(&&*stored.name))
             })
-        })
+        };
+        // A kept class may have lost its id to the program's class of the same name.
+        let by_name = || {
+            let is_kept = |id| (1..=8).any(|i| ClassId::of(&format!("{}#{i}", stored.name)) == id);
+            let found = self.classes.iter().position(|class| class.name == stored.name);
+            found.filter(|_| is_kept(stored.id))
+        };
+        by_id.or_else(by_alias).or_else(by_name)
     }
 }

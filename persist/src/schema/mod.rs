@@ -10,6 +10,7 @@ mod layout;
 mod matching;
 mod order;
 mod plan;
+mod same;
 mod transcode;
 mod walk;
 
@@ -17,5 +18,6 @@ pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSch
 pub(crate) use layout::Stored;
 pub(crate) use order::inner_first;
 pub(crate) use plan::{Event, Plans, Program, Run, Target};
+pub(crate) use same::is_same_class;
 pub(crate) use transcode::transcode;
-pub(crate) use walk::{length, locate};
+pub(crate) use walk::{Met, length, locate};

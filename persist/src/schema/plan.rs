@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::matching::Matching;
@@ -12,6 +13,8 @@ pub(crate) struct Program {
     pub(crate) classes: Vec<ClassSchema>,
     /// For each class; classes of bare values have none.
     pub(crate) targets: Vec<Option<Target>>,
+    /// The classes that are registered for a trait.
+    pub(crate) implementors: HashSet<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -128,6 +131,14 @@ impl<'p> Plans<'p> {
     /// True if the records of a stored class are as the program would write them.
     pub(crate) fn is_identical(&self, class: usize) -> bool {
         self.identical[class]
+    }
+
+    /// True if values of a stored class are rewritten where they are trait objects:
+    /// those that no trait has stay as they are stored, to be skipped or kept.
+    pub(crate) fn rewrites_dynamic(&self, class: usize) -> bool {
+        let target = self.resolve(class);
+        !self.identical[class]
+            && target.is_some_and(|class| self.program.implementors.contains(&class))
     }
 
     /// Counts a record in the run of a plan.

@@ -208,8 +208,7 @@ impl<'t> Transcoder<'t, '_> {
                     let class = dynamic(stored, &mut self.input).map_err(fault)?;
                     count::push(class as u64 + 1, self.out);
                     node = stored.root(class);
-                    if self.plans.resolve(class).is_none() {
-                        // It stays as it is stored, to be skipped or kept.
+                    if !self.plans.rewrites_dynamic(class) {
                         return self.copy(node);
                     }
                     continue;

@@ -79,9 +79,17 @@ pub(super) const LONGEST_PATH: usize = 1000;
 const FREE_STEPS: usize = 256;
 const STEPS_PER_BYTE: usize = 64;
 
-/// Whether an id, of a reference that may be weak, names an object of a class, or
-/// of any, in a holder.
-pub(crate) type IsTarget<'t> = dyn Fn(u64, bool, Option<usize>, Holder) -> bool + 't;
+/// What a walk meets that means something in one save only.
+pub(crate) enum Met {
+    /// The id of an object; of a class, or of any.
+    Reference { id: u64, weak: bool, class: Option<usize>, holder: Holder },
+    /// The index of a class whose value follows.
+    Class(usize),
+}
+
+/// Is shown what a walk meets, and how many bytes were left before and behind it;
+/// says whether it may be there.
+pub(crate) type Meet<'t> = dyn FnMut(Met, usize, usize) -> bool + 't;
 
 /// Takes a value of this kind from the input and checks its bytes; where it
 /// fails, the frames say in which part.
@@ -94,7 +102,7 @@ pub(super) fn skip<'s>(
     if let Shape::Bytes(width) = stored.node(node).shape {
         return input.take(width).map(drop);
     }
-    walk(node, stored, input, frames, &|_, _, _, _| true)
+    walk(node, stored, input, frames, &mut |_, _, _| true)
 }
 
 /// How many of these bytes a value of a class takes.
@@ -103,29 +111,29 @@ pub(crate) fn length(
     stored: &Stored,
     bytes: &[u8],
     limits: &Limits,
+    meet: &mut Meet<'_>,
 ) -> Result<usize> {
     let mut links = NoLinks::default();
     let mut input = Decoder::new(bytes, limits, &mut links);
-    skip(stored.root(class), stored, &mut input, &mut Vec::new()).map_err(fault)?;
+    walk(stored.root(class), stored, &mut input, &mut Vec::new(), meet).map_err(fault)?;
     Ok(bytes.len() - input.rest().len())
 }
 
 /// Finds the fault in the payload of a record, if the schema shows it: what,
 /// how far in, and in which field.
 ///
-/// `is_target` says whether an id is that of an object of the class in the
-/// holder, or of none where the reference is weak.
+/// `meet` says whether a reference may be there.
 pub(crate) fn locate(
     class: usize,
     stored: &Stored,
     payload: &[u8],
     limits: &Limits,
-    is_target: &IsTarget<'_>,
+    meet: &mut Meet<'_>,
 ) -> Option<(Error, usize)> {
     let mut links = NoLinks::default();
     let mut input = Decoder::new(payload, limits, &mut links);
     let mut frames = Vec::new();
-    let result = walk(stored.root(class), stored, &mut input, &mut frames, is_target);
+    let result = walk(stored.root(class), stored, &mut input, &mut frames, meet);
     let left = input.rest().len();
     let error = match result {
         Err(fail) => fault(fail),
@@ -169,14 +177,14 @@ fn walk<'s>(
     stored: &'s Stored,
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
-    is_target: &IsTarget<'_>,
+    meet: &mut Meet<'_>,
 ) -> Result<(), Fail> {
     let whole = input.rest().len();
     let mut steps = 0;
-    step(node, stored, input, frames, is_target)?;
+    step(node, stored, input, frames, meet)?;
     while let Some(frame) = frames.last_mut() {
         match frame.next() {
-            Some(node) => step(node, stored, input, frames, is_target)?,
+            Some(node) => step(node, stored, input, frames, meet)?,
             None => drop(frames.pop()),
         }
         // A hostile schema may have any number of parts without bytes.
@@ -194,7 +202,7 @@ fn step<'s>(
     stored: &'s Stored,
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
-    is_target: &IsTarget<'_>,
+    meet: &mut Meet<'_>,
 ) -> Result<(), Fail> {
     loop {
         if stored.node(node).least == 0 {
@@ -262,7 +270,12 @@ fn step<'s>(
                 frames.push(Frame::Fields { fields, first, next: 0 });
             }
             Shape::Dynamic => {
-                node = stored.root(dynamic(stored, input)?);
+                let before = input.rest().len();
+                let class = dynamic(stored, input)?;
+                if !meet(Met::Class(class), before, input.rest().len()) {
+                    return Err(Fail::Value);
+                }
+                node = stored.root(class);
                 continue;
             }
             Shape::Handle => {
@@ -274,7 +287,8 @@ fn step<'s>(
             Shape::Reference { weak, holder, class } => {
                 let before = input.rest();
                 let id = count::decode(input)?;
-                if !(id == 0 && weak || is_target(id, weak, class, holder)) {
+                let met = Met::Reference { id, weak, class, holder };
+                if !meet(met, before.len(), input.rest().len()) {
                     input.go_back(before);
                     return Err(Fail::Value);
                 }

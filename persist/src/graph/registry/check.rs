@@ -96,6 +96,8 @@ impl Registry {
                 KindSchema::Dynamic(name) => {
                     traits.dynamic = true;
                     let of = self.implementors.by_name(name);
+                    // An unknown value may refer to anything.
+                    traits.references |= of.is_some_and(|of| of.stand_in.is_some());
                     let classes = of.into_iter().flat_map(|of| &of.classes);
                     for class in classes.map(|class| class.class) {
                         if !std::mem::replace(&mut seen[class], true) {

@@ -45,6 +45,19 @@ impl Registry {
                 of.holders.push(*holder);
             }
         }
+        for (of, stand_in) in &types.stand_ins {
+            let Some((class, _)) = self.by_type.get(&stand_in.type_id) else {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!(
+                        "the stand-in for unknown classes of trait {} is no struct of its own; derive `Persist` for a struct with one field, an `Unknown`",
+                        of.name
+                    ),
+                ));
+            };
+            let class = *class;
+            Rc::make_mut(&mut self.implementors).enter_stand_in(*of, class, stand_in)?;
+        }
         for unvisited in &types.unvisited {
             self.check_unvisited(unvisited.place, (unvisited.kind)(), unvisited.name)?;
         }

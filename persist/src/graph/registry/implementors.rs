@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::codec::{PrototypeTable, TypeSet};
+use crate::codec::{PrototypeTable, StandInClass, TypeSet};
 use crate::reflect::{Holder, TraitName};
 use crate::{Error, ErrorKind, Result};
 
@@ -13,6 +13,8 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) struct Implementors {
     traits: HashMap<TypeId, Trait>,
     pub(super) factories: HashMap<TypeId, Rc<dyn Any>>,
+    /// By the index of their class.
+    stand_ins: HashMap<usize, StandInClass>,
 }
 
 /// A trait whose trait objects can be saved.
@@ -26,6 +28,8 @@ pub(super) struct Trait {
     pub(super) places: HashMap<usize, usize>,
     /// Index of the class that an empty trait object is of.
     pub(super) empty: Option<usize>,
+    /// The class that stands in for unknown ones.
+    pub(super) stand_in: Option<usize>,
 }
 
 /// A class that is registered for a trait.
@@ -59,11 +63,43 @@ impl Implementors {
             classes: Vec::new(),
             places: HashMap::new(),
             empty: None,
+            stand_in: None,
         }))
     }
 
-    pub(super) fn get(&self, of: TypeId) -> Option<&Trait> {
-        self.traits.get(&of)
+    /// Enters a class for a trait.
+    pub(super) fn enter_class(&mut self, of: TraitName, class: TraitClass) -> Result<()> {
+        let of = self.enter(of)?;
+        if !of.places.contains_key(&class.class) {
+            of.places.insert(class.class, of.classes.len());
+            of.classes.push(class);
+        }
+        Ok(())
+    }
+
+    /// Enters the class that stands in for the unknown ones of a trait.
+    pub(super) fn enter_stand_in(
+        &mut self,
+        of: TraitName,
+        class: usize,
+        stand_in: &StandInClass,
+    ) -> Result<()> {
+        let (type_id, reach) = (stand_in.type_id, stand_in.reach);
+        let caster = stand_in.caster.clone();
+        self.enter_class(of, TraitClass { class, type_id, caster, reach })?;
+        self.enter(of)?.stand_in = Some(class);
+        self.stand_ins.insert(class, stand_in.clone());
+        Ok(())
+    }
+
+    /// The stand-in of this class, if it is one.
+    pub(crate) fn stand_in(&self, class: usize) -> Option<&StandInClass> {
+        self.stand_ins.get(&class)
+    }
+
+    /// The class that stands in for the unknown ones of a trait.
+    pub(crate) fn stand_in_of(&self, of: TypeId) -> Option<usize> {
+        self.traits.get(&of)?.stand_in
     }
 
     pub(super) fn by_name(&self, name: &str) -> Option<&Trait> {

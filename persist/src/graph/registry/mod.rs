@@ -136,7 +136,7 @@ impl Registry {
     pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
         let mut types = TypeSet::default();
         T::reach(&mut types);
-        types.implementors(trait_name::<D>(), None);
+        types.implementors::<D>(None);
         let mut next = self.clone();
         next.enter_types(&types)?;
         let Some((class, _)) = next.by_type.get(&TypeId::of::<T>()) else {
@@ -154,12 +154,8 @@ impl Registry {
             caster: Rc::new(Caster::<D>::of::<T>()),
             reach: reach_holder::<T>,
         };
-        let of = Rc::make_mut(&mut next.implementors).enter(trait_name::<D>())?;
-        if of.places.contains_key(&found.class) {
-            return Ok(());
-        }
-        of.places.insert(found.class, of.classes.len());
-        of.classes.push(found);
+        next.program.implementors.insert(found.class);
+        Rc::make_mut(&mut next.implementors).enter_class(trait_name::<D>(), found)?;
         next.complete()?;
         *self = next;
         Ok(())

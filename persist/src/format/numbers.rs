@@ -1,0 +1,136 @@
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::definition;
+use crate::reflect::ClassId;
+use crate::schema::{ClassSchema, KindSchema, Stored, is_same_class};
+
+/// The numbers of the classes in a save that is being written.
+#[derive(Default)]
+pub(crate) struct ClassNumbers {
+    /// By index of the program's class; 0 where it has none yet.
+    own: Vec<u64>,
+    /// Those of classes that were kept from other saves, by the address of the schema and
+    /// the index.
+    foreign: HashMap<(usize, usize), u64>,
+    /// Holds on to those schemas, whose addresses are taken.
+    schemas: Vec<Rc<Stored>>,
+    ids: HashSet<ClassId>,
+    /// Classes with a number whose definition is not written yet, in order.
+    fresh: Vec<Fresh>,
+    last: u64,
+}
+
+enum Fresh {
+    Own(ClassSchema),
+    /// With the id that it has in this save.
+    Foreign(Rc<Stored>, usize, ClassId),
+}
+
+impl ClassNumbers {
+    /// The number of a class of the program; a new one for it and for all it mentions.
+    pub(crate) fn number(&mut self, class: usize, classes: &[ClassSchema]) -> u64 {
+        if self.own.len() < classes.len() {
+            self.own.resize(classes.len(), 0);
+        }
+        let mut next = vec![class];
+        let mut at = 0;
+        while let Some(&class) = next.get(at) {
+            at += 1;
+            if self.own[class] == 0 {
+                self.last += 1;
+                self.own[class] = self.last;
+                self.ids.insert(classes[class].id);
+                self.fresh.push(Fresh::Own(classes[class].clone()));
+                classes[class].kinds().for_each(|kind| mentioned(kind, &mut next));
+            }
+        }
+        self.own[class]
+    }
+
+    /// The number of a class that was kept from another save: that of the program's
+    /// class if it is the same, else a new one.
+    pub(crate) fn foreign(
+        &mut self,
+        schema: &Rc<Stored>,
+        class: usize,
+        classes: &[ClassSchema],
+    ) -> u64 {
+        let address = Rc::as_ptr(schema).addr();
+        let mut next = vec![class];
+        let mut at = 0;
+        while let Some(&class) = next.get(at) {
+            at += 1;
+            if self.foreign.contains_key(&(address, class)) {
+                continue;
+            }
+            if !self.schemas.iter().any(|known| Rc::ptr_eq(known, schema)) {
+                self.schemas.push(schema.clone());
+            }
+            let stored = &schema[class];
+            let own = classes.iter().position(|own| own.id == stored.id);
+            if let Some(own) = own.filter(|own| is_same_class((schema, class), (classes, *own))) {
+                let number = self.number(own, classes);
+                self.foreign.insert((address, class), number);
+                continue;
+            }
+            let is_free = |id: &ClassId| {
+                !self.ids.contains(id) && own.is_none_or(|own| classes[own].id != *id)
+            };
+            // A class of the same name and another form; a load finds it by its name.
+            let others = (1_u32..).map(|i| ClassId::of(&format!("{}#{i}", stored.name)));
+            let id = std::iter::once(stored.id).chain(others).find(is_free).unwrap_or(stored.id);
+            self.last += 1;
+            self.foreign.insert((address, class), self.last);
+            self.ids.insert(id);
+            self.fresh.push(Fresh::Foreign(schema.clone(), class, id));
+            stored.kinds().for_each(|kind| mentioned(kind, &mut next));
+        }
+        self.foreign.get(&(address, class)).copied().unwrap_or(0)
+    }
+
+    /// True if definitions are missing.
+    pub(super) fn is_fresh(&self) -> bool {
+        !self.fresh.is_empty()
+    }
+
+    /// The names and bodies of the definitions that are missing, in order.
+    pub(super) fn definitions(&mut self) -> Vec<(String, Vec<u8>)> {
+        let fresh = std::mem::take(&mut self.fresh);
+        let write = |fresh: Fresh| {
+            let mut body = Vec::new();
+            let name = match fresh {
+                Fresh::Own(class) => {
+                    definition::write(&class, &|class| self.own[class], &mut body);
+                    class.name
+                }
+                Fresh::Foreign(schema, class, id) => {
+                    let address = Rc::as_ptr(&schema).addr();
+                    let number = |class| self.foreign.get(&(address, class)).copied().unwrap_or(0);
+                    let class = ClassSchema { id, ..schema[class].clone() };
+                    definition::write(&class, &number, &mut body);
+                    class.name
+                }
+            };
+            (name, body)
+        };
+        fresh.into_iter().map(write).collect()
+    }
+}
+
+/// Adds the classes that a kind mentions.
+fn mentioned(kind: &KindSchema, found: &mut Vec<usize>) {
+    match kind {
+        KindSchema::Option(inner)
+        | KindSchema::List(inner)
+        | KindSchema::Set(inner)
+        | KindSchema::Array(inner, _) => mentioned(inner, found),
+        KindSchema::Map(parts) => {
+            mentioned(&parts.0, found);
+            mentioned(&parts.1, found);
+        }
+        KindSchema::Tuple(parts) => parts.iter().for_each(|part| mentioned(part, found)),
+        KindSchema::Class(class) | KindSchema::Reference { class, .. } => found.push(*class),
+        _ => {}
+    }
+}

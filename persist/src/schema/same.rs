@@ -1,0 +1,74 @@
+use std::collections::HashSet;
+
+use super::{ClassSchema, FieldSchema, Form, KindSchema};
+
+/// True if two classes, each of its own list, have the same name, id and form, and so have
+/// all that they mention.
+pub(crate) fn is_same_class(
+    (a_list, a): (&[ClassSchema], usize),
+    (b_list, b): (&[ClassSchema], usize),
+) -> bool {
+    let mut pairs = Pairs { seen: HashSet::from([(a, b)]), next: vec![(a, b)] };
+    while let Some((a, b)) = pairs.next.pop() {
+        let (a, b) = (&a_list[a], &b_list[b]);
+        let head = |class: &ClassSchema| (class.id, class.version);
+        if head(a) != head(b) || a.name != b.name {
+            return false;
+        }
+        let same = match (&a.form, &b.form) {
+            (Form::Struct(a), Form::Struct(b)) => pairs.fields(a, b),
+            (Form::Enum(a), Form::Enum(b)) => {
+                a.len() == b.len()
+                    && a.iter()
+                        .zip(b)
+                        .all(|(a, b)| a.name == b.name && pairs.fields(&a.fields, &b.fields))
+            }
+            (Form::Value(a), Form::Value(b)) => pairs.kind(a, b),
+            _ => false,
+        };
+        if !same {
+            return false;
+        }
+    }
+    true
+}
+
+/// The pairs of classes that must be the same.
+struct Pairs {
+    seen: HashSet<(usize, usize)>,
+    next: Vec<(usize, usize)>,
+}
+
+impl Pairs {
+    fn fields(&mut self, a: &[FieldSchema], b: &[FieldSchema]) -> bool {
+        a.len() == b.len()
+            && a.iter().zip(b).all(|(a, b)| a.name == b.name && self.kind(&a.kind, &b.kind))
+    }
+
+    fn class(&mut self, a: usize, b: usize) -> bool {
+        if self.seen.insert((a, b)) {
+            self.next.push((a, b));
+        }
+        true
+    }
+
+    fn kind(&mut self, a: &KindSchema, b: &KindSchema) -> bool {
+        use KindSchema as K;
+        match (a, b) {
+            (K::Option(a), K::Option(b)) | (K::List(a), K::List(b)) | (K::Set(a), K::Set(b)) => {
+                self.kind(a, b)
+            }
+            (K::Map(a), K::Map(b)) => self.kind(&a.0, &b.0) && self.kind(&a.1, &b.1),
+            (K::Array(a, n), K::Array(b, m)) => n == m && self.kind(a, b),
+            (K::Tuple(a), K::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.kind(a, b))
+            }
+            (K::Class(a), K::Class(b)) => self.class(*a, *b),
+            (
+                K::Reference { holder, weak, class },
+                K::Reference { holder: holder_b, weak: weak_b, class: class_b },
+            ) => holder == holder_b && weak == weak_b && self.class(*class, *class_b),
+            (a, b) => a == b,
+        }
+    }
+}
