@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::codec::Prototypes;
-use persist::{Persist, SaveManager};
+use persist::{Arena, Handle, Persist, SaveManager};
 
 const DOCUMENT: &str = include_str!("../docs/format.md");
 
@@ -12,6 +12,21 @@ const DOCUMENT: &str = include_str!("../docs/format.md");
 struct Player {
     level: i32,
     flag: u8,
+}
+
+struct Slots;
+
+impl Arena for Slots {
+    type Key = u32;
+    const NAME: &'static str = "slots";
+
+    fn to_bits(key: u32) -> u64 {
+        key.into()
+    }
+
+    fn from_bits(bits: u64) -> Option<u32> {
+        bits.try_into().ok()
+    }
 }
 
 /// The bytes of the worked example: two hex digits each, up to the words.
@@ -66,7 +81,7 @@ macro_rules! kind_of {
 
 #[test]
 fn the_tags_of_kinds_are_those_of_the_table() {
-    let kinds: [(&str, Vec<u8>); 24] = [
+    let kinds: [(&str, Vec<u8>); 25] = [
         ("unit", kind_of!(())),
         ("bool", kind_of!(bool)),
         ("char", kind_of!(char)),
@@ -91,6 +106,7 @@ fn the_tags_of_kinds_are_those_of_the_table() {
         ("tuple", kind_of!((bool, char))),
         ("class", kind_of!(Player)),
         ("reference", kind_of!(std::rc::Weak<RefCell<Player>>)),
+        ("handle", kind_of!(Handle<Slots>)),
     ];
     let table: String = kinds
         .iter()
@@ -123,4 +139,5 @@ fn the_tags_of_kinds_are_those_of_the_table() {
         );
         assert_eq!(kinds[tag].1[0], u8::try_from(tag).unwrap(), "{name}");
     }
+    assert!(DOCUMENT.contains("| `1a` | handle |"));
 }

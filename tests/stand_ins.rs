@@ -154,7 +154,9 @@ fn world() -> [Hero; 2] {
         ada.chest = vec![Box::new(Sword { sharp: 1 }), Box::new(big), Box::new(laser(3))];
         ada.hand = Some(shared.clone());
         ada.watched = Some(Rc::downgrade(&shared) as Weak<RefCell<dyn Item>>);
-        ada.back = Some(Arc::new(Mutex::new(laser(5))));
+        #[allow(clippy::arc_with_non_send_sync, reason = "nothing forbids it")]
+        let back = Arc::new(Mutex::new(laser(5)));
+        ada.back = Some(back);
         ada.amulet = Some(Rc::new(laser(6)));
     }
     let item: Rc<RefCell<dyn Item>> = shared;

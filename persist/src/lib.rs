@@ -58,7 +58,7 @@
 //! | `graph` | ids, references, the saver's work list, the loader's passes, the [`Registry`] |
 //! | `format` | the file: header, definitions, records, trailer |
 //! | `schema` | the schema of a save against that of the program |
-//! | `types` | the standard library's types |
+//! | `types` | the standard library's types, [`Handle`] and [`Remap`] |
 //! | [`codec`] | values to bytes and back: [`Persist`], [`Reflect`] |
 //! | [`reflect`] | what a type looks like: [`Kind`], [`FieldRecord`], [`Class`] |
 //!
@@ -85,9 +85,10 @@ pub use limits::Limits;
 pub use persist_derive::Persist;
 pub use reflect::{Class, ClassId, FieldRecord, Kind};
 pub use save::{
-    Change, Finding, LoadReport, Loaded, SaveManager, from_reader, from_slice, load, save,
-    save_mut, to_vec, to_vec_mut, to_writer,
+    Change, Finding, LoadReport, Loaded, Remapping, SaveManager, from_reader, from_slice, load,
+    save, save_mut, to_vec, to_vec_mut, to_writer,
 };
+pub use types::{Arena, Handle, Missing, Remap};
 
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]

@@ -155,7 +155,12 @@ pub trait LoadLinks {
     /// # Errors
     ///
     /// If the id has no object, and that is to be an error.
-    fn handle(&mut self, arena: TypeId, name: &'static str, bits: u64) -> Result<Remapped>;
+    fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped>;
+
+    /// Notes which handle ends the decode, so that the error can name its field.
+    fn refused_handle(&mut self, arena: &'static str, bits: u64) {
+        let _ = (arena, bits);
+    }
 
     /// Says that the references that follow are in such a cell; returns where those
     /// before were.
@@ -376,7 +381,7 @@ impl LoadLinks for NoLinks {
 
     fn note_none(&mut self, _: u64) {}
 
-    fn handle(&mut self, _: TypeId, _: &'static str, bits: u64) -> Result<Remapped> {
+    fn handle(&mut self, _: TypeId, bits: u64) -> Result<Remapped> {
         Ok(Remapped::Live(bits))
     }
 

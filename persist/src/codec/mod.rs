@@ -42,7 +42,7 @@ pub use persist::{Persist, Reflect};
 pub use pointee::{AsCell, AsLengthy, AsValue, Lengthy, OpenCell, PointTo, Pointee, Unsized};
 pub use stand_in::StandIn;
 pub(crate) use stand_in::StandInClass;
-pub use type_set::{ClassAccess, Draft, Factory, Made, ObjectType, TypeSet};
+pub use type_set::{ClassAccess, Draft, Factory, Look, Made, ObjectType, TypeSet};
 pub use unknown::Unknown;
 pub(crate) use unknown::{Content as UnknownContent, ForeignClass, Part};
 pub(crate) use visitor::{NoVisitLinks, VisitLinks};

@@ -53,8 +53,11 @@ pub struct ObjectType {
     /// Reads over the value of an object in a cell.
     pub fill: fn(&Shared, &mut Decoder<'_>) -> Result<(), Fail>,
     /// Shows the value in a pointee, unless it is borrowed or locked.
-    pub look: fn(&dyn Any, &mut dyn FnMut(&dyn Any)),
+    pub look: Look,
 }
+
+/// Shows the value in a pointee.
+pub type Look = fn(&dyn Any, &mut dyn FnMut(&dyn Any));
 
 /// An empty object.
 pub enum Made {

@@ -176,7 +176,8 @@ mod tests {
             let reach = reach(&graph);
             for a in 0..graph.len() {
                 for b in 0..graph.len() {
-                    let together = a == b || reach[a][b] && reach[b][a];
+                    let leads = |from: usize, to: usize| reach[from][to];
+                    let together = a == b || leads(a, b) && leads(b, a);
                     assert_eq!(found.of[a] == found.of[b], together, "{graph:?}");
                 }
             }

@@ -2,6 +2,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::handles::Handles;
 use super::ids::Ids;
 use super::table::{Entry, Table};
 use super::{Implementors, ObjectId, Registry};
@@ -11,6 +12,7 @@ use crate::codec::{
 use crate::format::{Header, RecordPlace, Scan, scan};
 use crate::reflect::Holder;
 use crate::schema::{Event, Met, Plans, Run, locate, transcode};
+use crate::types::Renumber;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// An object that has come back.
@@ -49,6 +51,11 @@ pub(crate) struct Outcome {
     /// Class name, number of values that are kept and first object, of classes that
     /// the program does not have.
     pub(crate) kept: Vec<(String, u64, u64)>,
+    /// The same of classes that hold handles, of those that became null or dead.
+    pub(crate) nulled: Vec<(String, u64, u64)>,
+    pub(crate) dead: Vec<(String, u64, u64)>,
+    /// Handles that got new ids.
+    pub(crate) remapped: u64,
     pub(crate) references: u64,
     /// Class name and number of objects.
     pub(crate) objects: Vec<(String, u64)>,
@@ -75,12 +82,18 @@ pub(crate) struct Loader<'l> {
 }
 
 impl<'l> Loader<'l> {
-    pub(crate) fn new(registry: &'l Registry, limits: &'l Limits, save: &'l [u8]) -> Result<Self> {
+    pub(crate) fn new(
+        registry: &'l Registry,
+        limits: &'l Limits,
+        save: &'l [u8],
+        remap: Option<&'l mut dyn Renumber>,
+    ) -> Result<Self> {
         let Scan { header, classes, records } = scan(save, limits)?;
         let plans = Plans::new(classes, registry.program());
         let resolved = (0..plans.stored.len()).map(|class| plans.resolve(class)).collect();
         let ids = Ids::new(&records)?;
-        let mut table = Table::new(registry, limits, ids, plans.stored.clone(), resolved);
+        let mut table =
+            Table::new(registry, limits, ids, plans.stored.clone(), resolved, Handles::new(remap));
         table.save_bytes = save.len() as u64;
         table.rewritten =
             (0..plans.stored.len()).map(|class| plans.rewrites_dynamic(class)).collect();
@@ -353,6 +366,7 @@ impl<'l> Loader<'l> {
         let payload = if identical { stored } else { &self.scratch[..] };
         self.table.dangling = 0;
         self.table.within = Within::Bare;
+        self.table.handles.enter(record);
         let mut input = Decoder::new(payload, self.limits, &mut self.table);
         let result = read(&mut input);
         let (left, refused) = (input.rest().len(), input.take_error());
@@ -371,14 +385,16 @@ impl<'l> Loader<'l> {
             Ok(value) if left == 0 => Ok(value),
             result => {
                 // What the typed decoder says, if the schema does not show more.
-                let error = result.err().map_or_else(|| left_over(left), Error::from);
+                let handles = &self.table.handles;
+                let error = result.err().map_or_else(|| left_over(left), |f| handles.explain(f));
                 // The schema of the save often shows the field; a reason that
                 // the type gave is better than any.
-                let mut is_target = |met, _, _| match met {
+                let mut is_target = |met: Met<'_>, _: usize, _: usize| match met {
                     Met::Reference { id, weak, class, holder } => match self.table.ids.find(id) {
                         Some(record) => self.table.is_target(record, class, holder),
                         None => weak,
                     },
+                    Met::Handle { arena, bits } => handles.refused != Some((arena, bits)),
                     Met::Class(_) => true,
                 };
                 let found = locate(class, &self.plans.stored, stored, self.limits, &mut is_target);
@@ -411,6 +427,10 @@ impl<'l> Loader<'l> {
         self.outcome.dangling = self.named_counts(&self.dangling);
         self.outcome.nones = self.named_counts(&self.nones);
         self.outcome.kept = self.named_counts(&self.kept);
+        let handles = &self.table.handles;
+        self.outcome.nulled = self.named_counts(&handles.nulled);
+        self.outcome.dead = self.named_counts(&handles.dead);
+        self.outcome.remapped = handles.remapped;
         let entries = std::mem::take(&mut self.table.entries);
         let order = std::mem::take(&mut self.table.order);
         let mut objects = Vec::with_capacity(entries.len());

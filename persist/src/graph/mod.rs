@@ -3,6 +3,7 @@
 
 mod components;
 mod connect;
+mod handles;
 mod identity;
 mod ids;
 mod links;

@@ -106,9 +106,9 @@ impl Loader<'_> {
         connector.begin(root, Pass::Whole);
         visit_root(&mut Visitor::new(Phase::Connect, limits, &mut connector))?;
         connector.end()?;
-        for record in 0..wanted.len() {
+        for (record, wanted) in wanted.into_iter().enumerate() {
             let is_late = connector.is_late_record(record);
-            if !wanted[record] && !is_late && !aside.contains_key(&record) {
+            if !wanted && !is_late && !aside.contains_key(&record) {
                 continue;
             }
             let (shared, pass) = match connector.entry(record) {

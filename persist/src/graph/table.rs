@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::Registry;
 use super::connect::Emptying;
+use super::handles::Handles;
 use super::ids::Ids;
 use super::pending::Pending;
 use crate::codec::{
@@ -54,6 +55,7 @@ pub(super) struct Table<'l> {
     pub(super) late: VecDeque<usize>,
     pub(super) late_ranges: HashMap<usize, Range<usize>>,
     asked_for: HashSet<usize>,
+    pub(super) handles: Handles<'l>,
     /// The classes that traits have, as far as they were asked for.
     casters: Vec<(TypeId, Vec<Option<&'l dyn Any>>)>,
     pub(super) empty_elements: usize,
@@ -100,6 +102,7 @@ impl<'l> Table<'l> {
         ids: Ids,
         stored: Rc<Stored>,
         resolved: Vec<Option<usize>>,
+        handles: Handles<'l>,
     ) -> Self {
         Self {
             registry,
@@ -124,6 +127,7 @@ impl<'l> Table<'l> {
             late_ranges: HashMap::new(),
             asked_for: HashSet::new(),
             holders: Vec::new(),
+            handles,
             casters: Vec::new(),
             empty_elements: 0,
             held_bytes: 0,
@@ -261,8 +265,12 @@ impl LoadLinks for Table<'_> {
         self.nones.push(number);
     }
 
-    fn handle(&mut self, _: TypeId, _: &'static str, bits: u64) -> Result<Remapped> {
-        Ok(Remapped::Live(bits))
+    fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
+        self.handles.find(arena, bits)
+    }
+
+    fn refused_handle(&mut self, arena: &'static str, bits: u64) {
+        self.handles.refused = Some((arena, bits));
     }
 
     fn enter_cell(&mut self, cell: Within) -> Within {
@@ -313,9 +321,10 @@ impl Table<'_> {
         let stored = self.stored.clone();
         let mut parts = Vec::new();
         let mut references = Vec::new();
-        let mut meet = |met: Met, before: usize, after: usize| {
+        let mut meet = |met: Met<'_>, before: usize, after: usize| {
             let (start, end) = (bytes.len() - before, bytes.len() - after);
             let content = match met {
+                Met::Handle { .. } => return true,
                 Met::Class(class) => UnknownContent::Class(class),
                 Met::Reference { id, weak, class, holder } => {
                     let target = self.ids.find(id);

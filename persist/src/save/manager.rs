@@ -3,10 +3,10 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use super::{LoadReport, Loaded};
+use super::Loaded;
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, WeakShared};
 use crate::format::{Header, MAX_ID};
-use crate::graph::{Counted, Loader, Registry, Saver};
+use crate::graph::{Counted, Registry, Saver};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, storage};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads
@@ -270,8 +270,7 @@ impl SaveManager {
     ///
     /// As [`load`](Self::load).
     pub fn from_slice(&self, save: &[u8]) -> Result<Loaded> {
-        let (objects, outcome) = Loader::new(&self.registry, &self.limits, save)?.load()?;
-        Ok(Loaded::new(objects, LoadReport::new(outcome)))
+        self.load_objects(save, None)
     }
 
     /// Loads the objects of a save that is read to the reader's end.

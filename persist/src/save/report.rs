@@ -13,6 +13,7 @@ pub struct LoadReport {
     findings: Vec<Finding>,
     objects: Vec<(String, u64)>,
     references: u64,
+    remapped: u64,
 }
 
 /// One thing that a load did.
@@ -48,6 +49,10 @@ pub enum Change {
     /// Values of a class that is not registered are kept as they are, by a stand-in
     /// or for one, and go back to the next save.
     Kept,
+    /// Handles for which the [`Remap`](crate::Remap) had no new id became null.
+    Nulled,
+    /// Handles for which the [`Remap`](crate::Remap) had no new id became dead.
+    Dead,
 }
 
 impl LoadReport {
@@ -68,6 +73,8 @@ impl LoadReport {
             (Change::Dangling, outcome.dangling),
             (Change::Unregistered, outcome.nones),
             (Change::Kept, outcome.kept),
+            (Change::Nulled, outcome.nulled),
+            (Change::Dead, outcome.dead),
         ] {
             findings.extend(rows.into_iter().map(|(class, count, first)| Finding {
                 change,
@@ -82,6 +89,7 @@ impl LoadReport {
             findings,
             objects: outcome.objects,
             references: outcome.references,
+            remapped: outcome.remapped,
         }
     }
 
@@ -91,7 +99,8 @@ impl LoadReport {
         &self.findings
     }
 
-    /// True if the save came back exactly as it was written.
+    /// True if the save came back exactly as it was written, but for handles that were
+    /// [`remapped`](Self::remapped).
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
@@ -113,6 +122,12 @@ impl LoadReport {
     pub fn references(&self) -> u64 {
         self.references
     }
+
+    /// How many handles got a new id from the [`Remap`](crate::Remap) of the load.
+    #[must_use]
+    pub fn remapped(&self) -> u64 {
+        self.remapped
+    }
 }
 
 impl fmt::Display for LoadReport {
@@ -121,6 +136,9 @@ impl fmt::Display for LoadReport {
             writeln!(f, "{count} {class}")?;
         }
         writeln!(f, "{} references", self.references)?;
+        if self.remapped > 0 {
+            writeln!(f, "{} remapped handles", self.remapped)?;
+        }
         self.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))
     }
 }
@@ -134,6 +152,8 @@ impl fmt::Display for Finding {
             Change::Dangling => "dangling weak reference",
             Change::Kept => "kept as unknown",
             Change::Unregistered => "set to `None`, not registered for its trait",
+            Change::Nulled => "handle set to null, not in the remap",
+            Change::Dead => "dead handle, not in the remap",
         };
         write!(f, "{what}: {}", self.class)?;
         if let Some(field) = &self.field {

@@ -1,9 +1,9 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use super::{LoadReport, Loaded, SaveManager};
+use super::{Loaded, SaveManager};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
-use crate::graph::{Loader, Saver};
+use crate::graph::Saver;
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
 /// Saves one value with everything in it, and every object that it points to.
@@ -152,10 +152,7 @@ impl SaveManager {
     ///
     /// As [`load_value`](Self::load_value).
     pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, Loaded)> {
-        let class = self.registry.register_value::<T>()?;
-        let loader = Loader::new(&self.registry, &self.limits, save)?;
-        let (value, objects, outcome) = loader.load_value(class)?;
-        Ok((value, Loaded::new(objects, LoadReport::new(outcome))))
+        self.load_one(save, None)
     }
 
     fn write_value<T: Persist>(

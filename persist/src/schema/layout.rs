@@ -21,6 +21,8 @@ pub(crate) struct Stored {
     /// For each class the first node of its fields, of the fields of each variant,
     /// or of its value.
     parts: Vec<Vec<usize>>,
+    /// Names of the arenas that handles lead into, one for each kind of handle.
+    arenas: Vec<String>,
 }
 
 /// A kind, and what is known of all its values.
@@ -61,7 +63,8 @@ pub(super) enum Shape {
     },
     /// The number of a class, then a value of it.
     Dynamic,
-    Handle,
+    /// Into an arena, by the place of its name.
+    Handle(usize),
 }
 
 impl Stored {
@@ -82,7 +85,7 @@ impl Stored {
         }
         let kinds: usize = classes.iter().flat_map(ClassSchema::kinds).map(count).sum();
         let nodes = Vec::with_capacity(classes.len() + kinds);
-        let mut layout = Layout { nodes, least, same, dynamic_same };
+        let mut layout = Layout { nodes, least, same, dynamic_same, arenas: Vec::new() };
         let roots = (0..classes.len()).map(|class| layout.class(class)).collect::<Vec<_>>();
         layout.nodes.extend(roots);
         let fields = |layout: &mut Layout<'_>, fields: &[FieldSchema]| {
@@ -96,7 +99,7 @@ impl Stored {
             Form::Value(kind) => vec![layout.block(1, [kind])],
         });
         let parts = parts.collect();
-        Self { nodes: layout.nodes, classes, parts }
+        Self { nodes: layout.nodes, arenas: layout.arenas, classes, parts }
     }
 
     /// The node of a class as a kind.
@@ -106,6 +109,10 @@ impl Stored {
 
     pub(super) fn node(&self, node: usize) -> Node {
         self.nodes[node]
+    }
+
+    pub(super) fn arena(&self, arena: usize) -> &str {
+        &self.arenas[arena]
     }
 
     /// The first node of a struct's fields or of a bare value (`variant` is 0), or
@@ -131,6 +138,7 @@ struct Layout<'l> {
     same: &'l [bool],
     /// True if no class that a trait object may be of has changed.
     dynamic_same: bool,
+    arenas: Vec<String>,
 }
 
 impl Layout<'_> {
@@ -200,7 +208,10 @@ impl Layout<'_> {
                 node(Shape::Reference { holder, weak, class: None }, 1, true)
             }
             KindSchema::Dynamic(_) => node(Shape::Dynamic, 1, self.dynamic_same),
-            KindSchema::Handle(_) => node(Shape::Handle, HANDLE, true),
+            KindSchema::Handle(arena) => {
+                self.arenas.push(arena.clone());
+                node(Shape::Handle(self.arenas.len() - 1), HANDLE, true)
+            }
             scalar => bytes(scalar.width()),
         }
     }

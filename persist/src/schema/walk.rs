@@ -80,16 +80,18 @@ const FREE_STEPS: usize = 256;
 const STEPS_PER_BYTE: usize = 64;
 
 /// What a walk meets that means something in one save only.
-pub(crate) enum Met {
+pub(crate) enum Met<'s> {
     /// The id of an object; of a class, or of any.
     Reference { id: u64, weak: bool, class: Option<usize>, holder: Holder },
+    /// A live handle into an arena.
+    Handle { arena: &'s str, bits: u64 },
     /// The index of a class whose value follows.
     Class(usize),
 }
 
 /// Is shown what a walk meets, and how many bytes were left before and behind it;
 /// says whether it may be there.
-pub(crate) type Meet<'t> = dyn FnMut(Met, usize, usize) -> bool + 't;
+pub(crate) type Meet<'t> = dyn FnMut(Met<'_>, usize, usize) -> bool + 't;
 
 /// Takes a value of this kind from the input and checks its bytes; where it
 /// fails, the frames say in which part.
@@ -278,11 +280,21 @@ fn step<'s>(
                 node = stored.root(class);
                 continue;
             }
-            Shape::Handle => {
-                if input.value::<u8>()? > 2 {
+            Shape::Handle(arena) => {
+                let before = input.rest();
+                let (state, bits) = (input.value::<u8>()?, input.value::<u64>()?);
+                let good = match state {
+                    0 => bits == 0,
+                    1 => {
+                        let arena = stored.arena(arena);
+                        meet(Met::Handle { arena, bits }, before.len(), input.rest().len())
+                    }
+                    _ => state == 2,
+                };
+                if !good {
+                    input.go_back(before);
                     return Err(Fail::Value);
                 }
-                input.take(8)?;
             }
             Shape::Reference { weak, holder, class } => {
                 let before = input.rest();

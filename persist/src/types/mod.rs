@@ -1,4 +1,4 @@
-//! The standard library's types as persistent values, a family a file.
+//! The standard library's types as persistent values, a family a file, and handles.
 //!
 //! What is stored alike has one kind, whatever its Rust type: a `VecDeque` can
 //! be loaded as a `Vec`, a `Cell<u8>` as a `u8`.
@@ -6,6 +6,7 @@
 mod array;
 mod atomic;
 mod cell;
+mod handle;
 mod map;
 mod net;
 mod number;
@@ -13,6 +14,7 @@ mod option;
 mod pointee;
 mod pointer;
 mod range;
+mod remap;
 mod sequence;
 mod set;
 mod std_enum;
@@ -20,6 +22,11 @@ mod text;
 mod time;
 mod tuple;
 mod wrapper;
+
+pub use handle::{Arena, Handle};
+pub use remap::{Missing, Remap};
+
+pub(crate) use remap::Renumber;
 
 /// The items that collections share: a count as their head. Their consts do not
 /// look at what is inside, so that a type may hold a collection of itself.

@@ -1,0 +1,97 @@
+use std::io::Read;
+use std::path::Path;
+
+use super::{LoadReport, Loaded, SaveManager};
+use crate::codec::Persist;
+use crate::graph::Loader;
+use crate::types::{Remap, Renumber};
+use crate::{Result, storage};
+
+/// The loads of a [`SaveManager`] that give handles new ids; see
+/// [`SaveManager::remapping`].
+#[derive(Debug)]
+pub struct Remapping<'m, 'r> {
+    saves: &'m mut SaveManager,
+    remap: &'m mut Remap<'r>,
+}
+
+impl SaveManager {
+    /// To load with new ids for [`Handle`](crate::Handle)s, so that what is loaded can be
+    /// merged into a running game: `saves.remapping(&mut remap).load(path)`.
+    ///
+    /// See [`Remap`] for an example.
+    pub fn remapping<'m, 'r>(&'m mut self, remap: &'m mut Remap<'r>) -> Remapping<'m, 'r> {
+        Remapping { saves: self, remap }
+    }
+
+    pub(super) fn load_objects(
+        &self,
+        save: &[u8],
+        remap: Option<&mut Remap<'_>>,
+    ) -> Result<Loaded> {
+        let remap = remap.map(|remap| remap as &mut dyn Renumber);
+        let loader = Loader::new(&self.registry, &self.limits, save, remap)?;
+        let (objects, outcome) = loader.load()?;
+        Ok(Loaded::new(objects, LoadReport::new(outcome)))
+    }
+
+    pub(super) fn load_one<T: Persist>(
+        &mut self,
+        save: &[u8],
+        remap: Option<&mut Remap<'_>>,
+    ) -> Result<(T, Loaded)> {
+        let class = self.registry.register_value::<T>()?;
+        let remap = remap.map(|remap| remap as &mut dyn Renumber);
+        let loader = Loader::new(&self.registry, &self.limits, save, remap)?;
+        let (value, objects, outcome) = loader.load_value(class)?;
+        Ok((value, Loaded::new(objects, LoadReport::new(outcome))))
+    }
+}
+
+impl Remapping<'_, '_> {
+    /// Loads the objects of a file, as [`SaveManager::load`].
+    ///
+    /// # Errors
+    ///
+    /// As there; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id without
+    /// a new one under [`Missing::Error`](crate::Missing::Error).
+    pub fn load(&mut self, path: impl AsRef<Path>) -> Result<Loaded> {
+        self.from_slice(&storage::read_file(path.as_ref(), &self.saves.limits)?)
+    }
+
+    /// Loads the objects of a save in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn from_slice(&mut self, save: &[u8]) -> Result<Loaded> {
+        self.saves.load_objects(save, Some(self.remap))
+    }
+
+    /// Loads the objects of a save that is read to the reader's end.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn from_reader(&mut self, reader: impl Read) -> Result<Loaded> {
+        self.from_slice(&storage::read_stream(reader, &self.saves.limits)?)
+    }
+
+    /// Loads one value from a file, as [`SaveManager::load_value`].
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
+        self.value_from_slice(&storage::read_file(path.as_ref(), &self.saves.limits)?)
+    }
+
+    /// Loads one value from a save in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, Loaded)> {
+        self.saves.load_one(save, Some(self.remap))
+    }
+}

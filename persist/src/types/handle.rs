@@ -1,0 +1,332 @@
+//! Handles: keys of the program's arenas, which a load may give new ids.
+
+use std::any::TypeId;
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+
+use crate::codec::{AsValue, Decoder, Fail, Persist, Pointee, Prototypes, Remapped};
+use crate::reflect::Kind;
+use crate::{Error, ErrorKind, Result};
+
+/// Something whose objects the program keeps together and names by keys: a
+/// slot map, a table of generations, the entities of a world.
+///
+/// The program implements it on a marker type of its own, so that keys of other
+/// crates serve too; fields are [`Handle`]s into it. Two lines for most keys:
+/// `key.data().as_ffi()` and `KeyData::from_ffi(bits).into()` of slotmap,
+/// `entity.to_bits().get()` and `Entity::from_bits(bits)` of hecs.
+///
+/// # Example
+///
+/// A level is merged into a running game, whose arena gives its monsters new ids.
+///
+/// ```
+/// use std::collections::HashMap;
+///
+/// use persist::{Arena, Handle, Missing, Persist, Remap, SaveManager};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// struct Id { slot: u32, generation: u32 }
+///
+/// /// An arena: what was in a slot before is known by its generation.
+/// #[derive(Default)]
+/// struct Slots { slots: Vec<(u32, Option<Monster>)> }
+///
+/// impl Slots {
+///     fn insert(&mut self, monster: Option<Monster>) -> Id {
+///         self.slots.push((1, monster));
+///         Id { slot: self.slots.len() as u32 - 1, generation: 1 }
+///     }
+///
+///     fn get_mut(&mut self, id: Id) -> Option<&mut Option<Monster>> {
+///         let (generation, monster) = self.slots.get_mut(id.slot as usize)?;
+///         (*generation == id.generation).then_some(monster)
+///     }
+/// }
+///
+/// struct Monsters;
+///
+/// impl Arena for Monsters {
+///     type Key = Id;
+///     const NAME: &'static str = "monsters";
+///
+///     fn to_bits(id: Id) -> u64 {
+///         u64::from(id.generation) << 32 | u64::from(id.slot)
+///     }
+///
+///     fn from_bits(bits: u64) -> Option<Id> {
+///         let (slot, generation) = (bits as u32, (bits >> 32) as u32);
+///         (generation > 0).then_some(Id { slot, generation })
+///     }
+/// }
+///
+/// #[derive(Persist)]
+/// struct Monster { name: String, hates: Handle<Monsters> }
+///
+/// #[derive(Persist)]
+/// struct Level { monsters: HashMap<Handle<Monsters>, Monster> }
+///
+/// // The level, as an editor saves it.
+/// let [orc, elf] = [0, 1].map(|slot| Handle::new(Id { slot, generation: 1 }));
+/// let monster = |name: &str, hates| Monster { name: name.into(), hates };
+/// let level = Level { monsters: [(orc, monster("orc", elf)), (elf, monster("elf", orc))].into() };
+/// let save = persist::to_vec(&level)?;
+///
+/// // A game that runs, with a monster in slot 0.
+/// let mut game = Slots::default();
+/// game.insert(Some(monster("dragon", Handle::null())));
+///
+/// // Every old id gets a slot in it as soon as it is met.
+/// let mut new_ids = HashMap::new();
+/// let mut remap = Remap::new();
+/// remap.arena::<Monsters>(Missing::Error, |old| {
+///     Some(*new_ids.entry(old).or_insert_with(|| game.insert(None)))
+/// });
+/// let (level, loaded) = SaveManager::new().remapping(&mut remap).value_from_slice::<Level>(&save)?;
+/// assert_eq!(loaded.report().remapped(), 4);
+/// drop(remap);
+///
+/// for (handle, monster) in level.monsters {
+///     let id = handle.key().expect("all are live");
+///     *game.get_mut(id).expect("its slot is there") = Some(monster);
+/// }
+/// let orc = new_ids[&Id { slot: 0, generation: 1 }];
+/// let hates = game.get_mut(orc).unwrap().as_ref().unwrap().hates.key().unwrap();
+/// assert_eq!(game.get_mut(hates).unwrap().as_ref().unwrap().name, "elf");
+/// # Ok::<(), persist::Error>(())
+/// ```
+pub trait Arena: 'static {
+    /// What names an object.
+    type Key: Copy + Eq + 'static;
+
+    /// Name of the arena in saves, different for each arena of the program.
+    const NAME: &'static str;
+
+    /// The key as a number; different keys have different ones.
+    fn to_bits(key: Self::Key) -> u64;
+
+    /// The key that has this number; `None` if no key has.
+    fn from_bits(bits: u64) -> Option<Self::Key>;
+}
+
+/// A key of an [`Arena`], as a field that is saved and loaded.
+///
+/// It is live and has a key; or null; or dead: it had a key once, to which the
+/// [`Remap`](crate::Remap) of a load found no object. A dead handle keeps the
+/// number of its old key for the program to look at, but never gives a key, and stays dead
+/// through other saves and loads.
+///
+/// Handles are compared by state and number, a live one never equals a dead one;
+/// so they may be keys of maps and elements of sets.
+///
+/// A load without a `Remap` leaves every handle as it was saved. The
+/// [`default`](crate::Persist) of a field that the save does not have is taken for a part of the
+/// save, and a live handle in it is remapped too.
+///
+/// # Example
+///
+/// ```
+/// use persist::{Arena, Handle};
+///
+/// struct Items;
+///
+/// impl Arena for Items {
+///     type Key = u32;
+///     const NAME: &'static str = "items";
+///     fn to_bits(key: u32) -> u64 { key.into() }
+///     fn from_bits(bits: u64) -> Option<u32> { bits.try_into().ok() }
+/// }
+///
+/// let handle = Handle::<Items>::new(7);
+/// assert_eq!(handle.key(), Some(7));
+/// assert_eq!(Handle::<Items>::default().key(), None);
+/// assert_eq!(format!("{handle:?}"), "Handle<items>(live 0x7)");
+/// ```
+pub struct Handle<A: Arena> {
+    state: State,
+    bits: u64,
+    /// Holds no arena: it is `Send` and `Sync` whatever that is.
+    arena: PhantomData<fn() -> A>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum State {
+    Null = 0,
+    Live = 1,
+    Dead = 2,
+}
+
+impl<A: Arena> Handle<A> {
+    fn of(state: State, bits: u64) -> Self {
+        Self { state, bits, arena: PhantomData }
+    }
+
+    /// A live handle.
+    #[must_use]
+    pub fn new(key: A::Key) -> Self {
+        Self::of(State::Live, A::to_bits(key))
+    }
+
+    /// A handle that leads nowhere.
+    #[must_use]
+    pub fn null() -> Self {
+        Self::of(State::Null, 0)
+    }
+
+    /// The key; `None` if the handle is null or dead.
+    #[must_use]
+    pub fn key(&self) -> Option<A::Key> {
+        if self.is_live() { A::from_bits(self.bits) } else { None }
+    }
+
+    /// True if it has a key. Whether the arena still has an object of that key, the
+    /// arena knows.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.state == State::Live
+    }
+
+    /// True if it never had a key, or a load took it away.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.state == State::Null
+    }
+
+    /// True if a load found no object for it.
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
+        self.state == State::Dead
+    }
+
+    /// The number of the key that a dead handle had; `None` if it is not dead.
+    #[must_use]
+    pub fn dead_bits(&self) -> Option<u64> {
+        self.is_dead().then_some(self.bits)
+    }
+
+    /// A handle that was saved live, as the load around it will have it.
+    fn load(bits: u64, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let links = input.links();
+        let found = check::<A>(bits, "holds").and_then(|()| links.handle(TypeId::of::<A>(), bits));
+        let found = found.and_then(|found| match found {
+            Remapped::Live(new) => check::<A>(new, "gets").map(|()| Self::of(State::Live, new)),
+            Remapped::Null => Ok(Self::null()),
+            Remapped::Dead => Ok(Self::of(State::Dead, bits)),
+        });
+        match found {
+            Ok(handle) => Ok(handle),
+            Err(error) => {
+                links.refused_handle(A::NAME, bits);
+                Err(input.refuse(error))
+            }
+        }
+    }
+}
+
+/// Equal keys must have equal bits, or their handles would differ.
+fn check<A: Arena>(bits: u64, verb: &str) -> Result<()> {
+    match A::from_bits(bits).map(A::to_bits) {
+        Some(same) if same == bits => Ok(()),
+        _ => Err(no_key(A::NAME, bits, verb)),
+    }
+}
+
+#[cold]
+fn no_key(arena: &str, bits: u64, verb: &str) -> Error {
+    let message = format!(
+        "the save {verb} handle {bits:#x} into arena {arena}, which are the bits of no key; `from_bits` must undo `to_bits`, in the program that saved and in this one"
+    );
+    Error::new(ErrorKind::InvalidValue, message)
+}
+
+impl<A: Arena> Persist for Handle<A> {
+    // All is head, but it is not `FIXED`: the load around it has the last word.
+    const HEAD: usize = 9;
+
+    fn kind() -> Kind {
+        Kind::Handle(A::NAME)
+    }
+
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self::null())
+    }
+
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        head[0] = self.state as u8;
+        head[1..].copy_from_slice(&self.bits.to_le_bytes());
+    }
+
+    #[inline]
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let mut bad = false;
+        let bits = u64::decode_fixed(&head[1..], &mut bad);
+        match head[0] {
+            0 if bits == 0 && !bad => Ok(Self::null()),
+            1 if !bad => Self::load(bits, input),
+            2 if !bad => Ok(Self::of(State::Dead, bits)),
+            _ => Err(Fail::Value),
+        }
+    }
+}
+
+impl<A: Arena> Pointee for Handle<A> {
+    type As = AsValue;
+}
+
+// By hand, since a derive would ask all of it of the arena.
+
+impl<A: Arena> Clone for Handle<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Arena> Copy for Handle<A> {}
+
+/// Null.
+impl<A: Arena> Default for Handle<A> {
+    fn default() -> Self {
+        Self::null()
+    }
+}
+
+impl<A: Arena> PartialEq for Handle<A> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.state, self.bits) == (other.state, other.bits)
+    }
+}
+
+impl<A: Arena> Eq for Handle<A> {}
+
+impl<A: Arena> Hash for Handle<A> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.state, self.bits).hash(state);
+    }
+}
+
+/// Null first, then live ones, then dead ones, each by their numbers.
+impl<A: Arena> Ord for Handle<A> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.state, self.bits).cmp(&(other.state, other.bits))
+    }
+}
+
+impl<A: Arena> PartialOrd for Handle<A> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<A: Arena> fmt::Debug for Handle<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Handle<{}>", A::NAME)?;
+        match self.state {
+            State::Null => write!(f, "(null)"),
+            State::Live => write!(f, "(live {:#x})", self.bits),
+            State::Dead => write!(f, "(dead {:#x})", self.bits),
+        }
+    }
+}

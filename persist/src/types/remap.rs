@@ -1,0 +1,131 @@
+//! New ids for old ones, while a save is loaded.
+
+use std::any::TypeId;
+use std::fmt;
+
+use super::Arena;
+use crate::codec::Remapped;
+use crate::{Error, ErrorKind, Result};
+
+/// Which new ids a load gives the [`Handle`](crate::Handle)s of a save: for each arena a
+/// function from old keys to new ones, and what becomes of an id that has none.
+///
+/// Handles into arenas without an entry here stay as they are, and so do null and dead ones. The
+/// function is asked for each live handle, once, as it is read; keys of maps and elements of
+/// sets have their new ids before the map is built. It may be asked for one id many times, also
+/// in a load that fails later, and it may make new objects as it goes: see [`Arena`] for
+/// an example.
+///
+/// # Example
+///
+/// With the ids that a save holds known beforehand, those without an object are told from the others.
+///
+/// ```
+/// use std::collections::HashMap;
+///
+/// use persist::{Arena, Handle, Missing, Remap, SaveManager};
+///
+/// struct Items;
+///
+/// impl Arena for Items {
+///     type Key = u32;
+///     const NAME: &'static str = "items";
+///     fn to_bits(key: u32) -> u64 { key.into() }
+///     fn from_bits(bits: u64) -> Option<u32> { bits.try_into().ok() }
+/// }
+///
+/// let save = persist::to_vec(&vec![Handle::<Items>::new(1), Handle::new(2)])?;
+/// let new = HashMap::from([(1, 41)]);
+///
+/// let mut remap = Remap::new();
+/// remap.arena::<Items>(Missing::Dead, |old| new.get(&old).copied());
+/// let mut saves = SaveManager::new();
+/// let (bag, loaded) = saves.remapping(&mut remap).value_from_slice::<Vec<Handle<Items>>>(&save)?;
+///
+/// assert_eq!(bag[0].key(), Some(41));
+/// assert!(bag[1].is_dead());
+/// assert_eq!(loaded.report().remapped(), 1);
+/// assert_eq!(loaded.report().findings()[0].change, persist::Change::Dead);
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Remap<'r> {
+    arenas: Vec<Entry<'r>>,
+}
+
+/// What becomes of a handle whose old id has no new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Missing {
+    /// The load fails, with [`ErrorKind::MissingObject`].
+    Error,
+    /// It is null.
+    Null,
+    /// It is dead: it keeps its old id and never leads anywhere.
+    Dead,
+}
+
+struct Entry<'r> {
+    arena: TypeId,
+    name: &'static str,
+    missing: Missing,
+    /// From old bits to new ones.
+    find: Box<dyn FnMut(u64) -> Option<u64> + 'r>,
+}
+
+impl<'r> Remap<'r> {
+    /// Without an arena.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives handles into an arena new ids by a function, in place of an earlier one for
+    /// this arena; `missing` is what becomes of those for which it gives `None`.
+    pub fn arena<A: Arena>(
+        &mut self,
+        missing: Missing,
+        mut find: impl FnMut(A::Key) -> Option<A::Key> + 'r,
+    ) -> &mut Self {
+        let arena = TypeId::of::<A>();
+        self.arenas.retain(|entry| entry.arena != arena);
+        let find = Box::new(move |bits| A::from_bits(bits).and_then(&mut find).map(A::to_bits));
+        self.arenas.push(Entry { arena, name: A::NAME, missing, find });
+        self
+    }
+}
+
+/// A [`Remap`] of any lifetime, as a load has it.
+pub(crate) trait Renumber {
+    /// What becomes of a live handle; `None` if it stays as it is.
+    fn renumber(&mut self, arena: TypeId, bits: u64) -> Result<Option<Remapped>>;
+}
+
+impl Renumber for Remap<'_> {
+    fn renumber(&mut self, arena: TypeId, bits: u64) -> Result<Option<Remapped>> {
+        let Some(entry) = self.arenas.iter_mut().find(|entry| entry.arena == arena) else {
+            return Ok(None);
+        };
+        match ((entry.find)(bits), entry.missing) {
+            (Some(new), _) => Ok(Some(Remapped::Live(new))),
+            (None, Missing::Null) => Ok(Some(Remapped::Null)),
+            (None, Missing::Dead) => Ok(Some(Remapped::Dead)),
+            (None, Missing::Error) => Err(missing(entry.name, bits)),
+        }
+    }
+}
+
+#[cold]
+fn missing(arena: &str, bits: u64) -> Error {
+    Error::new(
+        ErrorKind::MissingObject,
+        format!(
+            "the remap has no new id for handle {bits:#x} into arena {arena}; give it one, or pass `Missing::Null` or `Missing::Dead`"
+        ),
+    )
+}
+
+impl fmt::Debug for Remap<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.arenas.iter().map(|entry| (entry.name, entry.missing))).finish()
+    }
+}
