@@ -102,3 +102,8 @@ pub mod __private {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// The examples of the page on trait objects, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/trait-objects.md")]
+struct TraitObjects;

@@ -40,10 +40,12 @@ pub(crate) fn push(count: u64, out: &mut Vec<u8>) {
 }
 
 /// Gets the bytes, not the encoder, whose cursor then can stay in registers.
-#[cold]
 #[inline(never)]
 fn store_long(count: u64, tail: &mut [u8]) {
-    tail.copy_from_slice(&count.to_le_bytes()[..tail.len()]);
+    // Ids of objects are mostly long: a loop of a few steps, not a call to copy.
+    for (byte, value) in tail.iter_mut().zip(count.to_le_bytes()) {
+        *byte = value;
+    }
 }
 
 /// Bytes of `count` without leading zeros; 1 to 8 for a count above zero.
@@ -68,11 +70,8 @@ pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<u64, Fail> {
     decode_tail(head, input)
 }
 
-#[cold]
 #[inline(never)]
 fn load_long(tail: &[u8]) -> Result<u64, Fail> {
-    let mut word = [0; 8];
-    word[..tail.len()].copy_from_slice(tail);
-    let count = u64::from_le_bytes(word);
+    let count = tail.iter().rev().fold(0, |count, byte| count << 8 | u64::from(*byte));
     if count <= SHORT || width(count) != tail.len() { Err(Fail::Count) } else { Ok(count) }
 }

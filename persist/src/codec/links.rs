@@ -74,6 +74,8 @@ pub trait SaveLinks {
 pub enum Pointed {
     /// It is of this type, cell included.
     At(TypeId),
+    /// It is of this type, which has no size of its own.
+    Unsized(TypeId),
     /// It is of a class that implements this trait.
     As(TraitName),
     /// It is of any type.
@@ -84,7 +86,7 @@ impl Pointed {
     /// The trait.
     pub(crate) fn of(self) -> Option<TypeId> {
         match self {
-            Self::At(_) | Self::Anything => None,
+            Self::At(_) | Self::Unsized(_) | Self::Anything => None,
             Self::As(of) => Some((of.id)()),
         }
     }

@@ -145,6 +145,11 @@ impl Shared {
         }
     }
 
+    /// True if this is a pointer without the type of its target.
+    pub(crate) fn is_boxed(&self) -> bool {
+        matches!(self.0, Repr::Boxed(..))
+    }
+
     /// How many pointers keep the object alive.
     pub(crate) fn strong_count(&self) -> usize {
         match &self.0 {

@@ -489,7 +489,7 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
     }
 
     fn pointed() -> Pointed {
-        Pointed::At(TypeId::of::<P>())
+        Pointed::Unsized(TypeId::of::<P>())
     }
 
     fn share_rc(this: &Rc<P>) -> Shared {

@@ -90,7 +90,7 @@ impl VisitLinks for Connector<'_, '_> {
         let Some(target) = reference.target() else { return Ok(()) };
         let mut caster = None;
         if let (Some(of), Some(kind)) = (slot.of(), self.table.kinds[target]) {
-            let class = self.table.registry.objects[kind as usize].class;
+            let class = self.table.registry.objects[kind.get()].class;
             caster = self.table.caster(of, class);
         }
         match self.table.entries[target].shared() {

@@ -9,6 +9,11 @@ const NOBODY: u32 = u32::MAX;
 
 /// Ids to record indices.
 pub(super) enum Ids {
+    /// Every record's is one more than that of the record before it.
+    Ordered {
+        first: u64,
+        count: u64,
+    },
     /// Ids that lie close together: by difference to the first.
     Dense {
         first: u64,
@@ -21,6 +26,10 @@ impl Ids {
     pub(super) fn new(records: &[RecordPlace]) -> Result<Self> {
         if records.len() >= Pending::MOST {
             return Err(Error::new(ErrorKind::TooLarge, "a save has at most 536870910 objects"));
+        }
+        let starts = records.first().map_or(1, |record| record.id);
+        if (starts..).zip(records).all(|(id, record)| id == record.id) {
+            return Ok(Self::Ordered { first: starts, count: records.len() as u64 });
         }
         let first = records.iter().map(|record| record.id).min().unwrap_or(1);
         let last = records.iter().map(|record| record.id).max().unwrap_or(1);
@@ -39,6 +48,7 @@ impl Ids {
                     let at = usize::try_from(record.id - *first).unwrap_or_default();
                     std::mem::replace(&mut records[at], index) != NOBODY
                 }
+                Self::Ordered { .. } => false,
                 Self::Sparse(map) => map.insert(record.id, index).is_some(),
             };
             if taken {
@@ -58,6 +68,10 @@ impl Ids {
     #[inline]
     pub(super) fn find(&self, id: u64) -> Option<u32> {
         match self {
+            Self::Ordered { first, count } => {
+                let at = id.checked_sub(*first).filter(|at| at < count)?;
+                u32::try_from(at).ok()
+            }
             Self::Dense { first, records } => {
                 let at = usize::try_from(id.checked_sub(*first)?).ok()?;
                 records.get(at).copied().filter(|record| *record != NOBODY)

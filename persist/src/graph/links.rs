@@ -20,6 +20,14 @@ pub(super) struct Links<'s> {
     pub(super) objects: Vec<Met>,
     /// Numbers of the objects to write, in order.
     pub(super) queue: Vec<usize>,
+    /// A bit for each object, set when it is in the queue.
+    queued: Vec<u64>,
+    /// How many objects had ids before, and the first id of those that did not: a
+    /// reference to an object that was met before looks at nothing of it.
+    known: usize,
+    first_id: u64,
+    /// True if an object is known by a pointer without its type.
+    boxed: bool,
     next_id: u64,
     most: u64,
     empty_elements: usize,
@@ -48,7 +56,6 @@ pub(super) struct Met {
     pub(super) shared: Shared,
     pub(super) id: u64,
     pub(super) added: bool,
-    queued: bool,
     /// Index of its object type, when it is written.
     object: u32,
 }
@@ -63,6 +70,10 @@ impl<'s> Links<'s> {
             map: AddressMap::default(),
             objects: Vec::new(),
             queue: Vec::new(),
+            queued: Vec::new(),
+            known: 0,
+            first_id: next_id,
+            boxed: false,
             next_id,
             most: limits.objects,
             empty_elements: 0,
@@ -81,17 +92,32 @@ impl<'s> Links<'s> {
 
     pub(super) fn take_id(&mut self) -> u64 {
         self.next_id += 1;
+        self.first_id = self.next_id;
         self.next_id - 1
+    }
+
+    /// Puts an object into the queue, if it is not in it.
+    #[inline]
+    fn queue(&mut self, number: usize) {
+        let (word, bit) = (number / 64, 1 << (number % 64));
+        if word >= self.queued.len() {
+            self.queued.resize(word + 1, 0);
+        }
+        if self.queued[word] & bit == 0 {
+            self.queued[word] |= bit;
+            self.queue.push(number);
+        }
     }
 
     /// Makes an object known by an id of its own.
     pub(super) fn know(&mut self, shared: Shared, id: u64, added: bool) {
         let (number, new) = self.map.insert(shared.address());
         if new {
-            let met = Met { shared, id, added, queued: added, object: UNWRITTEN };
-            self.objects.push(met);
+            self.boxed |= shared.is_boxed();
+            self.objects.push(Met { shared, id, added, object: UNWRITTEN });
+            self.known = self.objects.len();
             if added {
-                self.queue.push(number);
+                self.queue(number);
             }
         }
     }
@@ -236,26 +262,34 @@ impl SaveLinks for Links<'_> {
         // `Limits::objects` keeps the numbers small.
         let place = u32::try_from(number).unwrap_or(u32::MAX);
         if new {
-            self.objects.push(Met {
-                shared: target(),
-                id: self.next_id,
-                added: false,
-                queued: false,
-                object: UNWRITTEN,
-            });
+            let shared = target();
+            self.boxed |= shared.is_boxed();
+            self.objects.push(Met { shared, id: self.next_id, added: false, object: UNWRITTEN });
             self.next_id += 1;
             if self.objects.len() as u64 > self.most || self.next_id > MAX_ID + 1 {
                 return Err(self.too_many());
             }
         }
-        let met = &mut self.objects[number];
+        let id = match number.checked_sub(self.known) {
+            Some(behind) => self.first_id + behind as u64,
+            None => self.objects[number].id,
+        };
         match pointed {
-            Pointed::At(pointee) if !new => match met.shared.object().seen_pointee() {
-                Some(found) if found != pointee => return Err(two_types(met.id)),
-                Some(_) => {}
-                None => self.types.push((place, pointee)),
-            },
-            Pointed::At(_) | Pointed::Anything => {}
+            // An object has several types only where one of them has no size.
+            Pointed::At(pointee) if !new && self.boxed => {
+                match self.objects[number].shared.object().seen_pointee() {
+                    Some(found) if found != pointee => return Err(two_types(id)),
+                    Some(_) => {}
+                    None => self.types.push((place, pointee)),
+                }
+            }
+            Pointed::Unsized(pointee) if !new => {
+                let found = self.objects[number].shared.object().seen_pointee();
+                if found != Some(pointee) {
+                    return Err(two_types(id));
+                }
+            }
+            Pointed::At(_) | Pointed::Unsized(_) | Pointed::Anything => {}
             Pointed::As(of) => {
                 let known = self.traits.iter().position(|known| (known.id)() == (of.id)());
                 let of = known.unwrap_or_else(|| {
@@ -265,9 +299,8 @@ impl SaveLinks for Links<'_> {
                 self.claims.push((place, u32::try_from(of).unwrap_or(u32::MAX)));
             }
         }
-        if !weak && !met.queued {
-            met.queued = true;
-            self.queue.push(number);
+        if !weak {
+            self.queue(number);
         }
         if self.within == Within::Bare
             && let Some(from) = self.from
@@ -275,7 +308,7 @@ impl SaveLinks for Links<'_> {
             self.bare.push((from, place));
             self.bare_weak |= weak;
         }
-        Ok(met.id)
+        Ok(id)
     }
 
     fn class(&mut self, class: TypeId, of: TraitName) -> Result<u64> {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::handles::Handles;
 use super::ids::Ids;
-use super::table::{Entry, Table};
+use super::table::{Entry, Table, TypeIndex};
 use super::{Implementors, ObjectId, Registry};
 use crate::codec::{
     Decoder, Fail, Made, NoVisitLinks, Object, Persist, Phase, Shared, Visitor, Within, left_over,
@@ -18,7 +18,8 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// An object that has come back.
 pub(crate) struct LoadedObject {
     pub(crate) id: ObjectId,
-    pub(crate) shared: Shared,
+    /// `None` when it has been freed.
+    pub(crate) shared: Option<Shared>,
     pub(crate) added: bool,
     /// Index of its class in the registry, if the program has it.
     pub(crate) class: Option<usize>,
@@ -264,7 +265,7 @@ impl<'l> Loader<'l> {
                 }
             };
             self.table.entries.push(entry);
-            self.table.kinds.push(u32::try_from(object).ok());
+            self.table.kinds.push(TypeIndex::new(object));
         }
         self.table.held_bytes = held;
         let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -279,7 +280,7 @@ impl<'l> Loader<'l> {
         match std::mem::replace(&mut self.table.entries[index], Entry::None) {
             Entry::Open(shared) => {
                 self.table.entries[index] = Entry::Open(shared.clone());
-                let kind = self.table.kinds[index].map_or(0, |kind| kind as usize);
+                let kind = self.table.kinds[index].map_or(0, TypeIndex::get);
                 let fill = self.registry.objects[kind].kind.fill;
                 self.fill(&record, |input| fill(&shared, input))
             }
@@ -314,7 +315,7 @@ impl<'l> Loader<'l> {
         }
         self.table.late_ranges.insert(index, start..self.table.pending.len());
         unknown.holder = Some(record.holder);
-        let kind = self.table.kinds[index].map(|kind| kind as usize);
+        let kind = self.table.kinds[index].map(TypeIndex::get);
         let class = kind.map(|kind| self.registry.objects[kind].class);
         let stand_in = class.and_then(|class| self.registry.implementors.stand_in(class));
         let made = match stand_in {
@@ -442,8 +443,9 @@ impl<'l> Loader<'l> {
                 Entry::None | Entry::Draft(_) => continue,
             };
             if let Some(id) = ObjectId::new(record.id) {
-                let class = kind.map(|kind| self.registry.objects[kind as usize].class);
-                objects.push(LoadedObject { id, shared, added: record.added, class, built });
+                let class = kind.map(|kind| self.registry.objects[kind.get()].class);
+                let (shared, added) = (Some(shared), record.added);
+                objects.push(LoadedObject { id, shared, added, class, built });
             }
         }
         objects.sort_by_key(|object| (!object.added, object.id));

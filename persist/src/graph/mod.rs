@@ -19,7 +19,7 @@ pub use registry::{Counted, Registry};
 
 pub(crate) use components::Edges;
 pub(crate) use connect::Emptying;
-pub(crate) use load::{LoadedObjects, Loader, Outcome};
+pub(crate) use load::{LoadedObject, LoadedObjects, Loader, Outcome};
 pub(crate) use registry::Implementors;
 pub(crate) use save::Saver;
 pub(crate) use targets::Targets;

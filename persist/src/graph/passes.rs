@@ -7,7 +7,7 @@ use super::connect::{Aside, Connector};
 use super::links::circle_error;
 use super::pending::{Pass, Pending};
 use super::registry::Traits;
-use super::table::{Entry, Table};
+use super::table::{Entry, Table, TypeIndex};
 use crate::codec::{NoVisitLinks, Phase, Visitor};
 use crate::{Error, Result};
 
@@ -165,7 +165,7 @@ impl Loader<'_> {
     }
 
     fn traits_of(&self, record: usize) -> Traits {
-        let kind = self.table.kinds[record].map(|kind| kind as usize);
+        let kind = self.table.kinds[record].map(TypeIndex::get);
         kind.map_or_else(Traits::default, |kind| {
             self.registry.traits(self.registry.objects[kind].class)
         })
@@ -177,7 +177,7 @@ impl Loader<'_> {
         let types: Vec<bool> =
             objects.map(|entry| wanted(self.registry.traits(entry.class))).collect();
         let kinds = self.table.kinds.iter();
-        kinds.map(|kind| kind.is_some_and(|kind| types[kind as usize])).collect()
+        kinds.map(|kind| kind.is_some_and(|kind| types[kind.get()])).collect()
     }
 
     /// An error with the object and the class of a record.

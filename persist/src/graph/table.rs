@@ -1,5 +1,6 @@
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -24,7 +25,7 @@ pub(super) struct Table<'l> {
     /// By record.
     pub(super) entries: Vec<Entry>,
     /// Index into the registry's object types, by record.
-    pub(super) kinds: Vec<Option<u32>>,
+    pub(super) kinds: Vec<Option<TypeIndex>>,
     /// An object of each type, the stand-in while references wait.
     pub(super) stand_ins: Vec<Option<Shared>>,
     /// The classes of the save, and which of the program's they are.
@@ -62,6 +63,20 @@ pub(super) struct Table<'l> {
     /// What the objects and the elements that are large for their bytes take.
     pub(super) held_bytes: u64,
     pub(super) save_bytes: u64,
+}
+
+/// Index of an object type in the registry; 4 bytes, as an `Option` too.
+#[derive(Clone, Copy)]
+pub(super) struct TypeIndex(NonZeroU32);
+
+impl TypeIndex {
+    pub(super) fn new(index: usize) -> Option<Self> {
+        u32::try_from(index + 1).ok().and_then(NonZeroU32::new).map(Self)
+    }
+
+    pub(super) fn get(self) -> usize {
+        self.0.get() as usize - 1
+    }
 }
 
 /// An object of a load.
@@ -220,14 +235,14 @@ impl LoadLinks for Table<'_> {
         };
         let mut caster = None;
         if let Pointed::As(of) = pointed {
-            let class = self.registry.objects[kind as usize].class;
+            let class = self.registry.objects[kind.get()].class;
             caster = self.caster((of.id)(), class);
             if caster.is_none() {
                 return Ok(self.unregistered(record, weak, of));
             }
         }
         self.pending.push(Pending::new(Some(record), weak, self.within));
-        Ok(match &self.stand_ins[kind as usize] {
+        Ok(match &self.stand_ins[kind.get()] {
             Some(object) => Linked::To { object, caster },
             None => Linked::Nobody,
         })
@@ -298,7 +313,7 @@ impl LoadLinks for Table<'_> {
     fn describe(&self, id: u64) -> String {
         let kind = self.ids.find(id).and_then(|record| self.kinds[record as usize]);
         kind.map_or(String::from("unknown"), |kind| {
-            let kind = &self.registry.objects[kind as usize].kind;
+            let kind = &self.registry.objects[kind.get()].kind;
             kind.holder.around(false, &(kind.name)())
         })
     }
@@ -394,7 +409,7 @@ impl Table<'_> {
             let make = self.registry.objects[kind].kind.make;
             self.stand_ins[kind] = Some(make(&self.registry.prototypes())?.shared());
         }
-        self.kinds[place] = u32::try_from(kind).ok();
+        self.kinds[place] = TypeIndex::new(kind);
         self.ask_for(record);
         Ok(true)
     }

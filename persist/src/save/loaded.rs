@@ -4,8 +4,8 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::{Change, LoadReport};
-use crate::codec::{Object, Persist, Phase, Prototypes, Shared, Visitor};
-use crate::graph::{Counted, Edges, Emptying, Implementors, LoadedObjects, Targets};
+use crate::codec::{Object, Persist, Phase, Prototypes, Visitor};
+use crate::graph::{Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
@@ -23,39 +23,16 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 /// frees both, flat.
 pub struct Loaded {
     pub(super) objects: Vec<LoadedObject>,
-    by_id: HashMap<ObjectId, usize>,
     /// Those without a cell, each before those that it holds.
     order: Vec<usize>,
     implementors: Rc<Implementors>,
     report: LoadReport,
 }
 
-pub(super) struct LoadedObject {
-    pub(super) id: ObjectId,
-    /// `None` when it has been freed.
-    pub(super) shared: Option<Shared>,
-    pub(super) added: bool,
-    /// Index of its class in the registry, if the program has it.
-    class: Option<usize>,
-    /// True if it is without a cell: it cannot be emptied.
-    built: bool,
-}
-
 impl Loaded {
     pub(super) fn new(loaded: LoadedObjects, report: LoadReport) -> Self {
         let LoadedObjects { objects, order, implementors } = loaded;
-        let by_id = objects.iter().enumerate().map(|(i, object)| (object.id, i)).collect();
-        let objects = objects
-            .into_iter()
-            .map(|object| LoadedObject {
-                id: object.id,
-                shared: Some(object.shared),
-                added: object.added,
-                class: object.class,
-                built: object.built,
-            })
-            .collect();
-        Self { objects, by_id, order, implementors, report }
+        Self { objects, order, implementors, report }
     }
 
     /// The first object of type `T` in an `Rc<RefCell<T>>`.
@@ -110,10 +87,14 @@ impl Loaded {
     /// [`ErrorKind::NotFound`] if the save has none; [`ErrorKind::WrongClass`]
     /// if such a pointer cannot lead to it.
     pub fn pointer<Q: Counted + Persist>(&self, id: ObjectId) -> Result<Q> {
-        let Some(index) = self.by_id.get(&id) else {
-            return Err(self.no_object(&id.to_string()));
-        };
-        self.find(&self.objects[*index]).ok_or_else(|| {
+        // Both those that were added and those that were met are in the order of ids.
+        let added = self.objects.partition_point(|object| object.added);
+        let mut parts = [&self.objects[..added], &self.objects[added..]].into_iter();
+        let found = parts.find_map(|part| {
+            part.binary_search_by_key(&id, |object| object.id).ok().map(|place| &part[place])
+        });
+        let Some(found) = found else { return Err(self.no_object(&id.to_string())) };
+        self.find(found).ok_or_else(|| {
             let wanted = Q::name();
             Error::new(ErrorKind::WrongClass, format!("object {id} is not of type {wanted}"))
         })
