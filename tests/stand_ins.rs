@@ -11,11 +11,10 @@ use std::sync::{Arc, Mutex};
 
 use persist::{Change, LoadReport, Persist, SaveManager, Unknown};
 
-trait Item: persist::codec::Dynamic {
+#[persist::dynamic(unknown = MissingItem)]
+trait Item {
     fn describe(&self) -> String;
 }
-
-persist::__dynamic!("Item", (Item), dyn Item, unknown MissingItem);
 
 #[derive(Persist)]
 struct MissingItem {

@@ -1,10 +1,10 @@
-//! A type as the derive sees it: names resolved, attributes in their places.
+//! A type or trait as the macros see it: names resolved, attributes in their places.
 //!
 //! Types, paths and expressions stay syn's, but are only passed on from here.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
-use syn::{Expr, ExprPath, Generics, Ident, Member, Path, Type, WherePredicate};
+use syn::{Expr, ExprPath, Generics, Ident, ItemTrait, Member, Path, Type, WherePredicate};
 
 /// Something the user gave in an attribute, and where.
 pub struct Given<T> {
@@ -31,6 +31,16 @@ pub struct Input {
     pub class_only: Vec<Given<&'static str>>,
     pub packed: Option<Span>,
     pub body: Body,
+}
+
+/// A trait under `#[persist::dynamic]`.
+pub struct Trait {
+    pub item: ItemTrait,
+    /// Name of the trait: `name`, or the identifier.
+    pub name: String,
+    pub krate: Option<Given<Path>>,
+    /// The type that stands in for classes that are not registered.
+    pub unknown: Option<Given<ExprPath>>,
 }
 
 /// The functions that a class runs.

@@ -1,4 +1,5 @@
-//! The derive of the `persist` crate, which re-exports it as `persist::Persist`.
+//! The macros of the `persist` crate, which re-exports them: `#[derive(persist::Persist)]`
+//! and `#[persist::dynamic]`.
 //!
 //! Parse, check, expand: `parse` turns a type into the plain data of `ast`
 //! and collects every mistake on the way, `check` adds those that lie in
@@ -8,7 +9,7 @@
 #![forbid(unsafe_code)]
 #![expect(
     unreachable_pub,
-    reason = "the crate exports one function; `pub` is for its other modules"
+    reason = "the crate exports three functions; `pub` is for its other modules"
 )]
 
 #[macro_use]
@@ -166,4 +167,108 @@ fn try_derive(
     }
     cx.finish()?;
     Ok(input.as_ref().map(expand::expand).unwrap_or_default())
+}
+
+/// Makes the trait objects of a trait fit for saves: `Box<dyn Item>`, `Rc<RefCell<dyn Item>>`
+/// and others.
+///
+/// ```
+/// use persist::{Persist, SaveManager};
+///
+/// #[persist::dynamic]
+/// trait Item {
+///     fn price(&self) -> u32;
+/// }
+///
+/// #[derive(Persist)]
+/// struct Sword { sharp: u32 }
+///
+/// impl Item for Sword {
+///     fn price(&self) -> u32 { 10 * self.sharp }
+/// }
+///
+/// #[derive(Persist)]
+/// struct Bag { items: Vec<Box<dyn Item>> }
+///
+/// impl Item for Bag {
+///     fn price(&self) -> u32 { self.items.iter().map(|item| item.price()).sum() }
+/// }
+///
+/// # use std::{cell::RefCell, rc::Rc};
+/// let mut saves = SaveManager::new();
+/// saves.register_as::<Sword, dyn Item>()?;
+/// saves.register_as::<Bag, dyn Item>()?;
+///
+/// let bag = Bag { items: vec![Box::new(Sword { sharp: 3 }), Box::new(Bag { items: vec![] })] };
+/// saves.add(&Rc::new(RefCell::new(bag)))?;
+/// let save = saves.to_vec()?;
+/// let loaded = saves.from_slice(&save)?;
+/// assert_eq!(loaded.first::<Bag>()?.borrow().price(), 30);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// Every type that implements the trait must be `Persist`: the trait gets that as a
+/// supertrait, and stays as it is otherwise. Which classes a program expects behind the
+/// trait it says by `register_as`, before it saves or loads. Trait objects are saved with
+/// the name of their class.
+///
+/// A trait object may stand in a `Box`; behind `Rc`, `Arc` and the `Weak` of each; and
+/// there in a `RefCell`, `Mutex` or `RwLock`. `dyn Item`, `dyn Item + Send` and
+/// `dyn Item + Send + Sync` are three traits to a save, and classes are registered for
+/// each that the program uses: `register_as::<Sword, dyn Item + Send>()`.
+///
+/// A value of a class that is not registered for the trait is an error when it is loaded,
+/// but becomes `None` in an `Option`; the report of the load says so.
+///
+/// # Options
+///
+/// In the parentheses of `#[persist::dynamic(...)]`, separated by commas:
+///
+/// | | |
+/// |---|---|
+/// | `name = "quest.Item"` | Name of the trait in the save; else the trait's own, without its module. With ` + Send` or ` + Send + Sync` behind it where the trait object has those. |
+/// | `unknown = MissingItem` | A type that stands in for classes that are not registered, where a `dyn Item` is loaded. Not for `dyn Item + Send` and `dyn Item + Send + Sync`, for which the type might not be fit. |
+/// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
+///
+/// # Which traits
+///
+/// The trait must be dyn compatible and have neither parameters nor associated types, since
+/// its name is all that a save has of it; a trait that has some can be the supertrait of
+/// one that has none:
+///
+/// ```
+/// trait Holds<T> {
+///     fn held(&self) -> &[T];
+/// }
+///
+/// #[persist::dynamic]
+/// trait HoldsNames: Holds<String> {}
+/// ```
+#[proc_macro_attribute]
+pub fn dynamic(
+    options: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    let (mut code, errors) = dynamic_trait(options.into(), item.into());
+    code.extend(errors.iter().map(syn::Error::to_compile_error));
+    code.into()
+}
+
+/// The code and the mistakes. In spite of a mistake there is a trait, and if it is one
+/// in the options alone, its trait objects can be saved: it is the only error then.
+fn dynamic_trait(
+    options: proc_macro2::TokenStream,
+    item: proc_macro2::TokenStream,
+) -> (proc_macro2::TokenStream, Vec<syn::Error>) {
+    let cx = ctxt::Ctxt::new();
+    let input = parse::parse_trait(&cx, options, &item);
+    let errors = cx.finish().err().unwrap_or_default();
+    (input.as_ref().map_or(item, expand::expand_trait), errors)
+}
+
+/// What `persist::__dynamic!` calls; not for programs.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __at_one_place(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand::at_one_place(tokens.into()).into()
 }

@@ -82,7 +82,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use format::{FORMAT_VERSION, Header};
 pub use graph::{Counted, ObjectId, Registry};
 pub use limits::Limits;
-pub use persist_derive::Persist;
+pub use persist_derive::{Persist, dynamic};
 pub use reflect::{Class, ClassId, FieldRecord, Kind};
 pub use save::{
     Change, Finding, LoadReport, Loaded, Remapping, SaveManager, from_reader, from_slice, load,
@@ -95,6 +95,7 @@ pub use types::{Arena, Handle, Missing, Remap};
 pub mod __private {
     pub use crate::codec::layout::{Layout, Part, cut, cut_mut};
     pub use crate::codec::restored;
+    pub use persist_derive::__at_one_place as at_one_place;
     pub use std;
 }
 

@@ -7,6 +7,7 @@
 mod bounds;
 mod class;
 mod decode;
+mod dynamic;
 mod encode;
 mod fields;
 mod layout;
@@ -19,17 +20,12 @@ use syn::spanned::Spanned as _;
 use syn::{Path, Type};
 
 use self::bounds::Bounds;
-use crate::ast::{self, Body, DefaultValue, Field, Fields, Input, Store, Variant};
+pub use self::dynamic::{at_one_place, expand as expand_trait};
+use crate::ast::{self, Body, DefaultValue, Field, Fields, Given, Input, Store, Variant};
 
 /// The impls of a type without mistakes.
 pub fn expand(input: &Input) -> TokenStream {
-    let import = match &input.krate {
-        Some(path) => {
-            let path = &path.value;
-            emit! { use #path as _persist; }
-        }
-        None => emit! { extern crate persist as _persist; },
-    };
+    let import = import(input.krate.as_ref());
     let bounds = Bounds::of(input);
     let impls = match &input.body {
         Body::Struct(fields) if input.transparent.is_some() => {
@@ -44,6 +40,17 @@ pub fn expand(input: &Input) -> TokenStream {
             #import
             #impls
         };
+    }
+}
+
+/// Makes the library known as `_persist`.
+fn import(krate: Option<&Given<Path>>) -> TokenStream {
+    match krate {
+        Some(path) => {
+            let path = &path.value;
+            emit! { use #path as _persist; }
+        }
+        None => emit! { extern crate persist as _persist; },
     }
 }
 

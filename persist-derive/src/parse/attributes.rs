@@ -1,12 +1,12 @@
-//! The attributes of each place: type, field, variant.
+//! The attributes of each place: type, field, variant, trait.
 
+use proc_macro2::TokenStream;
 use quote::ToTokens as _;
-
 use syn::punctuated::Punctuated;
 use syn::{Attribute, ExprPath, LitStr, Path, Token, WherePredicate};
 
 use super::case::Case;
-use super::items::{Item, items, once};
+use super::items::{Item, items, once, options};
 use crate::ast::{DefaultValue, Given};
 use crate::ctxt::Ctxt;
 
@@ -44,6 +44,14 @@ pub struct VariantAttributes {
     pub aliases: Vec<Given<String>>,
     pub default: Option<Given<()>>,
     pub rename_all: Option<Given<Case>>,
+}
+
+/// What stands in the parentheses of `#[persist::dynamic(...)]`.
+#[derive(Default)]
+pub struct TraitOptions {
+    pub name: Option<Given<String>>,
+    pub unknown: Option<Given<ExprPath>>,
+    pub krate: Option<Given<Path>>,
 }
 
 impl TypeAttributes {
@@ -125,6 +133,24 @@ impl VariantAttributes {
     }
 }
 
+impl TraitOptions {
+    pub fn parse(cx: &Ctxt, tokens: TokenStream) -> Self {
+        let mut found = Self::default();
+        for item in &options(cx, tokens) {
+            match &*item.name.to_string() {
+                "name" => {
+                    let name = item.save_name(cx, "\"quest.Item\"");
+                    once(cx, &mut found.name, item, name.map(|given| given.value));
+                }
+                "unknown" => once(cx, &mut found.unknown, item, item.path(cx, "MissingItem")),
+                "crate" => once(cx, &mut found.krate, item, module(cx, item, "my_engine::persist")),
+                _ => unknown(cx, item, Place::Trait),
+            }
+        }
+        found
+    }
+}
+
 fn default(item: &Item) -> Option<DefaultValue> {
     Some(match &item.value {
         Some(value) => DefaultValue::Expr(Box::new(value.clone())),
@@ -176,10 +202,11 @@ enum Place {
     Type,
     Field,
     Variant,
+    Trait,
 }
 
 /// Every attribute and where it may stand.
-const PLACES: [(Place, &str, &[&str]); 3] = [
+const PLACES: [(Place, &str, &[&str]); 4] = [
     (
         Place::Type,
         "a type",
@@ -200,6 +227,7 @@ const PLACES: [(Place, &str, &[&str]); 3] = [
     ),
     (Place::Field, "a field", &["skip", "default", "rename", "alias", "with"]),
     (Place::Variant, "a variant", &["rename", "alias", "default", "rename_all"]),
+    (Place::Trait, "a trait", &["name", "unknown", "crate"]),
 ];
 
 /// Reports an attribute that does not stand here, with the likeliest remedy.
@@ -210,21 +238,26 @@ fn unknown(cx: &Ctxt, item: &Item, place: Place) {
     for (other, described, known) in PLACES {
         if other == place {
             here = (described, known);
-        } else if known.contains(&&*name) {
+        } else if other != Place::Trait && known.contains(&&*name) {
+            // A trait's are in another attribute, and nobody means those.
             elsewhere.get_or_insert(described);
         }
     }
     let (here, known) = here;
+    let what = if place == Place::Trait { "option" } else { "attribute" };
     let nearest = known.iter().map(|known| (distance(&name, known), *known)).min();
     let message = match (elsewhere, nearest) {
         (Some(_), _) if place == Place::Type && name == "rename" => {
             "a type is renamed by `class = \"...\"`".to_owned()
         }
+        (Some(_), _) if place == Place::Trait && matches!(&*name, "class" | "rename") => {
+            "a trait is renamed by `name = \"...\"`".to_owned()
+        }
         (Some(other), _) => format!("`{name}` belongs on {other}, not on {here}"),
         (None, Some((distance, near))) if distance <= 1 + near.len() / 4 => {
-            format!("unknown attribute `{name}`; did you mean `{near}`?")
+            format!("unknown {what} `{name}`; did you mean `{near}`?")
         }
-        _ => format!("unknown attribute `{name}`; {here} takes `{}`", known.join("`, `")),
+        _ => format!("unknown {what} `{name}`; {here} takes `{}`", known.join("`, `")),
     };
     cx.error(item.span(), message);
 }

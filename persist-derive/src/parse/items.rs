@@ -1,11 +1,12 @@
-//! The inside of `#[persist(...)]`: names, some with a value.
+//! The inside of `#[persist(...)]` and `#[persist::dynamic(...)]`: names, some with a
+//! value.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
-use proc_macro2::{Span, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
-use syn::parse::ParseStream;
+use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Meta, Token};
 
 use crate::ast::Given;
@@ -31,28 +32,41 @@ pub fn items(cx: &Ctxt, attributes: &[Attribute]) -> Vec<Item> {
             );
             continue;
         };
-        let parsed = list.parse_args_with(|input: ParseStream<'_>| {
-            while !input.is_empty() {
-                match item(input) {
-                    Ok(item) => items.push(item),
-                    Err(error) => {
-                        cx.push(error);
-                        skip_to_comma(input)?;
-                    }
-                }
-                if !input.is_empty() && !input.peek(Token![,]) {
-                    cx.error(input.span(), "expected a comma before the next attribute");
-                    skip_to_comma(input)?;
-                }
-                let _: Option<Token![,]> = input.parse()?;
-            }
-            Ok(())
-        });
+        let parsed =
+            list.parse_args_with(|input: ParseStream<'_>| list_into(cx, input, &mut items));
         if let Err(error) = parsed {
             cx.push(error);
         }
     }
     items
+}
+
+/// All items in the parentheses of an attribute macro.
+pub fn options(cx: &Ctxt, tokens: TokenStream) -> Vec<Item> {
+    let mut items = Vec::new();
+    let parser = |input: ParseStream<'_>| list_into(cx, input, &mut items);
+    if let Err(error) = parser.parse2(tokens) {
+        cx.push(error);
+    }
+    items
+}
+
+fn list_into(cx: &Ctxt, input: ParseStream<'_>, items: &mut Vec<Item>) -> syn::Result<()> {
+    while !input.is_empty() {
+        match item(input) {
+            Ok(item) => items.push(item),
+            Err(error) => {
+                cx.push(error);
+                skip_to_comma(input)?;
+            }
+        }
+        if !input.is_empty() && !input.peek(Token![,]) {
+            cx.error(input.span(), "expected a comma before the next attribute");
+            skip_to_comma(input)?;
+        }
+        let _: Option<Token![,]> = input.parse()?;
+    }
+    Ok(())
 }
 
 fn item(input: ParseStream<'_>) -> syn::Result<Item> {

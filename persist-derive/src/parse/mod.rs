@@ -2,6 +2,7 @@
 
 mod attributes;
 mod case;
+mod dynamic;
 mod items;
 
 use proc_macro2::Span;
@@ -12,6 +13,7 @@ use syn::{Attribute, Data, DeriveInput, Index, Member};
 
 use self::attributes::{FieldAttributes, TypeAttributes, VariantAttributes};
 use self::case::Case;
+pub use self::dynamic::parse as parse_trait;
 use crate::ast::{Body, Field, Fields, Given, Hooks, Input, Store, Variant};
 use crate::ctxt::Ctxt;
 

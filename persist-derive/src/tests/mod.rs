@@ -1,11 +1,12 @@
-//! The code of a handful of types, and the message of every mistake.
+//! The code of a handful of types and traits, and the message of every mistake.
 
+mod dynamic;
 mod expansion;
 mod refusal;
 
 use std::fmt::Write as _;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 
 fn tokens(source: &str) -> TokenStream {
     source.parse().expect("the test's type is Rust")
@@ -13,13 +14,31 @@ fn tokens(source: &str) -> TokenStream {
 
 /// The code for a type, as rustfmt would have it.
 fn expansion(source: &str) -> String {
-    let code = crate::derive(tokens(source));
-    prettyplease::unparse(&syn::parse2(code).expect("the code is Rust"))
+    formatted(crate::derive(tokens(source)))
 }
 
 /// The mistakes of a type, each as `line:column message`.
 fn mistakes(source: &str) -> String {
-    let errors = crate::try_derive(tokens(source)).expect_err("a mistake is found");
+    listed(&crate::try_derive(tokens(source)).expect_err("a mistake is found"))
+}
+
+/// The code for what stands under a `#[persist::dynamic(...)]`, and the mistakes there.
+fn dynamic(source: &str) -> (TokenStream, String) {
+    let mut item = tokens(source).into_iter();
+    let Some(TokenTree::Group(attribute)) = item.nth(1) else { panic!("no attribute") };
+    let options = attribute.stream().into_iter().find_map(|token| match token {
+        TokenTree::Group(options) => Some(options.stream()),
+        _ => None,
+    });
+    let (code, errors) = crate::dynamic_trait(options.unwrap_or_default(), item.collect());
+    (code, listed(&errors))
+}
+
+fn formatted(code: TokenStream) -> String {
+    prettyplease::unparse(&syn::parse2(code).expect("the code is Rust"))
+}
+
+fn listed(errors: &[syn::Error]) -> String {
     let mut result = String::new();
     for error in errors {
         let start = error.span().start();

@@ -19,6 +19,8 @@ pub trait Content: 'static {
     type As: BoxOf<Self> + PointTo<RefCell<Self>> + PointTo<Mutex<Self>> + PointTo<RwLock<Self>>;
 }
 
+// What is missing may be on a trait, not `Persist`.
+#[diagnostic::do_not_recommend]
 impl<T: Persist> Content for T {
     type As = AsCell;
 }

@@ -1,0 +1,85 @@
+//! A trait whose trait objects can be saved: a supertrait, and an invocation of
+//! `persist::__dynamic!` for each of its trait objects.
+
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::quote_spanned;
+
+use super::import;
+use crate::ast::Trait;
+
+/// The trait with what stands beside it.
+pub fn expand(input: &Trait) -> TokenStream {
+    let item = with_supertrait(input);
+    let import = import(input.krate.as_ref());
+    let ident = &input.item.ident;
+    // All at one place; see `at_one_place`.
+    let span = ident.span().resolved_at(Span::mixed_site());
+    let marker = quote_spanned! {span=> _persist::__private::std::marker };
+    let objects = [
+        ("", quote_spanned! {span=> #ident }),
+        (" + Send", quote_spanned! {span=> #ident + #marker::Send }),
+        (" + Send + Sync", quote_spanned! {span=> #ident + #marker::Send + #marker::Sync }),
+    ];
+    let invocations = objects.iter().map(|(markers, bounds)| {
+        let name = format!("{}{markers}", input.name);
+        // The stand-in need not be fit for other threads.
+        let unknown = input.unknown.as_ref().filter(|_| markers.is_empty()).map(|given| {
+            let ty = &given.value;
+            emit! { , unknown #ty }
+        });
+        quote_spanned! {span=> _persist::__dynamic!(#name, (#bounds), dyn #bounds #unknown); }
+    });
+    emit! {
+        #item
+        // As above the code of the derive.
+        #[allow(deprecated)]
+        const _: () = {
+            #import
+            #(#invocations)*
+        };
+    }
+}
+
+fn with_supertrait(input: &Trait) -> TokenStream {
+    let mut item = input.item.clone();
+    item.supertraits.push(match &input.krate {
+        Some(path) => {
+            let path = &path.value;
+            syn::parse_quote_spanned! {Span::mixed_site()=> #path::codec::Dynamic }
+        }
+        None => {
+            syn::parse_quote_spanned! {Span::mixed_site()=> ::persist::codec::Dynamic }
+        }
+    });
+    emit! { #item }
+}
+
+/// Moves all tokens to the place of what stands in the parentheses before them. What is
+/// wrong with a trait is wrong wherever its trait object is named, and rustc leaves out an
+/// error that it has already shown at the same place.
+pub fn at_one_place(tokens: TokenStream) -> TokenStream {
+    let mut tokens = tokens.into_iter();
+    match tokens.next().and_then(place) {
+        Some(span) => moved(tokens.collect(), span),
+        None => tokens.collect(),
+    }
+}
+
+/// The place of the first token that is not in a group.
+fn place(token: TokenTree) -> Option<Span> {
+    match token {
+        TokenTree::Group(group) => place(group.stream().into_iter().next()?),
+        token => Some(token.span()),
+    }
+}
+
+fn moved(tokens: TokenStream, span: Span) -> TokenStream {
+    let each = tokens.into_iter().map(|mut token| {
+        if let TokenTree::Group(group) = &token {
+            token = Group::new(group.delimiter(), moved(group.stream(), span)).into();
+        }
+        token.set_span(span);
+        token
+    });
+    each.collect()
+}

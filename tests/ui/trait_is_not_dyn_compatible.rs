@@ -1,0 +1,6 @@
+#[persist::dynamic]
+trait Item {
+    fn price<T>(&self, of: T) -> u32;
+}
+
+fn main() {}
