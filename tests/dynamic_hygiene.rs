@@ -248,7 +248,21 @@ trait Elsewhere {
 }
 
 #[derive(Persist)]
-struct Missing;
+struct Missing {
+    unknown: persist::Unknown,
+}
+
+impl From<persist::Unknown> for Missing {
+    fn from(unknown: persist::Unknown) -> Self {
+        Self { unknown }
+    }
+}
+
+impl AsRef<persist::Unknown> for Missing {
+    fn as_ref(&self) -> &persist::Unknown {
+        &self.unknown
+    }
+}
 
 impl Elsewhere for Missing {
     fn price(&self) -> u32 {
@@ -256,11 +270,20 @@ impl Elsewhere for Missing {
     }
 }
 
+#[derive(Persist)]
+struct There;
+
+impl Elsewhere for There {
+    fn price(&self) -> u32 {
+        7
+    }
+}
+
 #[test]
 fn the_library_may_be_reached_by_another_path() {
     let mut saves = SaveManager::new();
-    saves.register_as::<Missing, dyn Elsewhere>().expect("it can be registered");
-    let loaded = trip::<Box<dyn Elsewhere>>(saves, Box::new(Missing));
-    assert_eq!(loaded.borrow().price(), 0);
+    saves.register_as::<There, dyn Elsewhere>().expect("it can be registered");
+    let loaded = trip::<Box<dyn Elsewhere>>(saves, Box::new(There));
+    assert_eq!(loaded.borrow().price(), 7);
     assert_eq!(<dyn Elsewhere>::NAME, "elsewhere.Item");
 }

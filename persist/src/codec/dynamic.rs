@@ -42,6 +42,9 @@ pub trait Portable: Any {
     /// As there.
     fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
+    /// As [`Persist::name`].
+    fn class_name(&self) -> String;
+
     /// The type in such a cell.
     fn in_cell(&self, cell: Cell) -> TypeId;
 }
@@ -57,6 +60,10 @@ impl<T: Persist> Portable for T {
 
     fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         Persist::visit_shared(self, visitor)
+    }
+
+    fn class_name(&self) -> String {
+        T::name()
     }
 
     fn in_cell(&self, cell: Cell) -> TypeId {
@@ -298,7 +305,7 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
             unknown.encode_class(out)?;
             return unknown.encode(out);
         }
-        match out.links().class(value.type_id(), trait_name::<D>()) {
+        match out.links().class(value.type_id(), trait_name::<D>(), &|| value.class_name()) {
             Ok(number) => super::count::encode(number, out)?,
             Err(error) => return Err(out.refuse(error)),
         }
@@ -366,6 +373,17 @@ pub(crate) fn not_registered(class: &str, of: &str) -> Error {
     )
 }
 
+/// The same when it is to be saved.
+#[cold]
+pub(crate) fn not_registered_yet(class: &str, of: &str) -> Error {
+    Error::new(
+        ErrorKind::WrongClass,
+        format!(
+            "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` before the save"
+        ),
+    )
+}
+
 /// A `dyn Trait`, or a cell around one.
 pub trait TraitCell: Unsized {
     /// The `dyn Trait`.
@@ -420,6 +438,10 @@ impl<D: ?Sized + TraitObject + Pointee> Unsized for D {
     fn pointee(&self) -> Option<TypeId> {
         Some(self.portable().in_cell(Cell::None))
     }
+
+    fn class_name(&self) -> Option<String> {
+        Some(self.portable().class_name())
+    }
 }
 
 impl<D: ?Sized + TraitObject + Pointee> TraitCell for D {
@@ -451,6 +473,11 @@ macro_rules! trait_cells {
             fn pointee(&self) -> Option<TypeId> {
                 let value = self.open(Duration::ZERO).ok()?;
                 Some(value.portable().in_cell(Cell::$cell))
+            }
+
+            fn class_name(&self) -> Option<String> {
+                let value = self.open(Duration::ZERO).ok()?;
+                Some(value.portable().class_name())
             }
         }
 

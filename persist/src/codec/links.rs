@@ -23,12 +23,13 @@ pub trait SaveLinks {
         target: &dyn Fn() -> Shared,
     ) -> Result<u64>;
 
-    /// The number of the class of type `class`, which is registered for trait `of`.
+    /// The number of the class of type `class`, which is registered for trait `of`; its
+    /// `name` is for an error.
     ///
     /// # Errors
     ///
     /// If it is not.
-    fn class(&mut self, class: TypeId, of: TraitName) -> Result<u64>;
+    fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64>;
 
     /// The number of a class of the save that an unknown value comes from; `schema`
     /// is that save's.
@@ -345,7 +346,7 @@ impl SaveLinks for NoLinks {
         Self::error("a shared pointer has an id")
     }
 
-    fn class(&mut self, _: TypeId, _: TraitName) -> Result<u64> {
+    fn class(&mut self, _: TypeId, _: TraitName, _: &dyn Fn() -> String) -> Result<u64> {
         Self::error("the class of a trait object has a number")
     }
 

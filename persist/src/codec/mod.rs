@@ -49,7 +49,7 @@ pub(crate) use visitor::{NoVisitLinks, VisitLinks};
 pub use visitor::{Outcome, Phase, Visitor};
 
 pub(crate) use buffer::left_over;
-pub(crate) use dynamic::{not_registered, reach_holder, trait_name};
+pub(crate) use dynamic::{not_registered, not_registered_yet, reach_holder, trait_name};
 pub(crate) use list::encode_each;
 pub(crate) use lock::Lock;
 pub(crate) use text::{decode_text, decode_text_into};

@@ -36,7 +36,12 @@ pub trait Object: Any {
     /// a trait object is out of reach, since its cell is borrowed or locked.
     fn pointee(&self) -> Option<TypeId>;
 
-    /// The same, if it is known without a look into a cell.
+    /// Name of the class of a trait object, for an error.
+    fn class_name(&self) -> Option<String> {
+        None
+    }
+
+    /// The same as [`pointee`](Self::pointee), if it is known without a look into a cell.
     fn seen_pointee(&self) -> Option<TypeId> {
         self.pointee()
     }

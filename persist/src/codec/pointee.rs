@@ -354,6 +354,11 @@ pub trait Unsized: Pointee {
 
     /// The type behind the pointer.
     fn pointee(&self) -> Option<TypeId>;
+
+    /// Name of the class of a trait object.
+    fn class_name(&self) -> Option<String> {
+        None
+    }
 }
 
 /// An object that is reached through a pointer of its own.
@@ -380,6 +385,10 @@ macro_rules! reached {
 
             fn pointee(&self) -> Option<TypeId> {
                 Unsized::pointee(&*self.0)
+            }
+
+            fn class_name(&self) -> Option<String> {
+                Unsized::class_name(&*self.0)
             }
 
             fn seen_pointee(&self) -> Option<TypeId> {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Registry;
 use super::components::Edges;
 use super::identity::AddressMap;
-use crate::codec::{Pointed, SaveLinks, Shared, Within, not_registered};
+use crate::codec::{Pointed, SaveLinks, Shared, Within, not_registered_yet};
 use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
 use crate::reflect::{Cell, TraitName};
 use crate::schema::Stored;
@@ -136,6 +136,12 @@ impl<'s> Links<'s> {
         self.within = Within::Bare;
     }
 
+    /// The trait as whose trait object an object was pointed at.
+    pub(super) fn trait_of(&self, number: usize) -> Option<TraitName> {
+        let claim = self.claims.iter().find(|(place, _)| *place as usize == number)?;
+        Some(self.traits[claim.1 as usize])
+    }
+
     /// Checks what could not be when it was met.
     pub(super) fn check(&self) -> Result<()> {
         let written = |number: u32| {
@@ -155,7 +161,9 @@ impl<'s> Links<'s> {
                 && self.registry.implementors.caster((of.id)(), entry.class).is_none()
             {
                 let class = &self.registry.program().classes[entry.class].name;
-                return Err(not_registered(class, of.name).in_object(met.id).in_class(&**class));
+                return Err(not_registered_yet(class, of.name)
+                    .in_object(met.id)
+                    .in_class(&**class));
             }
         }
         self.check_circles()
@@ -311,14 +319,13 @@ impl SaveLinks for Links<'_> {
         Ok(id)
     }
 
-    fn class(&mut self, class: TypeId, of: TraitName) -> Result<u64> {
+    fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {
         let id = (of.id)();
         if let Some(number) = self.implementors.get(&(class, id)) {
             return Ok(*number);
         }
         let Some(index) = self.registry.implementor(class, id) else {
-            let name = self.registry.name_of(class).unwrap_or_else(|| String::from("of a value"));
-            return Err(not_registered(&name, of.name));
+            return Err(not_registered_yet(&name(), of.name));
         };
         let number = self.numbers.number(index, &self.registry.program().classes);
         self.implementors.insert((class, id), number);

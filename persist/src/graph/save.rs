@@ -7,6 +7,7 @@ use super::registry::ObjectEntry;
 use super::{ObjectId, Registry};
 use crate::codec::{
     Buffer, Encoder, NoVisitLinks, Persist, Phase, SaveLinks, Shared, Unknown, Visitor,
+    not_registered_yet,
 };
 use crate::format::{Header, Writer};
 use crate::reflect::{Cell, Holder, Pointer};
@@ -102,7 +103,7 @@ impl<'s> Saver<'s> {
                 self.write_unknown(&shared, look_at_kept, (None, added), id, writer)?;
                 continue;
             }
-            let index = self.object_type(&shared).map_err(|error| error.in_object(id))?;
+            let index = self.object_type(number, &shared).map_err(|error| error.in_object(id))?;
             let entry = &registry.objects[index];
             held = held.saturating_add(entry.footprint);
             let named = |error: Error| error.in_object(id).in_class(&*classes[entry.class].name);
@@ -191,8 +192,23 @@ impl<'s> Saver<'s> {
         field
     }
 
+    #[cold]
+    fn unregistered(&self, number: usize, shared: &Shared) -> Error {
+        let class = shared.object().class_name();
+        match (&class, self.links.trait_of(number)) {
+            (Some(class), Some(of)) => not_registered_yet(class, of.name),
+            _ => Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "the object is of {} that is not registered for such a pointer; register its class, with `register_as` if the pointer is to a trait object",
+                    class.map_or_else(|| String::from("a type"), |class| format!("class {class}"))
+                ),
+            ),
+        }
+    }
+
     /// Index of the object's type in the registry.
-    fn object_type(&mut self, shared: &Shared) -> Result<usize> {
+    fn object_type(&mut self, number: usize, shared: &Shared) -> Result<usize> {
         let Some(pointee) = shared.object().pointee() else {
             return Err(Error::new(
                 ErrorKind::Borrowed,
@@ -206,10 +222,7 @@ impl<'s> Saver<'s> {
             return Ok(index);
         }
         let Some(index) = self.registry.by_pointee.get(&key).copied() else {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "the object is of a type that is not registered for such a pointer; register its class, with `register_as` if the pointer is to a trait object",
-            ));
+            return Err(self.unregistered(number, shared));
         };
         self.last = Some((key, index));
         Ok(index)

@@ -55,7 +55,7 @@ impl SaveLinks for Found {
         Ok(1)
     }
 
-    fn class(&mut self, _: TypeId, _: TraitName) -> Result<u64> {
+    fn class(&mut self, _: TypeId, _: TraitName, _: &dyn Fn() -> String) -> Result<u64> {
         Ok(1)
     }
 

@@ -27,11 +27,6 @@ impl Registry {
         self.target_of(value).map(|target| target.class)
     }
 
-    /// Name of the class of a type.
-    pub(crate) fn name_of(&self, of: TypeId) -> Option<String> {
-        self.by_type.get(&of).map(|(_, target)| target.class.name())
-    }
-
     /// Index of the class of a type that is registered for a trait.
     pub(crate) fn implementor(&self, class: TypeId, of: TypeId) -> Option<usize> {
         let (class, _) = self.by_type.get(&class)?;
