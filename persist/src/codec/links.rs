@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::rc::Rc;
 
-use super::{Shared, Unknown};
+use super::{Prototypes, Shared, Unknown};
 use crate::reflect::TraitName;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -247,56 +247,6 @@ pub enum Remapped {
     Null,
     /// It keeps its old id, and never leads anywhere again.
     Dead,
-}
-
-/// What makes an empty value needs: the classes behind the traits, and the
-/// program's own factories.
-#[derive(Clone, Copy)]
-pub struct Prototypes<'p>(&'p dyn PrototypeTable);
-
-pub(crate) trait PrototypeTable {
-    /// The `Caster` of the class that an empty trait object of this type is of.
-    fn implementor(&self, of: TypeId) -> Option<&dyn Any>;
-
-    /// The program's `Factory` of this type.
-    fn factory(&self, of: TypeId) -> Option<&dyn Any>;
-}
-
-struct NoTable;
-
-impl PrototypeTable for NoTable {
-    fn implementor(&self, _: TypeId) -> Option<&dyn Any> {
-        None
-    }
-
-    fn factory(&self, _: TypeId) -> Option<&dyn Any> {
-        None
-    }
-}
-
-impl<'p> Prototypes<'p> {
-    pub(crate) fn new(table: &'p dyn PrototypeTable) -> Self {
-        Self(table)
-    }
-
-    /// Without a registry: enough for types that hold no trait objects.
-    #[must_use]
-    pub fn bare() -> Prototypes<'static> {
-        Prototypes(&NoTable)
-    }
-
-    pub(crate) fn implementor(&self, of: TypeId) -> Option<&'p dyn Any> {
-        self.0.implementor(of)
-    }
-
-    /// An empty value of an object: by the program's factory, if it gave one.
-    pub(crate) fn object<T: super::Persist>(&self) -> Result<T> {
-        let factory = self.0.factory(TypeId::of::<T>());
-        match factory.and_then(|factory| factory.downcast_ref::<super::Factory<T>>()) {
-            Some(factory) => Ok((factory.0)()),
-            None => T::prototype(self),
-        }
-    }
 }
 
 /// A reference that can be pointed at its target.

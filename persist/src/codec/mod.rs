@@ -10,7 +10,6 @@ mod copy;
 pub(crate) mod count;
 mod decoder;
 mod dynamic;
-mod dynamic_macro;
 mod encoder;
 pub(crate) mod layout;
 mod links;
@@ -19,10 +18,9 @@ mod lock;
 mod object;
 mod persist;
 mod pointee;
-mod stand_in;
+mod prototypes;
 mod text;
 mod type_set;
-mod unknown;
 mod visitor;
 
 pub use buffer::{Buffer, decode, decode_into};
@@ -30,26 +28,28 @@ pub use content::{BoxOf, Content};
 #[doc(hidden)]
 pub use decoder::restored;
 pub use decoder::{Decoder, Fail};
-pub use dynamic::{AsTrait, Caster, Dynamic, Implements, Portable, TraitCell, TraitObject};
+pub use dynamic::{
+    AsTrait, Caster, Dynamic, Implements, Portable, StandIn, TraitCell, TraitObject, Unknown,
+};
 pub use encoder::{Encoder, Stop};
-pub(crate) use links::PrototypeTable;
 pub use links::{
-    Implementor, Linked, LoadLinks, NoLinks, Pointed, Prototypes, Remapped, SaveLinks, Slot, Within,
+    Implementor, Linked, LoadLinks, NoLinks, Pointed, Remapped, SaveLinks, Slot, Within,
 };
 pub(crate) use object::WeakShared;
 pub use object::{Object, Shared};
 pub use persist::{Persist, Reflect};
 pub use pointee::{AsCell, AsLengthy, AsValue, Lengthy, OpenCell, PointTo, Pointee, Unsized};
-pub use stand_in::StandIn;
-pub(crate) use stand_in::StandInClass;
+pub(crate) use prototypes::PrototypeTable;
+pub use prototypes::Prototypes;
 pub use type_set::{ClassAccess, Draft, Factory, Look, Made, ObjectType, TypeSet};
-pub use unknown::Unknown;
-pub(crate) use unknown::{Content as UnknownContent, ForeignClass, Part};
 pub(crate) use visitor::{NoVisitLinks, VisitLinks};
 pub use visitor::{Outcome, Phase, Visitor};
 
 pub(crate) use buffer::left_over;
-pub(crate) use dynamic::{not_registered, not_registered_yet, reach_holder, trait_name};
+pub(crate) use dynamic::{
+    ForeignClass, Part, StandInClass, UnknownContent, not_registered, not_registered_yet,
+    reach_holder, trait_name,
+};
 pub(crate) use list::encode_each;
 pub(crate) use lock::Lock;
 pub(crate) use text::{decode_text, decode_text_into};

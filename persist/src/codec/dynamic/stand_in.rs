@@ -5,11 +5,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, RwLock};
 
-use super::dynamic::reach_holder;
-use super::pointee::value_draft;
-use super::{
-    Caster, Implements, Made, Object, Persist, Pointee, Shared, TraitObject, TypeSet, Unknown,
-};
+use super::{Caster, Implements, TraitObject, Unknown, reach_holder};
+use crate::codec::pointee::value_draft;
+use crate::codec::{Made, Object, Persist, Pointee, Shared, TypeSet};
 use crate::reflect::{Cell, Holder, Pointer};
 
 /// The type that stands in for unknown classes of a trait.

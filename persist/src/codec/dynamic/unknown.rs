@@ -4,9 +4,9 @@ use std::any::Any;
 use std::fmt;
 use std::rc::Rc;
 
-use super::{
-    Decoder, Encoder, Fail, Persist, Pointed, Pointee, Prototypes, Shared, Slot, Stop, Visitor,
-    WeakShared, count,
+use crate::codec::{
+    AsValue, Decoder, Encoder, Fail, Persist, Pointed, Pointee, Prototypes, Shared, Slot, Stop,
+    Visitor, WeakShared, count,
 };
 use crate::reflect::{Holder, Kind};
 use crate::{Error, ErrorKind, Result};
@@ -169,7 +169,7 @@ fn alone() -> Error {
 }
 
 impl Pointee for Unknown {
-    type As = super::AsValue;
+    type As = AsValue;
 }
 
 impl Slot for Part {

@@ -1,0 +1,137 @@
+//! Trait objects: values of classes that are known at run time only.
+//!
+//! `#[persist::dynamic]` on a trait implements [`TraitObject`] for `dyn Trait`,
+//! and [`Implements<T>`](Implements) for every class `T` that has the trait. A
+//! [`Caster`] is what the registry keeps of such a class.
+
+mod as_trait;
+mod caster;
+mod cells;
+mod code;
+mod stand_in;
+mod unknown;
+
+pub use as_trait::AsTrait;
+pub use caster::{Caster, Implements};
+pub use cells::TraitCell;
+pub use stand_in::StandIn;
+pub use unknown::Unknown;
+
+pub(crate) use as_trait::{not_registered, not_registered_yet};
+pub(crate) use caster::reach_holder;
+pub(crate) use stand_in::StandInClass;
+pub(crate) use unknown::{Content as UnknownContent, ForeignClass, Part};
+
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::sync::{Mutex, RwLock};
+
+use super::{Encoder, Persist, Stop, Visitor};
+use crate::Result;
+use crate::reflect::{Cell, TraitName};
+
+/// A persistent value of a type that is known at run time only.
+pub trait Portable: Any {
+    /// As [`Encoder::value`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
+
+    /// As [`Persist::visit`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()>;
+
+    /// As [`Persist::visit_shared`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()>;
+
+    /// As [`Persist::name`].
+    fn class_name(&self) -> String;
+
+    /// The type in such a cell.
+    fn in_cell(&self, cell: Cell) -> TypeId;
+}
+
+impl<T: Persist> Portable for T {
+    fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.nested_in::<T>(|out| out.value(self))
+    }
+
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        Persist::visit(self, visitor)
+    }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        Persist::visit_shared(self, visitor)
+    }
+
+    fn class_name(&self) -> String {
+        T::name()
+    }
+
+    fn in_cell(&self, cell: Cell) -> TypeId {
+        match cell {
+            Cell::RefCell => TypeId::of::<RefCell<T>>(),
+            Cell::Mutex => TypeId::of::<Mutex<T>>(),
+            Cell::RwLock => TypeId::of::<RwLock<T>>(),
+            _ => TypeId::of::<T>(),
+        }
+    }
+}
+
+/// What `#[persist::dynamic]` puts above a trait, so that its trait objects can be
+/// saved: every type that is [`Persist`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` implements a `#[persist::dynamic]` trait, but not `Persist`",
+    label = "not `Persist`",
+    note = "add `#[derive(Persist)]` to it"
+)]
+pub trait Dynamic: 'static {
+    /// The value.
+    #[doc(hidden)]
+    fn __portable(&self) -> &dyn Portable;
+
+    /// The value, to be changed.
+    #[doc(hidden)]
+    fn __portable_mut(&mut self) -> &mut dyn Portable;
+}
+
+impl<T: Persist> Dynamic for T {
+    fn __portable(&self) -> &dyn Portable {
+        self
+    }
+
+    fn __portable_mut(&mut self) -> &mut dyn Portable {
+        self
+    }
+}
+
+/// A `dyn Trait` whose trait is `#[persist::dynamic]`.
+pub trait TraitObject: 'static {
+    /// Name of the trait in a save.
+    const NAME: &'static str;
+
+    /// The value.
+    fn portable(&self) -> &dyn Portable;
+
+    /// The value, to be changed.
+    fn portable_mut(&mut self) -> &mut dyn Portable;
+
+    /// What stands in for unknown classes.
+    #[must_use]
+    fn stand_in() -> Option<StandIn<Self>> {
+        None
+    }
+}
+
+pub(crate) fn trait_name<D: ?Sized + TraitObject>() -> TraitName {
+    TraitName { id: TypeId::of::<D>, name: D::NAME }
+}

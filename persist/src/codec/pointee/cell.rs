@@ -1,0 +1,111 @@
+use std::any::{Any, TypeId};
+use std::rc::{self, Rc};
+use std::sync::{self, Arc};
+
+use super::{PointTo, Pointee};
+use crate::Result;
+use crate::codec::{
+    Decoder, Fail, Made, Object, ObjectType, Persist, Pointed, Prototypes, Shared, TypeSet,
+};
+use crate::reflect::{Holder, Pointer, Target};
+
+/// A cell whose value can be replaced while it is shared.
+pub trait OpenCell: Persist + Pointee {
+    /// What is inside.
+    type Value: Persist;
+
+    /// A cell with this value.
+    fn hold(value: Self::Value) -> Self;
+
+    /// Reads over the value inside.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a value, or if it is borrowed.
+    fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail>;
+
+    /// Shows the value inside, unless it is mutably borrowed or locked.
+    fn look(&self, look: &mut dyn FnMut(&dyn Any));
+}
+
+/// Pointed at as a cell; or in a box as a value.
+pub struct AsCell;
+
+fn open_rc<X: OpenCell>(prototypes: &Prototypes<'_>) -> Result<Made> {
+    Ok(Made::Open(Shared::from(Rc::new(X::hold(prototypes.object()?)) as Rc<dyn Object>)))
+}
+
+fn open_arc<X: OpenCell>(prototypes: &Prototypes<'_>) -> Result<Made> {
+    Ok(Made::Open(Shared::from(Arc::new(X::hold(prototypes.object()?)) as Arc<dyn Object>)))
+}
+
+fn fill_cell<X: OpenCell>(object: &Shared, input: &mut Decoder<'_>) -> Result<(), Fail> {
+    let object: &dyn Any = object.object();
+    object.downcast_ref::<X>().ok_or(Fail::Value)?.fill(input)
+}
+
+fn look_into<X: OpenCell>(object: &dyn Any, look: &mut dyn FnMut(&dyn Any)) {
+    if let Some(cell) = object.downcast_ref::<X>() {
+        OpenCell::look(cell, look);
+    }
+}
+
+impl<X: OpenCell> PointTo<X> for AsCell {
+    fn target() -> Target {
+        Target::Value { kind: X::Value::kind, name: X::Value::name }
+    }
+
+    fn reach(pointer: Pointer, types: &mut TypeSet) {
+        let object = ObjectType {
+            pointee: TypeId::of::<X>(),
+            value: TypeId::of::<X::Value>(),
+            size: size_of::<X>(),
+            holder: Holder::new(pointer, X::CELL),
+            kind: X::Value::kind,
+            name: X::Value::name,
+            make: if pointer == Pointer::Rc { open_rc::<X> } else { open_arc::<X> },
+            fill: fill_cell::<X>,
+            look: look_into::<X>,
+        };
+        if types.object(object) {
+            X::Value::reach(types);
+        }
+    }
+
+    fn pointed() -> Pointed {
+        Pointed::At(TypeId::of::<X>())
+    }
+
+    fn share_rc(this: &Rc<X>) -> Shared {
+        Shared::from(this.clone() as Rc<dyn Object>)
+    }
+
+    fn share_arc(this: &Arc<X>) -> Shared {
+        Shared::from(this.clone() as Arc<dyn Object>)
+    }
+
+    #[inline]
+    fn rc(object: &Shared, _: Option<&dyn Any>) -> Option<Rc<X>> {
+        object.rc()
+    }
+
+    fn arc(object: &Shared, _: Option<&dyn Any>) -> Option<Arc<X>> {
+        object.arc()
+    }
+
+    fn gone_rc(_: &Prototypes<'_>) -> Result<rc::Weak<X>> {
+        Ok(rc::Weak::new())
+    }
+
+    fn gone_arc(_: &Prototypes<'_>) -> Result<sync::Weak<X>> {
+        Ok(sync::Weak::new())
+    }
+
+    fn empty_rc(prototypes: &Prototypes<'_>) -> Result<Rc<X>> {
+        Ok(Rc::new(X::hold(prototypes.object()?)))
+    }
+
+    fn empty_arc(prototypes: &Prototypes<'_>) -> Result<Arc<X>> {
+        Ok(Arc::new(X::hold(prototypes.object()?)))
+    }
+}
