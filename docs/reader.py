@@ -19,7 +19,10 @@ FORMAT = 1
 BLOCK_OF_ITEMS, TRAILER, TRAILER_BYTES, SEPARATOR = 0x01, 0x7F, 29, 0x1E
 ITEM_LIMIT = 2**32 - 131_073  # bytes of one payload or body
 VARIANT_LIMIT, ID_LIMIT, KIND_NESTING = 65_536, 2**63 - 1, 64
-HOLDERS = {0x00: "{}", 0x11: "Rc<RefCell<{}>>"}
+CELLS = "{}", "RefCell<{}>", "Cell<{}>", "Mutex<{}>", "RwLock<{}>", "OnceCell<{}>", "OnceLock<{}>"
+HOLDERS = {pointer << 4 | cell: f"{name}<{around}>"
+           for pointer, name in ((1, "Rc"), (2, "Arc")) for cell, around in enumerate(CELLS)}
+OWN_CLASS = 5, 6  # cells that belong to the class of the value, too
 MARK = 0x80  # bit 7 of a holder: added by the program; of a reference: weak
 STRUCT, ENUM, BARE = range(3)
 
@@ -28,9 +31,10 @@ STRUCT, ENUM, BARE = range(3)
 VALUE_NESTING, NO_BYTES_LIMIT = 1000, 2**22
 
 UNIT, BOOL, CHAR, F32, F64, TEXT = 0x00, 0x01, 0x02, 0x0D, 0x0E, 0x0F
-OPTION, LIST, SET, MAP, ARRAY, TUPLE, CLASS, REFERENCE = range(0x10, 0x18)
+OPTION, LIST, SET, MAP, ARRAY, TUPLE, CLASS, REFERENCE, DYNAMIC, TRAIT_REFERENCE, HANDLE = range(0x10, 0x1B)
 NAMES = ("unit bool char u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 text "
-         "option list set map array tuple class reference").split()
+         "option list set map array tuple class reference dynamic reference handle").split()
+STATES = "null", "live", "dead"
 
 
 class Refused(Exception):
@@ -114,23 +118,35 @@ class Cursor:
             raise Refused(self.pos, f"{self.left()} bytes too many in {self.what}")
 
 
+def held(holder, name):
+    """A value of a class in a holder, as a Rust programmer writes it."""
+    if not holder & ~MARK:
+        return name
+    belongs = holder & 0x0F in OWN_CLASS
+    return HOLDERS[holder & 0xF0 & ~MARK if belongs else holder & ~MARK].format(name)
+
+
 class Kind:
-    """A kind of value: its tag and what belongs to it. Whether its values have no bytes is found later."""
+    """A kind of value: its tag and what belongs to it; `label` is the name of a trait or an arena. Whether its
+    values have no bytes is found later."""
 
-    __slots__ = ("tag", "inner", "number", "holder", "no_bytes")
+    __slots__ = ("tag", "inner", "number", "holder", "label", "no_bytes")
 
-    def __init__(self, tag, inner=(), number=0, holder=0):
-        self.tag, self.inner, self.number, self.holder = tag, inner, number, holder
+    def __init__(self, tag, inner=(), number=0, holder=0, label=""):
+        self.tag, self.inner, self.number, self.holder, self.label = tag, inner, number, holder, label
         self.no_bytes = None
 
     def is_plain(self):
-        return self.tag <= TEXT or self.tag == REFERENCE
+        return self.tag <= TEXT or self.tag in (REFERENCE, TRAIT_REFERENCE, HANDLE)
 
     def name(self, classes):
         inner = ", ".join(kind.name(classes) for kind in self.inner)
         cls = show(classes[self.number - 1].name) if self.tag in (CLASS, REFERENCE) else None
-        if self.tag == REFERENCE:
-            return ("weak " if self.holder & MARK else "") + HOLDERS[self.holder & ~MARK].format(cls)
+        if self.tag in (REFERENCE, TRAIT_REFERENCE):
+            target = cls or "dyn " + show(self.label)
+            return ("weak " if self.holder & MARK else "") + held(self.holder, target)
+        if self.tag in (DYNAMIC, HANDLE):
+            return ("dyn " if self.tag == DYNAMIC else "handle of ") + show(self.label)
         special = {ARRAY: f"[{inner}; {self.number}]", TUPLE: f"({inner})", CLASS: cls}
         return special.get(self.tag) or NAMES[self.tag] + (f"<{inner}>" if inner else "")
 
@@ -165,7 +181,10 @@ class Save:
             found = self.records.get(target)
             if found is None and not holder & MARK:
                 raise Refused(at, f"strong reference to object {target}, which is not in the save")
-            if found not in (None, (number, holder & ~MARK)):
+            if found is None:
+                continue
+            # A trait object is of any class.
+            if found != (number or found[0], holder & ~MARK):
                 raise Refused(at, f"reference to object {target} of another class or holder")
 
     def read_header(self, cursor):
@@ -187,7 +206,6 @@ class Save:
         start, tag, content = cursor.pos, cursor.integer(1), cursor.part("the block")
         cursor.checksum(start, "the block")
         refuse(tag != BLOCK_OF_ITEMS, start, f"block tag {tag:#04x} is too new")
-        refuse(not content.left(), start, "the block is empty")
         while content.left():
             at, number = content.pos, content.count()
             refuse(number > len(self.classes), at, f"record of class {number}, which is not defined yet")
@@ -254,21 +272,23 @@ class Save:
         """`held`: a class here would be held by value, with nothing between that could end it."""
         at, tag = body.pos, body.integer(1)
         refuse(depth > KIND_NESTING, at, f"kinds nest more than {KIND_NESTING} deep")
-        refuse(tag > REFERENCE, at, f"kind {tag:#04x} is unknown")
+        refuse(tag > HANDLE, at, f"kind {tag:#04x} is unknown")
         if tag <= TEXT:
             return Kind(tag)
         if tag < CLASS:
             number = body.count() if tag in (ARRAY, TUPLE) else 0
             times, held = {MAP: 2, TUPLE: number}.get(tag, 1), held and tag in (ARRAY, TUPLE)
             return Kind(tag, [self.read_kind(body, cls, depth + 1, held) for _ in range(times)], number)
-        holder = body.integer(1) if tag == REFERENCE else 0
-        refuse(holder & ~MARK not in HOLDERS, at, f"holder {holder:#04x} is too new")
+        holder = body.integer(1) if tag in (REFERENCE, TRAIT_REFERENCE) else None
+        refuse(holder is not None and holder & ~MARK not in HOLDERS, at, f"holder {holder or 0:#04x} is unknown")
+        if tag >= DYNAMIC:
+            return Kind(tag, (), 0, holder or 0, body.text())
         number = body.count()
         refuse(not number, at, "0 is no class number")
         cls.mentions.setdefault(number, at)
         if held and tag == CLASS:
             cls.holds.add(number)
-        return Kind(tag, (), number, holder)
+        return Kind(tag, (), number, holder or 0)
 
     def settle(self, number, at):
         """A class and all that it mentions, and those mention, are defined, and none holds itself."""
@@ -309,13 +329,12 @@ class Save:
     # Records
 
     def read_record(self, payload, at, number, holder, ident):
-        held = HOLDERS.get(holder & ~MARK)
-        refuse(held is None, at, f"holder {holder:#04x} is too new")
+        refuse(holder & ~MARK and holder & ~MARK not in HOLDERS, at, f"holder {holder:#04x} is too new")
         refuse(not 1 <= ident <= ID_LIMIT, at, f"{ident} is no object id")
         refuse(ident in self.records, at, f"object id {ident} is used twice")
         self.records[ident] = number, holder & ~MARK
         self.settle(number, at)
-        prefix = f"#{ident} {held.format('_')}{', added' if holder & MARK else ''}: "
+        prefix = f"#{ident} {held(holder, '_')}{', added' if holder & MARK else ''}: "
         under_way = [self.value(payload, Kind(CLASS, (), number), prefix, 1)]
         while under_way:  # values in values, without recursion
             inner = next(under_way[-1], None)
@@ -346,6 +365,12 @@ class Save:
             self.line(depth, prefix + ("some" if some else "none"))
             if some:
                 yield self.value(payload, inner[0], "", depth + 1)
+        elif tag == DYNAMIC:
+            at, number = payload.pos, payload.count()
+            refuse(not number, at, "0 is no class number")
+            refuse(number > len(self.classes), at, f"trait object of class {number}, which is not defined yet")
+            self.settle(number, at)
+            yield self.value(payload, Kind(CLASS, (), number), prefix + "dyn ", depth)
         elif tag == TUPLE:
             self.line(depth, prefix + "tuple")
             for i, each in enumerate(inner):
@@ -409,11 +434,16 @@ class Save:
             return repr(number) if number == number else f"NaN (0x{raw[::-1].hex()})"
         if tag == TEXT:
             return repr(payload.text())
-        if tag == REFERENCE:
+        if tag == HANDLE:
+            state, bits = payload.integer(1), payload.integer(8)
+            refuse(state >= len(STATES), at, f"{state} is no state of a handle")
+            refuse(not state and bits, at, f"the null handle has {bits:#x}")
+            return STATES[state] + (f" {bits:#x}" if state else "")
+        if tag in (REFERENCE, TRAIT_REFERENCE):
             target, weak = payload.count(), kind.holder & MARK
             refuse(target > ID_LIMIT or not (target or weak), at, f"{target} is no object id")
             if target:
-                self.references.setdefault((target, kind.number, kind.holder), at)
+                self.references.setdefault((target, kind.number, kind.holder), at)  # 0 for any class
             return ("weak " if weak else "") + (f"-> #{target}" if target else "-> nothing")
         return str(payload.integer(int(NAMES[tag][1:]) // 8, NAMES[tag][0] == "i"))
 

@@ -1,7 +1,14 @@
 //! `docs/format.md` says what the library writes.
 
-use std::cell::RefCell;
+#[path = "forge.rs"]
+#[expect(dead_code, reason = "shared with the saves made by hand")]
+mod forge;
+
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+
+use forge::{Forged, Item};
 
 use persist::codec::Prototypes;
 use persist::{Arena, Handle, Persist, SaveManager};
@@ -140,4 +147,101 @@ fn the_tags_of_kinds_are_those_of_the_table() {
         assert_eq!(kinds[tag].1[0], u8::try_from(tag).unwrap(), "{name}");
     }
     assert!(DOCUMENT.contains("| `1a` | handle |"));
+}
+
+/// Holder of the target of a pointer that is a value of its own, and the name and
+/// what follows the version in the definition of its class.
+fn behind<Q: Persist>(pointer: &Q) -> (u8, String, Vec<u8>) {
+    let save = Forged::parse(&persist::to_vec(pointer).unwrap());
+    let (mut definitions, mut found) = (Vec::new(), None);
+    for item in save.items {
+        match item {
+            Item::Definition(body) => definitions.push(body),
+            Item::Record { class, holder, id: 2, .. } => found = Some((class, holder)),
+            Item::Record { .. } => {}
+        }
+    }
+    let (class, holder) = found.expect("a record behind the pointer");
+    let body = &definitions[usize::try_from(class).unwrap() - 1];
+    let end = 9 + usize::from(body[8]);
+    (holder, String::from_utf8(body[9..end].to_vec()).unwrap(), body[end + 1..].to_vec())
+}
+
+#[test]
+#[allow(clippy::arc_with_non_send_sync, reason = "nothing forbids it")]
+fn the_holders_are_those_of_the_table() {
+    macro_rules! both {
+        ($cell:literal $name:literal $value:expr) => {
+            let (rc, arc) = (behind(&Rc::new($value)).0, behind(&Arc::new($value)).0);
+            assert_eq!((rc, arc), (0x10 + $cell, 0x20 + $cell));
+            let row = format!("| {} | {} | `{rc:02x}` | `{arc:02x}` |", $cell, $name);
+            assert!(DOCUMENT.contains(&row), "{row}");
+        };
+    }
+    both!(0 "none" 7_u64);
+    both!(1 "`RefCell`" RefCell::new(7_u64));
+    both!(2 "`Cell`" Cell::new(7_u64));
+    both!(3 "`Mutex`" Mutex::new(7_u64));
+    both!(4 "`RwLock`" RwLock::new(7_u64));
+    both!(5 "`OnceCell`" OnceCell::from(7_u64));
+    both!(6 "`OnceLock`" OnceLock::from(7_u64));
+}
+
+#[test]
+fn the_names_of_classes_behind_pointers_are_those_of_the_table() {
+    let hero = || Player { level: 1, flag: 2 };
+    let shared = || Rc::new(RefCell::new(hero()));
+    let weak = || Arc::downgrade(&Arc::new(hero()));
+    // In the kinds, `Player` is the class that is defined behind this one.
+    let found = [
+        ("RefCell<u64>", behind(&Rc::new(RefCell::new(7_u64))), vec![6]),
+        ("Cell<u64>", behind(&Rc::new(Cell::new(7_u64))), vec![6]),
+        ("u64", behind(&Arc::new(7_u64)), vec![6]),
+        ("str", behind(&Rc::<str>::from("x")), vec![15]),
+        ("String", behind(&Rc::new(String::new())), vec![15]),
+        ("[Player]", behind(&Rc::<[Player]>::from([hero()])), vec![17, 22, 3]),
+        ("[u8; 3]", behind(&Rc::new([1_u8, 2, 3])), vec![20, 3, 3]),
+        ("Mutex<Vec<Player>>", behind(&Arc::new(Mutex::new(vec![hero()]))), vec![17, 22, 3]),
+        ("OnceCell<Player>", behind(&Rc::new(OnceCell::from(hero()))), vec![16, 22, 3]),
+        ("Rc<RefCell<Player>>", behind(&Rc::new(shared())), vec![23, 0x11, 3]),
+        ("sync::Weak<Player>", behind(&Rc::new(weak())), vec![23, 0xa0, 3]),
+    ];
+    for (pointee, (_, name, form), kind) in found {
+        assert_eq!(form, [&[2], &kind[..]].concat(), "{pointee}");
+        let row = format!("| `{pointee}` | `{name}` |").replace("Player", "Hero");
+        assert!(DOCUMENT.contains(&row), "{row}");
+    }
+    let structs = [behind(&Rc::new(hero())), behind(&Rc::new(Box::new(hero()))), behind(&shared())];
+    for ((holder, name, form), expected) in structs.into_iter().zip([0x10, 0x10, 0x11]) {
+        assert_eq!((holder, &*name, form[0]), (expected, "Player", 0));
+    }
+}
+
+trait Thing: persist::codec::Dynamic {}
+persist::__dynamic!("Thing", (Thing), dyn Thing);
+impl Thing for Player {}
+
+#[test]
+fn trait_objects_are_stored_as_the_page_says() {
+    let mut saves = SaveManager::new();
+    saves.register_as::<Player, dyn Thing>().unwrap();
+    let boxed: Box<dyn Thing> = Box::new(Player { level: 1, flag: 2 });
+    let shared: Arc<RwLock<dyn Thing>> = Arc::new(RwLock::new(Player { level: 3, flag: 4 }));
+    let weak = Arc::downgrade(&shared);
+    let save = Forged::parse(&saves.value_to_vec(&(boxed, shared, weak)).unwrap());
+    let [Item::Definition(tuple), Item::Definition(player), root, object] = &save.items[..] else {
+        panic!("two definitions and two records")
+    };
+    let thing = b"\x05Thing";
+    let kinds = [&[2, 21, 3, 0x18], &thing[..], &[0x19, 0x24], thing, &[0x19, 0xa4], thing];
+    assert!(tuple.ends_with(&kinds.concat()), "{tuple:x?}");
+    assert_eq!(player[9..15], *b"Player");
+    let Item::Record { class: 1, holder: 0x80, payload, .. } = root else { panic!("the root") };
+    assert_eq!(payload[..], [2, 1, 0, 0, 0, 2, 2, 2]);
+    let Item::Record { class: 2, holder: 0x24, payload, .. } = object else { panic!("the object") };
+    assert_eq!(payload[..], [3, 0, 0, 0, 4]);
+    for row in ["| `18` | dynamic |", "| `19` | reference to a trait object |", "| `1a` | handle |"]
+    {
+        assert!(DOCUMENT.contains(row), "{row}");
+    }
 }
