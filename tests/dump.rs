@@ -59,6 +59,9 @@ enum Kind {
     Array(usize, Box<Kind>),
     Class(usize),
     Reference(u8, usize),
+    /// A trait object in a box, a reference to one in a holder, or a handle: the tag,
+    /// and the name of the trait or arena.
+    Named(u8, u8, String),
 }
 
 const SCALARS: [(&str, usize); 16] = [
@@ -237,6 +240,12 @@ impl Dump<'_> {
                 self.take(1);
                 Kind::Reference(holder, self.count())
             }
+            0x18 | 0x1a => Kind::Named(tag, 0, self.string()),
+            0x19 => {
+                let holder = self.peek();
+                self.take(1);
+                Kind::Named(tag, holder, self.string())
+            }
             _ => panic!("kind {tag:#x}"),
         }
     }
@@ -285,7 +294,16 @@ impl Dump<'_> {
                 let shown = self.scalar(*tag);
                 return self.line(&format!("{indent}{name} = {shown}"));
             }
-            Kind::Reference(..) => {
+            Kind::Named(0x18, ..) => {
+                let class = self.count();
+                self.line(&format!("{indent}{name} of class {class}"));
+                return self.value(name, &Kind::Class(class - 1), depth + 1);
+            }
+            Kind::Named(0x1a, ..) => {
+                let (state, bits) = (self.number(1), self.number(8));
+                return self.line(&format!("{indent}{name} = handle {state}, {bits:#x}"));
+            }
+            Kind::Reference(..) | Kind::Named(..) => {
                 let id = self.count();
                 return self.line(&format!("{indent}{name} = object #{id}"));
             }
@@ -322,5 +340,10 @@ fn show(kind: &Kind) -> String {
         Kind::Array(length, part) => format!("array of {length} times {}", show(part)),
         Kind::Class(class) => format!("class {}", class + 1),
         Kind::Reference(holder, class) => format!("reference {holder:#04x} to class {class}"),
+        Kind::Named(0x18, _, name) => format!("trait object {name}"),
+        Kind::Named(0x19, holder, name) => {
+            format!("reference {holder:#04x} to trait object {name}")
+        }
+        Kind::Named(_, _, name) => format!("handle of {name}"),
     }
 }

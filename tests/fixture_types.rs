@@ -1,5 +1,8 @@
 //! What the fixtures in `fixtures/v1` hold: the types, and the same state made anew.
 
+#[path = "fixture_pointers.rs"]
+pub(crate) mod pointers;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -11,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use persist::{Persist, SaveManager};
 
 /// The names of the fixtures.
-pub(crate) const NAMES: [&str; 3] = ["players", "values", "graph"];
+pub(crate) const NAMES: [&str; 4] = ["players", "values", "graph", "pointers"];
 
 /// Where a fixture lies.
 pub(crate) fn path(name: &str) -> PathBuf {
@@ -226,6 +229,8 @@ pub(crate) fn manager(name: &str, filled: bool) -> SaveManager {
         for player in players().into_iter().filter(|_| filled) {
             saves.add(&Rc::new(RefCell::new(player))).expect("a player");
         }
+    } else if name == "pointers" {
+        pointers::prepare(&mut saves, filled).expect("every pointer");
     } else {
         saves.register::<Hero>().expect("the classes");
         saves.set_application("Quest", "1.0.2").expect("short names");

@@ -9,10 +9,11 @@ mod fixture_types;
 use std::cell::RefCell;
 use std::io::Write as _;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use dump::dump;
 use fixture_types::{
-    Hero, NAMES, Player, State, Values, load_and_save, make, manager, read, values,
+    Hero, NAMES, Player, State, Values, load_and_save, make, manager, pointers, read, values,
 };
 use persist::codec::Buffer;
 use persist::{Header, ObjectId};
@@ -38,6 +39,7 @@ fn every_byte_of_a_save_has_its_meaning() {
     insta::assert_snapshot!("players", dump(&make("players")));
     insta::assert_snapshot!("values", dump(&make("values")));
     insta::assert_snapshot!("graph", dump(&make("graph")));
+    insta::assert_snapshot!("pointers", dump(&make("pointers")));
     let nothing = persist::SaveManager::new().to_vec().unwrap();
     insta::assert_snapshot!("nothing", dump(&nothing));
 }
@@ -116,8 +118,24 @@ fn the_graph_comes_back() {
 }
 
 #[test]
+fn the_pointers_come_back() {
+    let loaded = manager("pointers", false).from_slice(&read("pointers")).unwrap();
+    assert!(loaded.report().is_clean(), "{}", loaded.report());
+    let vault = loaded.first::<pointers::Vault>().unwrap();
+    vault.borrow().check();
+    let chest = loaded.first_pointer::<Arc<Mutex<pointers::Chest>>>().unwrap();
+    chest.lock().unwrap().check();
+    let id = |id| ObjectId::new(id).unwrap();
+    let root = loaded.pointer::<Rc<pointers::Node>>(id(3)).unwrap();
+    let watch = loaded.pointer::<Arc<Mutex<pointers::Watch>>>(id(4)).unwrap();
+    pointers::check_circles(&root, &watch);
+    let [circle] = &loaded.strong_cycles()[..] else { panic!("one circle") };
+    assert!(circle.len() == 3 && circle.contains(&id(4)));
+}
+
+#[test]
 fn a_buffer_of_any_size_writes_the_same_bytes() {
-    for name in ["players", "graph"] {
+    for name in ["players", "graph", "pointers"] {
         for size in [0, 1, 5, 16, 100, 1 << 20] {
             let mut saves = manager(name, true);
             saves.set_buffer_size(size);

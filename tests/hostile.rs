@@ -11,9 +11,12 @@ mod forge;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use fixture_types::{NAMES, load_and_save, read};
+use fixture_types::{load_and_save, read};
 use forge::{Forged, restamp};
 use persist::{ErrorKind, Limits, Persist, SaveManager};
+
+/// The small fixtures; `pointers` is changed in `hostile_pointers.rs`.
+const NAMES: [&str; 3] = ["players", "values", "graph"];
 
 /// Marsaglia's xorshift64.
 struct Random(u64);
