@@ -4,6 +4,7 @@ mod buffered_writer;
 mod default_with_a_pointer;
 mod factory_of_a_value;
 mod forgotten_registration;
+mod freed_once;
 mod local_types_of_one_name;
 mod markers_in_generics;
 mod memory_out_of_proportion;

@@ -7,15 +7,15 @@ use crate::codec::{Buffer, Object, Pointed, SaveLinks, Shared, Within};
 use crate::reflect::TraitName;
 use crate::{Limits, Result};
 
-/// Lists the references of objects by encoding them, which shows them through `&`.
+/// Lists the strong references of objects by encoding them, which shows them through `&`.
 pub(crate) struct Targets {
     buffer: Buffer,
     found: Found,
 }
 
 struct Found {
-    /// Address, and whether the reference is weak.
-    targets: Vec<(usize, bool)>,
+    /// Addresses.
+    targets: Vec<usize>,
     empty_elements: usize,
 }
 
@@ -25,9 +25,9 @@ impl Targets {
         Self { buffer: Buffer::new(), found }
     }
 
-    /// The addresses that an object refers to, and whether weakly; some may stand there twice.
+    /// The addresses that an object holds; some may stand there twice.
     /// Of an object that is borrowed or locked there are none.
-    pub(crate) fn of(&mut self, object: &dyn Object) -> &[(usize, bool)] {
+    pub(crate) fn of(&mut self, object: &dyn Object) -> &[usize] {
         self.found.targets.clear();
         self.found.empty_elements = 0;
         let limits = Limits {
@@ -51,7 +51,9 @@ impl SaveLinks for Found {
         _: Pointed,
         _: &dyn Fn() -> Shared,
     ) -> Result<u64> {
-        self.targets.push((address, weak));
+        if !weak {
+            self.targets.push(address);
+        }
         Ok(1)
     }
 

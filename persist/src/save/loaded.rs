@@ -174,8 +174,7 @@ impl Loaded {
         let mut edges = Edges::new(self.objects.len());
         for object in &self.objects {
             let found = object.shared.as_ref().map_or(&[][..], |s| targets.of(s.object()));
-            let strong = found.iter().filter(|(_, weak)| !weak);
-            let known = strong.filter_map(|(address, _)| places.get(address));
+            let known = found.iter().filter_map(|address| places.get(address));
             edges.push(known.filter_map(|place| u32::try_from(*place).ok()));
         }
         let circles = edges.components().circles(&edges);
@@ -236,6 +235,9 @@ impl Drop for Loaded {
         }
         let places = self.places();
         let mut targets = Targets::new();
+        // Several references may lead to one.
+        let mut met = vec![false; self.objects.len()];
+        alone.iter().for_each(|place| met[*place] = true);
         while let Some(place) = alone.pop() {
             let Some(shared) = self.objects[place].shared.clone() else { continue };
             let found = targets.of(shared.object());
@@ -246,8 +248,10 @@ impl Drop for Loaded {
             } else {
                 empty(shared.object(), Prototypes::new(&*self.implementors));
             }
-            let found = found.iter().filter_map(|(address, _)| places.get(address).copied());
-            alone.extend(found.filter(|place| self.is_alone(*place)));
+            let found = found.iter().filter_map(|address| places.get(address).copied());
+            alone.extend(found.filter(|place| {
+                self.is_alone(*place) && !std::mem::replace(&mut met[*place], true)
+            }));
         }
     }
 }
