@@ -59,7 +59,8 @@ impl Ids {
                         record.id
                     ),
                 )
-                .at(record.start as u64));
+                .at(record.start as u64)
+                .in_object(record.id));
             }
         }
         Ok(ids)

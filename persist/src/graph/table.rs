@@ -224,7 +224,7 @@ impl LoadLinks for Table<'_> {
                 if self.stand_in(record, of)? {
                     return self.link(id, weak, pointed);
                 }
-                return Ok(self.unregistered(record, weak, of));
+                return self.unregistered(id, record, weak, of);
             }
             if weak {
                 self.dangling += u64::from(id != 0);
@@ -238,7 +238,7 @@ impl LoadLinks for Table<'_> {
             let class = self.registry.objects[kind.get()].class;
             caster = self.caster((of.id)(), class);
             if caster.is_none() {
-                return Ok(self.unregistered(record, weak, of));
+                return self.unregistered(id, record, weak, of);
             }
         }
         self.pending.push(Pending::new(Some(record), weak, self.within));
@@ -416,15 +416,33 @@ impl Table<'_> {
 
     /// A reference to a trait object of a class that is not registered for the trait.
     #[cold]
-    fn unregistered(&mut self, record: u32, weak: bool, of: TraitName) -> Linked<'static> {
+    fn unregistered(
+        &mut self,
+        id: u64,
+        record: u32,
+        weak: bool,
+        of: TraitName,
+    ) -> Result<Linked<'static>> {
+        let class = self.classes[record as usize];
+        let resolved = self.resolved[class as usize];
+        if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
+            // It is registered, but not in the holder that it has.
+            let found = self.holders[record as usize].around(false, self.name(class));
+            return Err(Error::new(
+                ErrorKind::WrongClass,
+                format!(
+                    "the reference is to object #{id}, {found}, where a dyn {} in another pointer or cell is expected",
+                    of.name
+                ),
+            ));
+        }
         if weak {
             self.dangling += 1;
             self.pending.push(Pending::new(None, true, self.within));
-            return Linked::Nobody;
+            return Ok(Linked::Nobody);
         }
-        let class = self.classes[record as usize];
         let error = not_registered(self.name(class), of.name);
-        Linked::Unregistered { class: u64::from(class) + 1, error }
+        Ok(Linked::Unregistered { class: u64::from(class) + 1, error })
     }
 }
 
