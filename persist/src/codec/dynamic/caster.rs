@@ -79,7 +79,9 @@ impl<D: ?Sized + TraitObject> Caster<D> {
     {
         Self {
             decode: |input| {
-                input.nested_in::<T, _>(|input| Ok(D::boxed(Box::new(input.value::<T>()?))))
+                // As a box does it: with a `?` there would be more copies of the value on
+                // the stack, at each level of nesting.
+                input.nested_in::<T, _>(|input| input.value::<T>().map(Box::new)).map(D::boxed)
             },
             empty: |prototypes| Ok(D::boxed(Box::new(T::prototype(prototypes)?))),
             make: |pointer, cell, prototypes| match cell {
