@@ -51,6 +51,7 @@ impl<P: ?Sized> Arcs<P> {
 }
 
 /// Every cell behind each pointer, and what has no size.
+#[allow(clippy::type_complexity, reason = "every pointer in one place")]
 #[derive(Persist)]
 #[persist(class = "quest.Vault")]
 pub(crate) struct Vault {
@@ -205,11 +206,10 @@ fn watch() -> Arc<Mutex<Watch>> {
     watch
 }
 
-pub(crate) trait Tool: persist::codec::Dynamic {
+#[persist::dynamic(name = "quest.Tool")]
+pub(crate) trait Tool {
     fn use_up(&self) -> u32;
 }
-
-persist::__dynamic!("quest.Tool", (Tool), dyn Tool);
 
 #[derive(Persist)]
 #[persist(class = "quest.Rope")]
@@ -241,6 +241,7 @@ impl Tool for Light {
 }
 
 /// Trait objects in every holder.
+#[allow(clippy::type_complexity, reason = "every pointer in one place")]
 #[derive(Persist)]
 #[persist(class = "quest.Chest")]
 pub(crate) struct Chest {

@@ -1,5 +1,7 @@
 //! `docs/format.md` says what the library writes.
 
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
 #[path = "forge.rs"]
 #[expect(dead_code, reason = "shared with the saves made by hand")]
 mod forge;
@@ -217,8 +219,8 @@ fn the_names_of_classes_behind_pointers_are_those_of_the_table() {
     }
 }
 
-trait Thing: persist::codec::Dynamic {}
-persist::__dynamic!("Thing", (Thing), dyn Thing);
+#[persist::dynamic]
+trait Thing {}
 impl Thing for Player {}
 
 #[test]

@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex};
 use forge::{
     ADDED, Item, Load, SMALL, class, counted, record, refused, save, text, try_load, value,
 };
-use persist::codec::Dynamic;
 use persist::{ErrorKind, Persist, Result, SaveManager};
 
 /// Leads on outside of cells.
@@ -159,9 +158,8 @@ fn a_circle_through_a_lock_loads_and_can_be_taken_apart() {
     try_load(save(&items), load_once).unwrap();
 }
 
-trait Toy: Dynamic {}
-persist::__dynamic!("Toy", (Toy), dyn Toy);
-
+#[persist::dynamic]
+trait Toy {}
 #[derive(Persist)]
 struct Doll {
     inside: Option<Box<dyn Toy>>,

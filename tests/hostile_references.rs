@@ -12,12 +12,10 @@ use std::rc::{self, Rc};
 use std::sync::{self, Arc, Mutex, OnceLock, RwLock};
 
 use forge::{ADDED, Item, Load, bare, class, record, refused, save, text, try_load};
-use persist::codec::Dynamic;
 use persist::{Error, ErrorKind, Persist, Result, SaveManager};
 
-trait Tool: Dynamic {}
-persist::__dynamic!("Tool", (Tool), dyn Tool);
-
+#[persist::dynamic]
+trait Tool {}
 /// Class 2 of the saves.
 #[derive(Persist, Clone, Copy)]
 struct A {
@@ -170,12 +168,12 @@ fn cases() -> Vec<Case> {
         ),
         case(
             ("a list in an Rc<str>", load_with_all::<Rc<str>>),
-            (&[0x17, 0x10, 6], &[2], &[list.clone()]),
+            (&[0x17, 0x10, 6], &[2], std::slice::from_ref(&list)),
             WrongClass,
         ),
         case(
             ("a text in an Rc<[u8]>", load_with_all::<Rc<[u8]>>),
-            (&[0x17, 0x10, 7], &[2], &[string.clone()]),
+            (&[0x17, 0x10, 7], &[2], std::slice::from_ref(&string)),
             WrongClass,
         ),
         case(
@@ -234,7 +232,7 @@ fn cases() -> Vec<Case> {
         ),
         case(
             ("no tool", load::<Arc<Mutex<dyn Tool>>>),
-            (&to_tool(0x23), &[3], &[c.clone()]),
+            (&to_tool(0x23), &[3], std::slice::from_ref(&c)),
             MissingObject,
         ),
         case(

@@ -1,83 +1,33 @@
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
 
+use super::Registry;
 use super::handles::Handles;
 use super::ids::Ids;
-use super::table::{Entry, Table, TypeIndex};
-use super::{Implementors, ObjectId, Registry};
-use crate::codec::{
-    Decoder, Fail, Made, NoVisitLinks, Object, Persist, Phase, Shared, Visitor, Within, left_over,
-};
-use crate::format::{Header, RecordPlace, Scan, scan};
+use super::outcome::{LoadedObjects, Outcome};
+use super::table::{Entry, Refused, Table, TypeIndex};
+use crate::codec::{Decoder, Fail, Made, NoVisitLinks, Persist, Phase, Visitor, Within, left_over};
+use crate::format::{RecordPlace, Scan, scan};
 use crate::reflect::Holder;
-use crate::schema::{Event, Met, Plans, Run, locate, transcode};
+use crate::schema::{Met, Plans, locate, transcode};
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, Limits, Result};
-
-/// An object that has come back.
-pub(crate) struct LoadedObject {
-    pub(crate) id: ObjectId,
-    /// `None` when it has been freed.
-    pub(crate) shared: Option<Shared>,
-    pub(crate) added: bool,
-    /// Index of its class in the registry, if the program has it.
-    pub(crate) class: Option<usize>,
-    /// True if it is without a cell: it cannot be emptied.
-    pub(crate) built: bool,
-}
-
-/// What a load has made.
-pub(crate) struct LoadedObjects {
-    pub(crate) objects: Vec<LoadedObject>,
-    /// Indices of those without a cell, each behind those that hold it.
-    pub(crate) order: Vec<usize>,
-    /// What empties the others.
-    pub(crate) implementors: Rc<Implementors>,
-}
-
-/// What a load did besides making objects.
-#[derive(Default)]
-pub(crate) struct Outcome {
-    pub(crate) header: Header,
-    pub(crate) events: Vec<(Event, Run)>,
-    /// Class name, number of objects and first id, of classes that are not registered.
-    pub(crate) skipped: Vec<(String, u64, u64)>,
-    /// Class name, number of weak references without a target and first object, of
-    /// classes that hold some.
-    pub(crate) dangling: Vec<(String, u64, u64)>,
-    /// Class name, number of values that became `None` and first object, of classes
-    /// that are not registered for the trait that was asked for.
-    pub(crate) nones: Vec<(String, u64, u64)>,
-    /// Class name, number of values that are kept and first object, of classes that
-    /// the program does not have.
-    pub(crate) kept: Vec<(String, u64, u64)>,
-    /// The same of classes that hold handles, of those that became null or dead.
-    pub(crate) nulled: Vec<(String, u64, u64)>,
-    pub(crate) dead: Vec<(String, u64, u64)>,
-    /// Handles that got new ids.
-    pub(crate) remapped: u64,
-    pub(crate) references: u64,
-    /// Class name and number of objects.
-    pub(crate) objects: Vec<(String, u64)>,
-}
 
 /// Loads a graph in passes: every object is made empty; each is filled, its
 /// references set aside as ids; then ids become pointers; then hooks run.
 pub(crate) struct Loader<'l> {
     pub(super) registry: &'l Registry,
     pub(super) limits: &'l Limits,
-    save: &'l [u8],
+    pub(super) save: &'l [u8],
     pub(super) records: Vec<RecordPlace>,
-    plans: Plans<'l>,
+    pub(super) plans: Plans<'l>,
     pub(super) table: Table<'l>,
-    outcome: Outcome,
+    pub(super) outcome: Outcome,
     /// Weak references without a target and the first object that holds one, by class.
-    dangling: HashMap<u32, (u64, u64)>,
+    pub(super) dangling: HashMap<u32, (u64, u64)>,
     /// Values that became `None` and the first object that holds one, by their class.
-    nones: HashMap<u32, (u64, u64)>,
+    pub(super) nones: HashMap<u32, (u64, u64)>,
     /// Values that are kept as unknown, likewise.
-    kept: HashMap<u32, (u64, u64)>,
+    pub(super) kept: HashMap<u32, (u64, u64)>,
     /// A record rewritten into the program's form.
     scratch: Vec<u8>,
 }
@@ -295,55 +245,6 @@ impl<'l> Loader<'l> {
         }
     }
 
-    /// Second pass, for an object of a class that the program does not have, but
-    /// which something that is kept refers to.
-    fn keep_object(&mut self, index: usize) -> Result<()> {
-        let record = self.records[index];
-        let start = self.table.pending.len();
-        let payload = record.payload(self.save);
-        self.table.dangling = 0;
-        self.table.within = Within::Bare;
-        let kept =
-            self.table.unknown(record.class as usize, payload).and_then(|(unknown, length)| {
-                let left = payload.len() - length;
-                if left == 0 { Ok(unknown) } else { Err(left_over(left)) }
-            });
-        let mut unknown = kept.map_err(|error| self.named(index, error.at(record.start as u64)))?;
-        self.kept.entry(record.class).or_insert((0, record.id)).0 += 1;
-        if self.table.dangling > 0 {
-            self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
-        }
-        self.table.late_ranges.insert(index, start..self.table.pending.len());
-        unknown.holder = Some(record.holder);
-        let kind = self.table.kinds[index].map(TypeIndex::get);
-        let class = kind.map(|kind| self.registry.objects[kind].class);
-        let stand_in = class.and_then(|class| self.registry.implementors.stand_in(class));
-        let made = match stand_in {
-            Some(stand_in) => (stand_in.make)(record.holder, unknown),
-            None => {
-                Some(Made::Open(Shared::from(Rc::new(RefCell::new(unknown)) as Rc<dyn Object>)))
-            }
-        };
-        self.table.entries[index] = match made {
-            Some(Made::Open(shared)) => Entry::Open(shared),
-            Some(Made::Draft(draft)) => Entry::Draft(draft),
-            None => Entry::None,
-        };
-        Ok(())
-    }
-
-    /// Notes the records whose class the program does not have: those that are
-    /// kept, and those that are skipped.
-    fn count_unknown(&mut self) {
-        let mut skipped: HashMap<u32, (u64, u64)> = HashMap::new();
-        for (entry, record) in self.table.entries.iter().zip(&self.records) {
-            if matches!(entry, Entry::None) && record.holder != Holder::VALUE {
-                skipped.entry(record.class).or_insert((0, record.id)).0 += 1;
-            }
-        }
-        self.outcome.skipped = self.named_counts(&skipped);
-    }
-
     /// Second pass, for one record: the value is read and its references set aside.
     fn fill<R>(
         &mut self,
@@ -392,11 +293,15 @@ impl<'l> Loader<'l> {
                 // the type gave is better than any.
                 let mut is_target = |met: Met<'_>, _: usize, _: usize| match met {
                     Met::Reference { id, weak, class, holder } => match self.table.ids.find(id) {
-                        Some(record) => self.table.is_target(record, class, holder),
+                        Some(record) => {
+                            self.table.is_target(record, class, holder)
+                                && (class.is_some()
+                                    || self.table.refused != Some(Refused::Record(record)))
+                        }
                         None => weak,
                     },
                     Met::Handle { arena, bits } => handles.refused != Some((arena, bits)),
-                    Met::Class(_) => true,
+                    Met::Class(class) => !self.table.is_refused(class),
                 };
                 let found = locate(class, &self.plans.stored, stored, self.limits, &mut is_target);
                 Err(named(match (refused, found) {
@@ -412,53 +317,5 @@ impl<'l> Loader<'l> {
                 }))
             }
         }
-    }
-
-    /// Counts by class number as counts by class name, in the order of names.
-    fn named_counts(&self, counts: &HashMap<u32, (u64, u64)>) -> Vec<(String, u64, u64)> {
-        let name = |class: u32| self.table.name(class).to_owned();
-        let mut rows: Vec<_> =
-            counts.iter().map(|(class, (count, first))| (name(*class), *count, *first)).collect();
-        rows.sort();
-        rows
-    }
-
-    fn finish(mut self) -> (LoadedObjects, Outcome) {
-        self.outcome.events = self.plans.events().collect();
-        self.outcome.dangling = self.named_counts(&self.dangling);
-        self.outcome.nones = self.named_counts(&self.nones);
-        self.outcome.kept = self.named_counts(&self.kept);
-        let handles = &self.table.handles;
-        self.outcome.nulled = self.named_counts(&handles.nulled);
-        self.outcome.dead = self.named_counts(&handles.dead);
-        self.outcome.remapped = handles.remapped;
-        let entries = std::mem::take(&mut self.table.entries);
-        let order = std::mem::take(&mut self.table.order);
-        let mut objects = Vec::with_capacity(entries.len());
-        let kinds = std::mem::take(&mut self.table.kinds);
-        for ((entry, record), kind) in entries.into_iter().zip(&self.records).zip(kinds) {
-            let (shared, built) = match entry {
-                Entry::Open(shared) => (shared, false),
-                Entry::Built(shared) => (shared, true),
-                Entry::None | Entry::Draft(_) => continue,
-            };
-            if let Some(id) = ObjectId::new(record.id) {
-                let class = kind.map(|kind| self.registry.objects[kind.get()].class);
-                let (shared, added) = (Some(shared), record.added);
-                objects.push(LoadedObject { id, shared, added, class, built });
-            }
-        }
-        objects.sort_by_key(|object| (!object.added, object.id));
-        let ids: Vec<u64> =
-            order.iter().rev().map(|record| self.records[*record as usize].id).collect();
-        let order = if ids.is_empty() {
-            Vec::new()
-        } else {
-            let places: HashMap<u64, usize> =
-                objects.iter().enumerate().map(|(i, object)| (object.id.get(), i)).collect();
-            ids.iter().filter_map(|id| places.get(id).copied()).collect()
-        };
-        let implementors = self.registry.implementors.clone();
-        (LoadedObjects { objects, order, implementors }, self.outcome)
     }
 }

@@ -1,0 +1,185 @@
+//! Values and objects of classes that the program does not have: kept for stand-ins,
+//! with what they refer to, or refused.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::Loader;
+use super::pending::Pending;
+use super::table::{Entry, Refused, Table, TypeIndex};
+use crate::codec::{
+    ForeignClass, Linked, Made, Object, Part, Shared, Unknown, UnknownContent, Within, left_over,
+    not_registered,
+};
+use crate::reflect::{Holder, TraitName};
+use crate::schema::{Met, length};
+use crate::{Error, ErrorKind, Result};
+
+impl Table<'_> {
+    /// Keeps a value of a class that the program does not have, and what it refers to.
+    pub(super) fn unknown(&mut self, class: usize, bytes: &[u8]) -> Result<(Unknown, usize)> {
+        let stored = self.stored.clone();
+        let mut parts = Vec::new();
+        let mut references = Vec::new();
+        let mut meet = |met: Met<'_>, before: usize, after: usize| {
+            let (start, end) = (bytes.len() - before, bytes.len() - after);
+            let content = match met {
+                Met::Handle { .. } => return true,
+                Met::Class(class) => UnknownContent::Class(class),
+                Met::Reference { id, weak, class, holder } => {
+                    let target = self.ids.find(id);
+                    if !target.map_or(weak, |record| self.is_target(record, class, holder)) {
+                        return false;
+                    }
+                    references.push((target, id, weak));
+                    UnknownContent::Reference { weak, target: None }
+                }
+            };
+            parts.push(Part { start, end, content });
+            true
+        };
+        let length = length(class, &stored, bytes, self.limits, &mut meet)?;
+        for (target, id, weak) in references {
+            self.dangling += u64::from(target.is_none() && id != 0);
+            if let Some(record) = target {
+                self.ask_for(record);
+            }
+            self.pending.push(Pending::new(target, weak, self.within));
+        }
+        let name = stored[class].name.clone();
+        let class = ForeignClass { name, schema: stored, index: class };
+        Ok((Unknown::new(class, bytes[..length].to_vec(), parts), length))
+    }
+
+    /// The class of this number, whose values are as they are stored.
+    pub(super) fn as_stored(&self, number: u64) -> Result<usize> {
+        let class = usize::try_from(number).unwrap_or(0).saturating_sub(1);
+        if !self.rewritten[class] {
+            return Ok(class);
+        }
+        let name = &self.stored[class].name;
+        Err(Error::new(
+            ErrorKind::WrongClass,
+            format!(
+                "a {name} stands for a trait that it is not registered for, while it is for another; register it for both with `register_as`"
+            ),
+        ))
+    }
+
+    /// Has a record kept whose class the program does not have.
+    fn ask_for(&mut self, record: u32) {
+        let record = record as usize;
+        let is_value = self.holders[record] == Holder::VALUE;
+        if matches!(self.entries[record], Entry::None)
+            && !is_value
+            && self.filling != Some(record)
+            && self.asked_for.insert(record)
+        {
+            self.late.push_back(record);
+        }
+    }
+
+    /// Has the stand-in of a trait stand for an object of a class that the program does not
+    /// have.
+    pub(super) fn stand_in(&mut self, record: u32, of: TraitName) -> Result<bool> {
+        let Some(class) = self.registry.implementors.stand_in_of((of.id)()) else {
+            return Ok(false);
+        };
+        let place = record as usize;
+        if self.kinds[place].is_some() || self.asked_for.contains(&place) {
+            return Ok(false);
+        }
+        let Some(kind) = self.registry.object(class, self.holders[place]) else { return Ok(false) };
+        if self.stand_ins[kind].is_none() {
+            let make = self.registry.objects[kind].kind.make;
+            self.stand_ins[kind] = Some(make(&self.registry.prototypes())?.shared());
+        }
+        self.kinds[place] = TypeIndex::new(kind);
+        self.ask_for(record);
+        Ok(true)
+    }
+
+    /// A reference to a trait object of a class that is not registered for the trait.
+    #[cold]
+    pub(super) fn unregistered(
+        &mut self,
+        id: u64,
+        record: u32,
+        weak: bool,
+        of: TraitName,
+    ) -> Result<Linked<'static>> {
+        let class = self.classes[record as usize];
+        let resolved = self.resolved[class as usize];
+        if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
+            // It is registered, but not in the holder that it has.
+            let found = self.holders[record as usize].around(false, self.name(class));
+            return Err(Error::new(
+                ErrorKind::WrongClass,
+                format!(
+                    "the reference is to object #{id}, {found}, where a dyn {} in another pointer or cell is expected",
+                    of.name
+                ),
+            ));
+        }
+        if weak {
+            self.dangling += 1;
+            self.pending.push(Pending::new(None, true, self.within));
+            return Ok(Linked::Nobody);
+        }
+        self.refused = Some(Refused::Record(record));
+        let error = not_registered(self.name(class), of.name);
+        Ok(Linked::Unregistered { class: u64::from(class) + 1, error })
+    }
+}
+
+impl Loader<'_> {
+    /// Second pass, for an object of a class that the program does not have, but
+    /// which something that is kept refers to.
+    pub(super) fn keep_object(&mut self, index: usize) -> Result<()> {
+        let record = self.records[index];
+        let start = self.table.pending.len();
+        let payload = record.payload(self.save);
+        self.table.dangling = 0;
+        self.table.within = Within::Bare;
+        let kept =
+            self.table.unknown(record.class as usize, payload).and_then(|(unknown, length)| {
+                let left = payload.len() - length;
+                if left == 0 { Ok(unknown) } else { Err(left_over(left)) }
+            });
+        let mut unknown = kept.map_err(|error| self.named(index, error.at(record.start as u64)))?;
+        self.kept.entry(record.class).or_insert((0, record.id)).0 += 1;
+        if self.table.dangling > 0 {
+            self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
+        }
+        self.table.late_ranges.insert(index, start..self.table.pending.len());
+        unknown.holder = Some(record.holder);
+        let kind = self.table.kinds[index].map(TypeIndex::get);
+        let class = kind.map(|kind| self.registry.objects[kind].class);
+        let stand_in = class.and_then(|class| self.registry.implementors.stand_in(class));
+        let made = match stand_in {
+            Some(stand_in) => (stand_in.make)(record.holder, unknown),
+            None => {
+                Some(Made::Open(Shared::from(Rc::new(RefCell::new(unknown)) as Rc<dyn Object>)))
+            }
+        };
+        self.table.entries[index] = match made {
+            Some(Made::Open(shared)) => Entry::Open(shared),
+            Some(Made::Draft(draft)) => Entry::Draft(draft),
+            None => Entry::None,
+        };
+        Ok(())
+    }
+
+    /// Notes the records whose class the program does not have: those that are
+    /// kept, and those that are skipped.
+    pub(super) fn count_unknown(&mut self) {
+        let mut skipped: HashMap<u32, (u64, u64)> = HashMap::new();
+        for (entry, record) in self.table.entries.iter().zip(&self.records) {
+            if matches!(entry, Entry::None) && record.holder != Holder::VALUE {
+                skipped.entry(record.class).or_insert((0, record.id)).0 += 1;
+            }
+        }
+        self.outcome.skipped = self.named_counts(&skipped);
+    }
+}

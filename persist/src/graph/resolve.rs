@@ -1,0 +1,149 @@
+//! What a decode asks of the load around it.
+
+use std::any::TypeId;
+use std::ops::Range;
+
+use super::pending::Pending;
+use super::table::{Refused, Table};
+use crate::codec::{
+    Implementor, Linked, LoadLinks, Pointed, Prototypes, Remapped, Unknown, Within,
+};
+use crate::reflect::TraitName;
+use crate::schema::length;
+use crate::{Error, ErrorKind, Limits, Result};
+
+impl LoadLinks for Table<'_> {
+    #[inline]
+    fn link(&mut self, id: u64, weak: bool, pointed: Pointed) -> Result<Linked<'_>> {
+        let record = self.ids.find(id);
+        let kind = record.and_then(|record| self.kinds[record as usize]);
+        let (Some(record), Some(kind)) = (record, kind) else {
+            if let (Some(record), Pointed::As(of)) = (record, pointed) {
+                if self.stand_in(record, of)? {
+                    return self.link(id, weak, pointed);
+                }
+                return self.unregistered(id, record, weak, of);
+            }
+            if weak {
+                self.dangling += u64::from(id != 0);
+                self.pending.push(Pending::new(None, true, self.within));
+                return Ok(Linked::Nobody);
+            }
+            return Err(missing(id, record.is_some()));
+        };
+        let mut caster = None;
+        if let Pointed::As(of) = pointed {
+            let class = self.registry.objects[kind.get()].class;
+            caster = self.caster((of.id)(), class);
+            if caster.is_none() {
+                return self.unregistered(id, record, weak, of);
+            }
+        }
+        self.pending.push(Pending::new(Some(record), weak, self.within));
+        Ok(match &self.stand_ins[kind.get()] {
+            Some(object) => Linked::To { object, caster },
+            None => Linked::Nobody,
+        })
+    }
+
+    fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>> {
+        let class = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let Some(class) = class.filter(|class| *class < self.stored.len()) else {
+            return Err(Error::new(
+                ErrorKind::InvalidValue,
+                format!(
+                    "a trait object is of class number {number}, which the save does not define; it is damaged or made to harm"
+                ),
+            ));
+        };
+        let caster = self.resolved[class].and_then(|class| self.caster((of.id)(), class));
+        Ok(match caster {
+            Some(caster) => Implementor::Known(caster),
+            None => Implementor::Unknown(self.stored[class].name.clone()),
+        })
+    }
+
+    fn skip(&mut self, number: u64, rest: &[u8]) -> Result<usize> {
+        let class = self.as_stored(number)?;
+        self.refused = Some(Refused::Class(class));
+        length(class, &self.stored, rest, self.limits, &mut |_, _, _| true)
+    }
+
+    fn keep(&mut self, number: u64, rest: &[u8]) -> Result<(Unknown, usize)> {
+        self.kept.push(number);
+        let class = self.as_stored(number)?;
+        self.unknown(class, rest)
+    }
+
+    fn note_none(&mut self, number: u64) {
+        self.refused = None;
+        self.nones.push(number);
+    }
+
+    fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
+        self.handles.find(arena, bits)
+    }
+
+    fn refused_handle(&mut self, arena: &'static str, bits: u64) {
+        self.handles.refused = Some((arena, bits));
+    }
+
+    fn enter_cell(&mut self, cell: Within) -> Within {
+        let now = self.within.then(cell);
+        std::mem::replace(&mut self.within, now)
+    }
+
+    fn leave_cell(&mut self, before: Within) {
+        self.within = before;
+    }
+
+    fn prototypes(&self) -> Prototypes<'_> {
+        self.registry.prototypes()
+    }
+
+    fn empty_elements(&mut self) -> &mut usize {
+        &mut self.empty_elements
+    }
+
+    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
+        self.held_bytes = self.held_bytes.saturating_add(bytes);
+        limits.check_expansion(self.save_bytes, self.held_bytes)
+    }
+
+    fn describe(&self, id: u64) -> String {
+        let kind = self.ids.find(id).and_then(|record| self.kinds[record as usize]);
+        kind.map_or(String::from("unknown"), |kind| {
+            let kind = &self.registry.objects[kind.get()].kind;
+            kind.holder.around(false, &(kind.name)())
+        })
+    }
+
+    fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    fn reorder(&mut self, start: usize, ranges: &[Range<usize>]) {
+        let ordered: Vec<Pending> =
+            ranges.iter().flat_map(|range| &self.pending[range.clone()]).copied().collect();
+        self.pending.truncate(start);
+        self.pending.extend(ordered);
+    }
+}
+
+#[cold]
+fn missing(id: u64, is_there: bool) -> Error {
+    let what = if id == 0 {
+        String::from(
+            "a reference that cannot be empty is empty; the save is damaged or made to harm",
+        )
+    } else if is_there {
+        format!(
+            "the reference is to object #{id}, whose class is not registered for such a pointer; register it"
+        )
+    } else {
+        format!(
+            "the reference is to object #{id}, which the save does not hold; it is damaged or made to harm"
+        )
+    };
+    Error::new(ErrorKind::MissingObject, what)
+}
