@@ -138,7 +138,6 @@ fn cases() -> Vec<Case> {
     let in_box = |number: &[u8], rest: &[u8]| [&[1], number, rest].concat();
     let boxes = [&[0x11], &boxed_tool()[..]].concat();
     let field = |case: Case, field| Case { field: Some(field), ..case };
-    let no_field = |case: Case| Case { field: None, ..case };
     type Bare = Rc<A>;
     type Open = Rc<RefCell<A>>;
     type Tools = Vec<Box<dyn Tool>>;
@@ -200,16 +199,16 @@ fn cases() -> Vec<Case> {
             (&[0x11, 0x17, 0x10, 2], &[&MANY[..], &[2; 9]].concat(), &[a(0x10)]),
             InvalidValue,
         ),
-        no_field(case(
+        case(
             ("a B as a tool", load::<Rc<RefCell<dyn Tool>>>),
             (&to_tool(0x11), &[2], &[b(0x11)]),
             WrongClass,
-        )),
-        no_field(case(
+        ),
+        case(
             ("a lost class as a tool", load::<Rc<RefCell<dyn Tool>>>),
             (&to_tool(0x11), &[2], &[lost(0x11)]),
             WrongClass,
-        )),
+        ),
         case(
             ("a tool in a Mutex", load::<Rc<RefCell<dyn Tool>>>),
             (&to_tool(0x11), &[2], &[a(0x13)]),
@@ -247,21 +246,20 @@ fn cases() -> Vec<Case> {
             InvalidValue,
         ),
         case(("class 2^60", load::<Box<dyn Tool>>), (&boxed_tool(), &MANY, &[]), InvalidValue),
-        no_field(case(
-            ("a boxed B", load::<Tools>),
-            (&boxes, &in_box(&[3], &[9]), &[]),
-            WrongClass,
-        )),
-        no_field(case(
+        field(
+            case(("a boxed B", load::<Tools>), (&boxes, &in_box(&[3], &[9]), &[]), WrongClass),
+            "to[0]",
+        ),
+        case(
             ("a boxed text", load::<Box<dyn Tool>>),
             (&boxed_tool(), &[6, 1, b'x'], &[]),
             WrongClass,
-        )),
-        no_field(case(
+        ),
+        case(
             ("a boxed lost class", load::<Box<dyn Tool>>),
             (&boxed_tool(), &[5, 1], &[]),
             WrongClass,
-        )),
+        ),
         field(
             case(
                 ("a B in a boxed C", load::<Tools>),

@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::rc::{Rc, Weak};
 use std::sync;
+use std::time::Duration;
 
 use super::{Encoder, Persist, Stop, Visitor};
 use crate::Result;
@@ -26,15 +27,16 @@ pub trait Object: Any {
     /// What the visitor or a hook returns, or that the value is borrowed.
     fn visit_object(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// Shows the value, unless it is mutably borrowed or locked.
-    fn look(&self, look: &mut dyn FnMut(&dyn Any));
+    /// Shows the value, unless it stays mutably borrowed or locked for so long.
+    fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any));
 
     /// Where the object is.
     fn address(&self) -> usize;
 
     /// The type of what the pointer leads to, cell included; `None` if the class of
-    /// a trait object is out of reach, since its cell is borrowed or locked.
-    fn pointee(&self) -> Option<TypeId>;
+    /// a trait object is out of reach, since its cell stays borrowed or locked for so
+    /// long.
+    fn pointee(&self, wait: Duration) -> Option<TypeId>;
 
     /// Name of the class of a trait object, for an error.
     fn class_name(&self) -> Option<String> {
@@ -43,7 +45,7 @@ pub trait Object: Any {
 
     /// The same as [`pointee`](Self::pointee), if it is known without a look into a cell.
     fn seen_pointee(&self) -> Option<TypeId> {
-        self.pointee()
+        self.pointee(Duration::ZERO)
     }
 
     /// Puts itself into `place` if that is an `Option<Arc<Self>>`: the standard
@@ -71,7 +73,7 @@ impl<T: Persist> Object for T {
         self.visit_shared(visitor)
     }
 
-    fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
+    fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
         look(self);
     }
 
@@ -79,7 +81,7 @@ impl<T: Persist> Object for T {
         std::ptr::from_ref(self).cast::<()>().addr()
     }
 
-    fn pointee(&self) -> Option<TypeId> {
+    fn pointee(&self, _: Duration) -> Option<TypeId> {
         Some(TypeId::of::<T>())
     }
 

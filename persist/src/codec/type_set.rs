@@ -1,6 +1,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use super::{
     Decoder, Encoder, Fail, Prototypes, Reflect, Shared, StandInClass, Stop, TraitObject, Visitor,
@@ -56,8 +57,8 @@ pub struct ObjectType {
     pub look: Look,
 }
 
-/// Shows the value in a pointee.
-pub type Look = fn(&dyn Any, &mut dyn FnMut(&dyn Any));
+/// Shows the value in a pointee, unless it stays borrowed or locked for so long.
+pub type Look = fn(&dyn Any, Duration, &mut dyn FnMut(&dyn Any));
 
 /// An empty object.
 pub enum Made {

@@ -1,6 +1,7 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::io::Write;
+use std::time::Duration;
 
 use super::links::{Links, Met};
 use super::registry::ObjectEntry;
@@ -114,8 +115,9 @@ impl<'s> Saver<'s> {
                 shared.object().visit_object(&mut visitor).map_err(named)?;
             }
             if let Some(stand_in) = registry.implementors.stand_in(entry.class) {
+                let wait = self.limits.lock_wait;
                 let look = |object: &dyn Any, look: &mut dyn FnMut(&Unknown)| {
-                    (entry.kind.look)(object, &mut |value| {
+                    (entry.kind.look)(object, wait, &mut |value| {
                         (stand_in.unknown)(value).into_iter().for_each(&mut *look);
                     });
                     (stand_in.unknown)(object).into_iter().for_each(look);
@@ -145,7 +147,7 @@ impl<'s> Saver<'s> {
         writer: &mut Writer<'_>,
     ) -> Result<()> {
         let mut result = None;
-        shared.object().look(&mut |object| {
+        shared.object().look(self.limits.lock_wait, &mut |object| {
             look(object, &mut |unknown| {
                 if result.is_none() {
                     result = Some(self.write_kept(unknown, holder, id, writer));
@@ -179,9 +181,9 @@ impl<'s> Saver<'s> {
     /// The path of the field of an object that refuses to be saved.
     fn field_of(&mut self, shared: &Shared, entry: &ObjectEntry) -> String {
         let mut field = String::new();
-        shared.object().look(&mut |object| {
+        shared.object().look(Duration::ZERO, &mut |object| {
             let mut is_cell = false;
-            (entry.kind.look)(object, &mut |value| {
+            (entry.kind.look)(object, Duration::ZERO, &mut |value| {
                 is_cell = true;
                 field = self.find_field(value, &mut Buffer::new());
             });
@@ -209,7 +211,7 @@ impl<'s> Saver<'s> {
 
     /// Index of the object's type in the registry.
     fn object_type(&mut self, number: usize, shared: &Shared) -> Result<usize> {
-        let Some(pointee) = shared.object().pointee() else {
+        let Some(pointee) = shared.object().pointee(self.limits.lock_wait) else {
             return Err(Error::new(
                 ErrorKind::Borrowed,
                 "a trait object is mutably borrowed or locked, so that its class is not known; end the borrow",

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use super::option::some;
 use crate::Result;
@@ -90,7 +91,7 @@ impl<T: Persist + Copy> OpenCell for Cell<T> {
         Ok(())
     }
 
-    fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
+    fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
         look(&self.get());
     }
 }
@@ -180,8 +181,8 @@ macro_rules! guarded {
                 }
             }
 
-            fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
-                if let Ok(value) = self.open(std::time::Duration::ZERO) {
+            fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
+                if let Ok(value) = self.open(wait) {
                     look(&*value);
                 }
             }

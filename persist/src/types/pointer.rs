@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::rc::{self, Rc};
 use std::sync::{self, Arc};
+use std::time::Duration;
 
 use crate::codec::{
     AsLengthy, AsValue, Decoder, Encoder, Fail, Lengthy, Linked, Persist, PointTo, Pointed,
@@ -206,9 +207,9 @@ impl Unsized for str {
         Ok(())
     }
 
-    fn look(&self, _: &mut dyn FnMut(&dyn Any)) {}
+    fn look(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
 
-    fn pointee(&self) -> Option<TypeId> {
+    fn pointee(&self, _: Duration) -> Option<TypeId> {
         Some(TypeId::of::<str>())
     }
 }
@@ -242,9 +243,9 @@ impl<T: Persist> Unsized for [T] {
         super::sequence::visit_each_shared(self, visitor)
     }
 
-    fn look(&self, _: &mut dyn FnMut(&dyn Any)) {}
+    fn look(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
 
-    fn pointee(&self) -> Option<TypeId> {
+    fn pointee(&self, _: Duration) -> Option<TypeId> {
         Some(TypeId::of::<[T]>())
     }
 }

@@ -57,11 +57,11 @@ impl<D: ?Sized + TraitObject + Pointee> Unsized for D {
         self.portable().visit_shared(visitor)
     }
 
-    fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
+    fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
         look(self.portable());
     }
 
-    fn pointee(&self) -> Option<TypeId> {
+    fn pointee(&self, _: Duration) -> Option<TypeId> {
         Some(self.portable().in_cell(Cell::None))
     }
 
@@ -90,14 +90,14 @@ macro_rules! trait_cells {
                 self.open_mut(visitor.limits().lock_wait)?.portable_mut().visit(visitor)
             }
 
-            fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
-                if let Ok(value) = self.open(Duration::ZERO) {
+            fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
+                if let Ok(value) = self.open(wait) {
                     look(value.portable());
                 }
             }
 
-            fn pointee(&self) -> Option<TypeId> {
-                let value = self.open(Duration::ZERO).ok()?;
+            fn pointee(&self, wait: Duration) -> Option<TypeId> {
+                let value = self.open(wait).ok()?;
                 Some(value.portable().in_cell(Cell::$cell))
             }
 

@@ -1,6 +1,7 @@
 use std::any::{Any, TypeId};
 use std::rc::{self, Rc};
 use std::sync::{self, Arc};
+use std::time::Duration;
 
 use super::{PointTo, Pointee};
 use crate::Result;
@@ -24,8 +25,8 @@ pub trait OpenCell: Persist + Pointee {
     /// A [`Fail`] if the bytes are not such a value, or if it is borrowed.
     fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail>;
 
-    /// Shows the value inside, unless it is mutably borrowed or locked.
-    fn look(&self, look: &mut dyn FnMut(&dyn Any));
+    /// Shows the value inside, unless it stays mutably borrowed or locked for so long.
+    fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any));
 }
 
 /// Pointed at as a cell; or in a box as a value.
@@ -44,9 +45,9 @@ fn fill_cell<X: OpenCell>(object: &Shared, input: &mut Decoder<'_>) -> Result<()
     object.downcast_ref::<X>().ok_or(Fail::Value)?.fill(input)
 }
 
-fn look_into<X: OpenCell>(object: &dyn Any, look: &mut dyn FnMut(&dyn Any)) {
+fn look_into<X: OpenCell>(object: &dyn Any, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
     if let Some(cell) = object.downcast_ref::<X>() {
-        OpenCell::look(cell, look);
+        OpenCell::look(cell, wait, look);
     }
 }
 

@@ -1,6 +1,7 @@
 use std::any::{Any, TypeId};
 use std::rc::{self, Rc};
 use std::sync::{self, Arc};
+use std::time::Duration;
 
 use super::{PointTo, Pointee, no_fill};
 use crate::Result;
@@ -28,10 +29,10 @@ pub trait Unsized: Pointee {
     fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
     /// Shows the value.
-    fn look(&self, look: &mut dyn FnMut(&dyn Any));
+    fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any));
 
     /// The type behind the pointer.
-    fn pointee(&self) -> Option<TypeId>;
+    fn pointee(&self, wait: Duration) -> Option<TypeId>;
 
     /// Name of the class of a trait object.
     fn class_name(&self) -> Option<String> {
@@ -53,16 +54,16 @@ macro_rules! reached {
                 Unsized::visit(&*self.0, visitor)
             }
 
-            fn look(&self, look: &mut dyn FnMut(&dyn Any)) {
-                Unsized::look(&*self.0, look);
+            fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
+                Unsized::look(&*self.0, wait, look);
             }
 
             fn address(&self) -> usize {
                 $counted::as_ptr(&self.0).cast::<()>().addr()
             }
 
-            fn pointee(&self) -> Option<TypeId> {
-                Unsized::pointee(&*self.0)
+            fn pointee(&self, wait: Duration) -> Option<TypeId> {
+                Unsized::pointee(&*self.0, wait)
             }
 
             fn class_name(&self) -> Option<String> {
@@ -70,7 +71,7 @@ macro_rules! reached {
             }
 
             fn seen_pointee(&self) -> Option<TypeId> {
-                if P::CELL == Cell::None { Object::pointee(self) } else { None }
+                if P::CELL == Cell::None { Object::pointee(self, Duration::ZERO) } else { None }
             }
 
             fn give(self: Arc<Self>, _: &mut dyn Any) {}
@@ -168,7 +169,7 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
                 Pointer::Arc => |prototypes| lengthy::<P>(Pointer::Arc, prototypes),
             },
             fill: no_fill,
-            look: |_, _| {},
+            look: |_, _, _| {},
         };
         if types.object(object) {
             P::Draft::reach(types);

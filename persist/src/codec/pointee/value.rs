@@ -1,6 +1,7 @@
 use std::any::{Any, TypeId};
 use std::rc::{self, Rc};
 use std::sync::{self, Arc};
+use std::time::Duration;
 
 use super::{PointTo, Pointee, no_fill};
 use crate::Result;
@@ -54,7 +55,7 @@ fn draft_arc<T: Persist>(prototypes: &Prototypes<'_>) -> Result<Made> {
     Ok(Made::Draft(Box::new(ValueDraft { value, pointer: Pointer::Arc })))
 }
 
-fn look_at<T: Any>(value: &dyn Any, look: &mut dyn FnMut(&dyn Any)) {
+fn look_at<T: Any>(value: &dyn Any, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
     if let Some(value) = value.downcast_ref::<T>() {
         look(value);
     }
