@@ -7,6 +7,7 @@ mod forgotten_registration;
 mod freed_once;
 mod local_types_of_one_name;
 mod markers_in_generics;
+mod memory_in_boxes;
 mod memory_out_of_proportion;
 mod pointers_of_a_map;
 #[cfg(unix)]

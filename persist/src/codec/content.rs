@@ -114,11 +114,13 @@ impl<T: Persist> BoxOf<T> for AsCell {
 
     #[inline]
     fn encode(content: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.count_box::<T>();
         out.nested_in::<T>(|out| out.value(content))
     }
 
     #[inline]
     fn decode(input: &mut Decoder<'_>) -> Result<Box<T>, Fail> {
+        input.charge_box::<T>()?;
         input.nested_in::<T, _>(|input| input.value().map(Box::new))
     }
 

@@ -1,6 +1,6 @@
 use std::fmt::Display;
 
-use super::list::{large, levels};
+use super::list::{large, large_box, levels};
 use super::{LoadLinks, Persist, Within, count};
 use crate::{Error, ErrorKind, Limits};
 
@@ -205,6 +205,18 @@ impl<'a> Decoder<'a> {
         let result = decode(self);
         self.depth += levels;
         result
+    }
+
+    /// Counts a value that is about to be put into a box.
+    #[inline(always)]
+    pub(crate) fn charge_box<T: Persist>(&mut self) -> Result<(), Fail> {
+        match large_box::<T>() {
+            Some(bytes) => {
+                let charged = self.links.charge_memory(bytes, self.limits);
+                charged.map_err(|error| self.refuse(error))
+            }
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn limits(&self) -> &'a Limits {

@@ -1,6 +1,6 @@
 use std::mem;
 
-use super::list::{large, levels};
+use super::list::{large, large_box, levels};
 use super::{Persist, SaveLinks, Within, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
@@ -189,6 +189,14 @@ impl<'a> Encoder<'a> {
             self.add_empty(count.saturating_mul(super::list::weight::<T>()));
         }
         if let Some(bytes) = large::<T>(count) {
+            self.large = self.large.saturating_add(bytes);
+        }
+    }
+
+    /// Counts a value in a box, as a loader does.
+    #[inline(always)]
+    pub(crate) fn count_box<T: Persist>(&mut self) {
+        if let Some(bytes) = large_box::<T>() {
             self.large = self.large.saturating_add(bytes);
         }
     }

@@ -16,6 +16,14 @@ pub(super) fn large<T: Persist>(count: usize) -> Option<u64> {
     is_large.then(|| (count as u64).saturating_mul(size_of::<T>() as u64))
 }
 
+/// Bytes in memory of a value in a box, if those are many for the fewest bytes that
+/// it can take; a box takes one, or a list would not believe in so many.
+#[inline(always)]
+pub(super) fn large_box<T: Persist>() -> Option<u64> {
+    let is_large = const { size_of::<T>() > 256 * if T::MIN > 1 { T::MIN } else { 1 } };
+    is_large.then_some(size_of::<T>() as u64)
+}
+
 /// Levels of nesting that a value takes inside of a `T`: frames hold whole values,
 /// so that large types reach the end of a stack sooner.
 #[expect(clippy::cast_possible_truncation, reason = "types are far smaller than 8 TiB")]

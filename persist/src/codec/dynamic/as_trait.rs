@@ -63,6 +63,7 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
             Ok(number) => count::encode(number, out)?,
             Err(error) => return Err(out.refuse(error)),
         }
+        value.count_box(out);
         value.encode(out)
     }
 

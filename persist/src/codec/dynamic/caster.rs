@@ -79,6 +79,7 @@ impl<D: ?Sized + TraitObject> Caster<D> {
     {
         Self {
             decode: |input| {
+                input.charge_box::<T>()?;
                 // As a box does it: with a `?` there would be more copies of the value on
                 // the stack, at each level of nesting.
                 input.nested_in::<T, _>(|input| input.value::<T>().map(Box::new)).map(D::boxed)

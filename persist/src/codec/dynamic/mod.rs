@@ -39,6 +39,9 @@ pub trait Portable: Any {
     /// As there.
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
+    /// Counts it as a value in a box.
+    fn count_box(&self, out: &mut Encoder<'_>);
+
     /// As [`Persist::visit`].
     ///
     /// # Errors
@@ -63,6 +66,10 @@ pub trait Portable: Any {
 impl<T: Persist> Portable for T {
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.nested_in::<T>(|out| out.value(self))
+    }
+
+    fn count_box(&self, out: &mut Encoder<'_>) {
+        out.count_box::<T>();
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {

@@ -217,6 +217,12 @@ impl Registry {
         bytes
     }
 
+    /// The same with what is not stored.
+    fn whole(&self, class: usize, done: &mut Vec<Option<u64>>) -> u64 {
+        let size = self.program.targets[class].map_or(0, |target| target.class.size as u64);
+        self.footprint(class, done).max(size)
+    }
+
     fn footprint_of_kind(&self, kind: &KindSchema, done: &mut Vec<Option<u64>>) -> u64 {
         match kind {
             KindSchema::Unit => 0,
@@ -231,10 +237,10 @@ impl Registry {
                 .iter()
                 .fold(0_u64, |sum, part| sum.saturating_add(self.footprint_of_kind(part, done))),
             KindSchema::Class(class) | KindSchema::Reference { weak: false, class, .. } => {
-                self.footprint(*class, done).saturating_add(8)
+                self.whole(*class, done).saturating_add(8)
             }
             KindSchema::Dynamic(name) | KindSchema::TraitReference { weak: false, name, .. } => {
-                self.empty_of(name).map_or(16, |class| self.footprint(class, done) + 16)
+                self.empty_of(name).map_or(16, |class| self.whole(class, done).saturating_add(16))
             }
             _ => 8,
         }
