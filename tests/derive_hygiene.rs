@@ -2,15 +2,12 @@
 
 // A user may deny what they like; generated code is not theirs to mend.
 #![deny(warnings, rust_2018_idioms, unused_qualifications, trivial_casts, clippy::all)]
-// The modules of this file are public so that their types may be.
-#![allow(unreachable_pub)]
-
-use std::fmt::Debug;
+#![allow(unreachable_pub)] // so that the types of the modules may be
 
 use persist::codec::{Buffer, Prototypes, decode, decode_into};
 use persist::{Persist, Reflect};
+use std::fmt::Debug;
 
-/// An empty value.
 fn empty<T: Persist>() -> T {
     T::prototype(&Prototypes::bare()).expect("an empty value")
 }

@@ -33,10 +33,13 @@ pub trait Object: Any {
     /// Where the object is.
     fn address(&self) -> usize;
 
-    /// The type of what the pointer leads to, cell included; `None` if the class of
-    /// a trait object is out of reach, since its cell stays borrowed or locked for so
-    /// long.
-    fn pointee(&self, wait: Duration) -> Option<TypeId>;
+    /// The type of what the pointer leads to, cell included; waits so long for the
+    /// lock around a trait object, whose class shows only inside.
+    ///
+    /// # Errors
+    ///
+    /// If its cell is borrowed, or stays locked.
+    fn pointee(&self, wait: Duration) -> Result<TypeId>;
 
     /// Name of the class of a trait object, for an error.
     fn class_name(&self) -> Option<String> {
@@ -45,7 +48,7 @@ pub trait Object: Any {
 
     /// The same as [`pointee`](Self::pointee), if it is known without a look into a cell.
     fn seen_pointee(&self) -> Option<TypeId> {
-        self.pointee(Duration::ZERO)
+        self.pointee(Duration::ZERO).ok()
     }
 
     /// Puts itself into `place` if that is an `Option<Arc<Self>>`: the standard
@@ -81,8 +84,8 @@ impl<T: Persist> Object for T {
         std::ptr::from_ref(self).cast::<()>().addr()
     }
 
-    fn pointee(&self, _: Duration) -> Option<TypeId> {
-        Some(TypeId::of::<T>())
+    fn pointee(&self, _: Duration) -> Result<TypeId> {
+        Ok(TypeId::of::<T>())
     }
 
     fn give(self: sync::Arc<Self>, place: &mut dyn Any) {

@@ -211,12 +211,7 @@ impl<'s> Saver<'s> {
 
     /// Index of the object's type in the registry.
     fn object_type(&mut self, number: usize, shared: &Shared) -> Result<usize> {
-        let Some(pointee) = shared.object().pointee(self.limits.lock_wait) else {
-            return Err(Error::new(
-                ErrorKind::Borrowed,
-                "a trait object is mutably borrowed or locked, so that its class is not known; end the borrow",
-            ));
-        };
+        let pointee = shared.object().pointee(self.limits.lock_wait)?;
         let key = (shared.pointer(), pointee);
         if let Some((last, index)) = self.last
             && last == key

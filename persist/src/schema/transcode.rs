@@ -1,9 +1,7 @@
 //! Rewrites a record of the save into the form of the program's class.
 //!
-//! Bytes to bytes, so that nothing generic is compiled twice and the typed
-//! decoder reads one form only. With an explicit stack, as deep values are.
-
-use std::rc::Rc;
+//! Bytes to bytes: nothing generic is compiled twice, the typed decoder reads one
+//! form only. With an explicit stack, as deep values are.
 
 use super::layout::Shape;
 use super::plan::{Fields, Plan, Step};
@@ -13,6 +11,7 @@ use super::walk::{
 use super::{FieldSchema, Form, Plans, Stored};
 use crate::codec::{Buffer, Decoder, Encoder, Fail, LoadLinks, NoLinks, count};
 use crate::{Error, ErrorKind, Limits, Result};
+use std::rc::Rc;
 
 /// Appends the payload of object `id`, of a stored class, in the program's form.
 pub(crate) fn transcode(
@@ -66,16 +65,15 @@ struct Transcoder<'t, 'p> {
     out: &'t mut Vec<u8>,
     /// Where the output begins.
     start: usize,
-    /// Where a walk over a value that is not rewritten is, if it failed.
+    /// Where a walk over a value that is not rewritten failed.
     skipped: Vec<walk::Frame<'t>>,
-    /// How many frames are records.
+    /// How many frames are records, and how many may be: a class holds another of itself
+    /// only through levels that the codec counts, and it would refuse more of those.
     records: u64,
-    /// How many may be: a class holds another of itself only through one of the
-    /// levels that the codec counts, and it would refuse more of those.
     most: u64,
-    /// Where the fields of the open records that are out of order begin.
+    /// Where the fields of the open records that are out of order begin; those of one
+    /// that are put in order.
     pieces: Vec<usize>,
-    /// A record whose fields are put in order.
     ordered: Vec<u8>,
     defaults: Buffer,
 }
@@ -161,7 +159,7 @@ impl<'t> Transcoder<'t, '_> {
         Ok(())
     }
 
-    /// Rewrites a value without parts, or opens one with parts.
+    /// Rewrites a value without parts, or opens one.
     fn open(&mut self, mut node: usize, frames: &mut Vec<Frame<'t>>) -> Result<()> {
         let stored = self.stored;
         loop {
@@ -350,14 +348,13 @@ impl<'t> Transcoder<'t, '_> {
         let Some(target) = target else { return Err(fault(Fail::Value)) };
         let encode = |out: &mut Encoder<'_>| target.access.encode_default(variant, field, out);
         self.defaults.append(0, self.limits, &mut NoLinks::default(), encode).map_err(|error| {
-            // The only thing that a bare encode does not support.
             if error.kind() != ErrorKind::Unsupported {
                 return error;
             }
+            // The only thing that a bare encode does not support.
             let class = target.class;
             let fields = class.variants().get(variant).map_or(class.fields(), |variant| variant.fields);
-            let name = fields.get(field).map_or("", |field| field.name);
-            let of = class.name();
+            let (name, of) = (fields.get(field).map_or("", |field| field.name), class.name());
             Error::new(
                 ErrorKind::Unsupported,
                 format!("the save does not have field {name} of {of}, and its default holds a shared pointer, which has no id in the save; make it an `Option` that `after_load` fills"),
@@ -368,8 +365,8 @@ impl<'t> Transcoder<'t, '_> {
 
     /// Checks what all records take if the output is so long.
     fn check(&self, end: usize) -> Result<()> {
-        let here = (end - self.start) as u64;
-        self.limits.check_rewritten(self.plans.before, self.plans.after + here)
+        let after = self.plans.after + (end - self.start) as u64;
+        self.limits.check_rewritten(self.plans.before, after)
     }
 
     /// Takes over a count of elements of at least so many bytes each; those

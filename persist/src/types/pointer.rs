@@ -209,8 +209,8 @@ impl Unsized for str {
 
     fn look(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
 
-    fn pointee(&self, _: Duration) -> Option<TypeId> {
-        Some(TypeId::of::<str>())
+    fn pointee(&self, _: Duration) -> Result<TypeId> {
+        Ok(TypeId::of::<str>())
     }
 }
 
@@ -245,8 +245,8 @@ impl<T: Persist> Unsized for [T] {
 
     fn look(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
 
-    fn pointee(&self, _: Duration) -> Option<TypeId> {
-        Some(TypeId::of::<[T]>())
+    fn pointee(&self, _: Duration) -> Result<TypeId> {
+        Ok(TypeId::of::<[T]>())
     }
 }
 

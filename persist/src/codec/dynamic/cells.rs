@@ -61,8 +61,8 @@ impl<D: ?Sized + TraitObject + Pointee> Unsized for D {
         look(self.portable());
     }
 
-    fn pointee(&self, _: Duration) -> Option<TypeId> {
-        Some(self.portable().in_cell(Cell::None))
+    fn pointee(&self, _: Duration) -> Result<TypeId> {
+        Ok(self.portable().in_cell(Cell::None))
     }
 
     fn class_name(&self) -> Option<String> {
@@ -96,9 +96,12 @@ macro_rules! trait_cells {
                 }
             }
 
-            fn pointee(&self, wait: Duration) -> Option<TypeId> {
-                let value = self.open(wait).ok()?;
-                Some(value.portable().in_cell(Cell::$cell))
+            fn pointee(&self, wait: Duration) -> Result<TypeId> {
+                match self.open(wait) {
+                    Ok(value) => Ok(value.portable().in_cell(Cell::$cell)),
+                    // More of its class is not known.
+                    Err(error) => Err(error.in_class(format!("dyn {}", D::NAME))),
+                }
             }
 
             fn class_name(&self) -> Option<String> {

@@ -32,7 +32,11 @@ pub trait Unsized: Pointee {
     fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any));
 
     /// The type behind the pointer.
-    fn pointee(&self, wait: Duration) -> Option<TypeId>;
+    ///
+    /// # Errors
+    ///
+    /// As [`Object::pointee`].
+    fn pointee(&self, wait: Duration) -> Result<TypeId>;
 
     /// Name of the class of a trait object.
     fn class_name(&self) -> Option<String> {
@@ -62,7 +66,7 @@ macro_rules! reached {
                 $counted::as_ptr(&self.0).cast::<()>().addr()
             }
 
-            fn pointee(&self, wait: Duration) -> Option<TypeId> {
+            fn pointee(&self, wait: Duration) -> Result<TypeId> {
                 Unsized::pointee(&*self.0, wait)
             }
 
@@ -71,7 +75,10 @@ macro_rules! reached {
             }
 
             fn seen_pointee(&self) -> Option<TypeId> {
-                if P::CELL == Cell::None { Object::pointee(self, Duration::ZERO) } else { None }
+                if P::CELL != Cell::None {
+                    return None;
+                }
+                Object::pointee(self, Duration::ZERO).ok()
             }
 
             fn give(self: Arc<Self>, _: &mut dyn Any) {}
