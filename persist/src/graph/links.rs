@@ -142,6 +142,12 @@ impl<'s> Links<'s> {
         Some(self.traits[claim.1 as usize])
     }
 
+    /// An object that is kept without a stand-in is written next: it is in a cell.
+    pub(super) fn begin_kept(&mut self) {
+        self.from = None;
+        self.within = Within::Bare;
+    }
+
     /// Checks what could not be when it was met.
     pub(super) fn check(&self) -> Result<()> {
         let written = |number: u32| {
@@ -228,10 +234,14 @@ pub(super) fn is_built(cell: Option<Cell>) -> bool {
 /// The error for objects without a cell that lead to each other.
 #[cold]
 pub(super) fn circle_error(class: &str, length: usize) -> Error {
+    let what = match length {
+        1 => format!("an object without a cell, a {class}, leads to itself"),
+        _ => format!("{length} objects without a cell, one of them a {class}, lead to each other"),
+    };
     Error::new(
         ErrorKind::Unsupported,
         format!(
-            "{length} objects without a cell, one of them a {class}, lead to each other, so that none could be made before the others; put the `Weak` that closes the circle in a `RefCell` or `OnceCell`"
+            "{what}, so that none could be made before it is there; put the `Weak` that closes the circle in a `RefCell` or `OnceCell`"
         ),
     )
 }

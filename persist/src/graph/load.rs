@@ -219,8 +219,14 @@ impl<'l> Loader<'l> {
         }
         self.table.held_bytes = held;
         let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        self.outcome.objects =
-            counted.map(|(class, count)| (self.plans.stored[class].name.clone(), *count)).collect();
+        // Two forms of a class may stand in one save.
+        for (class, count) in counted {
+            let name = &self.plans.stored[class].name;
+            match self.outcome.objects.iter_mut().find(|(known, _)| known == name) {
+                Some((_, known)) => *known += count,
+                None => self.outcome.objects.push((name.clone(), *count)),
+            }
+        }
         Ok(())
     }
 

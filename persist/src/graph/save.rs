@@ -101,6 +101,7 @@ impl<'s> Saver<'s> {
             let Met { shared, id, added, .. } = self.links.objects[number].clone();
             let kept = TypeId::of::<RefCell<Unknown>>();
             if shared.object().seen_pointee() == Some(kept) {
+                self.links.begin_kept();
                 self.write_unknown(&shared, look_at_kept, (None, added), id, writer)?;
                 continue;
             }

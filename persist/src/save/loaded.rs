@@ -63,7 +63,7 @@ impl Loaded {
             String::new()
         } else {
             format!(
-                "; objects of classes that are not registered, or not in that pointer, were skipped ({}): register them before the load, or name them in an `alias`",
+                "; objects of classes that are not registered, or not in that pointer, were skipped ({}): register them before the load, by `register_pointer` if they are not in an `Rc<RefCell<_>>`, or name them in an `alias`",
                 unknown.join(", ")
             )
         };

@@ -149,7 +149,8 @@ impl SaveManager {
         }
     }
 
-    /// Takes all objects out; registered classes stay, and no id comes back.
+    /// Takes all objects out; registered classes stay, and no id comes back. Those
+    /// that nothing else holds are dropped, which recurses along a chain.
     pub fn clear(&mut self) {
         self.objects.clear();
         self.met.clear();
@@ -285,6 +286,9 @@ impl SaveManager {
     /// Makes what was loaded what the next save writes, in place of the
     /// manager's objects; ids stay the same. Objects that the load skipped are
     /// not among them.
+    ///
+    /// From then on the manager holds them: when it is dropped or cleared, the last pointers go as any others
+    /// do, by your own `Drop`, which recurses along a chain.
     #[expect(clippy::needless_pass_by_value, reason = "what was loaded becomes the manager's")]
     pub fn adopt(&mut self, loaded: Loaded) {
         self.clear();

@@ -97,6 +97,10 @@ use crate::{Error, ErrorKind, Result};
 /// assert_eq!(game.get_mut(hates).unwrap().as_ref().unwrap().name, "elf");
 /// # Ok::<(), persist::Error>(())
 /// ```
+///
+/// A key type with a null key of its own, such as slotmap's, has it as `None` of `from_bits`,
+/// and fields that lead nowhere as [`Handle::null`]: a null key in `Handle::new` would be live, and a remap would
+/// look for its object.
 pub trait Arena: 'static {
     /// What names an object.
     type Key: Copy + Eq + 'static;

@@ -123,7 +123,7 @@ pub(crate) fn not_registered(class: &str, of: &str) -> Error {
     Error::new(
         ErrorKind::WrongClass,
         format!(
-            "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()`, name a stand-in by `#[persist::dynamic(unknown = Type)]`, or make it an `Option`"
+            "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `SaveManager`, name a stand-in by `#[persist::dynamic(unknown = Type)]`, or make it an `Option`"
         ),
     )
 }
@@ -134,7 +134,7 @@ pub(crate) fn not_registered_yet(class: &str, of: &str) -> Error {
     Error::new(
         ErrorKind::WrongClass,
         format!(
-            "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` before the save"
+            "class {class} is not registered for trait {of}; call `register_as::<{class}, dyn {of}>()` on the `SaveManager` before the save"
         ),
     )
 }

@@ -227,6 +227,11 @@ impl Registry {
 }
 
 /// A counted pointer: `Rc<P>` or `Arc<P>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an `Rc` or `Arc` to what can be saved",
+    label = "not a counted pointer",
+    note = "an object of a `SaveManager` is shared: put it into an `Rc<RefCell<_>>`; a value of its own is saved by `save_value` or `persist::save`"
+)]
 pub trait Counted: 'static {
     /// What it leads to.
     type Pointee: ?Sized + Pointee;
