@@ -60,9 +60,13 @@ impl<'c, 'l> Connector<'c, 'l> {
 
     /// Gives back what was put aside of an object in an earlier visit.
     pub(super) fn give(&mut self, contents: Option<Contents>) {
-        self.taken = contents.unwrap_or_default();
-        self.put.clear();
         self.late = false;
+        if let Some(contents) = contents {
+            self.taken = contents;
+        } else {
+            self.taken.clear();
+        }
+        self.put.clear();
     }
 
     /// Ends with the object.

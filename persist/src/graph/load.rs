@@ -233,22 +233,17 @@ impl<'l> Loader<'l> {
     /// Second pass, for one object.
     fn fill_object(&mut self, index: usize) -> Result<()> {
         let record = self.records[index];
-        match std::mem::replace(&mut self.table.entries[index], Entry::None) {
-            Entry::Open(shared) => {
-                self.table.entries[index] = Entry::Open(shared.clone());
-                let kind = self.table.kinds[index].map_or(0, TypeIndex::get);
-                let fill = self.registry.objects[kind].kind.fill;
-                self.fill(&record, |input| fill(&shared, input))
-            }
-            Entry::Draft(mut draft) => {
-                self.table.filling = Some(index);
-                self.fill(&record, |input| draft.fill(input))?;
-                self.table.filling = None;
-                self.table.entries[index] = Entry::Draft(draft);
-                Ok(())
-            }
-            Entry::None | Entry::Built(_) => Ok(()),
+        if let Some(mut draft) = self.table.entries[index].take_draft() {
+            self.table.filling = Some(index);
+            self.fill(&record, |input| draft.fill(input))?;
+            self.table.filling = None;
+            self.table.entries[index] = Entry::Draft(draft);
+            return Ok(());
         }
+        let Some(shared) = self.table.entries[index].shared().cloned() else { return Ok(()) };
+        let kind = self.table.kinds[index].map_or(0, TypeIndex::get);
+        let fill = self.registry.objects[kind].kind.fill;
+        self.fill(&record, |input| fill(&shared, input))
     }
 
     /// Second pass, for one record: the value is read and its references set aside.

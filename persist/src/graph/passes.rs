@@ -117,7 +117,9 @@ impl Loader<'_> {
                 Entry::None | Entry::Draft(_) => continue,
             };
             connector.begin_record(record, pass);
-            connector.give(aside.remove(&record));
+            // Mostly there is none; then not even a hash is asked for.
+            let contents = if aside.is_empty() { None } else { aside.remove(&record) };
+            connector.give(contents);
             let visited = shared.object().visit_object(&mut Visitor::new(
                 Phase::Connect,
                 limits,

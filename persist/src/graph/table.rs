@@ -108,12 +108,12 @@ impl Entry {
     }
 
     pub(super) fn take_draft(&mut self) -> Option<Box<dyn Draft>> {
+        if !matches!(self, Self::Draft(_)) {
+            return None;
+        }
         match std::mem::replace(self, Self::None) {
             Self::Draft(draft) => Some(draft),
-            other => {
-                *self = other;
-                None
-            }
+            _ => None,
         }
     }
 }
