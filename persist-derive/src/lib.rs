@@ -77,6 +77,10 @@ mod tests;
 /// `before_save` of an object runs just before that object is written: what it
 /// changes in another that was written before is not in the save.
 ///
+/// An object without a cell, such as in a bare `Rc`, cannot be changed once it is shared:
+/// its `after_load` runs just before, when the pointers outside of cells are in place. It must
+/// leave the cells inside where they are, whose pointers follow; its `before_save` is refused.
+///
 /// While a hook of an object runs, that object is mutably borrowed: a hook may
 /// borrow the objects that it points to, but not its own again.
 ///

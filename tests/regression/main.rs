@@ -10,6 +10,7 @@ mod local_types_of_one_name;
 mod markers_in_generics;
 mod memory_in_boxes;
 mod memory_out_of_proportion;
+mod none_for_what_is_inside;
 mod pointers_of_a_map;
 #[cfg(unix)]
 mod save_onto_a_pipe;

@@ -76,7 +76,11 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
             Ok(Implementor::Unknown(class)) => return keep::<D>(number, &class, input),
             Err(error) => return Err(input.refuse(error)),
         };
-        decode(input)
+        decode(input).map_err(|fail| match fail {
+            // What is not registered is inside: this value has not been passed over.
+            Fail::Unregistered => Fail::Refused,
+            fail => fail,
+        })
     }
 
     fn visit(content: &mut D, visitor: &mut Visitor<'_>) -> Result<()> {
