@@ -64,6 +64,10 @@ impl Limits {
 }
 
 impl Limits {
+    /// Those of a visit that frees what was loaded under any limits.
+    pub(crate) const FREEING: Self =
+        Self { depth: u32::MAX, lock_wait: Duration::ZERO, ..Self::DEFAULT };
+
     /// Checks what the objects of a save of so many bytes take, empty.
     pub(crate) fn check_expansion(&self, save: u64, objects: u64) -> Result<()> {
         let most = save.saturating_mul(self.expansion).max(64 << 20);

@@ -39,6 +39,11 @@ pub trait SaveLinks {
     /// If this save has no classes.
     fn foreign_class(&mut self, schema: &Rc<dyn Any>, index: usize) -> Result<u64>;
 
+    /// True if nothing is saved, but references are listed.
+    fn only_lists(&self) -> bool {
+        false
+    }
+
     /// Says that the references that follow are in such a cell; returns where those
     /// before were.
     fn enter_cell(&mut self, cell: Within) -> Within;

@@ -15,6 +15,9 @@ pub(crate) trait Lock<T: ?Sized> {
 
     /// The content, to be changed; waits so long for a lock.
     fn open_mut(&self, wait: Duration) -> Result<impl DerefMut<Target = T>>;
+
+    /// Forgets that a thread panicked while it held the lock.
+    fn clear(&self) {}
 }
 
 impl<T: ?Sized> Lock<T> for RefCell<T> {
@@ -37,6 +40,10 @@ impl<T: ?Sized> Lock<T> for Mutex<T> {
     fn open_mut(&self, wait: Duration) -> Result<impl DerefMut<Target = T>> {
         open_in(wait, "Mutex", || self.try_lock())
     }
+
+    fn clear(&self) {
+        self.clear_poison();
+    }
 }
 
 impl<T: ?Sized> Lock<T> for RwLock<T> {
@@ -46,6 +53,10 @@ impl<T: ?Sized> Lock<T> for RwLock<T> {
 
     fn open_mut(&self, wait: Duration) -> Result<impl DerefMut<Target = T>> {
         open_in(wait, "RwLock", || self.try_write())
+    }
+
+    fn clear(&self) {
+        self.clear_poison();
     }
 }
 

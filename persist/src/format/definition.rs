@@ -48,8 +48,9 @@ pub(super) const SCALARS: [KindSchema; 16] = [
     KindSchema::Text,
 ];
 
-/// Appends the definition; `number` gives the file's number of a class.
-pub(super) fn write(class: &ClassSchema, number: &dyn Fn(usize) -> u64, out: &mut Vec<u8>) {
+/// Appends the definition; `number` gives the file's number of a class, which is held
+/// by value, or the target of a reference.
+pub(super) fn write(class: &ClassSchema, number: &dyn Fn(usize, bool) -> u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&class.id.0.to_le_bytes());
     write_text(&class.name, out);
     count::push(u64::from(class.version), out);
@@ -78,7 +79,7 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn write_fields(fields: &[FieldSchema], number: &dyn Fn(usize) -> u64, out: &mut Vec<u8>) {
+fn write_fields(fields: &[FieldSchema], number: &dyn Fn(usize, bool) -> u64, out: &mut Vec<u8>) {
     count::push(fields.len() as u64, out);
     for field in fields {
         write_text(&field.name, out);
@@ -87,7 +88,7 @@ fn write_fields(fields: &[FieldSchema], number: &dyn Fn(usize) -> u64, out: &mut
     }
 }
 
-fn write_kind(kind: &KindSchema, number: &dyn Fn(usize) -> u64, out: &mut Vec<u8>) {
+fn write_kind(kind: &KindSchema, number: &dyn Fn(usize, bool) -> u64, out: &mut Vec<u8>) {
     match kind {
         KindSchema::Option(inner) => write_tagged(OPTION, inner, number, out),
         KindSchema::List(inner) => write_tagged(LIST, inner, number, out),
@@ -110,12 +111,12 @@ fn write_kind(kind: &KindSchema, number: &dyn Fn(usize) -> u64, out: &mut Vec<u8
         }
         KindSchema::Class(class) => {
             out.push(CLASS);
-            count::push(number(*class), out);
+            count::push(number(*class, false), out);
         }
         KindSchema::Reference { holder, weak, class } => {
             out.push(REFERENCE);
             out.push(holder.code() | if *weak { WEAK } else { 0 });
-            count::push(number(*class), out);
+            count::push(number(*class, true), out);
         }
         KindSchema::Dynamic(name) => {
             out.push(DYNAMIC);
@@ -137,7 +138,12 @@ fn write_kind(kind: &KindSchema, number: &dyn Fn(usize) -> u64, out: &mut Vec<u8
     }
 }
 
-fn write_tagged(tag: u8, inner: &KindSchema, number: &dyn Fn(usize) -> u64, out: &mut Vec<u8>) {
+fn write_tagged(
+    tag: u8,
+    inner: &KindSchema,
+    number: &dyn Fn(usize, bool) -> u64,
+    out: &mut Vec<u8>,
+) {
     out.push(tag);
     write_kind(inner, number, out);
 }

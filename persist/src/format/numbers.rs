@@ -3,7 +3,7 @@ use std::rc::Rc;
 
 use super::definition;
 use crate::reflect::ClassId;
-use crate::schema::{ClassSchema, KindSchema, Stored, is_same_class};
+use crate::schema::{ClassSchema, KindSchema, Program, Stored, is_same_class};
 
 /// The numbers of the classes in a save that is being written.
 #[derive(Default)]
@@ -13,6 +13,8 @@ pub(crate) struct ClassNumbers {
     /// Those of classes that were kept from other saves, by the address of the schema and
     /// the index.
     foreign: HashMap<(usize, usize), u64>,
+    /// Those of the classes that references of kept values lead to, where they are the program's.
+    targets: HashMap<(usize, usize), u64>,
     /// Holds on to those schemas, whose addresses are taken.
     schemas: Vec<Rc<Stored>>,
     ids: HashSet<ClassId>,
@@ -42,7 +44,11 @@ impl ClassNumbers {
                 self.own[class] = self.last;
                 self.ids.insert(classes[class].id);
                 self.fresh.push(Fresh::Own(classes[class].clone()));
-                classes[class].kinds().for_each(|kind| mentioned(kind, &mut next));
+                for kind in classes[class].kinds() {
+                    let mut targets = Vec::new();
+                    mentioned(kind, &mut next, &mut targets);
+                    next.append(&mut targets);
+                }
             }
         }
         self.own[class]
@@ -50,12 +56,8 @@ impl ClassNumbers {
 
     /// The number of a class that was kept from another save: that of the program's
     /// class if it is the same, else a new one.
-    pub(crate) fn foreign(
-        &mut self,
-        schema: &Rc<Stored>,
-        class: usize,
-        classes: &[ClassSchema],
-    ) -> u64 {
+    pub(crate) fn foreign(&mut self, schema: &Rc<Stored>, class: usize, program: &Program) -> u64 {
+        let classes = &program.classes[..];
         let address = Rc::as_ptr(schema).addr();
         let mut next = vec![class];
         let mut at = 0;
@@ -84,7 +86,20 @@ impl ClassNumbers {
             self.foreign.insert((address, class), self.last);
             self.ids.insert(id);
             self.fresh.push(Fresh::Foreign(schema.clone(), class, id));
-            stored.kinds().for_each(|kind| mentioned(kind, &mut next));
+            for kind in stored.kinds() {
+                let mut targets = Vec::new();
+                mentioned(kind, &mut next, &mut targets);
+                for target in targets {
+                    // Objects of a class that the program has are in the program's form.
+                    match program.find(&schema[target]) {
+                        Some(own) => {
+                            let number = self.number(own, classes);
+                            self.targets.insert((address, target), number);
+                        }
+                        None => next.push(target),
+                    }
+                }
+            }
         }
         self.foreign.get(&(address, class)).copied().unwrap_or(0)
     }
@@ -101,12 +116,15 @@ impl ClassNumbers {
             let mut body = Vec::new();
             let name = match fresh {
                 Fresh::Own(class) => {
-                    definition::write(&class, &|class| self.own[class], &mut body);
+                    definition::write(&class, &|class, _| self.own[class], &mut body);
                     class.name
                 }
                 Fresh::Foreign(schema, class, id) => {
                     let address = Rc::as_ptr(&schema).addr();
-                    let number = |class| self.foreign.get(&(address, class)).copied().unwrap_or(0);
+                    let number = |class, is_target| {
+                        let own = self.targets.get(&(address, class)).filter(|_| is_target);
+                        own.or_else(|| self.foreign.get(&(address, class))).copied().unwrap_or(0)
+                    };
                     let class = ClassSchema { id, ..schema[class].clone() };
                     definition::write(&class, &number, &mut body);
                     class.name
@@ -118,19 +136,22 @@ impl ClassNumbers {
     }
 }
 
-/// Adds the classes that a kind mentions.
-fn mentioned(kind: &KindSchema, found: &mut Vec<usize>) {
+/// Adds the classes that a kind mentions by value, and those that it refers to.
+fn mentioned(kind: &KindSchema, found: &mut Vec<usize>, targets: &mut Vec<usize>) {
     match kind {
         KindSchema::Option(inner)
         | KindSchema::List(inner)
         | KindSchema::Set(inner)
-        | KindSchema::Array(inner, _) => mentioned(inner, found),
+        | KindSchema::Array(inner, _) => mentioned(inner, found, targets),
         KindSchema::Map(parts) => {
-            mentioned(&parts.0, found);
-            mentioned(&parts.1, found);
+            mentioned(&parts.0, found, targets);
+            mentioned(&parts.1, found, targets);
         }
-        KindSchema::Tuple(parts) => parts.iter().for_each(|part| mentioned(part, found)),
-        KindSchema::Class(class) | KindSchema::Reference { class, .. } => found.push(*class),
+        KindSchema::Tuple(parts) => {
+            parts.iter().for_each(|part| mentioned(part, found, targets));
+        }
+        KindSchema::Class(class) => found.push(*class),
+        KindSchema::Reference { class, .. } => targets.push(*class),
         _ => {}
     }
 }

@@ -45,7 +45,7 @@ impl Table<'_> {
             if let Some(record) = target {
                 self.ask_for(record);
             }
-            self.pending.push(Pending::new(target, weak, self.within));
+            self.pending.push(Pending::new(target, weak, Within::Cell));
         }
         let name = stored[class].name.clone();
         let class = ForeignClass { name, schema: stored, index: class };

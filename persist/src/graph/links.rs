@@ -344,9 +344,7 @@ impl SaveLinks for Links<'_> {
 
     fn foreign_class(&mut self, schema: &Rc<dyn Any>, index: usize) -> Result<u64> {
         match schema.clone().downcast::<Stored>() {
-            Ok(schema) => {
-                Ok(self.numbers.foreign(&schema, index, &self.registry.program().classes))
-            }
+            Ok(schema) => Ok(self.numbers.foreign(&schema, index, self.registry.program())),
             Err(_) => Err(Error::new(ErrorKind::Unsupported, "the class of a kept value is lost")),
         }
     }

@@ -243,7 +243,7 @@ impl Drop for Table<'_> {
         }
         let mut emptying = Emptying(self.registry.prototypes());
         for shared in self.entries.iter().filter_map(Entry::shared) {
-            let mut visitor = Visitor::new(Phase::Dismantle, &Limits::DEFAULT, &mut emptying);
+            let mut visitor = Visitor::new(Phase::Dismantle, &Limits::FREEING, &mut emptying);
             // One that cannot be emptied, since the program borrows it, is the program's.
             let _ = shared.object().visit_object(&mut visitor);
         }

@@ -34,6 +34,7 @@ impl Targets {
             bytes: u64::MAX,
             text: usize::MAX,
             empty_elements: usize::MAX,
+            depth: u32::MAX,
             lock_wait: std::time::Duration::ZERO,
             ..Limits::DEFAULT
         };
@@ -63,6 +64,10 @@ impl SaveLinks for Found {
 
     fn foreign_class(&mut self, _: &Rc<dyn Any>, _: usize) -> Result<u64> {
         Ok(1)
+    }
+
+    fn only_lists(&self) -> bool {
+        true
     }
 
     fn enter_cell(&mut self, _: Within) -> Within {

@@ -222,7 +222,7 @@ fn empty(object: &dyn Object, prototypes: Prototypes<'_>) {
     let mut emptying = Emptying(prototypes);
     // One that is borrowed is left to those who borrow it.
     let _ =
-        object.visit_object(&mut Visitor::new(Phase::Dismantle, &Limits::DEFAULT, &mut emptying));
+        object.visit_object(&mut Visitor::new(Phase::Dismantle, &Limits::FREEING, &mut emptying));
 }
 
 /// Objects that nothing else holds are freed one by one, a long chain of them too.

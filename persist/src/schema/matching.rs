@@ -174,7 +174,7 @@ impl Holders {
 
 impl Program {
     /// The class that a stored one is: of the same id, else of an alias.
-    fn find(&self, stored: &ClassSchema) -> Option<usize> {
+    pub(crate) fn find(&self, stored: &ClassSchema) -> Option<usize> {
         let by_id = self.classes.iter().position(|class| class.id == stored.id);
         let by_alias = || {
             self.targets.iter().position(|target| {
@@ -183,7 +183,8 @@ impl Program {
         };
         // A kept class may have lost its id to the program's class of the same name.
         let by_name = || {
-            let is_kept = |id| (1..=8).any(|i| ClassId::of(&format!("{}#{i}", stored.name)) == id);
+            let is_kept =
+                |id| (1..=1000).any(|i| ClassId::of(&format!("{}#{i}", stored.name)) == id);
             let found = self.classes.iter().position(|class| class.name == stored.name);
             found.filter(|_| is_kept(stored.id))
         };

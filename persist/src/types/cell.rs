@@ -147,6 +147,10 @@ macro_rules! guarded {
                 if T::LEAF {
                     return Ok(());
                 }
+                if visitor.phase() == Phase::Dismantle {
+                    // Nobody will look at what a hook that panicked has left.
+                    Lock::clear(self);
+                }
                 let mut value = self.open_mut(visitor.limits().lock_wait)?;
                 if visitor.phase() != Phase::Dismantle {
                     return value.visit(visitor);

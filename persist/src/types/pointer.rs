@@ -88,7 +88,7 @@ macro_rules! pointers {
 
             #[inline]
             fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                let address = $strong::as_ptr(self).cast::<()>().addr();
+                let address = P::As::address(self);
                 encode_link(address, false, P::As::pointed(), &|| P::As::$share(self), out)
             }
 
@@ -144,7 +144,7 @@ macro_rules! pointers {
             #[inline]
             fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 let Some(target) = self.upgrade() else { return count::encode(0, out) };
-                let address = $strong::as_ptr(&target).cast::<()>().addr();
+                let address = P::As::address(&target);
                 encode_link(address, true, P::As::pointed(), &|| P::As::$share(&target), out)
             }
 

@@ -1,12 +1,13 @@
 //! Values of classes that the program does not have.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
 use crate::codec::{
-    AsValue, Decoder, Encoder, Fail, Persist, Pointed, Pointee, Prototypes, Shared, Slot, Stop,
-    Visitor, WeakShared, count,
+    AsValue, Decoder, Encoder, Fail, Persist, Phase, Pointed, Pointee, Prototypes, Shared, Slot,
+    Stop, Visitor, WeakShared, Within, count,
 };
 use crate::reflect::{Holder, Kind};
 use crate::{Error, ErrorKind, Result};
@@ -22,7 +23,7 @@ pub struct Unknown {
     pub(crate) holder: Option<Holder>,
     bytes: Vec<u8>,
     /// What cannot be copied to another save, in order.
-    parts: Vec<Part>,
+    parts: RefCell<Vec<Part>>,
 }
 
 /// A class of the save that a value comes from.
@@ -59,7 +60,7 @@ pub(crate) enum Kept {
 
 impl Unknown {
     pub(crate) fn new(class: ForeignClass, bytes: Vec<u8>, parts: Vec<Part>) -> Self {
-        Self { class: Some(class), holder: None, bytes, parts }
+        Self { class: Some(class), holder: None, bytes, parts: RefCell::new(parts) }
     }
 
     /// Name of the class; empty if this was not loaded.
@@ -98,8 +99,15 @@ impl Unknown {
             Ok(class) => class,
             Err(error) => return Err(out.refuse(error)),
         };
+        let before = out.links().enter_cell(Within::Cell);
+        let result = self.encode_parts(class, out);
+        out.links().leave_cell(before);
+        result
+    }
+
+    fn encode_parts(&self, class: &ForeignClass, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let mut done = 0;
-        for part in &self.parts {
+        for part in self.parts.borrow().iter() {
             out.bytes(&self.bytes[done..part.start])?;
             done = part.end;
             let number = match &part.content {
@@ -143,7 +151,7 @@ impl Persist for Unknown {
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        Err(out.refuse(alone()))
+        if out.links().only_lists() { self.encode(out) } else { Err(out.refuse(alone())) }
     }
 
     fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
@@ -151,11 +159,22 @@ impl Persist for Unknown {
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        for part in &mut self.parts {
-            if let Content::Reference { .. } = &part.content {
-                visitor.reference(part)?;
+        if visitor.leaves_cells() { Ok(()) } else { self.visit_shared(visitor) }
+    }
+
+    /// Which of its references lay in cells the save does not say; here all do.
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        let mut dropped = Vec::new();
+        for part in self.parts.borrow_mut().iter_mut() {
+            if let Content::Reference { target, .. } = &mut part.content {
+                if visitor.phase() == Phase::Dismantle {
+                    dropped.push(target.take());
+                } else {
+                    visitor.reference(part)?;
+                }
             }
         }
+        drop(dropped);
         Ok(())
     }
 }

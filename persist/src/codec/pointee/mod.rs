@@ -27,7 +27,7 @@ use crate::reflect::{Cell, Pointer, Target};
 /// are persistent for every pointee `P`.
 ///
 /// `#[derive(Persist)]` implements it, and the library does for the standard
-/// types and cells. A type that implements [`Persist`] by hand says in one line that it
+/// types and cells. A type that implements [`Persist`](crate::Persist) by hand says in one line that it
 /// can be pointed at:
 ///
 /// ```
@@ -73,6 +73,11 @@ pub trait PointTo<P: ?Sized> {
     /// What is known of the target without a look at it.
     fn pointed() -> Pointed;
 
+    /// What tells the target from others, while it is held: where it is.
+    fn address(target: &P) -> usize {
+        std::ptr::from_ref(target).cast::<()>().addr()
+    }
+
     /// The pointer as one whose type is known at run time only.
     fn share_rc(this: &Rc<P>) -> Shared;
 
@@ -103,14 +108,14 @@ pub trait PointTo<P: ?Sized> {
     ///
     /// # Errors
     ///
-    /// As [`Persist::prototype`].
+    /// As [`Persist::prototype`](crate::Persist::prototype).
     fn empty_rc(prototypes: &Prototypes<'_>) -> Result<Rc<P>>;
 
     /// The same of an `Arc`.
     ///
     /// # Errors
     ///
-    /// As [`Persist::prototype`].
+    /// As [`Persist::prototype`](crate::Persist::prototype).
     fn empty_arc(prototypes: &Prototypes<'_>) -> Result<Arc<P>>;
 }
 

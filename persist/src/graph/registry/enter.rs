@@ -56,6 +56,16 @@ impl Registry {
                 ));
             };
             let class = *class;
+            let schema = &self.program.classes[class];
+            if !matches!(&schema.form, Form::Struct(fields) if fields.len() == 1) {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!(
+                        "{} stands in for unknown classes of trait {} and has other stored fields than its `Unknown`, which would be lost; mark them `#[persist(skip)]`",
+                        schema.name, of.name
+                    ),
+                ));
+            }
             Rc::make_mut(&mut self.implementors).enter_stand_in(*of, class, stand_in)?;
         }
         for unvisited in &types.unvisited {
