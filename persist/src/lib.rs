@@ -71,17 +71,22 @@ mod error;
 mod format;
 mod graph;
 mod limits;
+mod object_id;
+mod options;
 pub mod reflect;
 mod save;
 mod schema;
 mod storage;
 mod types;
+mod value;
 
 pub use codec::{Persist, Pointee, Reflect, Unknown};
 pub use error::{Error, ErrorKind, Result};
 pub use format::{FORMAT_VERSION, Header};
-pub use graph::{Counted, ObjectId, Registry};
+pub use graph::{Counted, Registry};
 pub use limits::Limits;
+pub use object_id::ObjectId;
+pub use options::{LoadOptions, LoadPolicy};
 pub use persist_derive::{Persist, dynamic};
 pub use reflect::{Class, ClassId, FieldRecord, Kind};
 pub use save::{
@@ -89,6 +94,7 @@ pub use save::{
     save, save_mut, to_vec, to_vec_mut, to_writer,
 };
 pub use types::{Arena, Handle, Missing, Remap};
+pub use value::{HandleValue, Record, Value};
 
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]

@@ -21,7 +21,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
                 let aliases = aliases(&variant.aliases);
                 let fields = records(&variant.fields, false);
                 emit! {
-                    _persist::reflect::VariantRecord { name: #name, aliases: &[#aliases], fields: &[#fields] }
+                    _persist::reflect::VariantRecord { name: #name, aliases: &[#aliases], fields: &[#fields], other: false }
                 }
             });
             (

@@ -47,7 +47,7 @@ pub use visitor::{Outcome, Phase, Visitor};
 
 pub(crate) use buffer::left_over;
 pub(crate) use dynamic::{
-    ForeignClass, Part, StandInClass, UnknownContent, not_registered, not_registered_yet,
+    ForeignClass, Part, Piece, StandInClass, UnknownContent, not_registered, not_registered_yet,
     reach_holder, trait_name,
 };
 pub(crate) use list::encode_each;

@@ -233,6 +233,22 @@ pub trait Reflect: Persist {
     /// [`Stop`] if it does not fit or there is no default.
     fn encode_default(variant: usize, field: usize, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
+    /// Reads a value of the type that the field's `convert` takes, and writes the field that
+    /// it makes of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if it does not fit, the bytes are not such a value, or the function refuses.
+    fn convert_field(
+        variant: usize,
+        field: usize,
+        input: &mut Decoder<'_>,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        let _ = (variant, field, input);
+        Err(out.no_field())
+    }
+
     /// One field.
     fn field(&self, field: usize) -> Option<&dyn Any>;
 

@@ -159,6 +159,19 @@ pub trait ClassAccess: Sync {
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop>;
 
+    /// Makes a field of the value that its `convert` takes.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if it does not fit, the bytes are not such a value, or the function refuses.
+    fn convert_field(
+        &self,
+        variant: usize,
+        field: usize,
+        input: &mut Decoder<'_>,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop>;
+
     /// Writes a field of the value.
     ///
     /// # Errors
@@ -206,6 +219,16 @@ impl<T: Reflect> ClassAccess for Access<T> {
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         T::encode_default(variant, field, out)
+    }
+
+    fn convert_field(
+        &self,
+        variant: usize,
+        field: usize,
+        input: &mut Decoder<'_>,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        T::convert_field(variant, field, input, out)
     }
 
     fn encode_field(

@@ -27,6 +27,7 @@ pub(super) const REFERENCE: u8 = 23;
 pub(super) const DYNAMIC: u8 = 24;
 pub(super) const TRAIT_REFERENCE: u8 = 25;
 pub(super) const HANDLE: u8 = 26;
+pub(super) const UNKNOWN: u8 = 27;
 
 /// The kinds without parts; a kind's tag is its index.
 pub(super) const SCALARS: [KindSchema; 16] = [
@@ -83,7 +84,13 @@ fn write_fields(fields: &[FieldSchema], number: &dyn Fn(usize, bool) -> u64, out
     count::push(fields.len() as u64, out);
     for field in fields {
         write_text(&field.name, out);
-        out.push(0);
+        match field.id {
+            Some(id) => {
+                out.push(FIELD_ID);
+                count::push(u64::from(id), out);
+            }
+            None => out.push(0),
+        }
         write_kind(&field.kind, number, out);
     }
 }
@@ -131,6 +138,7 @@ fn write_kind(kind: &KindSchema, number: &dyn Fn(usize, bool) -> u64, out: &mut 
             out.push(HANDLE);
             write_text(name, out);
         }
+        KindSchema::Unknown => out.push(UNKNOWN),
         scalar => {
             let tag = SCALARS.iter().position(|kind| kind == scalar).unwrap_or_default();
             out.push(u8::try_from(tag).unwrap_or_default());
@@ -243,7 +251,7 @@ fn read_fields(input: &mut Decoder<'_>) -> Result<Vec<FieldSchema>, Box<Bad>> {
     for _ in 0..count {
         let name = input.value::<String>()?;
         match read_field(input) {
-            Ok(kind) => fields.push(FieldSchema { name, kind }),
+            Ok((id, kind)) => fields.push(FieldSchema { name, id, kind }),
             Err(bad) => return Err(bad.in_field(&name)),
         }
     }
@@ -252,13 +260,19 @@ fn read_fields(input: &mut Decoder<'_>) -> Result<Vec<FieldSchema>, Box<Bad>> {
 }
 
 /// What follows the name of a field.
-fn read_field(input: &mut Decoder<'_>) -> Result<KindSchema, Box<Bad>> {
-    match input.value::<u8>()? {
-        0 => {}
-        FIELD_ID => drop(count::decode(input)?),
+fn read_field(input: &mut Decoder<'_>) -> Result<(Option<u32>, KindSchema), Box<Bad>> {
+    let id = match input.value::<u8>()? {
+        0 => None,
+        FIELD_ID => {
+            let id = count::decode(input)?;
+            let id = u32::try_from(id).map_err(|_| {
+                Bad::rule(format!("the number of a field is {id}, over 4294967295"))
+            })?;
+            Some(id)
+        }
         tag => return Err(Bad::new(Why::Unknown { what: "flags", tag })),
-    }
-    read_kind(input, KIND_DEPTH)
+    };
+    Ok((id, read_kind(input, KIND_DEPTH)?))
 }
 
 fn unique<'n>(what: &str, names: impl Iterator<Item = &'n String>) -> Result<(), Box<Bad>> {
@@ -320,6 +334,7 @@ fn read_named(tag: u8, input: &mut Decoder<'_>) -> Result<KindSchema, Box<Bad>> 
             KindSchema::TraitReference { holder, weak, name: input.value()? }
         }
         HANDLE => KindSchema::Handle(input.value()?),
+        UNKNOWN => KindSchema::Unknown,
         tag => return Err(Bad::new(Why::Unknown { what: "kind", tag })),
     })
 }

@@ -9,8 +9,8 @@ use super::Loader;
 use super::pending::Pending;
 use super::table::{Entry, Refused, Table, TypeIndex};
 use crate::codec::{
-    ForeignClass, Linked, Made, Object, Part, Shared, Unknown, UnknownContent, Within, left_over,
-    not_registered,
+    ForeignClass, Linked, Made, Object, Part, Piece, Shared, Unknown, UnknownContent, Within,
+    left_over, not_registered,
 };
 use crate::reflect::{Holder, TraitName};
 use crate::schema::{Met, length};
@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, Result};
 
 impl Table<'_> {
     /// Keeps a value of a class that the program does not have, and what it refers to.
-    pub(super) fn unknown(&mut self, class: usize, bytes: &[u8]) -> Result<(Unknown, usize)> {
+    pub(super) fn unknown(&mut self, class: usize, bytes: &[u8]) -> Result<(Piece, usize)> {
         let stored = self.stored.clone();
         let mut parts = Vec::new();
         let mut references = Vec::new();
@@ -49,7 +49,7 @@ impl Table<'_> {
         }
         let name = stored[class].name.clone();
         let class = ForeignClass { name, schema: stored, index: class };
-        Ok((Unknown::new(class, bytes[..length].to_vec(), parts), length))
+        Ok((Piece::new(class, bytes[..length].to_vec(), parts), length))
     }
 
     /// The class of this number, whose values are as they are stored.
@@ -143,9 +143,9 @@ impl Loader<'_> {
         self.table.dangling = 0;
         self.table.within = Within::Bare;
         let kept =
-            self.table.unknown(record.class as usize, payload).and_then(|(unknown, length)| {
+            self.table.unknown(record.class as usize, payload).and_then(|(piece, length)| {
                 let left = payload.len() - length;
-                if left == 0 { Ok(unknown) } else { Err(left_over(left)) }
+                if left == 0 { Ok(Unknown::from(piece)) } else { Err(left_over(left)) }
             });
         let mut unknown = kept.map_err(|error| self.named(index, error.at(record.start as u64)))?;
         self.kept.entry(record.class).or_insert((0, record.id)).0 += 1;

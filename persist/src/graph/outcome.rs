@@ -2,7 +2,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::table::Entry;
-use super::{Implementors, Loader, ObjectId};
+use super::{Implementors, Loader};
+use crate::ObjectId;
 use crate::codec::Shared;
 use crate::format::Header;
 use crate::schema::{Event, Run};

@@ -72,7 +72,7 @@ impl LoadLinks for Table<'_> {
     fn keep(&mut self, number: u64, rest: &[u8]) -> Result<(Unknown, usize)> {
         self.kept.push(number);
         let class = self.as_stored(number)?;
-        self.unknown(class, rest)
+        self.unknown(class, rest).map(|(value, length)| (value.into(), length))
     }
 
     fn note_none(&mut self, number: u64) {

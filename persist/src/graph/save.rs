@@ -3,16 +3,16 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::time::Duration;
 
+use super::Registry;
 use super::links::{Links, Met};
 use super::registry::ObjectEntry;
-use super::{ObjectId, Registry};
 use crate::codec::{
     Buffer, Encoder, NoVisitLinks, Persist, Phase, SaveLinks, Shared, Unknown, Visitor,
     not_registered_yet,
 };
 use crate::format::{Header, Writer};
 use crate::reflect::{Cell, Holder, Pointer};
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// What is in an object that is kept without a stand-in.
 fn look_at_kept(object: &dyn Any, look: &mut dyn FnMut(&Unknown)) {
@@ -170,12 +170,13 @@ impl<'s> Saver<'s> {
         id: u64,
         writer: &mut Writer<'_>,
     ) -> Result<()> {
-        let class = unknown.foreign()?;
+        let value = unknown.value()?;
+        let class = &value.class;
         // Without a stand-in it is held as it was.
         let holder = holder.or(unknown.holder).unwrap_or(Holder::new(Pointer::Rc, Cell::RefCell));
         let number = self.links.foreign_class(&class.schema, class.index)?;
         writer
-            .record(number, (holder, added), id, &mut self.links, |out| unknown.encode(out))
+            .record(number, (holder, added), id, &mut self.links, |out| value.encode(out))
             .map_err(|error| error.in_object(id).in_class(&*class.name))
     }
 

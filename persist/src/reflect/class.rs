@@ -2,6 +2,7 @@ use std::any::TypeId;
 use std::fmt::{self, Write};
 
 use super::FieldRecord;
+use crate::value::Record;
 
 /// A struct or an enum, as its table of field records.
 ///
@@ -26,6 +27,8 @@ pub struct Class {
     pub after_load: bool,
     /// Where an empty value comes from.
     pub prototype: Prototype,
+    /// How records of older versions are brought to this one.
+    pub migration: Migration,
     type_id: fn() -> TypeId,
     type_name: fn() -> &'static str,
 }
@@ -61,6 +64,25 @@ pub struct VariantRecord {
     pub aliases: &'static [&'static str],
     /// Its fields; their `offset` is `None`.
     pub fields: &'static [FieldRecord],
+    /// True if it stands for stored variants that the program does not have.
+    pub other: bool,
+}
+
+/// Brings the fields of an older record one version on: they as values, and the version
+/// that they are of.
+pub type Migrate = fn(&mut Record, u32) -> Result<(), String>;
+
+/// How older records of a class are brought to its version.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum Migration {
+    /// By field names alone.
+    None,
+    /// By one function, called with every version from that of the record on.
+    Every(Migrate),
+    /// By a function for each version, in ascending order, the last one below the
+    /// version of the class.
+    Steps(&'static [(u32, Migrate)]),
 }
 
 /// An argument of a generic class, part of its name.
@@ -130,6 +152,7 @@ impl Class {
             before_save: false,
             after_load: false,
             prototype: Prototype::Fields,
+            migration: Migration::None,
             type_id: TypeId::of::<T>,
             type_name: std::any::type_name::<T>,
         }
@@ -175,6 +198,13 @@ impl Class {
     #[must_use]
     pub const fn prototype(mut self, prototype: Prototype) -> Self {
         self.prototype = prototype;
+        self
+    }
+
+    /// The same class, with a way to bring older records to its version.
+    #[must_use]
+    pub const fn migration(mut self, migration: Migration) -> Self {
+        self.migration = migration;
         self
     }
 

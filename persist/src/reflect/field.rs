@@ -30,8 +30,12 @@ pub struct FieldRecord {
     pub offset: Option<usize>,
     /// Size in memory, in bytes.
     pub size: usize,
+    /// Number by which a save may know it under another name.
+    pub id: Option<u32>,
     /// Kind of the stored value.
     pub kind: Inner,
+    /// Kind of the older value that the field's `convert` takes.
+    pub convert: Option<Inner>,
     /// What else is known of the field.
     pub flags: FieldFlags,
 }
@@ -44,6 +48,8 @@ pub struct FieldFlags {
     pub default: bool,
     /// Stored through a `with` module.
     pub with: bool,
+    /// Holds the stored fields that the program does not have.
+    pub unknown: bool,
 }
 
 impl FieldRecord {
@@ -55,9 +61,32 @@ impl FieldRecord {
             aliases: &[],
             offset,
             size: size_of::<F>(),
+            id: None,
             kind,
-            flags: FieldFlags { default: false, with: false },
+            convert: None,
+            flags: FieldFlags { default: false, with: false, unknown: false },
         }
+    }
+
+    /// The same record, with a number of its own.
+    #[must_use]
+    pub const fn id_number(mut self, id: u32) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// The same record, with a `convert` function that takes values of this kind.
+    #[must_use]
+    pub const fn converts(mut self, from: Inner) -> Self {
+        self.convert = Some(from);
+        self
+    }
+
+    /// The same record, marked as holding what the program does not know.
+    #[must_use]
+    pub const fn keeps_unknown(mut self) -> Self {
+        self.flags.unknown = true;
+        self
     }
 
     /// The same record, with older names.

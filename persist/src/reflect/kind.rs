@@ -68,6 +68,9 @@ pub enum Kind {
     /// A byte that says whether it is null, live or dead, then 8 bytes: a
     /// [`Handle`](crate::Handle) into an arena of this name.
     Handle(&'static str),
+    /// A count of parts that the program does not have, each the number of a class, then a
+    /// value of that class: what an [`Unknown`](crate::Unknown) holds.
+    Unknown,
 }
 
 /// What a stored reference may point at.
@@ -135,6 +138,7 @@ impl fmt::Display for Kind {
             Self::F32 => "f32",
             Self::F64 => "f64",
             Self::Text => "String",
+            Self::Unknown => "Unknown",
             Self::Option(inner) => return write!(f, "Option<{}>", inner()),
             Self::List(inner) => return write!(f, "Vec<{}>", inner()),
             Self::Set(inner) => return write!(f, "Set<{}>", inner()),

@@ -8,7 +8,7 @@ mod field;
 mod holder;
 mod kind;
 
-pub use class::{Argument, Body, Class, ClassId, Prototype, VariantRecord};
+pub use class::{Argument, Body, Class, ClassId, Migrate, Migration, Prototype, VariantRecord};
 pub use field::{FieldFlags, FieldRecord};
 pub use holder::{Cell, Holder, Pointer};
 pub use kind::{Inner, Kind, Reference, Target, TraitName};

@@ -7,7 +7,7 @@ use super::Loaded;
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, WeakShared};
 use crate::format::{Header, MAX_ID};
 use crate::graph::{Counted, Registry, Saver};
-use crate::{Error, ErrorKind, Limits, ObjectId, Result, storage};
+use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads
 /// them back.
@@ -46,6 +46,7 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result, storage};
 pub struct SaveManager {
     pub(super) registry: Registry,
     pub(super) limits: Limits,
+    pub(super) options: LoadOptions,
     pub(super) header: Header,
     objects: BTreeMap<ObjectId, Shared>,
     /// Objects that were not added but keep the ids they had in a save. They
@@ -165,6 +166,11 @@ impl SaveManager {
     /// Bounds on what is saved and loaded.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
+    }
+
+    /// What loads do about saves that are not the program's own.
+    pub fn set_load_options(&mut self, options: LoadOptions) {
+        self.options = options;
     }
 
     /// Name and version of the program, written into the header.

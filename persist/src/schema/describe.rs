@@ -23,6 +23,8 @@ pub(crate) enum Form {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FieldSchema {
     pub(crate) name: String,
+    /// Number of the field, if the program gave it one.
+    pub(crate) id: Option<u32>,
     pub(crate) kind: KindSchema,
 }
 
@@ -74,6 +76,8 @@ pub(crate) enum KindSchema {
     Dynamic(String),
     /// Into the arena of this name.
     Handle(String),
+    /// Parts that a program did not have.
+    Unknown,
 }
 
 impl KindSchema {
@@ -108,6 +112,7 @@ impl KindSchema {
         match self {
             Self::Unit => out.write_str("()"),
             Self::Text => out.write_str("String"),
+            Self::Unknown => out.write_str("Unknown"),
             Self::Option(inner) => part("Option<", inner, out).and_then(|()| out.write_str(">")),
             Self::List(inner) => part("Vec<", inner, out).and_then(|()| out.write_str(">")),
             Self::Set(inner) => part("Set<", inner, out).and_then(|()| out.write_str(">")),

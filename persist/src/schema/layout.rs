@@ -208,6 +208,12 @@ impl Layout<'_> {
                 node(Shape::Reference { holder, weak, class: None }, 1, true)
             }
             KindSchema::Dynamic(_) => node(Shape::Dynamic, 1, self.dynamic_same),
+            // Of classes that no program has, whose values stay as they are.
+            KindSchema::Unknown => {
+                let part = self.nodes.len();
+                self.nodes.push(node(Shape::Dynamic, 1, true));
+                node(Shape::List(part), 1, true)
+            }
             KindSchema::Handle(arena) => {
                 self.arenas.push(arena.clone());
                 node(Shape::Handle(self.arenas.len() - 1), HANDLE, true)
@@ -251,7 +257,8 @@ fn fewest(kind: &KindSchema, classes: &[u32]) -> u32 {
         | KindSchema::Map(_)
         | KindSchema::Reference { .. }
         | KindSchema::TraitReference { .. }
-        | KindSchema::Dynamic(_) => 1,
+        | KindSchema::Dynamic(_)
+        | KindSchema::Unknown => 1,
         KindSchema::Handle(_) => HANDLE,
         scalar => u32::try_from(scalar.width()).unwrap_or(u32::MAX),
     }
@@ -266,6 +273,7 @@ fn count(kind: &KindSchema) -> usize {
         | KindSchema::Array(inner, _) => count(inner),
         KindSchema::Map(parts) => count(&parts.0) + count(&parts.1),
         KindSchema::Tuple(parts) => parts.iter().map(count).sum(),
+        KindSchema::Unknown => 1,
         _ => 0,
     }
 }

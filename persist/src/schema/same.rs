@@ -42,7 +42,9 @@ struct Pairs {
 impl Pairs {
     fn fields(&mut self, a: &[FieldSchema], b: &[FieldSchema]) -> bool {
         a.len() == b.len()
-            && a.iter().zip(b).all(|(a, b)| a.name == b.name && self.kind(&a.kind, &b.kind))
+            && a.iter()
+                .zip(b)
+                .all(|(a, b)| a.name == b.name && a.id == b.id && self.kind(&a.kind, &b.kind))
     }
 
     fn class(&mut self, a: usize, b: usize) -> bool {

@@ -18,11 +18,13 @@ macro_rules! std_enums {
                     name: stringify!($first),
                     aliases: &[],
                     fields: &[FieldRecord::new::<$a>("0", None, <$a as Persist>::kind)],
+                    other: false,
                 },
                 VariantRecord {
                     name: stringify!($second),
                     aliases: &[],
                     fields: &[FieldRecord::new::<$b>("0", None, <$b as Persist>::kind)],
+                    other: false,
                 },
             ];
 

@@ -56,8 +56,10 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
         if let Some(stand_in) = D::stand_in()
             && let Some(unknown) = (stand_in.class.unknown)(value)
         {
-            unknown.encode_class(out)?;
-            return unknown.encode(out);
+            return match unknown.value() {
+                Ok(value) => value.encode_class(out).and_then(|()| value.encode(out)),
+                Err(error) => Err(out.refuse(error)),
+            };
         }
         match out.links().class(value.type_id(), trait_name::<D>(), &|| value.class_name()) {
             Ok(number) => count::encode(number, out)?,
@@ -102,9 +104,9 @@ fn keep<D: ?Sized + TraitObject>(
     let Some(stand_in) = D::stand_in() else { return Err(skip::<D>(number, class, input)) };
     let rest = input.rest();
     match input.links().keep(number, rest) {
-        Ok((unknown, length)) => {
+        Ok((value, length)) => {
             input.take(length)?;
-            Ok((stand_in.boxed)(unknown))
+            Ok((stand_in.boxed)(value))
         }
         Err(error) => Err(input.refuse(error)),
     }

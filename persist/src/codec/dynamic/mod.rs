@@ -20,7 +20,7 @@ pub use unknown::Unknown;
 pub(crate) use as_trait::{not_registered, not_registered_yet};
 pub(crate) use caster::reach_holder;
 pub(crate) use stand_in::StandInClass;
-pub(crate) use unknown::{Content as UnknownContent, ForeignClass, Part};
+pub(crate) use unknown::{Content as UnknownContent, ForeignClass, Part, Piece};
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Values of classes that the program does not have.
+//! What a save has and the program does not.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -12,15 +12,28 @@ use crate::codec::{
 use crate::reflect::{Holder, Kind};
 use crate::{Error, ErrorKind, Result};
 
-/// A value of a class that the program does not have, kept as it is in the save.
+/// What the program does not have, kept as it is in the save: a value of an unknown class, unknown
+/// fields, or an unknown variant.
 ///
-/// A stand-in for unknown classes holds one: see `#[persist::dynamic]`. It is
-/// written back as the original, with the objects that it refers to.
+/// It stands in three places, and goes back to the next save as the original, with the objects that
+/// it refers to:
+///
+/// - In a stand-in for unknown classes of a trait: see `#[persist::dynamic]`.
+/// - In a field `#[persist(unknown)] rest: persist::Unknown` of a struct or variant, for the stored
+///   fields that it does not have.
+/// - In a variant `#[persist(other)] Other(persist::Unknown)`, for stored variants that the enum does
+///   not have.
 #[derive(Clone, Default)]
 pub struct Unknown {
-    class: Option<ForeignClass>,
     /// The holder of its record, if it has one of its own.
     pub(crate) holder: Option<Holder>,
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A value of a class of another save.
+#[derive(Clone)]
+pub(crate) struct Piece {
+    pub(crate) class: ForeignClass,
     bytes: Vec<u8>,
     /// What cannot be copied to another save, in order.
     parts: RefCell<Vec<Part>>,
@@ -58,36 +71,56 @@ pub(crate) enum Kept {
     Weak(WeakShared),
 }
 
-impl Unknown {
-    pub(crate) fn new(class: ForeignClass, bytes: Vec<u8>, parts: Vec<Part>) -> Self {
-        Self { class: Some(class), holder: None, bytes, parts: RefCell::new(parts) }
+impl From<Piece> for Unknown {
+    fn from(piece: Piece) -> Self {
+        Self { holder: None, pieces: vec![piece] }
     }
+}
 
-    /// Name of the class; empty if this was not loaded.
+impl Unknown {
+    /// Name of the class, such as `Sword`, of the field, such as `Hero.mana`, or of the variant; of
+    /// the first one, if there are several. Empty if nothing is kept.
     #[must_use]
     pub fn class(&self) -> &str {
-        self.class.as_ref().map_or("", |class| &class.name)
+        self.pieces.first().map_or("", |piece| &piece.class.name)
     }
 
-    /// Bytes of the value in the save that it comes from.
+    /// The names of all that is kept, as [`class`](Self::class) has them.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().map(|piece| &*piece.class.name)
+    }
+
+    /// True if nothing is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Bytes of what is kept, in the save that it comes from.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.bytes.len()
+        self.pieces.iter().map(|piece| piece.bytes.len()).sum()
     }
 
-    pub(crate) fn foreign(&self) -> Result<&ForeignClass> {
-        self.class.as_ref().ok_or_else(|| {
+    /// The one value that a stand-in holds.
+    pub(crate) fn value(&self) -> Result<&Piece> {
+        self.pieces.first().ok_or_else(|| {
             Error::new(
                 ErrorKind::Unsupported,
                 "an `Unknown` that was not loaded cannot be saved; keep stand-ins as they were loaded",
             )
         })
     }
+}
+
+impl Piece {
+    pub(crate) fn new(class: ForeignClass, bytes: Vec<u8>, parts: Vec<Part>) -> Self {
+        Self { class, bytes, parts: RefCell::new(parts) }
+    }
 
     /// Writes the number of the class in the save that is being written.
     pub(crate) fn encode_class(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let class = self.foreign();
-        match class.and_then(|class| out.links().foreign_class(&class.schema, class.index)) {
+        match out.links().foreign_class(&self.class.schema, self.class.index) {
             Ok(number) => count::encode(number, out),
             Err(error) => Err(out.refuse(error)),
         }
@@ -95,24 +128,20 @@ impl Unknown {
 
     /// Writes the value as it was, but for ids and numbers.
     pub(crate) fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let class = match self.foreign() {
-            Ok(class) => class,
-            Err(error) => return Err(out.refuse(error)),
-        };
         let before = out.links().enter_cell(Within::Cell);
-        let result = self.encode_parts(class, out);
+        let result = self.encode_parts(out);
         out.links().leave_cell(before);
         result
     }
 
-    fn encode_parts(&self, class: &ForeignClass, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn encode_parts(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let mut done = 0;
         for part in self.parts.borrow().iter() {
             out.bytes(&self.bytes[done..part.start])?;
             done = part.end;
             let number = match &part.content {
                 Content::Reference { weak, target } => link(target.as_ref(), *weak, out),
-                Content::Class(index) => out.links().foreign_class(&class.schema, *index),
+                Content::Class(index) => out.links().foreign_class(&self.class.schema, *index),
             };
             match number {
                 Ok(number) => count::encode(number, out)?,
@@ -134,16 +163,13 @@ fn link(target: Option<&Kept>, weak: bool, out: &mut Encoder<'_>) -> Result<u64>
     out.links().link(target.address(), weak, pointed, &|| target.clone())
 }
 
-/// Saved and loaded only as what a stand-in holds.
+/// A count of pieces, each the number of its class and its value.
 impl Persist for Unknown {
+    const MIN: usize = 1;
     const LEAF: bool = false;
 
     fn kind() -> Kind {
-        Kind::Unit
-    }
-
-    fn name() -> String {
-        String::from("Unknown")
+        Kind::Unknown
     }
 
     fn prototype(_: &Prototypes<'_>) -> Result<Self> {
@@ -151,11 +177,35 @@ impl Persist for Unknown {
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        if out.links().only_lists() { self.encode(out) } else { Err(out.refuse(alone())) }
+        count::encode(self.pieces.len() as u64, out)?;
+        for piece in &self.pieces {
+            if !out.links().only_lists() {
+                piece.encode_class(out)?;
+            }
+            piece.encode(out)?;
+        }
+        Ok(())
     }
 
     fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        Err(input.refuse(alone()))
+        let count = input.count()?;
+        // Each has a class number at least.
+        if count > input.rest().len() {
+            return Err(Fail::Count);
+        }
+        let mut pieces = Vec::new();
+        for _ in 0..count {
+            let number = count::decode(input)?;
+            let rest = input.rest();
+            match input.links().keep(number, rest) {
+                Ok((mut kept, length)) => {
+                    input.take(length)?;
+                    pieces.append(&mut kept.pieces);
+                }
+                Err(error) => return Err(input.refuse(error)),
+            }
+        }
+        Ok(Self { holder: None, pieces })
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -165,26 +215,20 @@ impl Persist for Unknown {
     /// Which of its references lay in cells the save does not say; here all do.
     fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         let mut dropped = Vec::new();
-        for part in self.parts.borrow_mut().iter_mut() {
-            if let Content::Reference { target, .. } = &mut part.content {
-                if visitor.phase() == Phase::Dismantle {
-                    dropped.push(target.take());
-                } else {
-                    visitor.reference(part)?;
+        for piece in &self.pieces {
+            for part in piece.parts.borrow_mut().iter_mut() {
+                if let Content::Reference { target, .. } = &mut part.content {
+                    if visitor.phase() == Phase::Dismantle {
+                        dropped.push(target.take());
+                    } else {
+                        visitor.reference(part)?;
+                    }
                 }
             }
         }
         drop(dropped);
         Ok(())
     }
-}
-
-#[cold]
-fn alone() -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        "an `Unknown` is saved only in the stand-in of a `#[persist::dynamic(unknown = Type)]` trait, as its one field, behind a pointer or box to the trait",
-    )
 }
 
 impl Pointee for Unknown {
@@ -206,6 +250,7 @@ impl Slot for Part {
 
 impl fmt::Debug for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Unknown({}, {} bytes)", self.class(), self.bytes.len())
+        let names: Vec<&str> = self.names().collect();
+        write!(f, "Unknown({}, {} bytes)", names.join(", "), self.size())
     }
 }

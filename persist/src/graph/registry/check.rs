@@ -90,7 +90,10 @@ impl Registry {
                 }
                 KindSchema::Map(parts) => pending.extend([&parts.0, &parts.1]),
                 KindSchema::Tuple(parts) => pending.extend(parts),
-                KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
+                // What is unknown may refer to anything.
+                KindSchema::Reference { .. }
+                | KindSchema::TraitReference { .. }
+                | KindSchema::Unknown => {
                     traits.references = true;
                 }
                 KindSchema::Dynamic(name) => {

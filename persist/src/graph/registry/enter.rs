@@ -173,7 +173,11 @@ impl Registry {
         records
             .iter()
             .map(|record| {
-                Ok(FieldSchema { name: record.name.to_owned(), kind: self.kind(record.kind(), 0)? })
+                Ok(FieldSchema {
+                    name: record.name.to_owned(),
+                    id: record.id,
+                    kind: self.kind(record.kind(), 0)?,
+                })
             })
             .collect()
     }
@@ -223,6 +227,7 @@ impl Registry {
             }
             Kind::Dynamic(of) => KindSchema::Dynamic(of.name.to_owned()),
             Kind::Handle(arena) => KindSchema::Handle(arena.to_owned()),
+            Kind::Unknown => KindSchema::Unknown,
         })
     }
 

@@ -1,0 +1,40 @@
+//! What a load does about a save that is not the program's own.
+
+/// How strict a load is, and what it does where a save does not say enough.
+///
+/// # Example
+///
+/// ```
+/// use persist::{LoadOptions, LoadPolicy, SaveManager};
+///
+/// let mut saves = SaveManager::new();
+/// saves.set_load_options(LoadOptions { clamp: true, ..LoadOptions::default() });
+/// # assert_eq!(LoadOptions::default().policy, LoadPolicy::Lenient);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Whether a save must come back whole. Default [`LoadPolicy::Lenient`].
+    pub policy: LoadPolicy,
+    /// Numbers that do not fit the field's type any more become the nearest that does, and are
+    /// reported; else they are an error. Default false.
+    pub clamp: bool,
+    /// Fields that the save does not have and that have no `default` are made empty, and reported;
+    /// else they are an error. Default false.
+    pub fill: bool,
+    /// What the program does not know is dropped, and reported, instead of being kept for the next
+    /// save. Default false.
+    pub drop_unknown: bool,
+}
+
+/// Whether a save must come back whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LoadPolicy {
+    /// What was lost, kept aside or made up is an error: the save must hold what the program
+    /// knows, and nothing else. A field with a `default` may be missing, and values may be converted
+    /// without loss.
+    Strict,
+    /// What can be loaded is, and the report says what was done.
+    #[default]
+    Lenient,
+}
