@@ -8,6 +8,7 @@
 mod describe;
 mod layout;
 mod matching;
+mod number;
 mod order;
 mod plan;
 mod same;

@@ -1,0 +1,302 @@
+//! Numbers of one width as those of another: exact, or not at all.
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use super::KindSchema;
+
+/// A kind of number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    /// Unsigned, of so many bytes.
+    Unsigned(usize),
+    /// Signed, of so many bytes.
+    Signed(usize),
+    F32,
+    F64,
+}
+
+/// A number of any kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Number {
+    Natural(u128),
+    /// Below zero.
+    Negative(i128),
+    /// By its bits, those of an `f32` widened.
+    Float(u64),
+}
+
+/// How a number is in another kind.
+pub(super) enum Fit {
+    Exact,
+    /// The nearest one has been written.
+    Nearest,
+}
+
+impl Width {
+    pub(super) fn of(kind: &KindSchema) -> Option<Self> {
+        Some(match kind {
+            KindSchema::U8
+            | KindSchema::U16
+            | KindSchema::U32
+            | KindSchema::U64
+            | KindSchema::U128 => Self::Unsigned(kind.width()),
+            KindSchema::I8
+            | KindSchema::I16
+            | KindSchema::I32
+            | KindSchema::I64
+            | KindSchema::I128 => Self::Signed(kind.width()),
+            KindSchema::F32 => Self::F32,
+            KindSchema::F64 => Self::F64,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Self::Unsigned(bytes) | Self::Signed(bytes) => bytes,
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
+    pub(super) fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+
+    /// True if every number of this kind is one of the other, too.
+    pub(super) fn fits(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Unsigned(a), Self::Unsigned(b)) | (Self::Signed(a), Self::Signed(b)) => a <= b,
+            (Self::Unsigned(a), Self::Signed(b)) => a < b,
+            (Self::Unsigned(a) | Self::Signed(a), Self::F32) => a <= 2,
+            (Self::Unsigned(a) | Self::Signed(a), Self::F64) => a <= 4,
+            (Self::F32, Self::F32 | Self::F64) | (Self::F64, Self::F64) => true,
+            _ => false,
+        }
+    }
+
+    /// Reads a number; `bytes` has as many as the kind.
+    pub(super) fn read(self, bytes: &[u8]) -> Number {
+        match self {
+            Self::Unsigned(_) => Number::Natural(LittleEndian::read_uint128(bytes, bytes.len())),
+            Self::Signed(_) => Number::from(LittleEndian::read_int128(bytes, bytes.len())),
+            Self::F32 => Number::Float(widened(LittleEndian::read_u32(bytes))),
+            Self::F64 => Number::Float(LittleEndian::read_u64(bytes)),
+        }
+    }
+
+    /// Writes a number, or the nearest of this kind.
+    pub(super) fn write(self, number: Number, out: &mut Vec<u8>) -> Fit {
+        match self {
+            Self::Unsigned(bytes) => {
+                let most = u128::MAX >> (128 - 8 * bytes);
+                let (nearest, exact) = match number {
+                    Number::Natural(number) => (number.min(most), number <= most),
+                    Number::Negative(_) => (0, false),
+                    Number::Float(bits) => whole(f64::from_bits(bits), 0, most),
+                };
+                out.extend_from_slice(&nearest.to_le_bytes()[..bytes]);
+                fit(exact)
+            }
+            Self::Signed(bytes) => {
+                let most = u128::MAX >> (129 - 8 * bytes);
+                let least = i128::MIN >> (128 - 8 * bytes);
+                let (nearest, exact) = match number {
+                    Number::Natural(number) => (number.min(most).cast_signed(), number <= most),
+                    Number::Negative(number) => (number.max(least), number >= least),
+                    Number::Float(bits) => {
+                        let number = f64::from_bits(bits);
+                        if number < 0.0 {
+                            let (below, exact) = whole(-number, 0, least.unsigned_abs());
+                            (below.wrapping_neg().cast_signed(), exact)
+                        } else {
+                            let (above, exact) = whole(number, 0, most);
+                            (above.cast_signed(), exact)
+                        }
+                    }
+                };
+                out.extend_from_slice(&nearest.to_le_bytes()[..bytes]);
+                fit(exact)
+            }
+            Self::F32 => {
+                let (nearest, exact) = number.as_f32();
+                out.extend_from_slice(&nearest.to_le_bytes());
+                fit(exact)
+            }
+            Self::F64 => {
+                let (nearest, exact) = number.as_f64();
+                out.extend_from_slice(&nearest.to_le_bytes());
+                fit(exact)
+            }
+        }
+    }
+}
+
+fn fit(exact: bool) -> Fit {
+    if exact { Fit::Exact } else { Fit::Nearest }
+}
+
+/// The nearest whole number in a range; NaN is 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+fn whole(number: f64, least: u128, most: u128) -> (u128, bool) {
+    let nearest = (number.round() as u128).clamp(least, most);
+    let (back, exact) = Number::Natural(nearest).as_f64();
+    (nearest, exact && back == number.to_bits())
+}
+
+impl From<i128> for Number {
+    fn from(number: i128) -> Self {
+        if number < 0 { Self::Negative(number) } else { Self::Natural(number.unsigned_abs()) }
+    }
+}
+
+impl Number {
+    fn magnitude(self) -> (bool, u128) {
+        match self {
+            Self::Natural(number) => (false, number),
+            Self::Negative(number) => (true, number.unsigned_abs()),
+            Self::Float(_) => (false, 0),
+        }
+    }
+
+    /// Bits of the nearest `f64`, and whether it is the same number.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "what is lost is what is asked for"
+    )]
+    fn as_f64(self) -> (u64, bool) {
+        if let Self::Float(bits) = self {
+            return (bits, true);
+        }
+        let (negative, magnitude) = self.magnitude();
+        let nearest = magnitude as f64;
+        // 2^128 saturates to the largest of the integers, which it is not.
+        let exact = nearest < 2_f64.powi(128) && nearest as u128 == magnitude;
+        let nearest = if negative { -nearest } else { nearest };
+        (nearest.to_bits(), exact)
+    }
+
+    /// The same of the nearest `f32`; finite numbers stay finite.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "what is lost is what is asked for"
+    )]
+    fn as_f32(self) -> (u32, bool) {
+        let Self::Float(bits) = self else {
+            let (negative, magnitude) = self.magnitude();
+            let nearest = (magnitude as f32).min(f32::MAX);
+            let exact = nearest as u128 == magnitude;
+            let nearest = if negative { -nearest } else { nearest };
+            return (nearest.to_bits(), exact);
+        };
+        let number = f64::from_bits(bits);
+        if number.is_nan() {
+            let sign = ((bits >> 63) as u32) << 31;
+            let payload = ((bits >> 29) as u32) & 0x007f_ffff;
+            // One that had all its bits in what is cut off is still no number.
+            let quiet = if payload == 0 { 0x0040_0000 } else { 0 };
+            return (sign | 0x7f80_0000 | payload | quiet, true);
+        }
+        let mut nearest = number as f32;
+        if number.is_finite() {
+            nearest = nearest.clamp(f32::MIN, f32::MAX);
+        }
+        (nearest.to_bits(), f64::from(nearest).to_bits() == bits)
+    }
+}
+
+/// An `f32` as an `f64`, bit by bit where it is no number.
+fn widened(bits: u32) -> u64 {
+    let number = f32::from_bits(bits);
+    if !number.is_nan() {
+        return f64::from(number).to_bits();
+    }
+    let sign = u64::from(bits >> 31) << 63;
+    sign | 0x7ff0_0000_0000_0000 | u64::from(bits & 0x007f_ffff) << 29
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Natural(number) => write!(f, "{number}"),
+            Self::Negative(number) => write!(f, "{number}"),
+            Self::Float(bits) => write!(f, "{}", f64::from_bits(*bits)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn convert(from: Width, bytes: &[u8], to: Width) -> (Vec<u8>, bool) {
+        let mut out = Vec::new();
+        let exact = matches!(to.write(from.read(bytes), &mut out), Fit::Exact);
+        (out, exact)
+    }
+
+    #[test]
+    fn what_does_not_fit_becomes_the_nearest() {
+        let (u8, i8) = (Width::Unsigned(1), Width::Signed(1));
+        let from = |number: i64| number.to_le_bytes();
+        let wide = Width::Signed(8);
+        for (number, unsigned, signed) in
+            [(0, 0, 0), (127, 127, 127), (128, 128, 127), (255, 255, 127), (256, 255, 127)]
+        {
+            assert_eq!(convert(wide, &from(number), u8), (vec![unsigned], number < 256));
+            assert_eq!(convert(wide, &from(number), i8), (vec![signed], number < 128));
+        }
+        assert_eq!(convert(wide, &from(-1), u8), (vec![0], false));
+        assert_eq!(convert(wide, &from(-128), i8), (vec![0x80], true));
+        assert_eq!(convert(wide, &from(-129), i8), (vec![0x80], false));
+        let (u128, i128) = (Width::Unsigned(16), Width::Signed(16));
+        assert_eq!(
+            convert(u128, &u128::MAX.to_le_bytes(), i128),
+            (i128::MAX.to_le_bytes().into(), false)
+        );
+        assert_eq!(
+            convert(i128, &i128::MIN.to_le_bytes(), i128),
+            (i128::MIN.to_le_bytes().into(), true)
+        );
+    }
+
+    #[test]
+    fn floats_are_exact_or_said_not_to_be() {
+        let f64 = |number: f64| (number.to_le_bytes().to_vec(), Width::F64);
+        let f32 = |number: f32| (number.to_le_bytes().to_vec(), Width::F32);
+        for (from, to, exact) in [
+            (f64(0.5), f32(0.5), true),
+            (f64(-0.0), f32(-0.0), true),
+            (f64(0.1), f32(0.1), false),
+            (f64(1e300), f32(f32::MAX), false),
+            (f64(f64::NEG_INFINITY), f32(f32::NEG_INFINITY), true),
+            (f32(0.1), f64(f64::from(0.1_f32)), true),
+        ] {
+            assert_eq!(convert(from.1, &from.0, to.1), (to.0, exact));
+        }
+        let integers = Width::Unsigned(16);
+        for (number, exact) in [(1 << 24, true), ((1 << 24) + 1, false), (u128::MAX, false)] {
+            let (_, found) = convert(integers, &u128::to_le_bytes(number), Width::F32);
+            assert_eq!(found, exact, "{number}");
+        }
+        for (number, exact) in [(1 << 53, true), ((1 << 53) + 1, false), (u128::MAX, false)] {
+            let (_, found) = convert(integers, &u128::to_le_bytes(number), Width::F64);
+            assert_eq!(found, exact, "{number}");
+        }
+    }
+
+    #[test]
+    fn every_nan_keeps_its_bits_there_and_back() {
+        for bits in [0x7fc0_0000_u32, 0x7f80_0001, 0xffff_ffff, 0xff80_1234] {
+            let (wide, exact) = convert(Width::F32, &bits.to_le_bytes(), Width::F64);
+            assert!(exact);
+            assert_eq!(convert(Width::F64, &wide, Width::F32), (bits.to_le_bytes().into(), true));
+        }
+        let (narrow, _) = convert(Width::F64, &0x7ff0_0000_0000_0001_u64.to_le_bytes(), Width::F32);
+        assert!(f32::from_bits(LittleEndian::read_u32(&narrow)).is_nan());
+    }
+}
