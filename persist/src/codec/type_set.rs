@@ -159,6 +159,14 @@ pub trait ClassAccess: Sync {
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop>;
 
+    /// Writes the empty value of the class.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if it does not fit, or there is none.
+    fn encode_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>)
+    -> Result<(), Stop>;
+
     /// Makes a field of the value that its `convert` takes.
     ///
     /// # Errors
@@ -219,6 +227,17 @@ impl<T: Reflect> ClassAccess for Access<T> {
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         T::encode_default(variant, field, out)
+    }
+
+    fn encode_empty(
+        &self,
+        prototypes: &Prototypes<'_>,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        match T::prototype(prototypes) {
+            Ok(value) => out.value(&value),
+            Err(error) => Err(out.refuse(error)),
+        }
     }
 
     fn convert_field(

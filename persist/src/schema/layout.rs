@@ -15,6 +15,8 @@ const HANDLE: u32 = 9;
 /// The classes of a save, and a node for every kind in them.
 pub(crate) struct Stored {
     classes: Vec<ClassSchema>,
+    /// How many of them the save defines; the others are made for what is kept of it.
+    defined: usize,
     /// First one for each class as a kind, then those of their parts; parts that
     /// follow one another do so here.
     nodes: Vec<Node>,
@@ -31,16 +33,16 @@ pub(super) struct Node {
     pub(super) shape: Shape,
     /// The fewest bytes of a value, as `Persist::MIN`; 0 if it has none at all.
     pub(super) least: u32,
-    /// True if the classes inside are as the program has them.
-    pub(super) same: bool,
+    /// The bytes of every value, all of which are allowed; of numbers, and of arrays and
+    /// tuples of them.
+    pub(super) width: Option<usize>,
 }
 
 /// A [`KindSchema`] whose parts are nodes.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
-    /// So many bytes, all of which are allowed; of numbers, or of arrays and
-    /// tuples of them.
-    Bytes(usize),
+    /// Numbers and units.
+    Bytes,
     Bool,
     Char,
     Text,
@@ -68,10 +70,9 @@ pub(super) enum Shape {
 }
 
 impl Stored {
-    /// Lays out classes which end, as [`inner_first`] finds; `same` says of
-    /// each whether it is as the program has it, `dynamic_same` whether all that the
-    /// program has are.
-    pub(super) fn new(classes: Vec<ClassSchema>, same: &[bool], dynamic_same: bool) -> Self {
+    /// Lays out classes which end, as [`inner_first`] finds; those behind the first `defined`
+    /// are not the save's own.
+    pub(super) fn new(classes: Vec<ClassSchema>, defined: usize) -> Self {
         let mut least = vec![0; classes.len()];
         for class in inner_first(&classes).unwrap_or_default() {
             least[class] = match &classes[class].form {
@@ -85,10 +86,10 @@ impl Stored {
         }
         let kinds: usize = classes.iter().flat_map(ClassSchema::kinds).map(count).sum();
         let nodes = Vec::with_capacity(classes.len() + kinds);
-        let mut layout = Layout { nodes, least, same, dynamic_same, arenas: Vec::new() };
+        let mut layout = Layout { nodes, least, arenas: Vec::new() };
         let roots = (0..classes.len()).map(|class| layout.class(class)).collect::<Vec<_>>();
         layout.nodes.extend(roots);
-        let fields = |layout: &mut Layout<'_>, fields: &[FieldSchema]| {
+        let fields = |layout: &mut Layout, fields: &[FieldSchema]| {
             layout.block(fields.len(), fields.iter().map(|field| &field.kind))
         };
         let parts = classes.iter().map(|class| match &class.form {
@@ -99,7 +100,12 @@ impl Stored {
             Form::Value(kind) => vec![layout.block(1, [kind])],
         });
         let parts = parts.collect();
-        Self { nodes: layout.nodes, arenas: layout.arenas, classes, parts }
+        Self { nodes: layout.nodes, arenas: layout.arenas, classes, defined, parts }
+    }
+
+    /// How many classes the save defines.
+    pub(super) fn defined(&self) -> usize {
+        self.defined
     }
 
     /// The node of a class as a kind.
@@ -131,17 +137,14 @@ impl Deref for Stored {
 }
 
 /// A [`Stored`] in the making.
-struct Layout<'l> {
+struct Layout {
     nodes: Vec<Node>,
     /// Of each class.
     least: Vec<u32>,
-    same: &'l [bool],
-    /// True if no class that a trait object may be of has changed.
-    dynamic_same: bool,
     arenas: Vec<String>,
 }
 
-impl Layout<'_> {
+impl Layout {
     /// Lays out kinds one after the other, and what is in them behind; returns the
     /// first node.
     fn block<'k>(&mut self, len: usize, kinds: impl IntoIterator<Item = &'k KindSchema>) -> usize {
@@ -154,85 +157,74 @@ impl Layout<'_> {
     }
 
     fn kind(&mut self, kind: &KindSchema) -> Node {
-        let node = |shape, least, same| Node { shape, least, same };
+        let node = |shape, least| Node { shape, least, width: None };
         match kind {
-            KindSchema::Bool => node(Shape::Bool, 1, true),
-            KindSchema::Char => node(Shape::Char, 4, true),
-            KindSchema::Text => node(Shape::Text, 1, true),
+            KindSchema::Bool => node(Shape::Bool, 1),
+            KindSchema::Char => node(Shape::Char, 4),
+            KindSchema::Text => node(Shape::Text, 1),
             KindSchema::Option(inner) => {
                 let inner = self.block(1, [&**inner]);
-                node(Shape::Option(inner), 1, self.nodes[inner].same)
+                node(Shape::Option(inner), 1)
             }
             KindSchema::List(inner) | KindSchema::Set(inner) => {
                 let inner = self.block(1, [&**inner]);
-                node(Shape::List(inner), 1, self.nodes[inner].same)
+                node(Shape::List(inner), 1)
             }
             KindSchema::Map(parts) => {
                 let key = self.block(2, [&parts.0, &parts.1]);
-                node(Shape::Map(key), 1, self.nodes[key].same && self.nodes[key + 1].same)
+                node(Shape::Map(key), 1)
             }
-            KindSchema::Array(_, 0) => bytes(0),
             KindSchema::Array(inner, len) => {
                 let first = self.block(1, [&**inner]);
                 let inner = self.nodes[first];
-                if let Shape::Bytes(width) = inner.shape
-                    && let Some(width) = width.checked_mul(*len)
-                {
-                    self.nodes.truncate(first);
-                    return bytes(width);
-                }
-                node(Shape::Array(first, *len), times(inner.least, *len), inner.same)
+                let width = inner.width.and_then(|width| width.checked_mul(*len));
+                let width = if *len == 0 { Some(0) } else { width };
+                Node { shape: Shape::Array(first, *len), least: times(inner.least, *len), width }
             }
             KindSchema::Tuple(parts) => {
                 let first = self.block(parts.len(), parts);
                 let nodes = &self.nodes[first..first + parts.len()];
-                let width = nodes.iter().try_fold(0_usize, |sum, node| match node.shape {
-                    Shape::Bytes(width) => sum.checked_add(width),
-                    _ => None,
-                });
-                if let Some(width) = width {
-                    self.nodes.truncate(first);
-                    return bytes(width);
-                }
+                let width = nodes
+                    .iter()
+                    .try_fold(0_usize, |sum, node| sum.checked_add(node.width?));
                 let least = nodes.iter().fold(0_u32, |sum, node| sum.saturating_add(node.least));
-                let same = nodes.iter().all(|node| node.same);
-                node(Shape::Tuple { first, len: parts.len() }, least, same)
+                Node { shape: Shape::Tuple { first, len: parts.len() }, least, width }
             }
             KindSchema::Class(class) => self.class(*class),
             KindSchema::Reference { holder, weak, class } => {
                 let (holder, weak, class) = (*holder, *weak, Some(*class));
-                node(Shape::Reference { holder, weak, class }, 1, true)
+                node(Shape::Reference { holder, weak, class }, 1)
             }
             KindSchema::TraitReference { holder, weak, .. } => {
                 let (holder, weak) = (*holder, *weak);
-                node(Shape::Reference { holder, weak, class: None }, 1, true)
+                node(Shape::Reference { holder, weak, class: None }, 1)
             }
-            KindSchema::Dynamic(_) => node(Shape::Dynamic, 1, self.dynamic_same),
+            KindSchema::Dynamic(_) => node(Shape::Dynamic, 1),
             // Of classes that no program has, whose values stay as they are.
             KindSchema::Unknown => {
                 let part = self.nodes.len();
-                self.nodes.push(node(Shape::Dynamic, 1, true));
-                node(Shape::List(part), 1, true)
+                self.nodes.push(node(Shape::Dynamic, 1));
+                node(Shape::List(part), 1)
             }
             KindSchema::Handle(arena) => {
                 self.arenas.push(arena.clone());
-                node(Shape::Handle(self.arenas.len() - 1), HANDLE, true)
+                node(Shape::Handle(self.arenas.len() - 1), HANDLE)
             }
             scalar => bytes(scalar.width()),
         }
     }
 
     fn class(&self, class: usize) -> Node {
-        match (self.least[class], self.same[class]) {
-            (0, true) => bytes(0),
-            (least, same) => Node { shape: Shape::Class(class), least, same },
+        match self.least[class] {
+            0 => Node { shape: Shape::Class(class), least: 0, width: Some(0) },
+            least => Node { shape: Shape::Class(class), least, width: None },
         }
     }
 }
 
 fn bytes(width: usize) -> Node {
     let least = u32::try_from(width).unwrap_or(u32::MAX);
-    Node { shape: Shape::Bytes(width), least, same: true }
+    Node { shape: Shape::Bytes, least, width: Some(width) }
 }
 
 fn times(least: u32, len: usize) -> u32 {

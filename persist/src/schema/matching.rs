@@ -1,6 +1,5 @@
-use crate::reflect::ClassId;
-
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program};
+use crate::reflect::{ClassId, FieldRecord, Migration, VariantRecord};
 
 /// Which of the program's classes those of a save are.
 pub(super) struct Matching<'p> {
@@ -10,21 +9,29 @@ pub(super) struct Matching<'p> {
 }
 
 impl<'p> Matching<'p> {
-    pub(super) fn new(stored: &[ClassSchema], program: &'p Program) -> Self {
+    /// Matches classes; that of the record `root` is a value of the program's class.
+    pub(super) fn new(
+        stored: &[ClassSchema],
+        program: &'p Program,
+        root: Option<(usize, usize)>,
+    ) -> Self {
         let resolved = stored.iter().map(|class| program.find(class)).collect();
         let mut this = Self { program, resolved };
-        // A bare value has no alias of its own: with a renamed class inside it
-        // is the program's value of the same kind. A value may mention another.
-        let mut found = true;
-        while std::mem::take(&mut found) {
-            for (class, schema) in stored.iter().enumerate() {
-                if this.resolved[class].is_none()
-                    && let Form::Value(kind) = &schema.form
-                    && let Some(value) = this.renamed_value(kind, stored)
-                {
-                    this.resolved[class] = Some(value);
-                    found = true;
-                }
+        let mut found = Vec::new();
+        if let Some((class, value)) = root {
+            found.push((class, value));
+        }
+        for class in 0..stored.len() {
+            found.extend(this.resolved[class].map(|target| (class, target)));
+        }
+        // What a bare value is, its use tells: a `Vec<u32>` where the program has a `Vec<u64>`.
+        let mut seen = std::collections::HashSet::new();
+        while let Some((class, target)) = found.pop() {
+            if this.resolved[class].is_none() && this.is_bare(&stored[class], target) {
+                this.resolved[class] = Some(target);
+            }
+            if seen.insert((class, target)) && this.resolved[class] == Some(target) {
+                this.pairs(&stored[class], target, &mut |class, target| found.push((class, target)));
             }
         }
         this
@@ -34,30 +41,35 @@ impl<'p> Matching<'p> {
         self.resolved[class]
     }
 
-    fn renamed_value(&self, kind: &KindSchema, stored: &[ClassSchema]) -> Option<usize> {
-        if !self.mentions_renamed(kind, stored) {
-            return None;
-        }
-        self.program.classes.iter().position(
-            |class| matches!(&class.form, Form::Value(other) if self.is_compatible(kind, other)),
-        )
+    /// True if values of a stored class may become those of the program's.
+    pub(super) fn is_related(&self, class: usize, schema: &ClassSchema, target: usize) -> bool {
+        self.resolved[class] == Some(target)
+            || self.program.targets[target]
+                .is_some_and(|target| target.class.aliases.contains(&&*schema.name))
     }
 
-    fn mentions_renamed(&self, kind: &KindSchema, stored: &[ClassSchema]) -> bool {
-        match kind {
-            KindSchema::Option(part)
-            | KindSchema::List(part)
-            | KindSchema::Set(part)
-            | KindSchema::Array(part, _) => self.mentions_renamed(part, stored),
-            KindSchema::Map(parts) => {
-                self.mentions_renamed(&parts.0, stored) || self.mentions_renamed(&parts.1, stored)
+    fn is_bare(&self, stored: &ClassSchema, target: usize) -> bool {
+        matches!(stored.form, Form::Value(_))
+            && matches!(self.program.classes[target].form, Form::Value(_))
+    }
+
+    /// Finds the bare values that stand where the program has bare values.
+    fn pairs(&self, stored: &ClassSchema, target: usize, found: &mut dyn FnMut(usize, usize)) {
+        let records = self.program.targets[target].map(|target| target.class);
+        match (&stored.form, &self.program.classes[target].form, records) {
+            (Form::Struct(old), Form::Struct(new), Some(class)) => {
+                fields_in_pairs(old, new, class.fields(), found);
             }
-            KindSchema::Tuple(parts) => {
-                parts.iter().any(|part| self.mentions_renamed(part, stored))
+            (Form::Enum(old), Form::Enum(new), Some(class)) => {
+                for variant in old {
+                    if let Some(i) = find_variant(&variant.name, class.variants()) {
+                        let records = class.variants()[i].fields;
+                        fields_in_pairs(&variant.fields, &new[i].fields, records, found);
+                    }
+                }
             }
-            KindSchema::Class(class) | KindSchema::Reference { class, .. } => self.resolved[*class]
-                .is_some_and(|found| self.program.classes[found].id != stored[*class].id),
-            _ => false,
+            (Form::Value(old), Form::Value(new), _) => in_pairs(old, new, found),
+            _ => {}
         }
     }
 
@@ -90,26 +102,34 @@ impl<'p> Matching<'p> {
         identical
     }
 
-    /// True if a class is the program's but for the classes inside.
+    /// True if a class has the bytes of the program's, but for the classes inside.
     fn is_same(&self, stored: &ClassSchema, target: Option<usize>) -> bool {
         let Some(target) = target else { return false };
-        let same_fields = |stored: &[FieldSchema], compiled: &[FieldSchema]| {
+        let class = self.program.targets[target].map(|target| target.class);
+        if class.is_some_and(|class| is_older(stored, class.version, class.migration)) {
+            return false;
+        }
+        let same_fields = |stored: &[FieldSchema], compiled: &[FieldSchema], records| {
             stored.len() == compiled.len()
-                && stored
+                && sources(stored, compiled, records)
                     .iter()
-                    .zip(compiled)
-                    .all(|(a, b)| a.name == b.name && self.is_compatible(&a.kind, &b.kind))
+                    .enumerate()
+                    .all(|(i, source)| *source == Some(i))
+                && stored.iter().zip(compiled).all(|(a, b)| self.is_compatible(&a.kind, &b.kind))
         };
-        match (&stored.form, &self.program.classes[target].form) {
-            (Form::Struct(stored), Form::Struct(compiled)) => same_fields(stored, compiled),
-            (Form::Enum(stored), Form::Enum(compiled)) => {
-                stored.len() == compiled.len()
-                    && stored
-                        .iter()
-                        .zip(compiled)
-                        .all(|(a, b)| a.name == b.name && same_fields(&a.fields, &b.fields))
+        match (&stored.form, &self.program.classes[target].form, class) {
+            (Form::Struct(stored), Form::Struct(compiled), Some(class)) => {
+                same_fields(stored, compiled, class.fields())
             }
-            (Form::Value(stored), Form::Value(compiled)) => self.is_compatible(stored, compiled),
+            (Form::Enum(stored), Form::Enum(compiled), Some(class)) => {
+                stored.len() == compiled.len()
+                    && stored.iter().zip(compiled).enumerate().all(|(i, (a, b))| {
+                        let records = class.variants();
+                        find_variant(&a.name, records) == Some(i)
+                            && same_fields(&a.fields, &b.fields, records[i].fields)
+                    })
+            }
+            (Form::Value(stored), Form::Value(compiled), _) => self.is_compatible(stored, compiled),
             _ => false,
         }
     }
@@ -142,6 +162,84 @@ impl<'p> Matching<'p> {
             ) => holder == holder_b && weak == weak_b,
             (a, b) => a == b,
         }
+    }
+}
+
+/// True if records of a stored class must be migrated.
+pub(super) fn is_older(stored: &ClassSchema, version: u32, migration: Migration) -> bool {
+    stored.version < version && !matches!(migration, Migration::None)
+}
+
+/// For each field of the program, the stored field that it is: of its name, else of an alias, else
+/// of its number. No stored field is two.
+pub(super) fn sources(
+    stored: &[FieldSchema],
+    wanted: &[FieldSchema],
+    records: &[FieldRecord],
+) -> Vec<Option<usize>> {
+    let mut taken = vec![false; stored.len()];
+    let mut sources: Vec<Option<usize>> = wanted
+        .iter()
+        .map(|field| stored.iter().position(|stored| stored.name == field.name))
+        .collect();
+    sources.iter().flatten().for_each(|source| taken[*source] = true);
+    let mut find = |is: &dyn Fn(&FieldSchema, &FieldRecord) -> bool| {
+        for (source, record) in sources.iter_mut().zip(records) {
+            if source.is_none() {
+                let mut free = stored.iter().zip(&taken);
+                *source = free.position(|(stored, taken)| !taken && is(stored, record));
+                source.iter().for_each(|source| taken[*source] = true);
+            }
+        }
+    };
+    find(&|stored, record| record.aliases.contains(&&*stored.name));
+    find(&|stored, record| stored.id.is_some() && stored.id == record.id);
+    sources
+}
+
+/// The program's variant for a stored one.
+pub(super) fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usize> {
+    variants
+        .iter()
+        .position(|variant| variant.name == name)
+        .or_else(|| variants.iter().position(|variant| variant.aliases.contains(&name)))
+}
+
+fn fields_in_pairs(
+    old: &[FieldSchema],
+    new: &[FieldSchema],
+    records: &[FieldRecord],
+    found: &mut dyn FnMut(usize, usize),
+) {
+    for (source, wanted) in sources(old, new, records).into_iter().zip(new) {
+        if let Some(source) = source {
+            in_pairs(&old[source].kind, &wanted.kind, found);
+        }
+    }
+}
+
+/// The classes of pointees that stand in the same place of two kinds.
+fn in_pairs(stored: &KindSchema, wanted: &KindSchema, found: &mut dyn FnMut(usize, usize)) {
+    match (stored, wanted) {
+        (KindSchema::Option(a), KindSchema::Option(b))
+        | (
+            KindSchema::List(a) | KindSchema::Set(a) | KindSchema::Array(a, _),
+            KindSchema::List(b) | KindSchema::Set(b) | KindSchema::Array(b, _),
+        ) => in_pairs(a, b, found),
+        (KindSchema::Map(a), KindSchema::Map(b)) => {
+            in_pairs(&a.0, &b.0, found);
+            in_pairs(&a.1, &b.1, found);
+        }
+        (KindSchema::Tuple(a), KindSchema::Tuple(b)) => {
+            a.iter().zip(b).for_each(|(a, b)| in_pairs(a, b, found));
+        }
+        (
+            KindSchema::Reference { class: a, holder, .. },
+            KindSchema::Reference { class: b, holder: holder_b, .. },
+        ) if holder == holder_b => found(*a, *b),
+        (a, KindSchema::Option(b) | KindSchema::List(b)) => in_pairs(a, b, found),
+        (KindSchema::Option(a), b) => in_pairs(a, b, found),
+        _ => {}
     }
 }
 
@@ -188,6 +286,39 @@ impl Program {
             let found = self.classes.iter().position(|class| class.name == stored.name);
             found.filter(|_| is_kept(stored.id))
         };
-        by_id.or_else(by_alias).or_else(by_name)
+        // Arguments of a generic class are renamed with their classes.
+        let by_arguments = || {
+            if !stored.name.contains(['<', '[', '(']) {
+                return None;
+            }
+            let name = self.with_new_names(&stored.name);
+            self.classes.iter().position(|class| class.name == name)
+        };
+        by_id.or_else(by_alias).or_else(by_name).or_else(by_arguments)
+    }
+
+    /// The name of a generic class with the older names in it replaced.
+    fn with_new_names(&self, name: &str) -> String {
+        let new_name = |part: &str| {
+            let mut targets = self.classes.iter().zip(&self.targets);
+            let found = targets.find(|(_, target)| {
+                target.is_some_and(|target| target.class.aliases.contains(&part))
+            });
+            found.map(|(class, _)| class.name.split('<').next().unwrap_or_default())
+        };
+        let is_part = |letter: char| !"<>()[],; &".contains(letter);
+        let mut result = String::new();
+        let mut rest = name;
+        while let Some(first) = rest.chars().next() {
+            let end = if is_part(first) {
+                rest.find(|letter| !is_part(letter)).unwrap_or(rest.len())
+            } else {
+                first.len_utf8()
+            };
+            let (part, behind) = rest.split_at(end);
+            result.push_str(new_name(part).unwrap_or(part));
+            rest = behind;
+        }
+        result
     }
 }

@@ -5,7 +5,11 @@
 //! differ, a plan made once per class rewrites each record into the
 //! program's form first.
 
+mod conversion;
 mod describe;
+mod empty;
+mod event;
+mod fields;
 mod layout;
 mod matching;
 mod number;
@@ -16,9 +20,11 @@ mod transcode;
 mod walk;
 
 pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
+pub use event::Change;
+pub(crate) use event::{Event, Run};
 pub(crate) use layout::Stored;
 pub(crate) use order::inner_first;
-pub(crate) use plan::{Event, Plans, Program, Run, Target};
+pub(crate) use plan::{Plans, Program, Target};
 pub(crate) use same::is_same_class;
 pub(crate) use transcode::transcode;
 pub(crate) use walk::{Met, length, locate};

@@ -219,6 +219,17 @@ fn widened(bits: u32) -> u64 {
     sign | 0x7ff0_0000_0000_0000 | u64::from(bits & 0x007f_ffff) << 29
 }
 
+impl std::fmt::Display for Width {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unsigned(bytes) => write!(f, "a u{}", 8 * bytes),
+            Self::Signed(bytes) => write!(f, "an i{}", 8 * bytes),
+            Self::F32 => f.write_str("an f32"),
+            Self::F64 => f.write_str("an f64"),
+        }
+    }
+}
+
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

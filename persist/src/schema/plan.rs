@@ -1,11 +1,15 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::matching::Matching;
-use super::{ClassSchema, FieldSchema, Form, KindSchema, Stored};
+use super::conversion::{Conversion, Place};
+use super::event::Events;
+use super::matching::{Matching, find_variant, is_older, sources};
+use super::{
+    Change, ClassSchema, Event, FieldSchema, Form, KindSchema, Run, Stored, VariantSchema,
+};
 use crate::codec::{ClassAccess, NoLinks};
-use crate::reflect::{Class, FieldRecord, VariantRecord};
-use crate::{Error, ErrorKind, Result};
+use crate::reflect::{Class, ClassId, FieldRecord, Migration};
+use crate::{Error, ErrorKind, LoadOptions, Result};
 
 /// The program's classes: their schema, and how to reach their fields.
 #[derive(Clone, Default)]
@@ -15,6 +19,25 @@ pub(crate) struct Program {
     pub(crate) targets: Vec<Option<Target>>,
     /// The classes that are registered for a trait.
     pub(crate) implementors: HashSet<usize>,
+    /// By class, variant and field: the kind that the field's `convert` takes.
+    pub(crate) old_kinds: HashMap<(usize, usize, usize), KindSchema>,
+}
+
+impl Program {
+    /// Kind of a field of a struct (`variant` is 0) or of a variant.
+    pub(super) fn field_kind(
+        &self,
+        class: usize,
+        variant: usize,
+        field: usize,
+    ) -> Option<&KindSchema> {
+        let fields = match &self.classes[class].form {
+            Form::Struct(fields) => fields,
+            Form::Enum(variants) => &variants.get(variant)?.fields,
+            Form::Value(_) => return None,
+        };
+        fields.get(field).map(|field| &field.kind)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -23,74 +46,121 @@ pub(crate) struct Target {
     pub(crate) access: &'static dyn ClassAccess,
 }
 
-/// Something that a plan did to records, for the report.
-#[derive(Clone, Debug)]
-pub(crate) struct Event {
-    pub(crate) class: String,
-    pub(crate) field: String,
-    /// True if the field got its default, false if a stored one was dropped.
-    pub(crate) defaulted: bool,
-    /// The plan that does it.
-    run: usize,
-}
-
-/// How the records of one class become the program's: the fields of the
-/// program's class in order, each from the save or from its default.
+/// How the records of one class become the program's.
 pub(super) enum Plan {
     Struct(Fields),
-    /// By stored variant; `None` where the program has it no more.
-    Enum(Vec<Option<(usize, Fields)>>),
-    Value,
+    /// By stored variant.
+    Enum(Vec<VariantPlan>),
+    /// A conversion and its run.
+    Value(usize, usize),
+    /// By the names of what is stored, value by value: it is migrated, or what a program
+    /// kept of it is to be looked through.
+    Named(Option<Migration>),
 }
 
+pub(super) enum VariantPlan {
+    /// A variant of the program.
+    Fields(usize, Fields),
+    /// The program's `other` variant, and the run; kept as a value of this class, if there
+    /// is room for it.
+    Other { variant: usize, kept: Option<usize>, run: usize },
+    /// None of the program's.
+    Removed,
+}
+
+/// The fields of the program in order, each from the save or from its default.
+#[derive(Default)]
 pub(super) struct Fields {
-    /// The stored fields that have bytes, or may have some in the program, in
-    /// stored order.
+    /// The stored fields, in stored order; neighbours that are taken over or skipped
+    /// together as one.
     pub(super) walk: Vec<Walked>,
-    /// The program's fields that have bytes, in the program's order.
+    /// The program's fields, in its order.
     pub(super) steps: Vec<Step>,
-    /// True if the steps take the walked fields in order, none twice.
+    /// True if the steps take the walked fields in order.
     pub(super) ordered: bool,
-    /// Where it is counted how often the plan ran.
-    pub(super) run: usize,
+    /// Where it is counted how often the plan ran: in all, as an object's own, inside.
+    pub(super) runs: [usize; 3],
+    /// True if the program's class has a field for what is unknown.
+    pub(super) room: bool,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Walked {
-    /// Index of the stored field.
+    /// Index of the stored field, of the first one if it is several.
     pub(super) field: usize,
-    /// Its kind.
-    pub(super) node: usize,
-    /// True if the program has the field.
-    pub(super) taken: bool,
-    /// True if there are changed classes inside, and the program has the field.
-    pub(super) rewrite: bool,
+    pub(super) action: Action,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
+pub(super) enum Action {
+    /// So many nodes from the first, as they are; their width if it is fixed.
+    Copy { first: usize, nodes: usize, width: Option<usize> },
+    Skip { first: usize, nodes: usize, width: Option<usize> },
+    /// To be kept as a value of the class.
+    Keep { node: usize, class: usize },
+    Convert(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
     /// What the walk has made of its stored field of this index.
     Take(usize),
     /// The default of the program's field.
     Default { variant: usize, field: usize },
+    /// An empty value of it.
+    Empty { variant: usize, field: usize },
+    /// What is kept.
+    Unknown,
 }
 
-/// How often a plan ran, and the id of the first object.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Run {
-    pub(crate) count: u64,
-    pub(crate) first: u64,
+/// The fields of a stored class or variant.
+pub(super) struct Given<'a> {
+    /// Name of the class.
+    pub(super) class: &'a str,
+    /// Name of the variant.
+    pub(super) variant: Option<&'a str>,
+    pub(super) fields: &'a [FieldSchema],
+    /// Node of the first field.
+    pub(super) first: usize,
+    /// The stored class and variant, if it is not a tuple.
+    pub(super) place: Option<(usize, usize)>,
+}
+
+/// The program's fields of the same.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) class: usize,
+    pub(super) variant: usize,
+    pub(super) fields: &'a [FieldSchema],
+    pub(super) records: &'a [FieldRecord],
 }
 
 /// The plans for the classes of one save.
 pub(crate) struct Plans<'p> {
     pub(crate) stored: Rc<Stored>,
     pub(super) program: &'p Program,
-    matching: Matching<'p>,
+    pub(super) options: LoadOptions,
+    pub(super) matching: Matching<'p>,
     identical: Vec<bool>,
-    plans: Vec<Option<Rc<Plan>>>,
-    events: Vec<Event>,
-    runs: Vec<Run>,
+    /// True if no class that a trait object may be of has changed.
+    pub(super) dynamic_same: bool,
+    plans: HashMap<(usize, usize), Rc<Plan>>,
+    pub(super) conversions: Vec<Conversion>,
+    /// Conversions of the parts of tuples.
+    pub(super) parts: Vec<usize>,
+    /// Tuples that become structs.
+    pub(super) tuples: Vec<Rc<Fields>>,
+    /// A plan without fields.
+    pub(super) nothing: Rc<Fields>,
+    /// Those to fields that are found by name.
+    pub(super) named: HashMap<(usize, usize, usize, usize), usize>,
+    pub(super) events: Events,
+    /// Objects that are values now.
+    pub(super) inlined: HashSet<u64>,
+    /// For each field of a variant of a stored class, the class as which it is kept.
+    kept_fields: HashMap<(usize, usize), Vec<Option<usize>>>,
+    /// The same of variants.
+    kept_variants: HashMap<(usize, usize), usize>,
     /// Counts elements without bytes that are rewritten.
     pub(super) empty: NoLinks,
     /// Bytes of the payloads that were rewritten, as stored.
@@ -99,107 +169,136 @@ pub(crate) struct Plans<'p> {
     pub(super) after: u64,
 }
 
-/// Bytes of a name in a report; a save may have any number of longer ones.
-const LONGEST_NAME: usize = 200;
-
 impl<'p> Plans<'p> {
-    pub(crate) fn new(stored: Vec<ClassSchema>, program: &'p Program) -> Self {
-        let matching = Matching::new(&stored, program);
+    /// Plans for these classes; a record of the first class of `root` is asked for as a value of
+    /// the program's second.
+    pub(crate) fn new(
+        mut stored: Vec<ClassSchema>,
+        program: &'p Program,
+        options: LoadOptions,
+        root: Option<(usize, usize)>,
+    ) -> Self {
+        let defined = stored.len();
+        let matching = Matching::new(&stored, program, root);
         let identical = matching.identical(&stored);
-        let plans = stored.iter().map(|_| None).collect();
         let is_same = |class: usize| identical[class] || matching.resolve(class).is_none();
-        let dynamic_same = (0..stored.len()).all(is_same);
+        let dynamic_same = (0..defined).all(is_same);
+        let mut kept = Kept::default();
+        for class in 0..defined {
+            if let Some(target) = matching.resolve(class).filter(|_| !identical[class]) {
+                kept.add(class, &mut stored, program, target);
+            }
+        }
         Self {
-            stored: Rc::new(Stored::new(stored, &identical, dynamic_same)),
+            stored: Rc::new(Stored::new(stored, defined)),
             program,
+            options,
             matching,
             identical,
-            plans,
-            events: Vec::new(),
-            runs: Vec::new(),
+            dynamic_same,
+            plans: HashMap::new(),
+            conversions: Vec::new(),
+            parts: Vec::new(),
+            tuples: Vec::new(),
+            nothing: Rc::default(),
+            named: HashMap::new(),
+            events: Events::default(),
+            inlined: HashSet::new(),
+            kept_fields: kept.fields,
+            kept_variants: kept.variants,
             empty: NoLinks::default(),
             before: 0,
             after: 0,
         }
     }
 
-    /// The program's class for a stored one.
+    /// The program's class for a stored one; that is none of those that are made for
+    /// what is kept.
     pub(crate) fn resolve(&self, class: usize) -> Option<usize> {
-        self.matching.resolve(class)
+        if class < self.identical.len() { self.matching.resolve(class) } else { None }
     }
 
     /// True if the records of a stored class are as the program would write them.
     pub(crate) fn is_identical(&self, class: usize) -> bool {
-        self.identical[class]
+        self.identical.get(class).copied().unwrap_or(true)
     }
 
     /// True if values of a stored class are rewritten where they are trait objects:
     /// those that no trait has stay as they are stored, to be skipped or kept.
     pub(crate) fn rewrites_dynamic(&self, class: usize) -> bool {
         let target = self.resolve(class);
-        !self.identical[class]
+        !self.is_identical(class)
             && target.is_some_and(|class| self.program.implementors.contains(&class))
     }
 
-    /// Counts a record in the run of a plan.
-    pub(super) fn count_run(&mut self, run: usize, object: u64) {
-        let run = &mut self.runs[run];
-        run.count += 1;
-        if run.count == 1 {
-            run.first = object;
+    /// What was done to records that the save has, and how often.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (Event, Run)> {
+        self.events.happened().map(|(event, run)| (event.clone(), run))
+    }
+
+    /// Makes the plan for a stored class that the program has, as a load of its records would.
+    ///
+    /// # Errors
+    ///
+    /// Where the load would refuse every record.
+    pub(crate) fn check(&mut self, class: usize) -> Result<()> {
+        match self.resolve(class) {
+            Some(target) => self.plan(class, target).map(drop),
+            None => Ok(()),
         }
     }
 
-    /// The plan for a stored class that the program has; made once.
-    pub(super) fn plan(&mut self, class: usize) -> Result<Rc<Plan>> {
-        if let Some(plan) = &self.plans[class] {
+    /// The plan from a stored class to one of the program; made once.
+    pub(super) fn plan(&mut self, class: usize, target: usize) -> Result<Rc<Plan>> {
+        if let Some(plan) = self.plans.get(&(class, target)) {
             return Ok(plan.clone());
         }
-        let plan = Rc::new(self.compile(class)?);
-        self.plans[class] = Some(plan.clone());
+        let plan = Rc::new(self.compile(class, target)?);
+        self.plans.insert((class, target), plan.clone());
         Ok(plan)
     }
 
-    fn compile(&mut self, class: usize) -> Result<Plan> {
-        let Some(index) = self.resolve(class) else {
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                "the program does not have this class; register it",
-            ));
-        };
+    fn compile(&mut self, class: usize, index: usize) -> Result<Plan> {
         let program = self.program;
         let all = self.stored.clone();
         let (stored, compiled) = (&all[class], &program.classes[index]);
-        match (&stored.form, &compiled.form, program.targets[index]) {
-            (Form::Struct(old), Form::Struct(new), Some(target)) => {
-                let new = Wanted { variant: 0, fields: new, records: target.class.fields() };
-                self.fields(&Given { class, variant: 0, fields: old }, &new).map(Plan::Struct)
+        let target = program.targets[index].map(|target| target.class);
+        if let Some(target) = target {
+            if stored.version > target.version {
+                let run = self.events.run();
+                let detail = format!("version {} to {}", stored.version, target.version);
+                self.events.enter(run, Change::Newer, &stored.name, "", &detail);
+                self.events.count(run, 0);
             }
-            (Form::Enum(old), Form::Enum(new), Some(target)) => {
-                let records = target.class.variants();
-                let mut plans = Vec::new();
-                for (variant, old) in old.iter().enumerate() {
-                    let found =
-                        new.iter().position(|candidate| candidate.name == old.name).or_else(|| {
-                            let is_alias =
-                                |record: &VariantRecord| record.aliases.contains(&&*old.name);
-                            records.iter().position(is_alias)
-                        });
-                    plans.push(match found {
-                        Some(i) => {
-                            let old = Given { class, variant, fields: &old.fields };
-                            let (fields, records) = (&new[i].fields, records[i].fields);
-                            let fields =
-                                self.fields(&old, &Wanted { variant: i, fields, records })?;
-                            Some((i, fields))
-                        }
-                        None => None,
-                    });
+            if is_older(stored, target.version, target.migration) {
+                return Ok(Plan::Named(Some(target.migration)));
+            }
+        }
+        if stored.kinds().any(|kind| *kind == KindSchema::Unknown) {
+            return Ok(Plan::Named(None));
+        }
+        match (&stored.form, &compiled.form, target) {
+            (Form::Struct(_), Form::Struct(fields), Some(target)) => {
+                let given = given(&all, class, 0);
+                let records = target.fields();
+                let wanted = Wanted { class: index, variant: 0, fields, records };
+                self.fields(&given, &wanted).map(Plan::Struct)
+            }
+            (Form::Enum(old), Form::Enum(new), Some(_)) => {
+                let variants = old.iter().enumerate();
+                let plans = variants.map(|(i, old)| self.variant(class, index, (i, old), new));
+                plans.collect::<Result<_>>().map(Plan::Enum)
+            }
+            (Form::Value(old), Form::Value(new), _) => {
+                let place = Place { class: &stored.name, field: "" };
+                match self.conversion(all.first(class, 0), old, new, &place) {
+                    Some(conversion) => {
+                        let run = self.events.run();
+                        self.note_converted(old, new, &place, run);
+                        Ok(Plan::Value(conversion, run))
+                    }
+                    None => Err(self.mismatch(&stored.name, old, new)),
                 }
-                Ok(Plan::Enum(plans))
-            }
-            (Form::Value(old), Form::Value(new), _) if self.matching.is_compatible(old, new) => {
-                Ok(Plan::Value)
             }
             _ => {
                 let what = |class: &ClassSchema| match class.form {
@@ -210,7 +309,7 @@ impl<'p> Plans<'p> {
                 Err(Error::new(
                     ErrorKind::KindMismatch,
                     format!(
-                        "the save holds {} where the program has {}",
+                        "the save holds {} where the program has {}; give the class a new name by `#[persist(class = \"...\")]`, or keep its form",
                         what(stored),
                         what(compiled)
                     ),
@@ -219,165 +318,127 @@ impl<'p> Plans<'p> {
         }
     }
 
-    fn fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<Fields> {
-        let run = self.runs.len();
-        self.runs.push(Run::default());
-        let stored = self.stored.clone();
-        // The stored field of each of the program's.
-        let mut sources = Vec::new();
-        let mut taken = vec![false; old.fields.len()];
-        for (field, record) in new.fields.iter().zip(new.records) {
-            let source =
-                old.fields.iter().position(|stored| stored.name == field.name).or_else(|| {
-                    let is_alias = |stored: &FieldSchema| record.aliases.contains(&&*stored.name);
-                    old.fields.iter().position(is_alias)
-                });
-            match source {
-                Some(source) => {
-                    taken[source] = true;
-                    let kind = &old.fields[source].kind;
-                    if !self.matching.is_compatible(kind, &field.kind) {
-                        let error = self.mismatch(old.class, kind, field);
-                        return Err(error.in_field(&old.path(&stored, &field.name)));
+    fn variant(
+        &mut self,
+        class: usize,
+        index: usize,
+        (i, old): (usize, &VariantSchema),
+        new: &[VariantSchema],
+    ) -> Result<VariantPlan> {
+        let all = self.stored.clone();
+        let Some(target) = self.program.targets[index] else { return Ok(VariantPlan::Removed) };
+        let records = target.class.variants();
+        if let Some(variant) = find_variant(&old.name, records) {
+            let given = given(&all, class, i);
+            let records = records[variant].fields;
+            let fields = &new[variant].fields;
+            let wanted = Wanted { class: index, variant, fields, records };
+            return Ok(VariantPlan::Fields(variant, self.fields(&given, &wanted)?));
+        }
+        let Some((variant, kept)) = self.other(class, i, index) else {
+            return Ok(VariantPlan::Removed);
+        };
+        let run = self.events.run();
+        let change = if kept.is_some() { Change::Kept } else { Change::Replaced };
+        self.events.enter(run, change, &all[class].name, &old.name, &records[variant].name);
+        Ok(VariantPlan::Other { variant, kept, run })
+    }
+
+    /// The program's `other` variant for a stored one, and the class as which it is kept.
+    pub(super) fn other(
+        &self,
+        class: usize,
+        variant: usize,
+        target: usize,
+    ) -> Option<(usize, Option<usize>)> {
+        let records = self.program.targets[target]?.class.variants();
+        let other = records.iter().position(|variant| variant.other)?;
+        let holds = !records[other].fields.is_empty();
+        let kept = self.kept_variants.get(&(class, variant)).copied();
+        Some((other, kept.filter(|_| holds)))
+    }
+
+    /// The class as which each field of a stored variant is kept.
+    pub(super) fn kept_fields(&self, class: usize, variant: usize) -> Vec<Option<usize>> {
+        self.kept_fields.get(&(class, variant)).cloned().unwrap_or_default()
+    }
+}
+
+fn given(all: &Stored, class: usize, variant: usize) -> Given<'_> {
+    let (name, fields) = match &all[class].form {
+        Form::Struct(fields) => (None, &fields[..]),
+        Form::Enum(variants) => (Some(&*variants[variant].name), &variants[variant].fields[..]),
+        Form::Value(_) => (None, &[][..]),
+    };
+    let first = all.first(class, variant);
+    Given { class: &all[class].name, variant: name, fields, first, place: Some((class, variant)) }
+}
+
+/// The classes that are made for what is kept.
+#[derive(Default)]
+struct Kept {
+    fields: HashMap<(usize, usize), Vec<Option<usize>>>,
+    variants: HashMap<(usize, usize), usize>,
+}
+
+impl Kept {
+    /// Adds a class for every field and variant that the program does not have.
+    fn add(
+        &mut self,
+        class: usize,
+        stored: &mut Vec<ClassSchema>,
+        program: &Program,
+        target: usize,
+    ) {
+        let Some(target_class) = program.targets[target].map(|target| target.class) else { return };
+        let name = stored[class].name.clone();
+        match (stored[class].form.clone(), &program.classes[target].form) {
+            (Form::Struct(old), Form::Struct(new)) => {
+                let sources = sources(&old, new, target_class.fields());
+                self.add_fields((class, 0), &name, &old, &sources, stored);
+            }
+            (Form::Enum(old), Form::Enum(new)) => {
+                for (i, variant) in old.into_iter().enumerate() {
+                    let name = format!("{name}::{}", variant.name);
+                    match find_variant(&variant.name, target_class.variants()) {
+                        Some(found) => {
+                            let records = target_class.variants()[found].fields;
+                            let sources = sources(&variant.fields, &new[found].fields, records);
+                            self.add_fields((class, i), &name, &variant.fields, &sources, stored);
+                        }
+                        None => {
+                            self.variants.insert((class, i), stored.len());
+                            stored.push(kept_class(name, Form::Enum(vec![variant])));
+                        }
                     }
                 }
-                None if record.flags.default => self.note(old, &field.name, true, run),
-                None => {
-                    return Err(Error::new(
-                        ErrorKind::MissingField,
-                        format!(
-                            "the save does not have field {} of {}; give it `#[persist(default)]`, or `#[persist(alias = \"old name\")]` if it was renamed",
-                            field.name, stored[old.class].name
-                        ),
-                    )
-                    .in_field(&old.path(&stored, &field.name)));
-                }
             }
-            sources.push(source);
+            _ => {}
         }
-        let first = stored.first(old.class, old.variant);
-        let mut walk = Vec::new();
-        // Place in the walk, by stored field.
-        let mut places = vec![None; old.fields.len()];
-        for (field, schema) in old.fields.iter().enumerate() {
-            let (node, taken) = (stored.node(first + field), taken[field]);
-            if !taken {
-                self.note(old, &schema.name, false, run);
-            }
-            let rewrite = taken && !node.same;
-            if node.least > 0 || rewrite {
-                places[field] = Some(walk.len());
-                walk.push(Walked { field, node: first + field, taken, rewrite });
+    }
+
+    fn add_fields(
+        &mut self,
+        place: (usize, usize),
+        name: &str,
+        fields: &[FieldSchema],
+        sources: &[Option<usize>],
+        stored: &mut Vec<ClassSchema>,
+    ) {
+        let mut taken = vec![false; fields.len()];
+        sources.iter().flatten().for_each(|source| taken[*source] = true);
+        let mut kept = vec![None; fields.len()];
+        for (i, field) in fields.iter().enumerate() {
+            if !taken[i] && field.kind != KindSchema::Unknown {
+                kept[i] = Some(stored.len());
+                let name = format!("{name}.{}", field.name);
+                stored.push(kept_class(name, Form::Struct(vec![field.clone()])));
             }
         }
-        let steps: Vec<Step> = sources
-            .iter()
-            .enumerate()
-            .filter_map(|(field, source)| match source {
-                Some(source) => places[*source].map(Step::Take),
-                None => Some(Step::Default { variant: new.variant, field }),
-            })
-            .collect();
-        let takes = steps.iter().filter_map(|step| match step {
-            Step::Take(place) => Some(*place),
-            Step::Default { .. } => None,
-        });
-        let ordered = takes.is_sorted_by(|a, b| a < b);
-        Ok(Fields { walk, steps, ordered, run })
-    }
-
-    fn note(&mut self, old: &Given<'_>, field: &str, defaulted: bool, run: usize) {
-        let class = shortened(&self.stored[old.class].name);
-        let field = shortened(&old.path(&self.stored, field));
-        self.events.push(Event { class, field, defaulted, run });
-    }
-
-    /// What was done to records that the save has, and how often.
-    pub(crate) fn events(&mut self) -> impl Iterator<Item = (Event, Run)> {
-        let runs = &self.runs;
-        let counted = self.events.drain(..).map(|event| (runs[event.run], event));
-        counted.filter(|(run, _)| run.count > 0).map(|(run, event)| (event, run))
-    }
-
-    fn mismatch(&self, class: usize, stored: &KindSchema, wanted: &FieldSchema) -> Error {
-        let names =
-            |(old, new): (usize, usize)| (&self.stored[old].name, &self.program.classes[new].name);
-        let advice = match self.differing_classes(stored, &wanted.kind).map(names) {
-            Some((old, new)) => {
-                format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
-            }
-            None => {
-                String::from("keep the old type, or store it through `#[persist(with = module)]`")
-            }
-        };
-        Error::new(
-            ErrorKind::KindMismatch,
-            format!(
-                "the save holds {} where field {} of {} is {}; {advice}",
-                stored.display(&self.stored),
-                wanted.name,
-                self.stored[class].name,
-                wanted.kind.display(&self.program.classes)
-            ),
-        )
-    }
-
-    /// The classes by which two kinds of one shape differ: a stored one and one
-    /// of the program.
-    fn differing_classes(
-        &self,
-        stored: &KindSchema,
-        wanted: &KindSchema,
-    ) -> Option<(usize, usize)> {
-        use KindSchema as K;
-        match (stored, wanted) {
-            (K::Option(a), K::Option(b))
-            | (K::List(a), K::List(b))
-            | (K::Set(a), K::Set(b))
-            | (K::Array(a, _), K::Array(b, _)) => self.differing_classes(a, b),
-            (K::Map(a), K::Map(b)) => {
-                self.differing_classes(&a.0, &b.0).or_else(|| self.differing_classes(&a.1, &b.1))
-            }
-            (K::Tuple(a), K::Tuple(b)) => {
-                a.iter().zip(b).find_map(|(a, b)| self.differing_classes(a, b))
-            }
-            (K::Class(a), K::Class(b))
-            | (K::Reference { class: a, .. }, K::Reference { class: b, .. }) => {
-                (self.resolve(*a) != Some(*b)).then_some((*a, *b))
-            }
-            _ => None,
-        }
+        self.fields.insert(place, kept);
     }
 }
 
-/// The fields of a stored class or variant.
-struct Given<'a> {
-    class: usize,
-    variant: usize,
-    fields: &'a [FieldSchema],
-}
-
-/// The program's fields of the same.
-struct Wanted<'a> {
-    variant: usize,
-    fields: &'a [FieldSchema],
-    records: &'a [FieldRecord],
-}
-
-impl Given<'_> {
-    /// A field's name, behind that of its variant.
-    fn path(&self, stored: &Stored, field: &str) -> String {
-        match &stored[self.class].form {
-            Form::Enum(variants) => format!("{}.{field}", shortened(&variants[self.variant].name)),
-            _ => field.to_owned(),
-        }
-    }
-}
-
-fn shortened(name: &str) -> String {
-    if name.len() <= LONGEST_NAME {
-        return name.to_owned();
-    }
-    let end = (0..LONGEST_NAME - 3).rev().find(|end| name.is_char_boundary(*end));
-    format!("{}...", &name[..end.unwrap_or(0)])
+fn kept_class(name: String, form: Form) -> ClassSchema {
+    ClassSchema { id: ClassId::of(&name), name, version: 1, form }
 }

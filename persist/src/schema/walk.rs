@@ -101,7 +101,7 @@ pub(super) fn skip<'s>(
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
 ) -> Result<(), Fail> {
-    if let Shape::Bytes(width) = stored.node(node).shape {
+    if let Some(width) = stored.node(node).width {
         return input.take(width).map(drop);
     }
     walk(node, stored, input, frames, &mut |_, _, _| true)
@@ -210,8 +210,12 @@ fn step<'s>(
         if stored.node(node).least == 0 {
             return Ok(());
         }
+        if let Some(width) = stored.node(node).width {
+            return input.take(width).map(drop);
+        }
         match stored.node(node).shape {
-            Shape::Bytes(width) => drop(input.take(width)?),
+            // It has a width.
+            Shape::Bytes => {}
             Shape::Bool => drop(input.value::<bool>()?),
             Shape::Char => drop(input.value::<char>()?),
             Shape::Text => {
@@ -234,7 +238,7 @@ fn step<'s>(
             Shape::List(inner) => {
                 let count = count::decode(input)?;
                 check_count(count, u64::from(stored.node(inner).least), input)?;
-                if let Shape::Bytes(width) = stored.node(inner).shape {
+                if let Some(width) = stored.node(inner).width {
                     return many(width, count, input);
                 }
                 if stored.node(inner).least > 0 {
@@ -242,9 +246,6 @@ fn step<'s>(
                 }
             }
             Shape::Array(inner, len) => {
-                if let Shape::Bytes(width) = stored.node(inner).shape {
-                    return many(width, len as u64, input);
-                }
                 frames.push(Frame::Elements { node: inner, next: 0, count: len as u64 });
             }
             Shape::Map(key) => {
@@ -313,7 +314,7 @@ fn step<'s>(
 /// Reads which class the value of a trait object is of.
 pub(super) fn dynamic(stored: &Stored, input: &mut Decoder<'_>) -> Result<usize, Fail> {
     let number = input.count()?;
-    number.checked_sub(1).filter(|class| *class < stored.len()).ok_or(Fail::Value)
+    number.checked_sub(1).filter(|class| *class < stored.defined()).ok_or(Fail::Value)
 }
 
 /// Reads which variant of an enum follows.

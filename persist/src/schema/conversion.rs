@@ -1,0 +1,424 @@
+//! How values of one kind become values of another, compiled once for each pair.
+
+use std::rc::Rc;
+
+use super::layout::Shape;
+use super::number::Width;
+use super::plan::{Given, Plans, Wanted};
+use super::{Change, FieldSchema, Form, KindSchema, Stored};
+use crate::reflect::Holder;
+
+/// How a stored value becomes one of the program's; others are named by their place in
+/// the list of all.
+#[derive(Clone, Copy)]
+pub(super) enum Conversion {
+    /// So many bytes as they are.
+    Bytes(usize),
+    /// The value of a node as it is.
+    Copy(usize),
+    Number {
+        from: Width,
+        to: Width,
+        /// The run of numbers that did not fit.
+        clamped: usize,
+    },
+    Option(usize),
+    /// A value to an option, and back if it is there.
+    Some(usize),
+    Present(usize),
+    /// A list, set or array to another; those of a fixed length have no count.
+    Elements {
+        least: u32,
+        of: usize,
+        from: Option<usize>,
+        to: Option<usize>,
+    },
+    /// A value to a list, and back if it is the only one.
+    One(usize),
+    Only(usize),
+    Map {
+        least: u32,
+        key: usize,
+        value: usize,
+    },
+    /// A tuple: its first part in the list of parts, and how many they are.
+    Parts(usize, usize),
+    /// A struct or an enum, by the plan of the two classes.
+    Class(usize, usize),
+    /// A tuple to a struct, by its place in the list of those.
+    Struct(usize, usize),
+    Dynamic,
+    /// A text to the variant of that name of the program's class, and back.
+    Variant(usize),
+    Name(usize),
+    /// A value to an object of its own, of the program's class.
+    Share {
+        class: usize,
+        holder: Holder,
+        of: usize,
+    },
+    /// An object to a value; the run of those that were shared by several.
+    Inline {
+        class: usize,
+        holder: Holder,
+        of: usize,
+        shared: usize,
+    },
+    /// To the type that the `convert` of a field takes, and by it to the field.
+    Typed {
+        of: usize,
+        class: usize,
+        variant: usize,
+        field: usize,
+    },
+}
+
+/// The field for which a conversion is made.
+pub(super) struct Place<'p> {
+    pub(super) class: &'p str,
+    pub(super) field: &'p str,
+}
+
+/// Conversions nest as deep as kinds do, and a few deeper where classes are unwrapped.
+const DEEPEST: u32 = 100;
+
+impl Plans<'_> {
+    /// The conversion between two kinds; `None` if there is none.
+    pub(super) fn conversion(
+        &mut self,
+        node: usize,
+        stored: &KindSchema,
+        wanted: &KindSchema,
+        place: &Place<'_>,
+    ) -> Option<usize> {
+        let all = self.stored.clone();
+        Compiler { plans: self, all: &all, place }.convert(node, stored, wanted, DEEPEST)
+    }
+
+    fn enter(&mut self, conversion: Conversion) -> usize {
+        self.conversions.push(conversion);
+        self.conversions.len() - 1
+    }
+
+    /// The conversion to a field by its `convert`.
+    pub(super) fn typed(&mut self, of: usize, class: usize, variant: usize, field: usize) -> usize {
+        self.enter(Conversion::Typed { of, class, variant, field })
+    }
+
+    /// True if values of the stored kind have the bytes of the program's.
+    pub(super) fn is_identical_kind(&self, stored: &KindSchema, wanted: &KindSchema) -> bool {
+        self.matching.is_compatible(stored, wanted) && self.has_same_classes(stored)
+    }
+
+    fn has_same_classes(&self, kind: &KindSchema) -> bool {
+        match kind {
+            KindSchema::Option(part)
+            | KindSchema::List(part)
+            | KindSchema::Set(part)
+            | KindSchema::Array(part, _) => self.has_same_classes(part),
+            KindSchema::Map(parts) => {
+                self.has_same_classes(&parts.0) && self.has_same_classes(&parts.1)
+            }
+            KindSchema::Tuple(parts) => parts.iter().all(|part| self.has_same_classes(part)),
+            KindSchema::Class(class) => self.is_identical(*class),
+            KindSchema::Dynamic(_) => self.dynamic_same,
+            _ => true,
+        }
+    }
+}
+
+struct Compiler<'c, 'p> {
+    plans: &'c mut Plans<'p>,
+    all: &'c Stored,
+    place: &'c Place<'c>,
+}
+
+impl Compiler<'_, '_> {
+    fn convert(&mut self, at: usize, s: &KindSchema, w: &KindSchema, deep: u32) -> Option<usize> {
+        use KindSchema as K;
+        let deep = deep.checked_sub(1)?;
+        if self.plans.is_identical_kind(s, w) {
+            return Some(self.copy(at));
+        }
+        let made = match (s, w) {
+            (K::Option(a), K::Option(b)) => {
+                Conversion::Option(self.convert(self.part(at, 0), a, b, deep)?)
+            }
+            (
+                K::List(a) | K::Set(a) | K::Array(a, _),
+                K::List(b) | K::Set(b) | K::Array(b, _),
+            ) => self.elements(at, (s, a), (w, b), deep)?,
+            (K::Map(a), K::Map(b)) => {
+                let key = self.convert(self.part(at, 0), &a.0, &b.0, deep)?;
+                let value = self.convert(self.part(at, 1), &a.1, &b.1, deep)?;
+                let least = self.least(at, 0).saturating_add(self.least(at, 1));
+                Conversion::Map { least, key, value }
+            }
+            (K::Map(a), K::List(b)) if is_pair(b) => {
+                let K::Tuple(b) = &**b else { return None };
+                let key = self.convert(self.part(at, 0), &a.0, &b[0], deep)?;
+                let value = self.convert(self.part(at, 1), &a.1, &b[1], deep)?;
+                let least = self.least(at, 0).saturating_add(self.least(at, 1));
+                Conversion::Map { least, key, value }
+            }
+            (K::List(a), K::Map(b)) if is_pair(a) => {
+                let pair = K::Tuple(vec![b.0.clone(), b.1.clone()]);
+                let of = self.convert(self.part(at, 0), a, &pair, deep)?;
+                Conversion::Elements { least: self.least(at, 0), of, from: None, to: None }
+            }
+            (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => {
+                self.parts(a.iter().zip(b), self.part(at, 0), deep)?
+            }
+            (K::Class(class), K::Tuple(b)) if self.is_tuple(*class, b.len()) => {
+                let Form::Struct(a) = &self.all[*class].form else { return None };
+                let kinds = a.iter().map(|field| &field.kind).zip(b);
+                self.parts(kinds, self.all.first(*class, 0), deep)?
+            }
+            (K::Class(class), K::Class(target)) if self.is_related(*class, *target) => {
+                Conversion::Class(*class, *target)
+            }
+            (K::Dynamic(_), K::Dynamic(_)) => Conversion::Dynamic,
+            _ if let (Some(from), Some(to)) = (Width::of(s), Width::of(w)) => {
+                if from.is_float() && !to.is_float() {
+                    return None;
+                }
+                Conversion::Number { from, to, clamped: self.run(Change::Clamped, s, w) }
+            }
+            (K::Tuple(parts), K::Class(target)) => self.tuple(at, parts, *target)?,
+            (K::Text, K::Class(target)) if self.has_unit_variant(*target) => {
+                Conversion::Variant(*target)
+            }
+            (K::Class(class), K::Text) if self.is_unit_enum(*class) => Conversion::Name(*class),
+            _ => return self.wrapped(at, s, w, deep),
+        };
+        Some(self.plans.enter(made))
+    }
+
+    /// Conversions into something around a value, or out of it.
+    fn wrapped(&mut self, at: usize, s: &KindSchema, w: &KindSchema, deep: u32) -> Option<usize> {
+        use KindSchema as K;
+        let all = self.all;
+        if let K::Class(class) = s
+            && let Some((part, kind)) = self.newtype(*class)
+            && !self.leads_to(*class, w)
+        {
+            return self.convert(part, &kind.clone(), w, deep);
+        }
+        let program = self.plans.program;
+        if let K::Class(target) = w
+            && let Form::Struct(fields) = &program.classes[*target].form
+            && let [FieldSchema { name, kind, .. }] = &fields[..]
+            && name == "0"
+            && !self.comes_from(*target, s)
+        {
+            return self.convert(at, s, kind, deep);
+        }
+        let made = match (s, w) {
+            (_, K::Option(b)) => Conversion::Some(self.convert(at, s, b, deep)?),
+            (K::Option(a), _) => Conversion::Present(self.convert(self.part(at, 0), a, w, deep)?),
+            (K::Reference { holder, weak: false, class }, _)
+                if !matches!(w, K::Reference { .. } | K::TraitReference { .. })
+                    && !is_list_of_references(w) =>
+            {
+                let (part, kind) = match &all[*class].form {
+                    Form::Value(kind) => (all.first(*class, 0), kind.clone()),
+                    _ => (all.root(*class), K::Class(*class)),
+                };
+                let of = self.convert(part, &kind, w, deep)?;
+                let shared = self.run(Change::Unshared, s, w);
+                Conversion::Inline { class: *class, holder: *holder, of, shared }
+            }
+            (_, K::Reference { holder, weak: false, class })
+                if !matches!(s, K::Reference { .. } | K::TraitReference { .. }) =>
+            {
+                let kind = match &program.classes[*class].form {
+                    Form::Value(kind) => kind.clone(),
+                    _ => K::Class(*class),
+                };
+                let of = self.convert(at, s, &kind, deep)?;
+                Conversion::Share { class: *class, holder: *holder, of }
+            }
+            (_, K::List(b) | K::Set(b)) => Conversion::One(self.convert(at, s, b, deep)?),
+            (K::List(a) | K::Set(a), _) => {
+                Conversion::Only(self.convert(self.part(at, 0), a, w, deep)?)
+            }
+            _ => return None,
+        };
+        Some(self.plans.enter(made))
+    }
+
+    fn elements(
+        &mut self,
+        at: usize,
+        (s, a): (&KindSchema, &KindSchema),
+        (w, b): (&KindSchema, &KindSchema),
+        deep: u32,
+    ) -> Option<Conversion> {
+        let length = |kind: &KindSchema| match kind {
+            KindSchema::Array(_, length) => Some(*length),
+            _ => None,
+        };
+        let (from, to) = (length(s), length(w));
+        if from.is_some() && to.is_some() && from != to {
+            return None;
+        }
+        let of = self.convert(self.part(at, 0), a, b, deep)?;
+        Some(Conversion::Elements { least: self.least(at, 0), of, from, to })
+    }
+
+    /// The fields of the struct that has the names of the tuple's parts, `0`, `1`, ..., as aliases.
+    fn tuple(&mut self, at: usize, parts: &[KindSchema], target: usize) -> Option<Conversion> {
+        let program = self.plans.program;
+        let Form::Struct(new) = &program.classes[target].form else { return None };
+        let records = program.targets[target]?.class.fields();
+        let named = (0..parts.len())
+            .map(|i| i.to_string())
+            .all(|name| records.iter().any(|field| field.name == name || field.aliases.contains(&&*name)));
+        let Shape::Tuple { first, .. } = self.all.node(at).shape else { return None };
+        if !named {
+            return None;
+        }
+        let fields: Vec<FieldSchema> = parts
+            .iter()
+            .enumerate()
+            .map(|(i, kind)| FieldSchema { name: i.to_string(), id: None, kind: kind.clone() })
+            .collect();
+        let given = Given {
+            class: &program.classes[target].name,
+            variant: None,
+            fields: &fields,
+            first,
+            place: None,
+        };
+        let wanted = Wanted { class: target, variant: 0, fields: new, records };
+        let fields = self.plans.fields(&given, &wanted).ok()?;
+        self.plans.tuples.push(Rc::new(fields));
+        Some(Conversion::Struct(self.plans.tuples.len() - 1, target))
+    }
+
+    /// A tuple, part by part.
+    fn parts<'k>(
+        &mut self,
+        kinds: impl Iterator<Item = (&'k KindSchema, &'k KindSchema)>,
+        first: usize,
+        deep: u32,
+    ) -> Option<Conversion> {
+        let parts = (first..).zip(kinds).map(|(node, (a, b))| self.convert(node, a, b, deep));
+        let parts = parts.collect::<Option<Vec<_>>>()?;
+        let start = self.plans.parts.len();
+        self.plans.parts.extend(&parts);
+        Some(Conversion::Parts(start, parts.len()))
+    }
+
+    /// True for a struct whose fields have the names of the parts of a tuple.
+    fn is_tuple(&self, class: usize, len: usize) -> bool {
+        match &self.all[class].form {
+            Form::Struct(fields) => {
+                fields.len() == len
+                    && fields.iter().enumerate().all(|(i, field)| field.name == i.to_string())
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes a value over as it is.
+    fn copy(&mut self, at: usize) -> usize {
+        let made = match self.all.node(at).width {
+            Some(width) => Conversion::Bytes(width),
+            None => Conversion::Copy(at),
+        };
+        self.plans.enter(made)
+    }
+
+    /// The node of a part.
+    fn part(&self, at: usize, i: usize) -> usize {
+        match self.all.node(at).shape {
+            Shape::Option(first)
+            | Shape::List(first)
+            | Shape::Map(first)
+            | Shape::Array(first, _)
+            | Shape::Tuple { first, .. } => first + i,
+            _ => at,
+        }
+    }
+
+    fn least(&self, at: usize, i: usize) -> u32 {
+        self.all.node(self.part(at, i)).least
+    }
+
+    fn run(&mut self, change: Change, s: &KindSchema, w: &KindSchema) -> usize {
+        let run = self.plans.events.run();
+        let detail = self.plans.from_to(s, w);
+        self.plans.events.enter(run, change, self.place.class, self.place.field, &detail);
+        run
+    }
+
+    fn is_related(&self, class: usize, target: usize) -> bool {
+        self.plans.matching.is_related(class, &self.all[class], target)
+    }
+
+    /// What a stored struct of one field without a name holds.
+    fn newtype(&self, class: usize) -> Option<(usize, &KindSchema)> {
+        match &self.all[class].form {
+            Form::Struct(fields) => match &fields[..] {
+                [field] if field.name == "0" => Some((self.all.first(class, 0), &field.kind)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// True if a stored class is found in the kind as itself.
+    fn leads_to(&self, class: usize, w: &KindSchema) -> bool {
+        match w {
+            KindSchema::Option(part) | KindSchema::List(part) | KindSchema::Set(part) => {
+                self.leads_to(class, part)
+            }
+            KindSchema::Class(target) | KindSchema::Reference { class: target, .. } => {
+                self.is_related(class, *target)
+            }
+            _ => false,
+        }
+    }
+
+    /// True if a class of the program is found in the stored kind as itself.
+    fn comes_from(&self, target: usize, s: &KindSchema) -> bool {
+        match s {
+            KindSchema::Option(part) | KindSchema::List(part) | KindSchema::Set(part) => {
+                self.comes_from(target, part)
+            }
+            KindSchema::Class(class) | KindSchema::Reference { class, .. } => {
+                self.is_related(*class, target)
+            }
+            _ => false,
+        }
+    }
+
+    fn has_unit_variant(&self, target: usize) -> bool {
+        match &self.plans.program.classes[target].form {
+            Form::Enum(variants) => variants.iter().any(|variant| variant.fields.is_empty()),
+            _ => false,
+        }
+    }
+
+    fn is_unit_enum(&self, class: usize) -> bool {
+        match &self.all[class].form {
+            Form::Enum(variants) => variants.iter().all(|variant| variant.fields.is_empty()),
+            _ => false,
+        }
+    }
+}
+
+fn is_pair(kind: &KindSchema) -> bool {
+    matches!(kind, KindSchema::Tuple(parts) if parts.len() == 2)
+}
+
+/// True for a list into which a pointer goes as it is.
+fn is_list_of_references(kind: &KindSchema) -> bool {
+    match kind {
+        KindSchema::Option(part) | KindSchema::List(part) | KindSchema::Set(part) => {
+            matches!(**part, KindSchema::Reference { .. }) || is_list_of_references(part)
+        }
+        _ => false,
+    }
+}

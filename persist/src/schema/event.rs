@@ -1,0 +1,112 @@
+//! What the plans did to records, for the report.
+
+/// What a [`Finding`](crate::Finding) is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Change {
+    /// A field that the save does not have got its default.
+    Defaulted,
+    /// A field that the save does not have, without a default, was made empty.
+    Filled,
+    /// A stored field that the program does not have was skipped.
+    Dropped,
+    /// A value was converted to another kind without loss.
+    Converted,
+    /// Numbers that did not fit became the nearest that did.
+    Clamped,
+    /// Records of an older version were brought on by the class's `migrate`.
+    Migrated,
+    /// Records were written by a newer version of the class, and loaded by the names of
+    /// their fields.
+    Newer,
+    /// A stored variant that the program does not have became its `other` variant.
+    Replaced,
+    /// An object that several pointers shared was copied into each of them, which
+    /// now hold values.
+    Unshared,
+    /// Objects of a class that is not registered were skipped.
+    Unknown,
+    /// Weak references whose target is not in the save dangle.
+    Dangling,
+    /// Trait objects of a class that is not registered for their trait became `None`.
+    Unregistered,
+    /// Objects, values or fields that the program does not have are kept as they are, and
+    /// go back to the next save.
+    Kept,
+    /// Handles for which the [`Remap`](crate::Remap) had no new id became null.
+    Nulled,
+    /// Handles for which the [`Remap`](crate::Remap) had no new id became dead.
+    Dead,
+}
+
+/// Something that a plan does to records.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) change: Change,
+    pub(crate) class: String,
+    /// Empty if it is about the whole class.
+    pub(crate) field: String,
+    /// From what to what.
+    pub(crate) detail: String,
+}
+
+/// How often something was done, and the id of the first object.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Run {
+    pub(crate) count: u64,
+    pub(crate) first: u64,
+}
+
+/// Events, and the runs that bring them about.
+#[derive(Default)]
+pub(super) struct Events {
+    /// Each with the index of its run.
+    events: Vec<(Event, usize)>,
+    runs: Vec<Run>,
+}
+
+/// Bytes of a name in a report; a save may have any number of longer ones.
+const LONGEST_NAME: usize = 200;
+
+impl Events {
+    /// A run that may come about; its index.
+    pub(super) fn run(&mut self) -> usize {
+        self.runs.push(Run::default());
+        self.runs.len() - 1
+    }
+
+    /// Enters what a run does.
+    pub(super) fn enter(&mut self, run: usize, change: Change, class: &str, field: &str, detail: &str) {
+        let event = Event {
+            change,
+            class: shortened(class),
+            field: shortened(field),
+            detail: shortened(detail),
+        };
+        self.events.push((event, run));
+    }
+
+    /// Counts a run in an object.
+    #[inline]
+    pub(super) fn count(&mut self, run: usize, object: u64) {
+        let run = &mut self.runs[run];
+        run.count += 1;
+        if run.count == 1 {
+            run.first = object;
+        }
+    }
+
+    /// What happened, and how often.
+    pub(super) fn happened(&self) -> impl Iterator<Item = (&Event, Run)> {
+        let counted = self.events.iter().map(|(event, run)| (event, self.runs[*run]));
+        counted.filter(|(_, run)| run.count > 0)
+    }
+}
+
+pub(super) fn shortened(name: &str) -> String {
+    if name.len() <= LONGEST_NAME {
+        return name.to_owned();
+    }
+    let end = (0..LONGEST_NAME - 3).rev().find(|end| name.is_char_boundary(*end));
+    format!("{}...", &name[..end.unwrap_or(0)])
+}

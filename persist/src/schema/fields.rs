@@ -1,0 +1,281 @@
+//! The fields of a class: which stored one becomes which of the program's.
+
+use super::conversion::Place;
+use super::event::shortened;
+use super::matching::sources;
+use super::plan::{Action, Fields, Given, Plans, Step, Walked, Wanted};
+use super::{Change, FieldSchema, KindSchema};
+use crate::reflect::FieldRecord;
+use crate::{Error, ErrorKind, Result};
+
+impl Plans<'_> {
+    /// Plans the fields of a struct or a variant.
+    pub(super) fn fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<Fields> {
+        let runs = [self.events.run(), self.events.run(), self.events.run()];
+        let sources = sources(old.fields, new.fields, new.records);
+        let mut targets = vec![None; old.fields.len()];
+        let mut actions = vec![None; old.fields.len()];
+        let mut steps = Vec::new();
+        let has_room = new.records.iter().any(|record| record.flags.unknown);
+        let mut keeps = false;
+        for (field, (wanted, record)) in new.fields.iter().zip(new.records).enumerate() {
+            let Some(source) = sources[field] else {
+                steps.push(self.without_source(old, new, field, runs[0])?);
+                continue;
+            };
+            let path = old.path(&old.fields[source].name);
+            let place = Place { class: old.class, field: &path };
+            let kind = &old.fields[source].kind;
+            let conversion = self.field_conversion(old.first + source, kind, new, field, &place);
+            let Some(conversion) = conversion else {
+                let error = self.field_mismatch(old.class, kind, wanted, record);
+                return Err(error.in_field(&old.path(&wanted.name)));
+            };
+            targets[source] = Some(steps.len());
+            if !self.is_identical_kind(kind, &wanted.kind) {
+                actions[source] = Some(Action::Convert(conversion));
+                self.note_converted(kind, &wanted.kind, &place, runs[0]);
+            }
+            // Its place in the walk is not known yet.
+            steps.push(Step::Take(source));
+        }
+        let kept = old.place.map(|(class, variant)| self.kept_fields(class, variant));
+        let mut walk: Vec<Walked> = Vec::new();
+        let mut places = vec![0; old.fields.len()];
+        let mut last_target = None;
+        for (field, schema) in old.fields.iter().enumerate() {
+            let first = old.first + field;
+            let width = self.stored.node(first).width;
+            let kept = kept.as_ref().and_then(|kept| kept.get(field).copied().flatten());
+            let action = match (targets[field], actions[field]) {
+                (_, Some(action)) => action,
+                (Some(_), None) => Action::Copy { first, nodes: 1, width },
+                (None, _) => {
+                    let kept = kept.filter(|_| !self.options.drop_unknown);
+                    let path = old.path(&schema.name);
+                    match kept {
+                        Some(class) if has_room => {
+                            self.events.enter(runs[0], Change::Kept, old.class, &path, "");
+                            keeps = true;
+                            Action::Keep { node: first, class }
+                        }
+                        Some(class) => {
+                            // Of an object it can be kept, else not.
+                            self.events.enter(runs[1], Change::Kept, old.class, &path, "");
+                            self.events.enter(runs[2], Change::Dropped, old.class, &path, "");
+                            Action::Keep { node: first, class }
+                        }
+                        None => {
+                            self.events.enter(runs[0], Change::Dropped, old.class, &path, "");
+                            Action::Skip { first, nodes: 1, width }
+                        }
+                    }
+                }
+            };
+            let follows = match (targets[field], last_target) {
+                (Some(target), Some(last)) => target == last + 1,
+                (target, last) => target.is_none() && last.is_none(),
+            };
+            last_target = targets[field];
+            places[field] = match walk.last_mut().filter(|_| follows) {
+                Some(last) if last.action.join(&action) => walk.len() - 1,
+                _ => {
+                    walk.push(Walked { field, action });
+                    walk.len() - 1
+                }
+            };
+        }
+        for step in &mut steps {
+            if let Step::Take(source) = step {
+                *step = Step::Take(places[*source]);
+            }
+        }
+        // Neighbours are taken at once.
+        steps.dedup();
+        let takes = steps.iter().filter_map(|step| match step {
+            Step::Take(place) => Some(*place),
+            _ => None,
+        });
+        let ordered = takes.is_sorted_by(|a, b| a < b) && !keeps;
+        Ok(Fields { walk, steps, ordered, runs, room: has_room })
+    }
+
+    /// The conversion of a stored value to a field of the program.
+    pub(super) fn field_conversion(
+        &mut self,
+        node: usize,
+        kind: &KindSchema,
+        new: &Wanted<'_>,
+        field: usize,
+        place: &Place<'_>,
+    ) -> Option<usize> {
+        let program = self.program;
+        let wanted = &new.fields[field].kind;
+        let old = program.old_kinds.get(&(new.class, new.variant, field));
+        let old = old.filter(|_| !self.matching.is_compatible(kind, wanted));
+        let mut typed = |this: &mut Self, old: &KindSchema| {
+            let of = this.conversion(node, kind, old, place)?;
+            Some(this.typed(of, new.class, new.variant, field))
+        };
+        match old {
+            Some(old) if self.matching.is_compatible(kind, old) => typed(self, old),
+            _ => self
+                .conversion(node, kind, wanted, place)
+                .or_else(|| old.and_then(|old| typed(self, old))),
+        }
+    }
+
+    /// What a field gets that the save does not have.
+    pub(super) fn without_source(
+        &mut self,
+        old: &Given<'_>,
+        new: &Wanted<'_>,
+        field: usize,
+        run: usize,
+    ) -> Result<Step> {
+        let (name, record) = (&new.fields[field].name, &new.records[field]);
+        if record.flags.unknown {
+            return Ok(Step::Unknown);
+        }
+        let path = old.path(name);
+        if record.flags.default {
+            self.events.enter(run, Change::Defaulted, old.class, &path, "");
+            return Ok(Step::Default { variant: new.variant, field });
+        }
+        if self.options.fill {
+            self.events.enter(run, Change::Filled, old.class, &path, "");
+            return Ok(Step::Empty { variant: new.variant, field });
+        }
+        Err(Error::new(
+            ErrorKind::MissingField,
+            format!(
+                "the save does not have field {name} of {}; give it `#[persist(default)]`, or `#[persist(alias = \"old name\")]` if it was renamed",
+                old.class
+            ),
+        )
+        .in_field(&path))
+    }
+
+    /// Notes that a field is converted.
+    pub(super) fn note_converted(
+        &mut self,
+        kind: &KindSchema,
+        wanted: &KindSchema,
+        place: &Place<'_>,
+        run: usize,
+    ) {
+        if !self.matching.is_compatible(kind, wanted) {
+            let detail = self.from_to(kind, wanted);
+            self.events.enter(run, Change::Converted, place.class, place.field, &detail);
+        }
+    }
+
+    /// Two kinds, for a report.
+    pub(super) fn from_to(&self, stored: &KindSchema, wanted: &KindSchema) -> String {
+        let (stored, wanted) =
+            (stored.display(&self.stored), wanted.display(&self.program.classes));
+        format!("{} to {}", shortened(&stored), shortened(&wanted))
+    }
+
+    /// The error for a field that cannot become what the program has.
+    pub(super) fn field_mismatch(
+        &self,
+        class: &str,
+        stored: &KindSchema,
+        wanted: &FieldSchema,
+        record: &FieldRecord,
+    ) -> Error {
+        let name = &wanted.name;
+        let what = if record.convert.is_some() {
+            format!("field {name} of {class}, also for its `convert`,")
+        } else {
+            format!("field {name} of {class}")
+        };
+        self.mismatch(&what, stored, &wanted.kind)
+    }
+
+    /// The error for a value that cannot become what the program has.
+    pub(super) fn mismatch(&self, what: &str, stored: &KindSchema, wanted: &KindSchema) -> Error {
+        let names =
+            |(old, new): (usize, usize)| (&self.stored[old].name, &self.program.classes[new].name);
+        let advice = match self.differing_classes(stored, wanted).map(names) {
+            Some((old, new)) => {
+                format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
+            }
+            None if matches!((stored, wanted), (KindSchema::Tuple(_), KindSchema::Class(_))) => {
+                String::from(
+                    "to take a tuple by position, give the fields `#[persist(alias = \"0\")]`, `#[persist(alias = \"1\")]` and so on",
+                )
+            }
+            None => String::from(
+                "give the field `#[persist(convert = function)]`, a function from the old type to the new one, or keep the old type",
+            ),
+        };
+        Error::new(
+            ErrorKind::KindMismatch,
+            format!(
+                "the save holds {} where {what} is {}; {advice}",
+                stored.display(&self.stored),
+                wanted.display(&self.program.classes)
+            ),
+        )
+    }
+
+    /// The classes by which two kinds of one shape differ: a stored one and one
+    /// of the program.
+    fn differing_classes(
+        &self,
+        stored: &KindSchema,
+        wanted: &KindSchema,
+    ) -> Option<(usize, usize)> {
+        use KindSchema as K;
+        match (stored, wanted) {
+            (K::Option(a), K::Option(b))
+            | (K::List(a), K::List(b))
+            | (K::Set(a), K::Set(b))
+            | (K::Array(a, _), K::Array(b, _)) => self.differing_classes(a, b),
+            (K::Map(a), K::Map(b)) => {
+                self.differing_classes(&a.0, &b.0).or_else(|| self.differing_classes(&a.1, &b.1))
+            }
+            (K::Tuple(a), K::Tuple(b)) => {
+                a.iter().zip(b).find_map(|(a, b)| self.differing_classes(a, b))
+            }
+            (K::Class(a), K::Class(b))
+            | (K::Reference { class: a, .. }, K::Reference { class: b, .. }) => {
+                (self.resolve(*a) != Some(*b)).then_some((*a, *b))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Given<'_> {
+    /// A field's name, behind that of its variant.
+    pub(super) fn path(&self, field: &str) -> String {
+        match self.variant {
+            Some(variant) => format!("{}.{field}", shortened(variant)),
+            None => field.to_owned(),
+        }
+    }
+}
+
+impl Action {
+    /// Takes in what is done with the next field, if it is the same.
+    fn join(&mut self, next: &Self) -> bool {
+        match (self, next) {
+            (
+                Self::Copy { nodes, width, .. },
+                Self::Copy { nodes: more_nodes, width: more, .. },
+            )
+            | (
+                Self::Skip { nodes, width, .. },
+                Self::Skip { nodes: more_nodes, width: more, .. },
+            ) => {
+                *nodes += more_nodes;
+                *width = width.zip(*more).and_then(|(width, more)| width.checked_add(more));
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Values without parts, and what becomes an object or stops being one.
+
+use super::{Frame, SharedValue, Transcoder};
+use crate::codec::{Decoder, NoLinks, count};
+use crate::reflect::Holder;
+use crate::schema::conversion::Conversion;
+use crate::schema::matching::find_variant;
+use crate::schema::number::{Fit, Width};
+use crate::schema::walk::fault;
+use crate::{Error, ErrorKind, Result};
+
+impl<'t> Transcoder<'t, '_, '_> {
+    /// Rewrites a number.
+    pub(super) fn number(&mut self, from: Width, to: Width, clamped: usize) -> Result<()> {
+        let bytes = self.input.take(from.bytes()).map_err(fault)?;
+        let number = from.read(bytes);
+        if let Fit::Nearest = to.write(number, self.out) {
+            if !self.plans.options.clamp {
+                return Err(Error::new(
+                    ErrorKind::InvalidValue,
+                    format!(
+                        "the save holds {number}, which is not exactly {to}; keep the wider type, give the field a `convert`, or load with `LoadOptions::clamp`"
+                    ),
+                ));
+            }
+            self.plans.events.count(clamped, self.id);
+        }
+        Ok(())
+    }
+
+    /// Rewrites so many elements at once, if they are numbers that always fit; else false.
+    pub(super) fn numbers(&mut self, of: usize, count: u64) -> Result<bool> {
+        let Conversion::Number { from, to, .. } = self.plans.conversions[of] else {
+            return Ok(false);
+        };
+        if !from.fits(to) {
+            return Ok(false);
+        }
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let bytes = self.input.take(count.saturating_mul(from.bytes())).map_err(fault)?;
+        self.check(self.out.len().saturating_add(count.saturating_mul(to.bytes())))?;
+        self.out.reserve(count.saturating_mul(to.bytes()));
+        for number in bytes.chunks_exact(from.bytes()) {
+            to.write(from.read(number), self.out);
+        }
+        Ok(true)
+    }
+
+    /// Rewrites a text as the variant of that name.
+    pub(super) fn text_to_variant(&mut self, target: usize) -> Result<()> {
+        let text = self.input.value::<String>().map_err(fault)?;
+        let class = self.plans.program.targets[target].map(|target| target.class);
+        let variants = class.map_or(&[][..], |class| class.variants());
+        let found = find_variant(&text, variants).or_else(|| {
+            variants.iter().position(|variant| variant.other && variant.fields.is_empty())
+        });
+        match found.filter(|variant| variants[*variant].fields.is_empty()) {
+            Some(variant) => self.tag(target, variant),
+            None => Err(Error::new(
+                ErrorKind::InvalidValue,
+                format!(
+                    "the save holds the text {:?} where the program has enum {}, which has no such variant without fields; name it as an `alias` of one",
+                    crate::schema::event::shortened(&text),
+                    self.plans.program.classes[target].name
+                ),
+            )),
+        }
+    }
+
+    /// Rewrites a variant as the text of its name.
+    pub(super) fn variant_to_text(&mut self, class: usize) -> Result<()> {
+        let (_, variant) = self.read_tag(class)?;
+        count::push(variant.name.len() as u64, self.out);
+        self.out.extend_from_slice(variant.name.as_bytes());
+        Ok(())
+    }
+
+    /// Keeps the fields of a variant that the program does not have.
+    pub(super) fn keep_variant(
+        &mut self,
+        first: usize,
+        fields: usize,
+        kept: Option<usize>,
+    ) -> Result<()> {
+        let bytes = self.taken(first, fields, None)?;
+        if let Some(class) = kept {
+            // One value, of an enum with this variant alone.
+            self.out.push(1);
+            count::push(class as u64 + 1, self.out);
+            self.out.push(0);
+            self.out.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    /// Goes on in the record of an object that is a value now.
+    pub(super) fn inline(
+        &mut self,
+        class: usize,
+        holder: Holder,
+        shared: usize,
+    ) -> Result<Frame<'t>> {
+        let id = count::decode(&mut self.input).map_err(fault)?;
+        let Some(payload) = (self.objects)(id, class, holder) else {
+            return Err(Error::new(
+                ErrorKind::MissingObject,
+                format!(
+                    "the reference is to object #{id}, which the save does not hold as a {}; it is damaged or made to harm",
+                    self.stored[class].name
+                ),
+            ));
+        };
+        if self.inlined.contains(&id) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "object #{id} leads to itself, and could not be a value in itself; keep the pointer"
+                ),
+            ));
+        }
+        if self.inlined.len() as u64 > u64::from(self.limits.depth) {
+            return Err(Error::new(
+                ErrorKind::TooDeep,
+                "objects that are values now are nested deeper than `Limits::depth`",
+            ));
+        }
+        self.inlined.push(id);
+        if !self.plans.inlined.insert(id) {
+            self.plans.events.count(shared, self.id);
+        }
+        self.check(self.out.len().saturating_add(payload.len()))?;
+        let behind = self.input.rest();
+        self.input.go_back(payload);
+        Ok(Frame::Inlined { behind })
+    }
+
+    /// Makes an object of the last bytes.
+    pub(super) fn end_shared(&mut self, class: usize, holder: Holder, start: usize) -> Result<()> {
+        self.check(self.out.len())?;
+        let payload = self.out.split_off(start);
+        let id = *self.next_id;
+        *self.next_id += 1;
+        self.rest.shared.push(SharedValue { id, class, holder, payload });
+        count::push(id, self.out);
+        Ok(())
+    }
+
+    /// Makes a field of the last bytes, by its `convert`.
+    pub(super) fn end_typed(
+        &mut self,
+        class: usize,
+        (variant, field): (usize, usize),
+        start: usize,
+    ) -> Result<()> {
+        let Some(target) = self.plans.program.targets[class] else { return Ok(()) };
+        let (old, limits) = (&self.out[start..], self.limits);
+        let end = self.defaults.append(0, limits, &mut NoLinks::default(), |out| {
+            let mut links = NoLinks::default();
+            let mut input = Decoder::new(old, limits, &mut links);
+            target.access.convert_field(variant, field, &mut input, out)
+        })?;
+        self.out.truncate(start);
+        self.check(start + end)?;
+        self.out.extend_from_slice(&self.defaults.bytes()[..end]);
+        Ok(())
+    }
+}
