@@ -4,8 +4,13 @@
 
 mod convert;
 mod record;
+mod text;
 mod tree;
 
 pub use record::Record;
 pub(crate) use record::{Field, Origin};
 pub use tree::{HandleValue, Value};
+
+/// Values nest this deep when they are read, written or parsed: each is a call, and the
+/// stack of a thread may have 2 MiB.
+pub(crate) const NESTING: u32 = 512;

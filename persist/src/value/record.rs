@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::Value;
 
 /// The fields of a struct, or of an enum at one of its variants, as values by name.
@@ -30,8 +32,9 @@ use super::Value;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Record {
-    class: String,
-    variant: Option<String>,
+    // Shared: a save has a name once and values that bear it by the million.
+    pub(crate) class: Arc<str>,
+    pub(crate) variant: Option<Arc<str>>,
     pub(crate) fields: Vec<Field>,
     /// Index of the class in the save that it was read from.
     pub(crate) origin: Option<usize>,
@@ -40,7 +43,7 @@ pub struct Record {
 /// A field of a [`Record`].
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     pub(crate) value: Value,
     /// Where it was read, as long as it is as it was.
     pub(crate) origin: Option<Origin>,
@@ -57,13 +60,13 @@ pub(crate) struct Origin {
 impl Record {
     /// A struct of this class without fields.
     #[must_use]
-    pub fn new(class: impl Into<String>) -> Self {
+    pub fn new(class: impl Into<Arc<str>>) -> Self {
         Self { class: class.into(), variant: None, fields: Vec::new(), origin: None }
     }
 
     /// A variant of an enum without fields.
     #[must_use]
-    pub fn of_variant(class: impl Into<String>, variant: impl Into<String>) -> Self {
+    pub fn of_variant(class: impl Into<Arc<str>>, variant: impl Into<Arc<str>>) -> Self {
         let variant = Some(variant.into());
         Self { class: class.into(), variant, fields: Vec::new(), origin: None }
     }
@@ -81,19 +84,19 @@ impl Record {
     }
 
     /// Makes it another variant of its enum; the fields stay.
-    pub fn set_variant(&mut self, variant: impl Into<String>) {
+    pub fn set_variant(&mut self, variant: impl Into<Arc<str>>) {
         self.variant = Some(variant.into());
     }
 
     /// The field of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.fields.iter().find(|field| field.name == name).map(|field| &field.value)
+        self.fields.iter().find(|field| &*field.name == name).map(|field| &field.value)
     }
 
     /// The field of this name, to be changed.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
-        let field = self.fields.iter_mut().find(|field| field.name == name)?;
+        let field = self.fields.iter_mut().find(|field| &*field.name == name)?;
         field.origin = None;
         Some(&mut field.value)
     }
@@ -104,27 +107,27 @@ impl Record {
         if let Some(field) = self.get_mut(name) {
             return Some(std::mem::replace(field, value));
         }
-        self.fields.push(Field { name: name.to_owned(), value, origin: None });
+        self.fields.push(Field { name: name.into(), value, origin: None });
         None
     }
 
     /// Takes the field of this name out.
     pub fn take(&mut self, name: &str) -> Option<Value> {
-        let place = self.fields.iter().position(|field| field.name == name)?;
+        let place = self.fields.iter().position(|field| &*field.name == name)?;
         Some(self.fields.remove(place).value)
     }
 
     /// Renames a field, over one that has the new name; false if there is none.
     pub fn rename(&mut self, name: &str, new: &str) -> bool {
-        let Some(place) = self.fields.iter().position(|field| field.name == name) else {
+        let Some(place) = self.fields.iter().position(|field| &*field.name == name) else {
             return false;
         };
         if name != new {
-            self.fields[place].name = new.to_owned();
+            self.fields[place].name = new.into();
             let mut at = 0;
             self.fields.retain(|field| {
                 at += 1;
-                at - 1 == place || field.name != new
+                at - 1 == place || &*field.name != new
             });
         }
         true

@@ -1,0 +1,415 @@
+//! Stored bytes as values without their types.
+//!
+//! By recursion, bounded by [`NESTING`]: a tree that deep must be dropped, compared and
+//! shown by recursion too.
+
+use std::mem::size_of;
+use std::sync::Arc;
+
+use super::layout::Shape;
+use super::walk::{check_count, dynamic, fault, left_behind, tag};
+use super::{FieldSchema, Form, KindSchema, Stored};
+use crate::codec::{Decoder, Fail, LoadLinks, NoLinks, count};
+use crate::value::{Field, HandleValue, NESTING, Origin, Record, Value};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
+
+/// Bytes that the trees of a save may always take.
+const FREE_MEMORY: u64 = 64 << 20;
+
+/// A byte may become a record of its own, with a field: so many times as much as
+/// [`Limits::expansion`] allows for objects.
+const TIMES_EXPANSION: u64 = 4;
+
+/// Reads values of one save; keeps what they have in common.
+pub(crate) struct Reader {
+    /// For each class, where one of its values was read.
+    names: Vec<Option<Arc<Names>>>,
+    /// Counts elements without bytes, over the whole save.
+    empty: NoLinks,
+    /// Bytes that trees may still take, and those that they could take.
+    room: u64,
+    most: u64,
+}
+
+/// The names in values of a class, which these share.
+struct Names {
+    class: Arc<str>,
+    /// Of a struct one, without a name.
+    variants: Vec<(Option<Arc<str>>, Vec<Arc<str>>)>,
+}
+
+/// A value that is being read.
+struct Run<'r, 'i, 'd> {
+    reader: &'r mut Reader,
+    stored: &'r Stored,
+    input: &'i mut Decoder<'d>,
+    /// Bytes of the payload, from whose beginning places are counted.
+    whole: usize,
+    depth: u32,
+}
+
+/// A kind, and its node unless it lies in a run of fixed width.
+type Place<'k> = (&'k KindSchema, Option<usize>);
+
+impl Reader {
+    /// For a save, or a record, of so many bytes.
+    pub(crate) fn new(limits: &Limits, bytes: u64) -> Self {
+        let mut reader = Self { names: Vec::new(), empty: NoLinks::default(), room: 0, most: 0 };
+        reader.allow(limits, bytes);
+        reader
+    }
+
+    /// Allows as much memory as so many bytes of a save may take, from now on.
+    pub(crate) fn allow(&mut self, limits: &Limits, bytes: u64) {
+        let times = limits.expansion.saturating_mul(TIMES_EXPANSION);
+        self.most = bytes.saturating_mul(times).max(FREE_MEMORY);
+        self.room = self.most;
+    }
+
+    /// Reads the payload of a record of a stored class.
+    ///
+    /// # Errors
+    ///
+    /// With the path of the field, and the offset in the payload.
+    pub(crate) fn payload(
+        &mut self,
+        stored: &Stored,
+        class: usize,
+        payload: &[u8],
+        limits: &Limits,
+    ) -> Result<Value> {
+        let mut links = NoLinks::default();
+        let mut input = Decoder::new(payload, limits, &mut links);
+        let result = self.class(stored, class, &mut input, payload.len());
+        let left = input.rest().len();
+        let result = match result {
+            Ok(_) if left > 0 => Err(left_behind(left)),
+            result => result,
+        };
+        result.map_err(|error| error.at((payload.len() - left) as u64))
+    }
+
+    /// Reads a value of a stored class from the input, whose payload has `whole` bytes.
+    ///
+    /// # Errors
+    ///
+    /// With the path of the field.
+    pub(crate) fn class(
+        &mut self,
+        stored: &Stored,
+        class: usize,
+        input: &mut Decoder<'_>,
+        whole: usize,
+    ) -> Result<Value> {
+        Run { reader: self, stored, input, whole, depth: NESTING }.class(class)
+    }
+
+    /// Reads a value of a stored kind; `node` is the one of this kind.
+    ///
+    /// # Errors
+    ///
+    /// With the path of the field.
+    pub(crate) fn value(
+        &mut self,
+        stored: &Stored,
+        (kind, node): (&KindSchema, usize),
+        input: &mut Decoder<'_>,
+        whole: usize,
+    ) -> Result<Value> {
+        Run { reader: self, stored, input, whole, depth: NESTING }.value((kind, Some(node)))
+    }
+
+    fn names(&mut self, stored: &Stored, class: usize) -> Arc<Names> {
+        if self.names.len() <= class {
+            self.names.resize(stored.len(), None);
+        }
+        self.names[class].get_or_insert_with(|| Arc::new(Names::of(stored, class))).clone()
+    }
+
+    /// Counts the memory of values.
+    fn charge(&mut self, count: usize, size: usize) -> Result<()> {
+        let bytes = (count as u64).saturating_mul(size as u64);
+        match self.room.checked_sub(bytes) {
+            Some(room) => {
+                self.room = room;
+                Ok(())
+            }
+            None => Err(too_large(self.most)),
+        }
+    }
+}
+
+#[cold]
+fn too_large(most: u64) -> Error {
+    Error::new(
+        ErrorKind::TooLarge,
+        format!(
+            "the values of the save take over {most} bytes without their types, the limit for a save of its size; raise `Limits::expansion`"
+        ),
+    )
+}
+
+impl Names {
+    fn of(stored: &Stored, class: usize) -> Self {
+        let class = &stored[class];
+        let fields = |fields: &[FieldSchema]| -> Vec<Arc<str>> {
+            fields.iter().map(|field| (&*field.name).into()).collect()
+        };
+        let variants = match &class.form {
+            Form::Struct(list) => vec![(None, fields(list))],
+            Form::Enum(variants) => variants
+                .iter()
+                .map(|variant| (Some((&*variant.name).into()), fields(&variant.fields)))
+                .collect(),
+            Form::Value(_) => Vec::new(),
+        };
+        Self { class: (&*class.name).into(), variants }
+    }
+}
+
+impl Run<'_, '_, '_> {
+    /// Bytes that are read.
+    fn at(&self) -> usize {
+        self.whole - self.input.rest().len()
+    }
+
+    fn read<T: crate::Persist>(&mut self) -> Result<T> {
+        self.input.value().map_err(fault)
+    }
+
+    fn value(&mut self, (kind, node): Place<'_>) -> Result<Value> {
+        match kind {
+            KindSchema::Option(_)
+            | KindSchema::List(_)
+            | KindSchema::Set(_)
+            | KindSchema::Map(_)
+            | KindSchema::Array(..)
+            | KindSchema::Tuple(_)
+            | KindSchema::Class(_)
+            | KindSchema::Dynamic(_)
+            | KindSchema::Unknown => {
+                self.depth = self.depth.checked_sub(1).ok_or_else(too_deep)?;
+                let value = self.parts((kind, node));
+                self.depth += 1;
+                value
+            }
+            _ => self.scalar(kind),
+        }
+    }
+
+    /// Reads a value that others lie in.
+    fn parts(&mut self, (kind, node): Place<'_>) -> Result<Value> {
+        let stored = self.stored;
+        let shape = node.map(|node| stored.node(node).shape);
+        // The node of the first part; there is none where all have a fixed width.
+        let part = match shape {
+            Some(
+                Shape::Option(part)
+                | Shape::List(part)
+                | Shape::Map(part)
+                | Shape::Array(part, _)
+                | Shape::Tuple { first: part, .. },
+            ) => Some(part),
+            _ => None,
+        };
+        match kind {
+            KindSchema::Option(inner) => self.option((inner, part)),
+            KindSchema::List(inner) | KindSchema::Set(inner) => {
+                let least = part.map_or(1, |part| stored.node(part).least);
+                let count = self.count(least)?;
+                self.elements((inner, part), count, if least == 0 { 0 } else { count })
+            }
+            KindSchema::Map(parts) => self.entries(parts, part),
+            KindSchema::Array(inner, len) => self.elements((inner, part), *len, 0),
+            KindSchema::Tuple(parts) => self.tuple(parts, part),
+            KindSchema::Class(class) => self.class(*class),
+            KindSchema::Dynamic(_) => self.dynamic(),
+            _ => self.unknown(),
+        }
+    }
+
+    /// Reads a count of elements of at least so many bytes each.
+    fn count(&mut self, least: u32) -> Result<usize> {
+        let count = count::decode(self.input).map_err(fault)?;
+        check_count(count, u64::from(least), self.input).map_err(fault)?;
+        usize::try_from(count).map_err(|_| fault(Fail::Count))
+    }
+
+    #[inline(never)]
+    fn option(&mut self, inner: Place<'_>) -> Result<Value> {
+        if !self.read::<bool>()? {
+            return Ok(Value::Option(None));
+        }
+        self.reader.charge(1, size_of::<Value>())?;
+        Ok(Value::Option(Some(Box::new(self.value(inner)?))))
+    }
+
+    /// Reads elements, of which so many are known to have bytes that are there.
+    #[inline(never)]
+    fn elements(&mut self, part: Place<'_>, count: usize, sure: usize) -> Result<Value> {
+        if *part.0 == KindSchema::U8 && count > 0 {
+            return Ok(Value::Bytes(self.input.take(count).map_err(fault)?.to_vec()));
+        }
+        self.reader.charge(sure, size_of::<Value>())?;
+        let mut values = Vec::with_capacity(sure);
+        for i in 0..count {
+            let before = self.input.rest().len();
+            match self.value(part) {
+                Ok(value) => values.push(value),
+                Err(error) => return Err(error.in_field(&format!("[{i}]"))),
+            }
+            if self.input.rest().len() == before {
+                LoadLinks::charge_empty(&mut self.reader.empty, 1, self.input.limits())?;
+            } else if i >= sure {
+                self.reader.charge(1, size_of::<Value>())?;
+            }
+        }
+        Ok(Value::Seq(values))
+    }
+
+    #[inline(never)]
+    fn entries(&mut self, parts: &(KindSchema, KindSchema), first: Option<usize>) -> Result<Value> {
+        let least = |part: usize| self.stored.node(part).least;
+        let least = first.map_or(1, |part| least(part).saturating_add(least(part + 1)));
+        let count = self.count(least)?;
+        let mut entries = Vec::new();
+        for i in 0..count {
+            let before = self.input.rest().len();
+            let key = self
+                .value((&parts.0, first))
+                .map_err(|error| error.in_field("key").in_field(&format!("[{i}]")))?;
+            let value = self
+                .value((&parts.1, first.map(|first| first + 1)))
+                .map_err(|error| error.in_field(&format!("[{i}]")))?;
+            if self.input.rest().len() == before {
+                LoadLinks::charge_empty(&mut self.reader.empty, 1, self.input.limits())?;
+            }
+            self.reader.charge(2, size_of::<Value>())?;
+            entries.push((key, value));
+        }
+        Ok(Value::Map(entries))
+    }
+
+    #[inline(never)]
+    fn tuple(&mut self, parts: &[KindSchema], first: Option<usize>) -> Result<Value> {
+        self.reader.charge(parts.len(), size_of::<Value>())?;
+        let mut values = Vec::with_capacity(parts.len());
+        for (i, kind) in parts.iter().enumerate() {
+            match self.value((kind, first.map(|first| first + i))) {
+                Ok(value) => values.push(value),
+                Err(error) => return Err(error.in_field(&i.to_string())),
+            }
+        }
+        Ok(Value::Tuple(values))
+    }
+
+    #[inline(never)]
+    fn class(&mut self, class: usize) -> Result<Value> {
+        let stored = self.stored;
+        let form = &stored[class].form;
+        match form {
+            Form::Struct(fields) => self.record(class, 0, fields).map(Value::Struct),
+            Form::Enum(variants) => {
+                let variant = tag(form, self.input).map_err(fault)?;
+                let fields = &variants.get(variant).ok_or_else(|| fault(Fail::Value))?.fields;
+                self.record(class, variant, fields).map(Value::Enum)
+            }
+            Form::Value(kind) => self.value((kind, Some(stored.first(class, 0)))),
+        }
+    }
+
+    #[inline(never)]
+    fn record(&mut self, class: usize, variant: usize, fields: &[FieldSchema]) -> Result<Record> {
+        let names = self.reader.names(self.stored, class);
+        self.reader.charge(fields.len(), size_of::<Field>())?;
+        let (variant_name, field_names) = &names.variants[variant];
+        let mut record = Record {
+            class: names.class.clone(),
+            variant: variant_name.clone(),
+            fields: Vec::with_capacity(fields.len()),
+            origin: Some(class),
+        };
+        let first = self.stored.first(class, variant);
+        for ((field, name), node) in fields.iter().zip(field_names).zip(first..) {
+            let start = self.at();
+            let value = match self.value((&field.kind, Some(node))) {
+                Ok(value) => value,
+                Err(error) => return Err(error.in_field(name)),
+            };
+            let origin = Some(Origin { start, end: self.at(), node });
+            record.fields.push(Field { name: name.clone(), value, origin });
+        }
+        Ok(record)
+    }
+
+    /// A trait object: the record of its class.
+    #[inline(never)]
+    fn dynamic(&mut self) -> Result<Value> {
+        let class = dynamic(self.stored, self.input).map_err(fault)?;
+        if let Form::Value(_) = self.stored[class].form {
+            // No library writes one. It would lose its class, so that it becomes a field.
+            let mut record = Record::new(self.reader.names(self.stored, class).class.clone());
+            record.origin = Some(class);
+            record.set("", self.class(class)?);
+            return Ok(Value::Struct(record));
+        }
+        self.class(class)
+    }
+
+    /// Parts that a program did not have: a list of trait objects.
+    #[inline(never)]
+    fn unknown(&mut self) -> Result<Value> {
+        let count = self.count(1)?;
+        self.reader.charge(count, size_of::<Value>())?;
+        let mut values = Vec::with_capacity(count);
+        for i in 0..count {
+            values.push(self.dynamic().map_err(|error| error.in_field(&format!("[{i}]")))?);
+        }
+        Ok(Value::Seq(values))
+    }
+
+    /// Reads a value that no others lie in.
+    #[inline(never)]
+    fn scalar(&mut self, kind: &KindSchema) -> Result<Value> {
+        Ok(match kind {
+            KindSchema::Bool => Value::Bool(self.read()?),
+            KindSchema::Char => Value::Char(self.read()?),
+            KindSchema::U8 => Value::U8(self.read()?),
+            KindSchema::U16 => Value::U16(self.read()?),
+            KindSchema::U32 => Value::U32(self.read()?),
+            KindSchema::U64 => Value::U64(self.read()?),
+            KindSchema::U128 => Value::U128(self.read()?),
+            KindSchema::I8 => Value::I8(self.read()?),
+            KindSchema::I16 => Value::I16(self.read()?),
+            KindSchema::I32 => Value::I32(self.read()?),
+            KindSchema::I64 => Value::I64(self.read()?),
+            KindSchema::I128 => Value::I128(self.read()?),
+            KindSchema::F32 => Value::F32(self.read()?),
+            KindSchema::F64 => Value::F64(self.read()?),
+            KindSchema::Text => Value::Text(self.read()?),
+            KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
+                Value::Ref(ObjectId::new(count::decode(self.input).map_err(fault)?))
+            }
+            KindSchema::Handle(_) => Value::Handle(self.handle()?),
+            _ => Value::Unit,
+        })
+    }
+
+    fn handle(&mut self) -> Result<HandleValue> {
+        let before = self.input.rest();
+        match (self.read::<u8>()?, self.read::<u64>()?) {
+            (0, 0) => Ok(HandleValue::Null),
+            (1, bits) => Ok(HandleValue::Live(bits)),
+            (2, bits) => Ok(HandleValue::Dead(bits)),
+            _ => {
+                self.input.go_back(before);
+                Err(fault(Fail::Value))
+            }
+        }
+    }
+}
+
+#[cold]
+fn too_deep() -> Error {
+    Error::new(ErrorKind::TooDeep, format!("values are nested deeper than {NESTING} levels"))
+}

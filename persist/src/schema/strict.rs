@@ -1,0 +1,153 @@
+//! Values as the classes of the save that they were read from: every field is there,
+//! no other is.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use super::write::Target;
+use super::{ClassSchema, Form, KindSchema};
+use crate::value::{Field, Origin, Record};
+use crate::{Error, ErrorKind, ObjectId, Result};
+
+/// Says whether a reference may lead there.
+type CheckReference<'s> = dyn Fn(&KindSchema, Option<ObjectId>) -> Result<()> + 's;
+
+/// The classes of a save.
+pub(crate) struct Strict<'s> {
+    classes: &'s [ClassSchema],
+    check_reference: &'s CheckReference<'s>,
+    /// Indices of the classes by their names; `None` of a name that several have.
+    by_name: OnceCell<HashMap<&'s str, Option<usize>>>,
+    /// Of each class those of its variants.
+    variants: Vec<OnceCell<HashMap<&'s str, usize>>>,
+    /// The largest number of a class whose value was written as a trait object.
+    pub(crate) highest: u64,
+}
+
+impl<'s> Strict<'s> {
+    pub(crate) fn new(classes: &'s [ClassSchema], check_reference: &'s CheckReference<'s>) -> Self {
+        let variants = classes.iter().map(|_| OnceCell::new()).collect();
+        Self { classes, check_reference, by_name: OnceCell::new(), variants, highest: 0 }
+    }
+
+    /// The name of a class with that of its variant.
+    fn name(&self, class: usize, variant: usize) -> String {
+        let class = &self.classes[class];
+        match &class.form {
+            Form::Enum(variants) => format!("{}::{}", class.name, variants[variant].name),
+            _ => class.name.clone(),
+        }
+    }
+
+    fn field_name(&self, class: usize, variant: usize, field: usize) -> &'s str {
+        let classes = self.classes;
+        let fields = match &classes[class].form {
+            Form::Struct(fields) => fields,
+            Form::Enum(variants) => &variants[variant].fields,
+            Form::Value(_) => return "",
+        };
+        &fields[field].name
+    }
+}
+
+impl Target for Strict<'_> {
+    fn check_class(&self, class: usize, record: &Record) -> Result<()> {
+        let wanted = &self.classes[class].name;
+        if record.class() == wanted {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::KindMismatch,
+            format!("the value is a {}, {wanted} is wanted", record.class()),
+        ))
+    }
+
+    fn variant(&self, class: usize, name: &str) -> Option<usize> {
+        let Form::Enum(variants) = &self.classes[class].form else { return None };
+        let names = self.variants[class].get_or_init(|| {
+            variants.iter().enumerate().map(|(i, variant)| (&*variant.name, i)).collect()
+        });
+        names.get(name).copied()
+    }
+
+    fn find<'r>(
+        &self,
+        class: usize,
+        variant: usize,
+        field: usize,
+        record: &'r Record,
+    ) -> Option<&'r Field> {
+        let name = self.field_name(class, variant, field);
+        let has_name = |field: &&Field| &*field.name == name;
+        // Mostly they are in order.
+        let fields = &record.fields;
+        fields.get(field).filter(has_name).or_else(|| fields.iter().find(has_name))
+    }
+
+    fn missing(&mut self, class: usize, variant: usize, _: usize, _: &mut Vec<u8>) -> Result<()> {
+        Err(Error::new(
+            ErrorKind::MissingField,
+            format!("the value of {} has no such field; set it", self.name(class, variant)),
+        ))
+    }
+
+    fn check_rest(
+        &self,
+        class: usize,
+        variant: usize,
+        found: usize,
+        record: &Record,
+    ) -> Result<()> {
+        if found == record.len() {
+            return Ok(());
+        }
+        let known =
+            |name: &str| (0..found).any(|field| self.field_name(class, variant, field) == name);
+        let other = record.fields().map(|(name, _)| name).find(|name| !known(name));
+        Err(Error::new(
+            ErrorKind::NotFound,
+            format!("{} has no such field; take it out", self.name(class, variant)),
+        )
+        .in_field(other.unwrap_or_default()))
+    }
+
+    fn copy(&mut self, _: &KindSchema, _: Origin, _: &mut Vec<u8>) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn class_of(&self, record: &Record) -> Result<usize> {
+        let name = record.class();
+        let is_named = |class: &usize| self.classes.get(*class).is_some_and(|c| c.name == name);
+        if let Some(class) = record.origin.filter(is_named) {
+            return Ok(class);
+        }
+        let by_name = self.by_name.get_or_init(|| {
+            let mut by_name = HashMap::new();
+            for (i, class) in self.classes.iter().enumerate() {
+                by_name.entry(&*class.name).and_modify(|found| *found = None).or_insert(Some(i));
+            }
+            by_name
+        });
+        match by_name.get(name) {
+            Some(Some(class)) => Ok(*class),
+            Some(None) => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("the save has several classes {name}; change one of their values instead"),
+            )),
+            None => Err(Error::new(
+                ErrorKind::NotFound,
+                format!("the save has no class {name}; use one that it has"),
+            )),
+        }
+    }
+
+    fn number(&mut self, class: usize) -> u64 {
+        let number = class as u64 + 1;
+        self.highest = self.highest.max(number);
+        number
+    }
+
+    fn check_reference(&self, kind: &KindSchema, id: Option<ObjectId>) -> Result<()> {
+        (self.check_reference)(kind, id)
+    }
+}
