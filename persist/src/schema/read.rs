@@ -101,7 +101,7 @@ impl Reader {
         input: &mut Decoder<'_>,
         whole: usize,
     ) -> Result<Value> {
-        Run { reader: self, stored, input, whole, depth: NESTING }.class(class)
+        Run { reader: self, stored, input, whole, depth: NESTING - 1 }.class(class)
     }
 
     /// Reads a value of a stored kind; `node` is the one of this kind.

@@ -92,7 +92,7 @@ pub(crate) fn write_class(
     value: &Value,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    Run { target, classes, out, depth: NESTING }.class(class, value)
+    Run { target, classes, out, depth: NESTING + 1 }.class(class, value)
 }
 
 /// Appends a value as one of a kind.
@@ -107,7 +107,7 @@ pub(crate) fn write_value(
     value: &Value,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    Run { target, classes, out, depth: NESTING }.value(kind, value)
+    Run { target, classes, out, depth: NESTING + 1 }.value(kind, value)
 }
 
 struct Run<'r> {

@@ -3,12 +3,14 @@
 //! Nothing in this room knows a schema or bytes; `schema` reads and writes trees.
 
 mod convert;
+mod parse;
 mod record;
 mod text;
 mod tree;
 
 pub use record::Record;
 pub(crate) use record::{Field, Origin};
+pub(crate) use text::{NameOf, write_name};
 pub use tree::{HandleValue, Value};
 
 /// Values nest this deep when they are read, written or parsed: each is a call, and the

@@ -107,8 +107,13 @@ impl Record {
         if let Some(field) = self.get_mut(name) {
             return Some(std::mem::replace(field, value));
         }
-        self.fields.push(Field { name: name.into(), value, origin: None });
+        self.push(name, value);
         None
+    }
+
+    /// Adds a field whose name no other has.
+    pub(crate) fn push(&mut self, name: impl Into<Arc<str>>, value: Value) {
+        self.fields.push(Field { name: name.into(), value, origin: None });
     }
 
     /// Takes the field of this name out.

@@ -1,9 +1,250 @@
-use std::fmt::{self, Formatter};
+//! Values as text that people read, and that [`parse`](super::parse) takes back.
 
-use super::Value;
+use std::fmt::{self, Formatter, Write};
 
+use super::{HandleValue, Record, Value};
+
+/// Columns that a value on one line takes at most, where there are several lines.
+const COLUMNS: usize = 96;
+
+const INDENT: usize = 4;
+
+/// Words that are no names of classes.
+const WORDS: [&str; 9] =
+    ["true", "false", "none", "some", "inf", "inf_f32", "inf_f64", "nan", "handle"];
+
+/// Looks like Rust; `{:#}` puts what does not fit on a line on several.
+///
+/// Nothing is lost: `parse` gives the same value back.
+///
+/// ```
+/// use persist::{Record, Value};
+///
+/// let mut hero = Record::new("Hero");
+/// hero.set("name", "Ada");
+/// hero.set("level", 3_u32);
+/// hero.set("friend", None::<String>);
+/// let hero = Value::from(hero);
+/// let text = hero.to_string();
+/// assert_eq!(text, r#"Hero { name: "Ada", level: 3u32, friend: none }"#);
+/// assert_eq!(text.parse::<Value>()?, hero);
+/// # Ok::<(), persist::Error>(())
+/// ```
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
+        let indent = f.alternate().then_some(0);
+        Printer { out: f, indent }.value(self)
     }
+}
+
+struct Printer<'o> {
+    out: &'o mut dyn Write,
+    /// Columns before a line; `None` if all is on one.
+    indent: Option<usize>,
+}
+
+/// What is put on a line, as long as it fits.
+struct Line {
+    text: String,
+    room: usize,
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.room = self.room.checked_sub(text.len()).ok_or(fmt::Error)?;
+        self.text.push_str(text);
+        Ok(())
+    }
+}
+
+impl Printer<'_> {
+    fn value(&mut self, value: &Value) -> fmt::Result {
+        match value {
+            Value::Option(Some(_))
+            | Value::Seq(_)
+            | Value::Tuple(_)
+            | Value::Map(_)
+            | Value::Struct(_)
+            | Value::Enum(_) => self.parts(value),
+            scalar => write_scalar(scalar, self.out),
+        }
+    }
+
+    fn parts(&mut self, value: &Value) -> fmt::Result {
+        if let Some(indent) = self.indent {
+            let mut line = Line { text: String::new(), room: COLUMNS.saturating_sub(indent) };
+            if (Printer { out: &mut line, indent: None }).parts(value).is_ok() {
+                return self.out.write_str(&line.text);
+            }
+        }
+        match value {
+            Value::Option(Some(value)) => {
+                self.out.write_str("some(")?;
+                self.value(value)?;
+                self.out.write_str(")")
+            }
+            Value::Seq(values) => self.sequence("[", values, "]"),
+            Value::Tuple(values) if values.is_empty() => self.out.write_str("(,)"),
+            Value::Tuple(values) => {
+                let one = self.indent.is_none() && values.len() == 1;
+                self.sequence("(", values, if one { ",)" } else { ")" })
+            }
+            Value::Map(entries) => self.map(entries),
+            Value::Struct(record) | Value::Enum(record) => self.record(record),
+            _ => Ok(()),
+        }
+    }
+
+    fn sequence(&mut self, open: &str, values: &[Value], close: &str) -> fmt::Result {
+        self.out.write_str(open)?;
+        self.open();
+        for (i, value) in values.iter().enumerate() {
+            self.next(i, "")?;
+            self.value(value)?;
+        }
+        self.close(!values.is_empty(), "")?;
+        self.out.write_str(close)
+    }
+
+    fn map(&mut self, entries: &[(Value, Value)]) -> fmt::Result {
+        self.out.write_str("{")?;
+        self.open();
+        for (i, (key, value)) in entries.iter().enumerate() {
+            self.next(i, " ")?;
+            self.value(key)?;
+            self.out.write_str(": ")?;
+            self.value(value)?;
+        }
+        self.close(!entries.is_empty(), " ")?;
+        self.out.write_str("}")
+    }
+
+    fn record(&mut self, record: &Record) -> fmt::Result {
+        write_name(record.class(), NameOf::Class, self.out)?;
+        if let Some(variant) = record.variant() {
+            self.out.write_str("::")?;
+            write_name(variant, NameOf::Variant, self.out)?;
+            if record.is_empty() {
+                return Ok(());
+            }
+        }
+        self.out.write_str(" {")?;
+        self.open();
+        for (i, (name, value)) in record.fields().enumerate() {
+            self.next(i, " ")?;
+            write_name(name, NameOf::Field, self.out)?;
+            self.out.write_str(": ")?;
+            self.value(value)?;
+        }
+        self.close(!record.is_empty(), " ")?;
+        self.out.write_str("}")
+    }
+
+    /// Begins parts.
+    fn open(&mut self) {
+        self.indent = self.indent.map(|indent| indent + INDENT);
+    }
+
+    /// Goes to the next part; `space` stands before the first one on a line.
+    fn next(&mut self, i: usize, space: &str) -> fmt::Result {
+        match (self.indent, i) {
+            (Some(indent), 0) => write!(self.out, "\n{:indent$}", ""),
+            (Some(indent), _) => write!(self.out, ",\n{:indent$}", ""),
+            (None, 0) => self.out.write_str(space),
+            (None, _) => self.out.write_str(", "),
+        }
+    }
+
+    /// Ends parts, of which there are `some`.
+    fn close(&mut self, some: bool, space: &str) -> fmt::Result {
+        self.indent = self.indent.map(|indent| indent - INDENT);
+        match self.indent {
+            Some(indent) if some => write!(self.out, ",\n{:indent$}", ""),
+            None if some => self.out.write_str(space),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn write_scalar(value: &Value, out: &mut dyn Write) -> fmt::Result {
+    match value {
+        Value::Bool(value) => write!(out, "{value}"),
+        Value::Char(value) => write!(out, "{value:?}"),
+        Value::U8(number) => write!(out, "{number}u8"),
+        Value::U16(number) => write!(out, "{number}u16"),
+        Value::U32(number) => write!(out, "{number}u32"),
+        Value::U64(number) => write!(out, "{number}u64"),
+        Value::U128(number) => write!(out, "{number}u128"),
+        Value::I8(number) => write!(out, "{number}i8"),
+        Value::I16(number) => write!(out, "{number}i16"),
+        Value::I32(number) => write!(out, "{number}i32"),
+        Value::I64(number) => write!(out, "{number}i64"),
+        Value::I128(number) => write!(out, "{number}i128"),
+        Value::F32(number) if number.is_nan() => {
+            write!(out, "nan({:#x})f32", number.to_bits())
+        }
+        Value::F64(number) if number.is_nan() => {
+            write!(out, "nan({:#x})f64", number.to_bits())
+        }
+        Value::F32(number) if number.is_infinite() => write!(out, "{number}_f32"),
+        Value::F64(number) if number.is_infinite() => write!(out, "{number}_f64"),
+        // The shortest that is read as the same number.
+        Value::F32(number) => write!(out, "{number:?}f32"),
+        Value::F64(number) => write!(out, "{number:?}f64"),
+        Value::Text(text) => write!(out, "{text:?}"),
+        Value::Bytes(bytes) => {
+            out.write_str("b\"")?;
+            for byte in bytes {
+                write!(out, "{byte:02x}")?;
+            }
+            out.write_str("\"")
+        }
+        Value::Option(_) => out.write_str("none"),
+        Value::Ref(Some(id)) => write!(out, "{id}"),
+        Value::Ref(None) => out.write_str("#none"),
+        Value::Handle(HandleValue::Null) => out.write_str("handle(null)"),
+        Value::Handle(HandleValue::Live(bits)) => write!(out, "handle(live {bits})"),
+        Value::Handle(HandleValue::Dead(bits)) => write!(out, "handle(dead {bits})"),
+        _ => out.write_str("()"),
+    }
+}
+
+/// What a name is of, on which it depends whether it can stand without quotes.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum NameOf {
+    Class,
+    Variant,
+    Field,
+}
+
+/// Writes a name: one that is no word in backticks, as `` `Slot<Sword>` ``.
+pub(crate) fn write_name(name: &str, of: NameOf, out: &mut dyn Write) -> fmt::Result {
+    if is_plain(name, of) {
+        return out.write_str(name);
+    }
+    out.write_str("`")?;
+    for c in name.chars() {
+        match c {
+            '`' => out.write_str("\\`")?,
+            '"' | '\'' => out.write_char(c)?,
+            c => write!(out, "{}", c.escape_debug())?,
+        }
+    }
+    out.write_str("`")
+}
+
+fn is_plain(name: &str, of: NameOf) -> bool {
+    let number = of != NameOf::Class && name.chars().all(|c| c.is_ascii_digit());
+    !name.is_empty()
+        && (number || name.starts_with(starts_word))
+        && name.chars().all(continues_word)
+        && !(of == NameOf::Class && WORDS.contains(&name))
+}
+
+pub(super) fn starts_word(c: char) -> bool {
+    c == '_' || c.is_alphabetic()
+}
+
+pub(super) fn continues_word(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
 }
