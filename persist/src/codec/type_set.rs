@@ -164,8 +164,7 @@ pub trait ClassAccess: Sync {
     /// # Errors
     ///
     /// [`Stop`] if it does not fit, or there is none.
-    fn encode_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>)
-    -> Result<(), Stop>;
+    fn encode_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Makes a field of the value that its `convert` takes.
     ///
@@ -229,11 +228,7 @@ impl<T: Reflect> ClassAccess for Access<T> {
         T::encode_default(variant, field, out)
     }
 
-    fn encode_empty(
-        &self,
-        prototypes: &Prototypes<'_>,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
+    fn encode_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop> {
         match T::prototype(prototypes) {
             Ok(value) => out.value(&value),
             Err(error) => Err(out.refuse(error)),

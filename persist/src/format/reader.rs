@@ -32,6 +32,16 @@ pub(crate) struct RecordPlace {
 }
 
 impl RecordPlace {
+    /// True if it is the one value of the save.
+    pub(crate) fn is_value(&self) -> bool {
+        self.holder == Holder::VALUE && self.added
+    }
+
+    /// True if it is no object, but a value that a program kept of the one with its id.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.holder == Holder::VALUE && !self.added
+    }
+
     pub(crate) fn payload<'s>(&self, save: &'s [u8]) -> &'s [u8] {
         // The scan has found the payload inside the save.
         save.get(self.start..self.start + self.length as usize).unwrap_or_default()

@@ -2,7 +2,6 @@
 //! with what they refer to, or refused.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::Loader;
@@ -28,7 +27,7 @@ impl Table<'_> {
                 Met::Handle { .. } => return true,
                 Met::Class(class) => UnknownContent::Class(class),
                 Met::Reference { id, weak, class, holder } => {
-                    let target = self.ids.find(id);
+                    let target = self.find(id);
                     if !target.map_or(weak, |record| self.is_target(record, class, holder)) {
                         return false;
                     }
@@ -68,7 +67,7 @@ impl Table<'_> {
     }
 
     /// Has a record kept whose class the program does not have.
-    fn ask_for(&mut self, record: u32) {
+    pub(super) fn ask_for(&mut self, record: u32) {
         let record = record as usize;
         let is_value = self.holders[record] == Holder::VALUE;
         if matches!(self.entries[record], Entry::None)
@@ -152,6 +151,8 @@ impl Loader<'_> {
         if self.table.dangling > 0 {
             self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
         }
+        let before = self.kept_before(record.id)?;
+        self.keep(before, Some(index)).map_err(|error| self.named(index, error))?;
         self.table.late_ranges.insert(index, start..self.table.pending.len());
         unknown.holder = Some(record.holder);
         let kind = self.table.kinds[index].map(TypeIndex::get);
@@ -174,12 +175,11 @@ impl Loader<'_> {
     /// Notes the records whose class the program does not have: those that are
     /// kept, and those that are skipped.
     pub(super) fn count_unknown(&mut self) {
-        let mut skipped: HashMap<u32, (u64, u64)> = HashMap::new();
         for (entry, record) in self.table.entries.iter().zip(&self.records) {
-            if matches!(entry, Entry::None) && record.holder != Holder::VALUE {
-                skipped.entry(record.class).or_insert((0, record.id)).0 += 1;
+            let is_skipped = matches!(entry, Entry::None) && record.holder != Holder::VALUE;
+            if is_skipped && !self.plans.is_inlined(record.id) {
+                self.skipped.entry(record.class).or_insert((0, record.id)).0 += 1;
             }
         }
-        self.outcome.skipped = self.named_counts(&skipped);
     }
 }

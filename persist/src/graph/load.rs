@@ -5,12 +5,14 @@ use super::handles::Handles;
 use super::ids::Ids;
 use super::outcome::{LoadedObjects, Outcome};
 use super::table::{Entry, Refused, Table, TypeIndex};
-use crate::codec::{Decoder, Fail, Made, NoVisitLinks, Persist, Phase, Visitor, Within, left_over};
+use crate::codec::{
+    Decoder, Fail, Made, NoVisitLinks, Persist, Phase, Unknown, Visitor, Within, left_over,
+};
 use crate::format::{RecordPlace, Scan, scan};
 use crate::reflect::Holder;
-use crate::schema::{Met, Plans, locate, transcode};
+use crate::schema::{Met, Plans, locate};
 use crate::types::Renumber;
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// Loads a graph in passes: every object is made empty; each is filled, its
 /// references set aside as ids; then ids become pointers; then hooks run.
@@ -26,21 +28,41 @@ pub(crate) struct Loader<'l> {
     pub(super) dangling: HashMap<u32, (u64, u64)>,
     /// Values that became `None` and the first object that holds one, by their class.
     pub(super) nones: HashMap<u32, (u64, u64)>,
+    /// Objects that are skipped, likewise.
+    pub(super) skipped: HashMap<u32, (u64, u64)>,
     /// Values that are kept as unknown, likewise.
     pub(super) kept: HashMap<u32, (u64, u64)>,
     /// A record rewritten into the program's form.
-    scratch: Vec<u8>,
+    pub(super) scratch: Vec<u8>,
+    /// What earlier programs kept of each object, by its id.
+    pub(super) before: HashMap<u64, Vec<RecordPlace>>,
+    /// What this load keeps of each object, by its record, and of the value.
+    pub(super) keeps: HashMap<usize, Unknown>,
+    pub(super) root_keeps: Unknown,
+    /// Payloads of values that have become objects.
+    pub(super) made: Vec<Vec<u8>>,
+    /// The next id for one.
+    pub(super) next_id: u64,
 }
 
 impl<'l> Loader<'l> {
     pub(crate) fn new(
         registry: &'l Registry,
-        limits: &'l Limits,
+        (limits, options): (&'l Limits, LoadOptions),
         save: &'l [u8],
         remap: Option<&'l mut dyn Renumber>,
+        root: Option<usize>,
     ) -> Result<Self> {
         let Scan { header, classes, records } = scan(save, limits)?;
-        let plans = Plans::new(classes, registry.program());
+        let (kept, records): (Vec<_>, Vec<_>) = records.into_iter().partition(RecordPlace::is_kept);
+        let mut before: HashMap<u64, Vec<RecordPlace>> = HashMap::new();
+        for record in kept {
+            before.entry(record.id).or_default().push(record);
+        }
+        let stored_root = records.iter().find(|record| record.holder == Holder::VALUE);
+        let root = stored_root.map(|record| record.class as usize).zip(root);
+        let plans = Plans::new(classes, registry.program(), options, root);
+        let next_id = records.iter().map(|record| record.id).max().unwrap_or(0) + 1;
         let resolved = (0..plans.stored.len()).map(|class| plans.resolve(class)).collect();
         let ids = Ids::new(&records)?;
         let mut table =
@@ -61,8 +83,14 @@ impl<'l> Loader<'l> {
             outcome,
             dangling: HashMap::new(),
             nones: HashMap::new(),
+            skipped: HashMap::new(),
             kept: HashMap::new(),
             scratch: Vec::new(),
+            before,
+            keeps: HashMap::new(),
+            root_keeps: Unknown::default(),
+            made: Vec::new(),
+            next_id,
         })
     }
 
@@ -114,11 +142,11 @@ impl<'l> Loader<'l> {
         let visits = traits.references || traits.after_load;
         let value = self.passes(
             |loader| match loader.registry.make::<T>() {
-                Some(mut value) => loader.fill(&root, |input| {
+                Some(mut value) => loader.fill(&root, None, |input| {
                     input.value_into(&mut value)?;
                     Ok(value)
                 }),
-                None => loader.fill(&root, |input| input.value::<T>()),
+                None => loader.fill(&root, None, |input| input.value::<T>()),
             },
             |value, visitor| {
                 if visits {
@@ -141,15 +169,20 @@ impl<'l> Loader<'l> {
         self.create()?;
         let mut root = root(self)?;
         let root_end = self.table.pending.len();
-        for i in 0..self.records.len() {
+        let mut next = 0;
+        // Values that become objects come on as they are met.
+        while next < self.records.len() {
             self.table.starts.push(self.table.pending.len());
-            self.fill_object(i)?;
+            self.fill_object(next)?;
+            next += 1;
         }
         self.table.starts.push(self.table.pending.len());
+        self.keep_unknown();
         while let Some(record) = self.table.late.pop_front() {
             self.keep_object(record)?;
         }
         self.count_unknown();
+        self.check_policy()?;
         if self.records.iter().any(|record| record.holder == Holder::VALUE) {
             // Nobody else could get at the others, or cut their cycles.
             self.table.keep_reached(0..root_end);
@@ -191,41 +224,20 @@ impl<'l> Loader<'l> {
             counts[class] += 1;
             let Some(object) = object else { continue };
             // A small record may claim a large object, but not many of them.
-            let kind = &registry.objects[object].kind;
             held = held.saturating_add(registry.objects[object].footprint);
             self.limits.check_expansion(self.save.len() as u64, held).map_err(|error| {
                 error.at(record.start as u64).in_class(&*self.plans.stored[class].name)
             })?;
-            let prototypes = registry.prototypes();
-            let made = (kind.make)(&prototypes).map_err(|error| {
-                let class = &*self.plans.stored[class].name;
-                error.in_object(record.id).in_class(class)
+            let entry = self.table.make(object).map_err(|error| {
+                error.in_object(record.id).in_class(&*self.plans.stored[class].name)
             })?;
-            let entry = match made {
-                Made::Open(shared) => {
-                    self.table.stand_ins[object].get_or_insert_with(|| shared.clone());
-                    Entry::Open(shared)
-                }
-                Made::Draft(draft) => {
-                    if self.table.stand_ins[object].is_none() {
-                        let stand_in = (kind.make)(&prototypes)?.shared();
-                        self.table.stand_ins[object] = Some(stand_in);
-                    }
-                    Entry::Draft(draft)
-                }
-            };
             self.table.entries.push(entry);
             self.table.kinds.push(TypeIndex::new(object));
         }
         self.table.held_bytes = held;
         let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        // Two forms of a class may stand in one save.
         for (class, count) in counted {
-            let name = &self.plans.stored[class].name;
-            match self.outcome.objects.iter_mut().find(|(known, _)| known == name) {
-                Some((_, known)) => *known += count,
-                None => self.outcome.objects.push((name.clone(), *count)),
-            }
+            self.outcome.count_objects(&self.plans.stored[class].name, *count);
         }
         Ok(())
     }
@@ -235,7 +247,7 @@ impl<'l> Loader<'l> {
         let record = self.records[index];
         if let Some(mut draft) = self.table.entries[index].take_draft() {
             self.table.filling = Some(index);
-            self.fill(&record, |input| draft.fill(input))?;
+            self.fill(&record, Some(index), |input| draft.fill(input))?;
             self.table.filling = None;
             self.table.entries[index] = Entry::Draft(draft);
             return Ok(());
@@ -243,16 +255,20 @@ impl<'l> Loader<'l> {
         let Some(shared) = self.table.entries[index].shared().cloned() else { return Ok(()) };
         let kind = self.table.kinds[index].map_or(0, TypeIndex::get);
         let fill = self.registry.objects[kind].kind.fill;
-        self.fill(&record, |input| fill(&shared, input))
+        self.fill(&record, Some(index), |input| fill(&shared, input))
     }
 
     /// Second pass, for one record: the value is read and its references set aside.
     fn fill<R>(
         &mut self,
         record: &RecordPlace,
+        index: Option<usize>,
         read: impl FnOnce(&mut Decoder<'_>) -> Result<R, Fail>,
     ) -> Result<R> {
         let class = record.class as usize;
+        if class >= self.plans.stored.len() {
+            return self.fill_made(record, read);
+        }
         let stored = record.payload(self.save);
         let place = |error: Error| match error.offset() {
             Some(offset) => error.moved_to(record.start as u64 + offset),
@@ -261,11 +277,7 @@ impl<'l> Loader<'l> {
         let classes = self.plans.stored.clone();
         let named = |error: Error| error.in_object(record.id).in_class(&*classes[class].name);
         let identical = self.plans.is_identical(class);
-        if !identical {
-            self.scratch.clear();
-            transcode(&mut self.plans, class, record.id, stored, self.limits, &mut self.scratch)
-                .map_err(|error| named(place(error)))?;
-        }
+        let keeps = self.rewrite(record, identical).map_err(|error| named(place(error)))?;
         let payload = if identical { stored } else { &self.scratch[..] };
         self.table.dangling = 0;
         self.table.within = Within::Bare;
@@ -285,7 +297,10 @@ impl<'l> Loader<'l> {
             }
         }
         match result {
-            Ok(value) if left == 0 => Ok(value),
+            Ok(value) if left == 0 => {
+                self.keep(keeps, index).map_err(|error| named(place(error)))?;
+                Ok(value)
+            }
             result => {
                 // What the typed decoder says, if the schema does not show more.
                 let handles = &self.table.handles;
@@ -293,7 +308,7 @@ impl<'l> Loader<'l> {
                 // The schema of the save often shows the field; a reason that
                 // the type gave is better than any.
                 let mut is_target = |met: Met<'_>, _: usize, _: usize| match met {
-                    Met::Reference { id, weak, class, holder } => match self.table.ids.find(id) {
+                    Met::Reference { id, weak, class, holder } => match self.table.find(id) {
                         Some(record) => {
                             self.table.is_target(record, class, holder)
                                 && (class.is_some()

@@ -14,6 +14,7 @@ mod passes;
 mod pending;
 mod registry;
 mod resolve;
+mod rewrite;
 mod save;
 mod table;
 mod targets;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use super::table::Entry;
 use super::{Implementors, Loader};
 use crate::ObjectId;
-use crate::codec::Shared;
+use crate::codec::{Shared, Unknown};
 use crate::format::Header;
 use crate::schema::{Event, Run};
 
@@ -25,6 +25,9 @@ pub(crate) struct LoadedObjects {
     pub(crate) objects: Vec<LoadedObject>,
     /// Indices of those without a cell, each behind those that hold it.
     pub(crate) order: Vec<usize>,
+    /// What is kept of each object, and of the value.
+    pub(crate) kept: HashMap<ObjectId, Unknown>,
+    pub(crate) root_kept: Unknown,
     /// What empties the others.
     pub(crate) implementors: Rc<Implementors>,
 }
@@ -55,6 +58,16 @@ pub(crate) struct Outcome {
     pub(crate) objects: Vec<(String, u64)>,
 }
 
+impl Outcome {
+    /// Counts objects of a class; two forms of one may stand in one save.
+    pub(super) fn count_objects(&mut self, class: &str, count: u64) {
+        match self.objects.iter_mut().find(|(known, _)| known == class) {
+            Some((_, known)) => *known += count,
+            None => self.objects.push((class.to_owned(), count)),
+        }
+    }
+}
+
 impl Loader<'_> {
     /// Counts by class number as counts by class name, in the order of names.
     pub(super) fn named_counts(
@@ -71,6 +84,7 @@ impl Loader<'_> {
     pub(super) fn finish(mut self) -> (LoadedObjects, Outcome) {
         self.outcome.events = self.plans.events().collect();
         self.outcome.dangling = self.named_counts(&self.dangling);
+        self.outcome.skipped = self.named_counts(&self.skipped);
         self.outcome.nones = self.named_counts(&self.nones);
         self.outcome.kept = self.named_counts(&self.kept);
         let handles = &self.table.handles;
@@ -104,6 +118,10 @@ impl Loader<'_> {
             ids.iter().filter_map(|id| places.get(id).copied()).collect()
         };
         let implementors = self.registry.implementors.clone();
-        (LoadedObjects { objects, order, implementors }, self.outcome)
+        let keeps = std::mem::take(&mut self.keeps).into_iter();
+        let id = |record: usize| ObjectId::new(self.records[record].id);
+        let kept = keeps.filter_map(|(record, kept)| Some((id(record)?, kept))).collect();
+        let root_kept = std::mem::take(&mut self.root_keeps);
+        (LoadedObjects { objects, order, kept, root_kept, implementors }, self.outcome)
     }
 }

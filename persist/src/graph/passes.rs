@@ -8,7 +8,7 @@ use super::links::circle_error;
 use super::pending::{Pass, Pending};
 use super::registry::Traits;
 use super::table::{Entry, Table, TypeIndex};
-use crate::codec::{NoVisitLinks, Phase, Visitor};
+use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
 use crate::{Error, Result};
 
 impl Loader<'_> {
@@ -102,13 +102,18 @@ impl Loader<'_> {
         let wanted = self.wanted(|traits| traits.references);
         let root = 0..self.table.starts.first().copied().unwrap_or(0);
         let mut late = Aside::new();
+        let keeps = &self.keeps;
         let mut connector = Connector::new(&mut self.table);
         connector.begin(root, Pass::Whole);
-        visit_root(&mut Visitor::new(Phase::Connect, limits, &mut connector))?;
+        let mut visitor = Visitor::new(Phase::Connect, limits, &mut connector);
+        visit_root(&mut visitor)?;
+        self.root_keeps.visit_shared(&mut visitor)?;
         connector.end()?;
         for (record, wanted) in wanted.into_iter().enumerate() {
             let is_late = connector.is_late_record(record);
-            if !wanted && !is_late && !aside.contains_key(&record) {
+            // Mostly nothing is kept; then not even a hash is asked for.
+            let kept = if keeps.is_empty() { None } else { keeps.get(&record) };
+            if !wanted && !is_late && kept.is_none() && !aside.contains_key(&record) {
                 continue;
             }
             let (shared, pass) = match connector.entry(record) {
@@ -120,11 +125,11 @@ impl Loader<'_> {
             // Mostly there is none; then not even a hash is asked for.
             let contents = if aside.is_empty() { None } else { aside.remove(&record) };
             connector.give(contents);
-            let visited = shared.object().visit_object(&mut Visitor::new(
-                Phase::Connect,
-                limits,
-                &mut connector,
-            ));
+            let mut visitor = Visitor::new(Phase::Connect, limits, &mut connector);
+            let visited = shared
+                .object()
+                .visit_object(&mut visitor)
+                .and_then(|()| kept.map_or(Ok(()), |kept| kept.visit_shared(&mut visitor)));
             let result = visited.and_then(|()| connector.end());
             if let Err(error) = result {
                 return Err(self.named(record, error));

@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, Limits, Result};
 impl LoadLinks for Table<'_> {
     #[inline]
     fn link(&mut self, id: u64, weak: bool, pointed: Pointed) -> Result<Linked<'_>> {
-        let record = self.ids.find(id);
+        let record = self.find(id);
         let kind = record.and_then(|record| self.kinds[record as usize]);
         let (Some(record), Some(kind)) = (record, kind) else {
             if let (Some(record), Pointed::As(of)) = (record, pointed) {
@@ -111,7 +111,7 @@ impl LoadLinks for Table<'_> {
     }
 
     fn describe(&self, id: u64) -> String {
-        let kind = self.ids.find(id).and_then(|record| self.kinds[record as usize]);
+        let kind = self.find(id).and_then(|record| self.kinds[record as usize]);
         kind.map_or(String::from("unknown"), |kind| {
             let kind = &self.registry.objects[kind.get()].kind;
             kind.holder.around(false, &(kind.name)())

@@ -1,5 +1,6 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::Write;
 use std::time::Duration;
 
@@ -29,6 +30,9 @@ pub(crate) struct Saver<'s> {
     registry: &'s Registry,
     limits: &'s Limits,
     links: Links<'s>,
+    /// What the program does not know of each object, and of the value.
+    kept: Option<&'s HashMap<ObjectId, Unknown>>,
+    kept_of_value: Option<&'s Unknown>,
     /// The type of the last object, and its index: those of one type often follow
     /// one another.
     last: Option<((Pointer, TypeId), usize)>,
@@ -37,7 +41,18 @@ pub(crate) struct Saver<'s> {
 impl<'s> Saver<'s> {
     /// `next_id` is the first that is free for an object that has none yet.
     pub(crate) fn new(registry: &'s Registry, limits: &'s Limits, next_id: u64) -> Self {
-        Self { registry, limits, links: Links::new(registry, limits, next_id), last: None }
+        let links = Links::new(registry, limits, next_id);
+        Self { registry, limits, links, kept: None, kept_of_value: None, last: None }
+    }
+
+    /// Writes with each object what was kept of it.
+    pub(crate) fn keep(&mut self, kept: &'s HashMap<ObjectId, Unknown>) {
+        self.kept = Some(kept);
+    }
+
+    /// Writes with the value what was kept of it.
+    pub(crate) fn keep_of_value(&mut self, kept: &'s Unknown) {
+        self.kept_of_value = Some(kept);
     }
 
     /// Makes an object known by an id of its own; only an added one is written
@@ -85,57 +100,84 @@ impl<'s> Saver<'s> {
                 error.in_field(&field).in_class(&*classes[class].name)
             },
         )?;
+        if let Some(kept) = self.kept_of_value {
+            self.write_kept_of(kept, id, &mut writer)?;
+        }
         let held = self.write_queue(&mut writer)?;
         self.finish(writer, held)
+    }
+
+    /// Writes what was kept of an object, behind its record.
+    fn write_kept_of(&mut self, kept: &Unknown, id: u64, writer: &mut Writer<'_>) -> Result<()> {
+        self.links.begin_kept();
+        for piece in &kept.pieces {
+            let number = self.links.foreign_class(&piece.class.schema, piece.class.index)?;
+            writer
+                .record(number, (Holder::VALUE, false), id, &mut self.links, |out| {
+                    piece.encode(out)
+                })
+                .map_err(|error| error.in_object(id).in_class(&*piece.class.name))?;
+        }
+        Ok(())
     }
 
     /// Writes the objects that are waiting and all that they lead to; returns
     /// what they take in memory, by the sizes of their cells.
     fn write_queue(&mut self, writer: &mut Writer<'_>) -> Result<u64> {
-        let registry = self.registry;
-        let classes = &registry.program().classes[..];
         let mut next = 0;
         let mut held = 0_u64;
         while let Some(&number) = self.links.queue.get(next) {
             next += 1;
-            let Met { shared, id, added, .. } = self.links.objects[number].clone();
-            let kept = TypeId::of::<RefCell<Unknown>>();
-            if shared.object().seen_pointee() == Some(kept) {
-                self.links.begin_kept();
-                self.write_unknown(&shared, look_at_kept, (None, added), id, writer)?;
-                continue;
+            let met = self.links.objects[number].clone();
+            held = held.saturating_add(self.write_object(number, &met, writer)?);
+            let kept = self.kept.filter(|kept| !kept.is_empty());
+            let kept = kept.and_then(|kept| kept.get(&ObjectId::new(met.id)?));
+            if let Some(kept) = kept {
+                self.write_kept_of(kept, met.id, writer)?;
             }
-            let index = self.object_type(number, &shared).map_err(|error| error.in_object(id))?;
-            let entry = &registry.objects[index];
-            held = held.saturating_add(entry.footprint);
-            let named = |error: Error| error.in_object(id).in_class(&*classes[entry.class].name);
-            self.links.begin(number, index);
-            if registry.traits(entry.class).before_save {
-                let mut links = NoVisitLinks;
-                let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut links);
-                shared.object().visit_object(&mut visitor).map_err(named)?;
-            }
-            if let Some(stand_in) = registry.implementors.stand_in(entry.class) {
-                let wait = self.limits.lock_wait;
-                let look = |object: &dyn Any, look: &mut dyn FnMut(&Unknown)| {
-                    (entry.kind.look)(object, wait, &mut |value| {
-                        (stand_in.unknown)(value).into_iter().for_each(&mut *look);
-                    });
-                    (stand_in.unknown)(object).into_iter().for_each(look);
-                };
-                let holder = (Some(entry.kind.holder), added);
-                self.write_unknown(&shared, look, holder, id, writer).map_err(named)?;
-                continue;
-            }
-            let holder = (entry.kind.holder, added);
-            let class = self.links.class_number(entry.class);
-            writer
-                .record(class, holder, id, &mut self.links, |out| {
-                    shared.object().encode_object(out)
-                })
-                .map_err(|error| named(error.in_field(&self.field_of(&shared, entry))))?;
         }
         Ok(held)
+    }
+
+    /// Writes an object; returns what it takes in memory.
+    fn write_object(&mut self, number: usize, met: &Met, writer: &mut Writer<'_>) -> Result<u64> {
+        let Met { shared, id, added, .. } = met;
+        let (id, added) = (*id, *added);
+        let registry = self.registry;
+        let classes = &registry.program().classes[..];
+        let kept = TypeId::of::<RefCell<Unknown>>();
+        if shared.object().seen_pointee() == Some(kept) {
+            self.links.begin_kept();
+            self.write_unknown(shared, look_at_kept, (None, added), id, writer)?;
+            return Ok(0);
+        }
+        let index = self.object_type(number, shared).map_err(|error| error.in_object(id))?;
+        let entry = &registry.objects[index];
+        let named = |error: Error| error.in_object(id).in_class(&*classes[entry.class].name);
+        self.links.begin(number, index);
+        if registry.traits(entry.class).before_save {
+            let mut links = NoVisitLinks;
+            let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut links);
+            shared.object().visit_object(&mut visitor).map_err(named)?;
+        }
+        if let Some(stand_in) = registry.implementors.stand_in(entry.class) {
+            let wait = self.limits.lock_wait;
+            let look = |object: &dyn Any, look: &mut dyn FnMut(&Unknown)| {
+                (entry.kind.look)(object, wait, &mut |value| {
+                    (stand_in.unknown)(value).into_iter().for_each(&mut *look);
+                });
+                (stand_in.unknown)(object).into_iter().for_each(look);
+            };
+            let holder = (Some(entry.kind.holder), added);
+            self.write_unknown(shared, look, holder, id, writer).map_err(named)?;
+            return Ok(entry.footprint);
+        }
+        let holder = (entry.kind.holder, added);
+        let class = self.links.class_number(entry.class);
+        writer
+            .record(class, holder, id, &mut self.links, |out| shared.object().encode_object(out))
+            .map_err(|error| named(error.in_field(&self.field_of(shared, entry))))?;
+        Ok(entry.footprint)
     }
 
     /// Writes an object that is kept as unknown, as the original.

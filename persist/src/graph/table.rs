@@ -9,16 +9,18 @@ use super::connect::Emptying;
 use super::handles::Handles;
 use super::ids::Ids;
 use super::pending::Pending;
-use crate::Limits;
-use crate::codec::{Draft, Phase, Shared, Visitor, Within};
+use crate::codec::{Draft, Made, Phase, Shared, Visitor, Within};
 use crate::reflect::Holder;
 use crate::schema::Stored;
+use crate::{Limits, Result};
 
 /// The objects of the load, and the references set aside.
 pub(super) struct Table<'l> {
     pub(super) registry: &'l Registry,
     pub(super) limits: &'l Limits,
-    pub(super) ids: Ids,
+    ids: Ids,
+    /// Those of values that have become objects.
+    more_ids: HashMap<u64, u32>,
     /// By record.
     pub(super) entries: Vec<Entry>,
     /// Index into the registry's object types, by record.
@@ -131,6 +133,7 @@ impl<'l> Table<'l> {
             registry,
             limits,
             ids,
+            more_ids: HashMap::new(),
             entries: Vec::new(),
             kinds: Vec::new(),
             stand_ins: vec![None; registry.objects.len()],
@@ -183,9 +186,55 @@ impl<'l> Table<'l> {
         self.refused == Some(Refused::Class(class)) && !elsewhere
     }
 
-    /// Name of a class of the save.
+    /// Name of a class of the save; behind those, of the program.
     pub(super) fn name(&self, class: u32) -> &str {
-        &self.stored[class as usize].name
+        let class = class as usize;
+        match self.stored.get(class) {
+            Some(class) => &class.name,
+            None => &self.registry.program().classes[class - self.stored.len()].name,
+        }
+    }
+
+    /// The record of an object.
+    #[inline]
+    pub(super) fn find(&self, id: u64) -> Option<u32> {
+        self.ids.find(id).or_else(|| self.more_ids.get(&id).copied())
+    }
+
+    /// Makes an empty object of a type.
+    pub(super) fn make(&mut self, object: usize) -> Result<Entry> {
+        let kind = &self.registry.objects[object].kind;
+        let prototypes = self.registry.prototypes();
+        Ok(match (kind.make)(&prototypes)? {
+            Made::Open(shared) => {
+                self.stand_ins[object].get_or_insert_with(|| shared.clone());
+                Entry::Open(shared)
+            }
+            Made::Draft(draft) => {
+                if self.stand_ins[object].is_none() {
+                    self.stand_ins[object] = Some((kind.make)(&prototypes)?.shared());
+                }
+                Entry::Draft(draft)
+            }
+        })
+    }
+
+    /// Enters the object that a value has become; `class` is the program's.
+    pub(super) fn enter(
+        &mut self,
+        id: u64,
+        class: u32,
+        holder: Holder,
+        object: usize,
+    ) -> Result<()> {
+        let record = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        self.more_ids.insert(id, record);
+        self.classes.push(class);
+        self.holders.push(holder);
+        self.kinds.push(TypeIndex::new(object));
+        let entry = self.make(object)?;
+        self.entries.push(entry);
+        Ok(())
     }
 
     /// How objects of a class of the program become trait objects.

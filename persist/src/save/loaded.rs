@@ -3,10 +3,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
-use super::{Change, LoadReport};
-use crate::codec::{Object, Persist, Phase, Prototypes, Visitor};
+use super::LoadReport;
+use crate::codec::{Object, Persist, Phase, Prototypes, Unknown, Visitor};
 use crate::graph::{Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets};
-use crate::{Error, ErrorKind, Limits, ObjectId, Result};
+use crate::{Change, Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
 ///
@@ -26,13 +26,18 @@ pub struct Loaded {
     /// Those without a cell, each before those that it holds.
     order: Vec<usize>,
     implementors: Rc<Implementors>,
+    /// What is kept of each object, and of the value that was loaded.
+    pub(super) kept: HashMap<ObjectId, Unknown>,
+    pub(super) root_kept: Option<(usize, Unknown)>,
     report: LoadReport,
 }
 
 impl Loaded {
-    pub(super) fn new(loaded: LoadedObjects, report: LoadReport) -> Self {
-        let LoadedObjects { objects, order, implementors } = loaded;
-        Self { objects, order, implementors, report }
+    /// `root` is the class of the value that was loaded, if one was.
+    pub(super) fn new(loaded: LoadedObjects, root: Option<usize>, report: LoadReport) -> Self {
+        let LoadedObjects { objects, order, kept, root_kept, implementors } = loaded;
+        let root_kept = root.zip(Some(root_kept));
+        Self { objects, order, implementors, kept, root_kept, report }
     }
 
     /// The first object of type `T` in an `Rc<RefCell<T>>`.
@@ -193,6 +198,7 @@ impl Loaded {
     /// borrowed meanwhile keeps its value, and what the program set itself in a `OnceCell`
     /// cannot be cut.
     pub fn dismantle(mut self) {
+        self.forget_kept();
         let prototypes = Prototypes::new(&*self.implementors);
         for object in &self.objects {
             if let Some(shared) = &object.shared {
@@ -204,6 +210,12 @@ impl Loaded {
             self.objects[place].shared = None;
         }
         self.objects.clear();
+    }
+
+    /// Lets go of what is kept of the objects, while those that it leads to are held here.
+    fn forget_kept(&mut self) {
+        self.kept.clear();
+        self.root_kept = None;
     }
 
     fn places(&self) -> HashMap<usize, usize> {
@@ -228,6 +240,7 @@ fn empty(object: &dyn Object, prototypes: Prototypes<'_>) {
 /// Objects that nothing else holds are freed one by one, a long chain of them too.
 impl Drop for Loaded {
     fn drop(&mut self) {
+        self.forget_kept();
         let mut alone: Vec<usize> =
             (0..self.objects.len()).filter(|place| self.is_alone(*place)).collect();
         if alone.is_empty() {

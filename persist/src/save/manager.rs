@@ -1,10 +1,11 @@
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io::{Read, Write};
 use std::path::Path;
 
 use super::Loaded;
-use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, WeakShared};
+use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
 use crate::format::{Header, MAX_ID};
 use crate::graph::{Counted, Registry, Saver};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
@@ -54,6 +55,9 @@ pub struct SaveManager {
     met: BTreeMap<ObjectId, WeakShared>,
     /// Ids of both, by address: neither is given away while a pointer is held.
     ids: HashMap<usize, ObjectId>,
+    /// What the program does not know of objects, and of the value that was loaded last.
+    kept: HashMap<ObjectId, Unknown>,
+    pub(super) root_kept: Option<(usize, Unknown)>,
     /// The largest id given out so far.
     last_id: u64,
     /// Kept between saves, so that those after the first find it large enough.
@@ -153,9 +157,23 @@ impl SaveManager {
     /// Takes all objects out; registered classes stay, and no id comes back. Those
     /// that nothing else holds are dropped, which recurses along a chain.
     pub fn clear(&mut self) {
+        self.forget_kept();
         self.objects.clear();
         self.met.clear();
         self.ids.clear();
+    }
+
+    /// Lets go of what the program does not know: objects of unknown classes that lead to each
+    /// other in a circle would never be freed.
+    fn forget_kept(&mut self) {
+        self.kept.clear();
+        self.root_kept = None;
+        for object in self.objects.values() {
+            let any = object.object() as &dyn std::any::Any;
+            if let Some(unknown) = any.downcast_ref::<RefCell<Unknown>>() {
+                unknown.take();
+            }
+        }
     }
 
     /// The ids of the objects that were added, in order.
@@ -250,9 +268,11 @@ impl SaveManager {
         }
         if !gone.is_empty() {
             // Their pointers held the addresses; now those may come back.
+            self.kept.retain(|id, _| !gone.contains(id));
             self.met.retain(|id, _| !gone.contains(id));
             self.ids.retain(|_, id| !gone.contains(id));
         }
+        saver.keep(&self.kept);
         saver.save(out, &self.header, &mut self.buffer)
     }
 
@@ -295,9 +315,10 @@ impl SaveManager {
     ///
     /// From then on the manager holds them: when it is dropped or cleared, the last pointers go as any others
     /// do, by your own `Drop`, which recurses along a chain.
-    #[expect(clippy::needless_pass_by_value, reason = "what was loaded becomes the manager's")]
-    pub fn adopt(&mut self, loaded: Loaded) {
+    pub fn adopt(&mut self, mut loaded: Loaded) {
         self.clear();
+        self.kept = std::mem::take(&mut loaded.kept);
+        self.root_kept = loaded.root_kept.take();
         for object in &loaded.objects {
             let Some(shared) = &object.shared else { continue };
             self.last_id = self.last_id.max(object.id.get());

@@ -9,5 +9,5 @@ mod value;
 pub use loaded::Loaded;
 pub use manager::SaveManager;
 pub use remapping::Remapping;
-pub use report::{Change, Finding, LoadReport};
+pub use report::{Finding, LoadReport};
 pub use value::{from_reader, from_slice, load, save, save_mut, to_vec, to_vec_mut, to_writer};

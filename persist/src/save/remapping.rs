@@ -30,9 +30,9 @@ impl SaveManager {
         remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded> {
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
-        let loader = Loader::new(&self.registry, &self.limits, save, remap)?;
+        let loader = Loader::new(&self.registry, (&self.limits, self.options), save, remap, None)?;
         let (objects, outcome) = loader.load()?;
-        Ok(Loaded::new(objects, LoadReport::new(outcome)))
+        Ok(Loaded::new(objects, None, LoadReport::new(outcome)))
     }
 
     pub(super) fn load_one<T: Persist>(
@@ -42,9 +42,10 @@ impl SaveManager {
     ) -> Result<(T, Loaded)> {
         let class = self.registry.register_value::<T>()?;
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
-        let loader = Loader::new(&self.registry, &self.limits, save, remap)?;
+        let loader =
+            Loader::new(&self.registry, (&self.limits, self.options), save, remap, Some(class))?;
         let (value, objects, outcome) = loader.load_value(class)?;
-        Ok((value, Loaded::new(objects, LoadReport::new(outcome))))
+        Ok((value, Loaded::new(objects, Some(class), LoadReport::new(outcome))))
     }
 }
 

@@ -1,8 +1,8 @@
 use std::fmt;
 
-use crate::ObjectId;
 use crate::format::Header;
 use crate::graph::Outcome;
+use crate::{Change, ObjectId};
 
 /// What a load did besides making objects: nothing is silent.
 ///
@@ -26,33 +26,12 @@ pub struct Finding {
     pub class: String,
     /// The field, where it is about one.
     pub field: Option<String>,
+    /// From what to what, where it was converted.
+    pub detail: Option<String>,
     /// How often.
     pub count: u64,
     /// The first object in which it happened.
     pub object: Option<ObjectId>,
-}
-
-/// What a [`Finding`] is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Change {
-    /// A field that the save does not have got its default.
-    Defaulted,
-    /// A stored field that the program does not have was skipped.
-    Dropped,
-    /// Objects of a class that is not registered were skipped.
-    Unknown,
-    /// Weak references whose target is not in the save dangle.
-    Dangling,
-    /// Trait objects of a class that is not registered for their trait became `None`.
-    Unregistered,
-    /// Values of a class that is not registered are kept as they are, by a stand-in
-    /// or for one, and go back to the next save.
-    Kept,
-    /// Handles for which the [`Remap`](crate::Remap) had no new id became null.
-    Nulled,
-    /// Handles for which the [`Remap`](crate::Remap) had no new id became dead.
-    Dead,
 }
 
 impl LoadReport {
@@ -61,9 +40,10 @@ impl LoadReport {
             .events
             .into_iter()
             .map(|(event, run)| Finding {
-                change: if event.defaulted { Change::Defaulted } else { Change::Dropped },
+                change: event.change,
                 class: event.class,
-                field: Some(event.field),
+                field: Some(event.field).filter(|field| !field.is_empty()),
+                detail: Some(event.detail).filter(|detail| !detail.is_empty()),
                 count: run.count,
                 object: ObjectId::new(run.first),
             })
@@ -80,6 +60,7 @@ impl LoadReport {
                 change,
                 class,
                 field: None,
+                detail: None,
                 count,
                 object: ObjectId::new(first),
             }));
@@ -97,6 +78,57 @@ impl LoadReport {
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// One line for the player: whether everything is there, in plain words.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use persist::{Persist, SaveManager};
+    /// # #[derive(Persist)] struct Hero { name: String }
+    /// # let mut saves = SaveManager::new();
+    /// # let hero = std::rc::Rc::new(std::cell::RefCell::new(Hero { name: "Ada".into() }));
+    /// # saves.add(&hero)?;
+    /// # let save = saves.to_vec()?;
+    /// let loaded = saves.from_slice(&save)?;
+    /// assert_eq!(loaded.report().summary(), "everything was loaded");
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let count = |changes: &[Change]| -> u64 {
+            let found = self.findings.iter().filter(|finding| changes.contains(&finding.change));
+            found.map(|finding| finding.count.max(1)).sum()
+        };
+        let kept = count(&[Change::Kept]);
+        let changed = count(&[Change::Clamped, Change::Replaced, Change::Filled, Change::Unshared]);
+        let lost = count(&[
+            Change::Dropped,
+            Change::Unknown,
+            Change::Unregistered,
+            Change::Nulled,
+            Change::Dead,
+        ]);
+        let parts =
+            |count: u64| if count == 1 { "1 part".into() } else { format!("{count} parts") };
+        let mut found = Vec::new();
+        if kept > 0 {
+            found.push(format!("{} that this version does not know will be kept", parts(kept)));
+        }
+        if changed > 0 {
+            found.push(format!("{} had to be changed", parts(changed)));
+        }
+        if lost > 0 {
+            found.push(format!("{} could not be loaded", parts(lost)));
+        }
+        if count(&[Change::Newer]) > 0 {
+            found.push(String::from("the save is of a newer version"));
+        }
+        if found.is_empty() {
+            return String::from("everything was loaded");
+        }
+        format!("the save was loaded, but {}", found.join(", "))
     }
 
     /// True if the save came back exactly as it was written, but for handles that were
@@ -147,6 +179,13 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.change {
             Change::Defaulted => "defaulted",
+            Change::Filled => "made empty",
+            Change::Converted => "converted",
+            Change::Clamped => "set to the nearest number that fits",
+            Change::Migrated => "migrated",
+            Change::Newer => "loaded from a newer version",
+            Change::Replaced => "replaced by the `other` variant",
+            Change::Unshared => "copied from a shared object",
             Change::Dropped => "dropped",
             Change::Unknown => "skipped, not registered",
             Change::Dangling => "dangling weak reference",
@@ -159,7 +198,12 @@ impl fmt::Display for Finding {
         if let Some(field) = &self.field {
             write!(f, ".{field}")?;
         }
-        write!(f, ", {} times", self.count)?;
+        if let Some(detail) = &self.detail {
+            write!(f, ", {detail}")?;
+        }
+        if self.count > 0 {
+            write!(f, ", {} times", self.count)?;
+        }
         if let Some(object) = self.object {
             write!(f, ", first in object {object}")?;
         }

@@ -171,7 +171,12 @@ impl SaveManager {
                 ),
             ));
         }
-        let saver = Saver::new(&self.registry, &self.limits, 1);
+        let mut saver = Saver::new(&self.registry, &self.limits, 1);
+        if let Some((of, kept)) = &self.root_kept
+            && *of == class
+        {
+            saver.keep_of_value(kept);
+        }
         saver.save_value(value, class, out, &self.header, &mut self.buffer)
     }
 

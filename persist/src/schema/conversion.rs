@@ -144,10 +144,9 @@ impl Compiler<'_, '_> {
             (K::Option(a), K::Option(b)) => {
                 Conversion::Option(self.convert(self.part(at, 0), a, b, deep)?)
             }
-            (
-                K::List(a) | K::Set(a) | K::Array(a, _),
-                K::List(b) | K::Set(b) | K::Array(b, _),
-            ) => self.elements(at, (s, a), (w, b), deep)?,
+            (K::List(a) | K::Set(a) | K::Array(a, _), K::List(b) | K::Set(b) | K::Array(b, _)) => {
+                self.elements(at, (s, a), (w, b), deep)?
+            }
             (K::Map(a), K::Map(b)) => {
                 let key = self.convert(self.part(at, 0), &a.0, &b.0, deep)?;
                 let value = self.convert(self.part(at, 1), &a.1, &b.1, deep)?;
@@ -271,9 +270,9 @@ impl Compiler<'_, '_> {
         let program = self.plans.program;
         let Form::Struct(new) = &program.classes[target].form else { return None };
         let records = program.targets[target]?.class.fields();
-        let named = (0..parts.len())
-            .map(|i| i.to_string())
-            .all(|name| records.iter().any(|field| field.name == name || field.aliases.contains(&&*name)));
+        let named = (0..parts.len()).map(|i| i.to_string()).all(|name| {
+            records.iter().any(|field| field.name == name || field.aliases.contains(&&*name))
+        });
         let Shape::Tuple { first, .. } = self.all.node(at).shape else { return None };
         if !named {
             return None;

@@ -1,7 +1,7 @@
 //! What the plans did to records, for the report.
 
 /// What a [`Finding`](crate::Finding) is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Change {
     /// A field that the save does not have got its default.
@@ -76,7 +76,14 @@ impl Events {
     }
 
     /// Enters what a run does.
-    pub(super) fn enter(&mut self, run: usize, change: Change, class: &str, field: &str, detail: &str) {
+    pub(super) fn enter(
+        &mut self,
+        run: usize,
+        change: Change,
+        class: &str,
+        field: &str,
+        detail: &str,
+    ) {
         let event = Event {
             change,
             class: shortened(class),

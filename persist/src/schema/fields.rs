@@ -20,7 +20,12 @@ impl Plans<'_> {
         let mut keeps = false;
         for (field, (wanted, record)) in new.fields.iter().zip(new.records).enumerate() {
             let Some(source) = sources[field] else {
-                steps.push(self.without_source(old, new, field, runs[0])?);
+                let (step, change) = self.without_source(old, new, field)?;
+                if let Some(change) = change {
+                    let path = old.path(&wanted.name);
+                    self.events.enter(runs[0], change, old.class, &path, "");
+                }
+                steps.push(step);
                 continue;
             };
             let path = old.path(&old.fields[source].name);
@@ -77,13 +82,11 @@ impl Plans<'_> {
                 (target, last) => target.is_none() && last.is_none(),
             };
             last_target = targets[field];
-            places[field] = match walk.last_mut().filter(|_| follows) {
-                Some(last) if last.action.join(&action) => walk.len() - 1,
-                _ => {
-                    walk.push(Walked { field, action });
-                    walk.len() - 1
-                }
-            };
+            let joined = follows && walk.last_mut().is_some_and(|last| last.action.join(&action));
+            if !joined {
+                walk.push(Walked { field, action });
+            }
+            places[field] = walk.len() - 1;
         }
         for step in &mut steps {
             if let Step::Take(source) = step {
@@ -113,7 +116,7 @@ impl Plans<'_> {
         let wanted = &new.fields[field].kind;
         let old = program.old_kinds.get(&(new.class, new.variant, field));
         let old = old.filter(|_| !self.matching.is_compatible(kind, wanted));
-        let mut typed = |this: &mut Self, old: &KindSchema| {
+        let typed = |this: &mut Self, old: &KindSchema| {
             let of = this.conversion(node, kind, old, place)?;
             Some(this.typed(of, new.class, new.variant, field))
         };
@@ -125,27 +128,24 @@ impl Plans<'_> {
         }
     }
 
-    /// What a field gets that the save does not have.
+    /// What a field gets that the save does not have, and what to report of it.
     pub(super) fn without_source(
-        &mut self,
+        &self,
         old: &Given<'_>,
         new: &Wanted<'_>,
         field: usize,
-        run: usize,
-    ) -> Result<Step> {
+    ) -> Result<(Step, Option<Change>)> {
         let (name, record) = (&new.fields[field].name, &new.records[field]);
         if record.flags.unknown {
-            return Ok(Step::Unknown);
+            return Ok((Step::Unknown, None));
         }
-        let path = old.path(name);
         if record.flags.default {
-            self.events.enter(run, Change::Defaulted, old.class, &path, "");
-            return Ok(Step::Default { variant: new.variant, field });
+            return Ok((Step::Default { variant: new.variant, field }, Some(Change::Defaulted)));
         }
         if self.options.fill {
-            self.events.enter(run, Change::Filled, old.class, &path, "");
-            return Ok(Step::Empty { variant: new.variant, field });
+            return Ok((Step::Empty { variant: new.variant, field }, Some(Change::Filled)));
         }
+        let path = old.path(name);
         Err(Error::new(
             ErrorKind::MissingField,
             format!(

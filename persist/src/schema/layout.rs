@@ -184,9 +184,8 @@ impl Layout {
             KindSchema::Tuple(parts) => {
                 let first = self.block(parts.len(), parts);
                 let nodes = &self.nodes[first..first + parts.len()];
-                let width = nodes
-                    .iter()
-                    .try_fold(0_usize, |sum, node| sum.checked_add(node.width?));
+                let width =
+                    nodes.iter().try_fold(0_usize, |sum, node| sum.checked_add(node.width?));
                 let least = nodes.iter().fold(0_u32, |sum, node| sum.saturating_add(node.least));
                 Node { shape: Shape::Tuple { first, len: parts.len() }, least, width }
             }

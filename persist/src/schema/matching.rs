@@ -31,7 +31,9 @@ impl<'p> Matching<'p> {
                 this.resolved[class] = Some(target);
             }
             if seen.insert((class, target)) && this.resolved[class] == Some(target) {
-                this.pairs(&stored[class], target, &mut |class, target| found.push((class, target)));
+                this.pairs(&stored[class], target, &mut |class, target| {
+                    found.push((class, target))
+                });
             }
         }
         this

@@ -94,10 +94,21 @@ pub(super) struct Walked {
 #[derive(Clone, Copy)]
 pub(super) enum Action {
     /// So many nodes from the first, as they are; their width if it is fixed.
-    Copy { first: usize, nodes: usize, width: Option<usize> },
-    Skip { first: usize, nodes: usize, width: Option<usize> },
+    Copy {
+        first: usize,
+        nodes: usize,
+        width: Option<usize>,
+    },
+    Skip {
+        first: usize,
+        nodes: usize,
+        width: Option<usize>,
+    },
     /// To be kept as a value of the class.
-    Keep { node: usize, class: usize },
+    Keep {
+        node: usize,
+        class: usize,
+    },
     Convert(usize),
 }
 
@@ -155,6 +166,8 @@ pub(crate) struct Plans<'p> {
     /// Those to fields that are found by name.
     pub(super) named: HashMap<(usize, usize, usize, usize), usize>,
     pub(super) events: Events,
+    /// The runs of what happens to single values, by class and field.
+    single_runs: HashMap<(Change, String, String), usize>,
     /// Objects that are values now.
     pub(super) inlined: HashSet<u64>,
     /// For each field of a variant of a stored class, the class as which it is kept.
@@ -203,6 +216,7 @@ impl<'p> Plans<'p> {
             nothing: Rc::default(),
             named: HashMap::new(),
             events: Events::default(),
+            single_runs: HashMap::new(),
             inlined: HashSet::new(),
             kept_fields: kept.fields,
             kept_variants: kept.variants,
@@ -234,6 +248,34 @@ impl<'p> Plans<'p> {
     /// What was done to records that the save has, and how often.
     pub(crate) fn events(&self) -> impl Iterator<Item = (Event, Run)> {
         self.events.happened().map(|(event, run)| (event.clone(), run))
+    }
+
+    /// What the load is to do.
+    pub(crate) fn options(&self) -> LoadOptions {
+        self.options
+    }
+
+    /// True if an object has become a value.
+    pub(crate) fn is_inlined(&self, object: u64) -> bool {
+        self.inlined.contains(&object)
+    }
+
+    /// Counts what happened to one value.
+    pub(super) fn happened(
+        &mut self,
+        change: Change,
+        class: &str,
+        field: &str,
+        detail: &str,
+        object: u64,
+    ) {
+        let key = (change, class.to_owned(), field.to_owned());
+        let run = *self.single_runs.entry(key).or_insert_with(|| {
+            let run = self.events.run();
+            self.events.enter(run, change, class, field, detail);
+            run
+        });
+        self.events.count(run, object);
     }
 
     /// Makes the plan for a stored class that the program has, as a load of its records would.

@@ -29,6 +29,7 @@ impl Registry {
         }
         for (class, _) in &types.classes {
             let index = self.class_index(class)?;
+            self.enter_old_kinds(class, index)?;
             if self.form(class)? != self.program.classes[index].form {
                 let schema = self.program.classes[index].clone();
                 return Err(self.same_id(index, &schema, class.type_name()));
@@ -180,6 +181,24 @@ impl Registry {
                 })
             })
             .collect()
+    }
+
+    /// Enters the kinds that the `convert` functions of a class take.
+    fn enter_old_kinds(&mut self, class: &Class, index: usize) -> Result<()> {
+        let variants = class.variants().iter().map(|variant| variant.fields);
+        let lists: Vec<&[FieldRecord]> = match class.body {
+            Body::Struct(fields) => vec![fields],
+            Body::Enum(_) => variants.collect(),
+        };
+        for (variant, fields) in lists.into_iter().enumerate() {
+            for (field, record) in fields.iter().enumerate() {
+                if let Some(old) = record.convert {
+                    let kind = self.kind(old(), 0)?;
+                    self.program.old_kinds.insert((index, variant, field), kind);
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn kind(&mut self, kind: Kind, depth: u32) -> Result<KindSchema> {

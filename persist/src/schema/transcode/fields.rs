@@ -1,7 +1,7 @@
 //! The fields of a struct or a variant, in one walk over the stored ones.
 
-use super::{KeptPlace, Transcoder};
 use super::open::Opened;
+use super::{KeptPlace, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
 use crate::schema::plan::{Action, Fields, Step};
 use crate::schema::walk::fault;
@@ -84,7 +84,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// its conversion; ends the record if there is none.
     pub(super) fn advance(&mut self, record: &mut Record<'t>) -> Result<Option<usize>> {
         // It is given back below: the record is in the way of itself.
-        let opened = std::mem::replace(&mut record.opened, Opened::Tuple(self.plans.nothing.clone()));
+        let opened =
+            std::mem::replace(&mut record.opened, Opened::Tuple(self.plans.nothing.clone()));
         let result = match opened.fields() {
             Some(plan) => self.advance_in(record, plan),
             None => Ok(None),
@@ -214,12 +215,11 @@ impl<'t> Transcoder<'t, '_, '_> {
                 let program = self.plans.program;
                 let kind = program.field_kind(class, variant, field);
                 let limits = self.limits;
-                let result = self.defaults.append(0, limits, &mut NoLinks::default(), |out| {
-                    match kind {
+                let result =
+                    self.defaults.append(0, limits, &mut NoLinks::default(), |out| match kind {
                         Some(kind) => empty::write(kind, program, &Prototypes::bare(), out),
                         None => Err(out.no_field()),
-                    }
-                });
+                    });
                 result.map_err(|error| {
                     Error::new(
                         error.kind(),

@@ -149,17 +149,41 @@ enum Frame<'t> {
     Record(Record<'t>),
     Named(Named<'t>),
     /// Elements of one conversion.
-    Elements { of: usize, next: u64, count: u64 },
+    Elements {
+        of: usize,
+        next: u64,
+        count: u64,
+    },
     /// Keys and values by turns.
-    Entries { key: usize, value: usize, next: u64, count: u64 },
+    Entries {
+        key: usize,
+        value: usize,
+        next: u64,
+        count: u64,
+    },
     /// Parts of a tuple, by their places in the list of parts.
-    Parts { first: usize, len: usize, next: usize },
+    Parts {
+        first: usize,
+        len: usize,
+        next: usize,
+    },
     /// An object that is a value now, and where to go on behind its reference.
-    Inlined { behind: &'t [u8] },
+    Inlined {
+        behind: &'t [u8],
+    },
     /// A value that is an object now, and where its bytes begin.
-    Shared { class: usize, holder: Holder, start: usize },
+    Shared {
+        class: usize,
+        holder: Holder,
+        start: usize,
+    },
     /// A value for the `convert` of a field, and where its bytes begin.
-    Typed { class: usize, variant: usize, field: usize, start: usize },
+    Typed {
+        class: usize,
+        variant: usize,
+        field: usize,
+        start: usize,
+    },
 }
 
 /// The field that is being worked on.
@@ -180,7 +204,9 @@ fn path(frames: &[Frame<'_>], skipped: &[walk::Frame<'_>]) -> String {
                 Ok(())
             }
             Frame::Elements { next, .. } => write!(path, "[{}]", next.saturating_sub(1)),
-            Frame::Entries { next, .. } if next % 2 == 1 => write!(path, "[{}].key", (next - 1) / 2),
+            Frame::Entries { next, .. } if next % 2 == 1 => {
+                write!(path, "[{}].key", (next - 1) / 2)
+            }
             Frame::Entries { next, .. } => write!(path, "[{}]", next.saturating_sub(1) / 2),
             Frame::Parts { next, .. } => {
                 push_name(&next.saturating_sub(1).to_string(), &mut path);

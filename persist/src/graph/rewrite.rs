@@ -1,0 +1,184 @@
+//! Records that are not in the program's form: rewritten, and what is left of them kept.
+
+use super::Loader;
+use crate::codec::{Decoder, Fail, Piece, Unknown, Within, left_over};
+use crate::format::{MAX_ID, RecordPlace};
+use crate::schema::{KeptPlace, SharedValue, Source, transcode};
+use crate::{Change, Error, ErrorKind, LoadPolicy, Result};
+
+/// Values that are kept of an object: the class of each, and its bytes.
+type Keeps<'l> = Vec<(usize, &'l [u8])>;
+
+impl<'l> Loader<'l> {
+    /// Rewrites a record into the program's form; returns what is to be kept of it.
+    pub(super) fn rewrite(&mut self, record: &RecordPlace, identical: bool) -> Result<Keeps<'l>> {
+        let kept = self.kept_before(record.id)?;
+        if identical {
+            return Ok(kept);
+        }
+        let payload = record.payload(self.save);
+        let (save, table, records) = (self.save, &self.table, &self.records);
+        let objects = |id, class, holder| {
+            let found = table.find(id)?;
+            let record = records.get(found as usize)?;
+            (table.is_target(found, Some(class), holder)).then(|| record.payload(save))
+        };
+        let source = Source { class: record.class as usize, id: record.id, payload, kept: &kept };
+        self.scratch.clear();
+        let rest = transcode(
+            &mut self.plans,
+            &source,
+            &objects,
+            &mut self.next_id,
+            self.limits,
+            &mut self.scratch,
+        )?;
+        for value in rest.shared {
+            self.add_shared(value)?;
+        }
+        Ok(rest
+            .kept
+            .into_iter()
+            .map(|(class, place)| match place {
+                KeptPlace::Payload(range) => (class, &payload[range]),
+                KeptPlace::Kept(i) => kept[i],
+            })
+            .collect())
+    }
+
+    /// What earlier programs kept of an object.
+    pub(super) fn kept_before(&self, id: u64) -> Result<Keeps<'l>> {
+        let Some(records) = self.before.get(&id) else { return Ok(Vec::new()) };
+        let places =
+            records.iter().map(|record| (record.class as usize, record.payload(self.save)));
+        Ok(places.collect())
+    }
+
+    /// Keeps values of an object, or of the value that is loaded.
+    pub(super) fn keep(&mut self, keeps: Keeps<'l>, index: Option<usize>) -> Result<()> {
+        if keeps.is_empty() {
+            return Ok(());
+        }
+        let mut pieces: Vec<Piece> = Vec::new();
+        for (class, bytes) in keeps {
+            let (piece, length) = self.table.unknown(class, bytes)?;
+            if length < bytes.len() {
+                return Err(left_over(bytes.len() - length));
+            }
+            pieces.push(piece);
+        }
+        match index {
+            Some(index) => drop(self.keeps.insert(index, Unknown { holder: None, pieces })),
+            None => self.root_keeps = Unknown { holder: None, pieces },
+        }
+        Ok(())
+    }
+
+    /// Makes an object of a value.
+    fn add_shared(&mut self, value: SharedValue) -> Result<()> {
+        let SharedValue { id, class, holder, payload } = value;
+        let registry = self.registry;
+        let name = &registry.program().classes[class].name;
+        let object = registry.object(class, holder).ok_or_else(|| {
+            Error::new(
+                ErrorKind::WrongClass,
+                format!("a {name} is not registered for such a pointer; register it"),
+            )
+        })?;
+        if id > MAX_ID || self.records.len() as u64 >= self.limits.objects {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!(
+                    "with the values that have become objects the save has more than the limit of {}; raise `Limits::objects`",
+                    self.limits.objects
+                ),
+            ));
+        }
+        self.table.held_bytes =
+            self.table.held_bytes.saturating_add(registry.objects[object].footprint);
+        self.limits.check_expansion(self.save.len() as u64, self.table.held_bytes)?;
+        // Classes of the program stand behind those of the save.
+        let number = u32::try_from(self.plans.stored.len() + class).unwrap_or(u32::MAX);
+        self.table.enter(id, number, holder, object)?;
+        let (start, length) = (self.made.len(), 0);
+        self.records.push(RecordPlace { id, start, length, class: number, holder, added: false });
+        self.made.push(payload);
+        self.outcome.count_objects(name, 1);
+        Ok(())
+    }
+
+    /// Second pass, for a value that has become an object: its record is made already.
+    pub(super) fn fill_made<R>(
+        &mut self,
+        record: &RecordPlace,
+        read: impl FnOnce(&mut Decoder<'_>) -> Result<R, Fail>,
+    ) -> Result<R> {
+        let payload = std::mem::take(&mut self.made[record.start]);
+        self.table.within = Within::Bare;
+        self.table.handles.enter(record);
+        let mut input = Decoder::new(&payload, self.limits, &mut self.table);
+        let result = read(&mut input);
+        let (left, refused) = (input.rest().len(), input.take_error());
+        let error = match result {
+            Ok(value) if left == 0 => return Ok(value),
+            Ok(_) => left_over(left),
+            Err(fail) => refused.unwrap_or_else(|| Error::from(fail)),
+        };
+        Err(error.in_object(record.id).in_class(self.table.name(record.class)))
+    }
+
+    /// Has all objects kept whose class the program does not have.
+    pub(super) fn keep_unknown(&mut self) {
+        let is_value = self.records.iter().any(RecordPlace::is_value);
+        if is_value || self.plans.options().drop_unknown {
+            return;
+        }
+        for (i, record) in (0_u32..).zip(&self.records) {
+            if !self.plans.is_inlined(record.id) {
+                self.table.ask_for(i);
+            }
+        }
+    }
+
+    /// Under a strict policy, makes an error of what was lost, kept aside or made up.
+    pub(super) fn check_policy(&self) -> Result<()> {
+        if self.plans.options().policy != LoadPolicy::Strict {
+            return Ok(());
+        }
+        let error = |what: &str, class: &str, object: u64| {
+            Error::new(
+                ErrorKind::Refused,
+                format!(
+                    "{what}, which `LoadPolicy::Strict` refuses; load with `LoadPolicy::Lenient`"
+                ),
+            )
+            .in_object(object)
+            .in_class(class)
+        };
+        for (event, run) in self.plans.events() {
+            let what = match event.change {
+                Change::Defaulted | Change::Converted | Change::Migrated => continue,
+                Change::Filled => "a field that the save does not have was made empty",
+                Change::Dropped => "the program does not have a stored field",
+                Change::Clamped => "a number did not fit",
+                Change::Kept => "the program does not have what is stored",
+                Change::Newer => "the record is of a newer version of its class",
+                Change::Replaced => "the program does not have a stored variant",
+                Change::Unshared => "several pointers shared an object that now is a value",
+                _ => "the save did not come back whole",
+            };
+            return Err(error(what, &event.class, run.first).in_field(&event.field));
+        }
+        let counts = [
+            (&self.kept, "the program does not have the class"),
+            (&self.skipped, "the program does not have the class"),
+            (&self.nones, "the class is not registered for its trait"),
+        ];
+        for (counts, what) in counts {
+            if let Some((class, (_, first))) = counts.iter().min_by_key(|(_, (_, first))| *first) {
+                return Err(error(what, self.table.name(*class), *first));
+            }
+        }
+        Ok(())
+    }
+}

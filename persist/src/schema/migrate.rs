@@ -1,0 +1,222 @@
+//! Records of older versions, brought on by the program's functions.
+
+use std::ops::Range;
+
+use super::matching::{find_variant, is_older, sources};
+use super::plan::{Plans, Step};
+use super::{Change, FieldSchema, Form, KindSchema, WriteTarget, empty};
+use crate::codec::{Buffer, Encoder, NoLinks, Prototypes};
+use crate::reflect::{FieldRecord, Migration};
+use crate::value::{Field, Origin, Record, Value};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
+
+/// Brings a record on, version by version.
+pub(super) fn migrate(
+    record: &mut Record,
+    versions: Range<u32>,
+    migration: Migration,
+) -> Result<()> {
+    for version in versions {
+        let function = match migration {
+            Migration::Every(function) => function,
+            Migration::Steps(steps) => {
+                let Some((_, function)) = steps.iter().find(|(from, _)| *from == version) else {
+                    return Err(Error::new(
+                        ErrorKind::Unsupported,
+                        format!(
+                            "the save holds version {version} of {}, from which `migrate` has no step; add one, `migrate({version} = function)`",
+                            record.class()
+                        ),
+                    ));
+                };
+                *function
+            }
+            Migration::None => return Ok(()),
+        };
+        function(record, version).map_err(|reason| {
+            Error::new(
+                ErrorKind::Refused,
+                format!("`migrate` of {} from version {version} refused: {reason}", record.class()),
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// The program's classes, as what values of a migration are written.
+pub(super) struct Written<'w, 'p> {
+    pub(super) plans: &'w mut Plans<'p>,
+    pub(super) limits: &'w Limits,
+    pub(super) id: u64,
+}
+
+impl Written<'_, '_> {
+    /// A value whose own parts have been brought on, too.
+    pub(super) fn migrated(&self, mut value: Value) -> Result<Value> {
+        self.bring_on(&mut value)?;
+        Ok(value)
+    }
+
+    fn bring_on(&self, value: &mut Value) -> Result<()> {
+        match value {
+            Value::Option(Some(inner)) => self.bring_on(inner),
+            Value::Seq(parts) | Value::Tuple(parts) => {
+                parts.iter_mut().try_for_each(|part| self.bring_on(part))
+            }
+            Value::Map(entries) => entries.iter_mut().try_for_each(|(key, value)| {
+                self.bring_on(key)?;
+                self.bring_on(value)
+            }),
+            Value::Struct(record) | Value::Enum(record) => {
+                let resolve = |class: usize| Some((class, self.plans.resolve(class)?));
+                if let Some((class, target)) = record.origin.and_then(resolve)
+                    && let Some(target) = self.plans.program.targets[target]
+                {
+                    let (stored, class) = (&self.plans.stored[class], target.class);
+                    if is_older(stored, class.version, class.migration) {
+                        migrate(record, stored.version..class.version, class.migration)?;
+                    }
+                }
+                record.fields.iter_mut().try_for_each(|field| self.bring_on(&mut field.value))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The program's fields of a class or a variant.
+    fn fields(&self, class: usize, variant: usize) -> (&[FieldSchema], &'static [FieldRecord]) {
+        let program = self.plans.program;
+        let target = program.targets[class].map(|target| target.class);
+        match (&program.classes[class].form, target) {
+            (Form::Struct(fields), Some(target)) => (fields, target.fields()),
+            (Form::Enum(variants), Some(target)) => {
+                (&variants[variant].fields, target.variants()[variant].fields)
+            }
+            _ => (&[], &[]),
+        }
+    }
+
+    /// For each field of the program the field of a record that it is.
+    fn sources(&self, class: usize, variant: usize, record: &Record) -> Vec<Option<usize>> {
+        let name = |field: &Field| FieldSchema {
+            name: field.name.to_string(),
+            id: None,
+            kind: KindSchema::Unit,
+        };
+        let names: Vec<FieldSchema> = record.fields.iter().map(name).collect();
+        let (fields, records) = self.fields(class, variant);
+        sources(&names, fields, records)
+    }
+}
+
+impl WriteTarget for Written<'_, '_> {
+    fn check_class(&self, class: usize, record: &Record) -> Result<()> {
+        let program = self.plans.program;
+        let wanted = &program.classes[class].name;
+        let is_alias = || {
+            program.targets[class]
+                .is_some_and(|target| target.class.aliases.contains(&record.class()))
+        };
+        let is_resolved =
+            || record.origin.is_some_and(|origin| self.plans.resolve(origin) == Some(class));
+        if record.class() == wanted || is_resolved() || is_alias() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::KindMismatch,
+            format!("`migrate` has made a {}, where {wanted} is wanted", record.class()),
+        ))
+    }
+
+    fn variant(&self, class: usize, name: &str) -> Option<usize> {
+        find_variant(name, self.plans.program.targets[class]?.class.variants())
+    }
+
+    fn find<'r>(
+        &self,
+        class: usize,
+        variant: usize,
+        field: usize,
+        record: &'r Record,
+    ) -> Option<&'r Field> {
+        let source = self.sources(class, variant, record).get(field).copied().flatten();
+        source.and_then(|source| record.fields.get(source))
+    }
+
+    fn missing(
+        &mut self,
+        class: usize,
+        variant: usize,
+        field: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let program = self.plans.program;
+        let (fields, records) = self.fields(class, variant);
+        let (name, record) = (fields[field].name.clone(), &records[field]);
+        let is_default = record.flags.default && !record.flags.unknown;
+        if !is_default && !record.flags.unknown && !self.plans.options.fill {
+            return Err(Error::new(
+                ErrorKind::MissingField,
+                format!(
+                    "`migrate` has not made field {name} of {}; give it `#[persist(default)]`, or set it",
+                    program.classes[class].name
+                ),
+            ));
+        }
+        let change = if is_default { Change::Defaulted } else { Change::Filled };
+        if !record.flags.unknown {
+            self.plans.happened(change, &program.classes[class].name, &name, "", self.id);
+        }
+        let step = Step::Default { variant, field };
+        let mut buffer = Buffer::new();
+        let end = buffer.append(
+            0,
+            self.limits,
+            &mut NoLinks::default(),
+            |out: &mut Encoder<'_>| match (step, program.targets[class]) {
+                (Step::Default { variant, field }, Some(target)) if is_default => {
+                    target.access.encode_default(variant, field, out)
+                }
+                _ => match program.field_kind(class, variant, field) {
+                    Some(kind) => empty::write(kind, program, &Prototypes::bare(), out),
+                    None => Err(out.no_field()),
+                },
+            },
+        )?;
+        out.extend_from_slice(&buffer.bytes()[..end]);
+        Ok(())
+    }
+
+    fn check_rest(&self, _: usize, _: usize, _: usize, _: &Record) -> Result<()> {
+        // What a migration leaves is not asked for.
+        Ok(())
+    }
+
+    fn copy(&mut self, _: &KindSchema, _: Origin, _: &mut Vec<u8>) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn class_of(&self, record: &Record) -> Result<usize> {
+        let by_origin = record.origin.and_then(|origin| self.plans.resolve(origin));
+        let named =
+            || self.plans.program.classes.iter().position(|class| class.name == record.class());
+        by_origin.or_else(named).ok_or_else(|| {
+            Error::new(
+                ErrorKind::NotFound,
+                format!("`migrate` has made a {}, which the program does not have", record.class()),
+            )
+        })
+    }
+
+    fn number(&mut self, class: usize) -> u64 {
+        // The decoder knows classes by their numbers in the save.
+        let stored = 0..self.plans.stored.len();
+        let found = stored.into_iter().find(|stored| self.plans.resolve(*stored) == Some(class));
+        found.map_or(0, |found| found as u64 + 1)
+    }
+
+    fn check_reference(&self, _: &KindSchema, _: Option<ObjectId>) -> Result<()> {
+        // The load checks every reference.
+        Ok(())
+    }
+}

@@ -1,0 +1,475 @@
+//! Records by the names of what they have: those that are migrated, and those that have kept
+//! what an earlier program did not know.
+
+use super::{Frame, KeptPlace, Transcoder};
+use crate::codec::{Decoder, NoLinks, count};
+use crate::reflect::Migration;
+use crate::schema::conversion::Place;
+use crate::schema::matching::find_variant;
+use crate::schema::migrate::{Written, migrate};
+use crate::schema::plan::{Given, Step, Wanted};
+use crate::schema::walk::{dynamic, fault, left_behind};
+use crate::schema::{Change, FieldSchema, Form, KindSchema, Reader, write_value};
+use crate::value::{Field, Origin, Record, Value};
+use crate::{Error, ErrorKind, Result};
+
+/// A record whose fields are put together.
+pub(super) struct Named<'t> {
+    actions: std::vec::IntoIter<Action<'t>>,
+    /// The program's class.
+    target: usize,
+    /// Name of the field that is being rewritten.
+    field: String,
+    /// Where to go on behind the record.
+    behind: &'t [u8],
+    /// Where what is kept of it begins.
+    kept: usize,
+    converting: bool,
+}
+
+enum Action<'t> {
+    /// Of bytes that are stored.
+    Convert {
+        conversion: usize,
+        bytes: &'t [u8],
+        name: String,
+    },
+    /// What a migration has made.
+    Made(Vec<u8>),
+    Make(Step),
+}
+
+/// What a record has.
+struct Found<'t> {
+    name: String,
+    id: Option<u32>,
+    value: FoundValue<'t>,
+    /// The class as which it can be kept.
+    kept: Option<usize>,
+    place: Option<KeptPlace>,
+}
+
+enum FoundValue<'t> {
+    Stored { kind: &'t KindSchema, node: usize, bytes: &'t [u8] },
+    Made(Value),
+}
+
+/// The variant of a record, and its fields.
+struct Head<'t> {
+    variant: Option<(usize, &'t str)>,
+    fields: &'t [FieldSchema],
+    first: usize,
+    /// True if it was kept, and has no place in the class.
+    is_kept: bool,
+}
+
+impl Named<'_> {
+    pub(super) fn field_name(&self) -> &str {
+        &self.field
+    }
+}
+
+impl<'t> Transcoder<'t, '_, '_> {
+    /// Opens a record by the names of its fields; `given` was kept of it before.
+    pub(super) fn open_named<'s: 't>(
+        &mut self,
+        class: usize,
+        target: usize,
+        migration: Option<Migration>,
+        given: &[(usize, &'s [u8])],
+        frames: &mut Vec<Frame<'t>>,
+    ) -> Result<()> {
+        self.count_record()?;
+        let whole = self.input.rest();
+        let head = self.head(class, target)?;
+        let start = self.input.rest();
+        let mut found = self.found(class, &head)?;
+        let bytes = &start[..start.len() - self.input.rest().len()];
+        let behind = self.input.rest();
+        for (i, (class, bytes)) in given.iter().enumerate() {
+            found.extend(self.kept_field(*class, bytes, Some(KeptPlace::Kept(i))));
+        }
+        let mut variant = head.variant.map(|(_, name)| name.to_owned());
+        if let Some(migration) = migration {
+            (found, variant) = self.migrated(class, target, migration, found, variant)?;
+        }
+        let kept = self.kept.len();
+        let mut actions = Vec::new();
+        match self.target_variant(target, variant.as_deref()) {
+            Some(number) => {
+                if variant.is_some() {
+                    self.tag(target, number)?;
+                }
+                actions = self.actions((class, target), variant.as_deref(), number, found)?;
+            }
+            None => {
+                let name = variant.unwrap_or_default();
+                let bytes = if head.is_kept {
+                    // It goes on as it is, without the tag.
+                    let width = self.stored[class].form.tag_width();
+                    Kept::Whole(&whole[width..whole.len() - behind.len()])
+                } else {
+                    Kept::Fields(bytes)
+                };
+                self.other_variant((class, target), &head, &name, bytes)?;
+            }
+        }
+        frames.push(Frame::Named(Named {
+            actions: actions.into_iter(),
+            target,
+            field: String::new(),
+            behind,
+            kept,
+            converting: false,
+        }));
+        Ok(())
+    }
+
+    /// Goes on to the next field that is converted; ends the record if there is none.
+    pub(super) fn advance_named(&mut self, named: &mut Named<'t>) -> Result<Option<usize>> {
+        if std::mem::take(&mut named.converting) {
+            let left = self.input.rest().len();
+            if left > 0 {
+                return Err(left_behind(left));
+            }
+        }
+        for action in named.actions.by_ref() {
+            match action {
+                Action::Convert { conversion, bytes, name } => {
+                    named.field = name;
+                    named.converting = true;
+                    self.input.go_back(bytes);
+                    return Ok(Some(conversion));
+                }
+                Action::Made(bytes) => self.out.extend_from_slice(&bytes),
+                Action::Make(step) => {
+                    let end = self.make(named.target, step, named.kept)?;
+                    self.check(self.out.len() + end)?;
+                    self.out.extend_from_slice(&self.defaults.bytes()[..end]);
+                }
+            }
+        }
+        self.kept.truncate(named.kept);
+        self.input.go_back(named.behind);
+        self.end_record();
+        Ok(None)
+    }
+
+    /// Reads which fields follow: of a struct, of a variant, or of a variant that was kept.
+    fn head(&mut self, class: usize, target: usize) -> Result<Head<'t>> {
+        let stored = self.stored;
+        if let Form::Struct(fields) = &stored[class].form {
+            let first = stored.first(class, 0);
+            return Ok(Head { variant: None, fields, first, is_kept: false });
+        }
+        let (number, schema) = self.read_tag(class)?;
+        let first = stored.first(class, number);
+        let head = Head {
+            variant: Some((number, &schema.name)),
+            fields: &schema.fields,
+            first,
+            is_kept: false,
+        };
+        let [FieldSchema { kind: KindSchema::Unknown, .. }] = &schema.fields[..] else {
+            return Ok(head);
+        };
+        // A kept variant is one value, of an enum with that variant alone.
+        let before = self.input.rest();
+        if count::decode(&mut self.input).map_err(fault)? == 1 {
+            let kept = dynamic(stored, &mut self.input).map_err(fault)?;
+            if let Form::Enum(variants) = &stored[kept].form
+                && let [variant] = &variants[..]
+            {
+                if self.input.take(1).map_err(fault)? != [0] {
+                    return Err(fault(crate::codec::Fail::Value));
+                }
+                let is_known = self.target_variant(target, Some(&variant.name)).is_some();
+                let first = stored.first(kept, 0);
+                return Ok(Head {
+                    variant: Some((number, &variant.name)),
+                    fields: &variant.fields,
+                    first,
+                    is_kept: !is_known,
+                });
+            }
+        }
+        self.input.go_back(before);
+        Ok(head)
+    }
+
+    /// The fields that follow, those that were kept among them.
+    fn found(&mut self, class: usize, head: &Head<'t>) -> Result<Vec<Found<'t>>> {
+        let stored = self.stored;
+        let mut found = Vec::new();
+        let number = head.variant.map_or(0, |(number, _)| number);
+        let is_own = head.first == stored.first(class, number);
+        let kept = if is_own { self.plans.kept_fields(class, number) } else { Vec::new() };
+        for (i, field) in head.fields.iter().enumerate() {
+            let node = head.first + i;
+            if field.kind == KindSchema::Unknown {
+                self.kept_fields(&mut found)?;
+                continue;
+            }
+            let bytes = self.taken(node, 1, stored.node(node).width)?;
+            let end = self.length.saturating_sub(self.input.rest().len());
+            found.push(Found {
+                name: field.name.clone(),
+                id: field.id,
+                value: FoundValue::Stored { kind: &field.kind, node, bytes },
+                kept: kept.get(i).copied().flatten(),
+                place: Some(KeptPlace::Payload(end.saturating_sub(bytes.len())..end)),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Reads what an earlier program kept of a record.
+    fn kept_fields(&mut self, found: &mut Vec<Found<'t>>) -> Result<()> {
+        let count = count::decode(&mut self.input).map_err(fault)?;
+        for _ in 0..count {
+            let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
+            let bytes = self.taken(self.stored.root(class), 1, None)?;
+            let end = self.length.saturating_sub(self.input.rest().len());
+            let place = KeptPlace::Payload(end.saturating_sub(bytes.len())..end);
+            match self.kept_field(class, bytes, Some(place)) {
+                Some(field) => found.push(field),
+                None => return Err(fault(crate::codec::Fail::Value)),
+            }
+        }
+        Ok(())
+    }
+
+    /// What was kept as a value of this class: its one field.
+    fn kept_field(
+        &self,
+        class: usize,
+        bytes: &'t [u8],
+        place: Option<KeptPlace>,
+    ) -> Option<Found<'t>> {
+        let Form::Struct(fields) = &self.stored[class].form else { return None };
+        let [field] = &fields[..] else { return None };
+        let node = self.stored.first(class, 0);
+        let value = FoundValue::Stored { kind: &field.kind, node, bytes };
+        Some(Found { name: field.name.clone(), id: field.id, value, kept: Some(class), place })
+    }
+
+    /// The program's variant of this name; of a struct 0.
+    fn target_variant(&self, target: usize, name: Option<&str>) -> Option<usize> {
+        let Some(name) = name else { return Some(0) };
+        find_variant(name, self.plans.program.targets[target]?.class.variants())
+    }
+
+    /// Runs the migrations of a record over what it has.
+    fn migrated(
+        &mut self,
+        class: usize,
+        target: usize,
+        migration: Migration,
+        found: Vec<Found<'t>>,
+        variant: Option<String>,
+    ) -> Result<(Vec<Found<'t>>, Option<String>)> {
+        let stored = self.stored;
+        let schema = &stored[class];
+        let mut record = match variant {
+            Some(variant) => Record::of_variant(&*schema.name, variant),
+            None => Record::new(&*schema.name),
+        };
+        let mut reader = Reader::new(self.limits, self.length as u64);
+        for (i, field) in found.iter().enumerate() {
+            let FoundValue::Stored { kind, node, bytes } = &field.value else { continue };
+            let mut links = NoLinks::default();
+            let mut input = Decoder::new(bytes, self.limits, &mut links);
+            let value = reader
+                .value(stored, (kind, *node), &mut input, bytes.len())
+                .map_err(|error| error.in_field(&field.name))?;
+            let origin = Some(Origin { start: i, end: i, node: *node });
+            record.fields.push(Field { name: (&*field.name).into(), value, origin });
+        }
+        let version = self.plans.program.targets[target].map_or(1, |target| target.class.version);
+        migrate(&mut record, schema.version..version, migration)?;
+        let detail = format!("version {} to {version}", schema.version);
+        self.plans.happened(Change::Migrated, &schema.name, "", &detail, self.id);
+        let mut found: Vec<Option<Found<'t>>> = found.into_iter().map(Some).collect();
+        let variant = record.variant().map(str::to_owned);
+        let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
+            let origin = field.origin.and_then(|origin| found.get_mut(origin.start)?.take());
+            match origin {
+                Some(found) => Found { name: field.name.to_string(), ..found },
+                None => Found {
+                    name: field.name.to_string(),
+                    id: None,
+                    value: FoundValue::Made(field.value),
+                    kept: None,
+                    place: None,
+                },
+            }
+        });
+        Ok((fields.collect(), variant))
+    }
+
+    /// What the program's fields become, and what is kept of the rest.
+    fn actions(
+        &mut self,
+        (class, target): (usize, usize),
+        variant: Option<&str>,
+        number: usize,
+        found: Vec<Found<'t>>,
+    ) -> Result<Vec<Action<'t>>> {
+        let program = self.plans.program;
+        let stored = self.stored;
+        let name = &stored[class].name;
+        let Some(described) = program.targets[target].map(|target| target.class) else {
+            return Ok(Vec::new());
+        };
+        let (fields, records) = match &program.classes[target].form {
+            Form::Struct(fields) => (&fields[..], described.fields()),
+            Form::Enum(variants) => {
+                (&variants[number].fields[..], described.variants()[number].fields)
+            }
+            Form::Value(_) => (&[][..], &[][..]),
+        };
+        let wanted = Wanted { class: target, variant: number, fields, records };
+        let given = Given { class: name, variant, fields: &[], first: 0, place: None };
+        let names: Vec<FieldSchema> = found
+            .iter()
+            .map(|field| FieldSchema {
+                name: field.name.clone(),
+                id: field.id,
+                kind: KindSchema::Unit,
+            })
+            .collect();
+        let sources = crate::schema::matching::sources(&names, fields, records);
+        let mut found: Vec<Option<Found<'t>>> = found.into_iter().map(Some).collect();
+        let mut actions = Vec::new();
+        for (field, source) in sources.into_iter().enumerate() {
+            let Some(source) = source.and_then(|source| found[source].take()) else {
+                let (step, change) = self.plans.without_source(&given, &wanted, field)?;
+                if let Some(change) = change {
+                    let path = given.path(&fields[field].name);
+                    self.plans.happened(change, name, &path, "", self.id);
+                }
+                actions.push(Action::Make(step));
+                continue;
+            };
+            let path = given.path(&source.name);
+            let result =
+                self.field_action(source, &wanted, field, Place { class: name, field: &path });
+            actions.push(result.map_err(|error| error.in_field(&path))?);
+        }
+        let has_room = records.iter().any(|record| record.flags.unknown);
+        for field in found.into_iter().flatten() {
+            self.keep_or_drop(field, &given, has_room);
+        }
+        Ok(actions)
+    }
+
+    fn field_action(
+        &mut self,
+        source: Found<'t>,
+        wanted: &Wanted<'_>,
+        field: usize,
+        place: Place<'_>,
+    ) -> Result<Action<'t>> {
+        let program = self.plans.program;
+        let kind = &wanted.fields[field].kind;
+        match source.value {
+            FoundValue::Stored { kind: stored, node, bytes } => {
+                let key = (node, wanted.class, wanted.variant, field);
+                let known = self.plans.named.get(&key).copied();
+                let conversion = known
+                    .or_else(|| self.plans.field_conversion(node, stored, wanted, field, &place));
+                let Some(conversion) = conversion else {
+                    let (schema, record) = (&wanted.fields[field], &wanted.records[field]);
+                    return Err(self.plans.field_mismatch(place.class, stored, schema, record));
+                };
+                self.plans.named.insert(key, conversion);
+                if !self.plans.matching.is_compatible(stored, kind) {
+                    let detail = self.plans.from_to(stored, kind);
+                    self.plans.happened(
+                        Change::Converted,
+                        place.class,
+                        place.field,
+                        &detail,
+                        self.id,
+                    );
+                }
+                Ok(Action::Convert { conversion, bytes, name: source.name })
+            }
+            FoundValue::Made(value) => {
+                let mut bytes = Vec::new();
+                let mut target = Written { plans: self.plans, limits: self.limits, id: self.id };
+                let value = target.migrated(value)?;
+                write_value(&mut target, &program.classes, kind, &value, &mut bytes)?;
+                Ok(Action::Made(bytes))
+            }
+        }
+    }
+
+    /// Keeps a field that the program does not have, where there is room for it.
+    fn keep_or_drop(&mut self, field: Found<'t>, given: &Given<'_>, has_room: bool) {
+        let path = given.path(&field.name);
+        let class = field.kept.filter(|_| !self.plans.options.drop_unknown);
+        let change = match (class, field.value, field.place) {
+            (Some(class), FoundValue::Stored { bytes, .. }, _) if has_room => {
+                self.kept.push((class, bytes));
+                Change::Kept
+            }
+            (Some(class), _, Some(place)) if self.is_object() => {
+                self.rest.kept.push((class, place));
+                Change::Kept
+            }
+            _ => Change::Dropped,
+        };
+        self.plans.happened(change, given.class, &path, "", self.id);
+    }
+
+    /// Makes the program's `other` variant of one that it does not have.
+    fn other_variant(
+        &mut self,
+        (class, target): (usize, usize),
+        head: &Head<'t>,
+        name: &str,
+        bytes: Kept<'t>,
+    ) -> Result<()> {
+        let number = head.variant.map_or(0, |(number, _)| number);
+        let Some((variant, kept)) = self.plans.other(class, number, target) else {
+            return Err(self.removed(class, name));
+        };
+        self.tag(target, variant)?;
+        let records = self.plans.program.targets[target].map(|target| target.class.variants());
+        let holds = records.is_some_and(|records| !records[variant].fields.is_empty());
+        let change = match (bytes, kept) {
+            (Kept::Whole(bytes), _) if holds => {
+                self.out.extend_from_slice(bytes);
+                Change::Kept
+            }
+            (Kept::Fields(bytes), Some(kept)) if holds => {
+                self.out.push(1);
+                count::push(kept as u64 + 1, self.out);
+                self.out.push(0);
+                self.out.extend_from_slice(bytes);
+                Change::Kept
+            }
+            _ if holds => {
+                return Err(Error::new(
+                    ErrorKind::NotFound,
+                    format!(
+                        "variant {name} of a migrated {} is not one of the program's",
+                        self.stored[class].name
+                    ),
+                ));
+            }
+            _ => Change::Replaced,
+        };
+        self.plans.happened(change, &self.stored[class].name, name, "", self.id);
+        Ok(())
+    }
+}
+
+/// The bytes of a variant that the program does not have.
+#[derive(Clone, Copy)]
+enum Kept<'t> {
+    /// With what says which it is.
+    Whole(&'t [u8]),
+    Fields(&'t [u8]),
+}
