@@ -27,6 +27,8 @@ pub struct Input {
     /// Where the empty value comes from, if given.
     pub default: Option<Given<DefaultValue>>,
     pub hooks: Hooks,
+    /// How older records are brought to the version.
+    pub migration: Option<Given<Migration>>,
     /// Attributes that need field records: class, id, ..., with their names.
     pub class_only: Vec<Given<&'static str>>,
     pub packed: Option<Span>,
@@ -50,6 +52,19 @@ pub struct Hooks {
     pub validate: Option<Given<ExprPath>>,
 }
 
+pub enum Migration {
+    /// By one function, called for each step.
+    Every(ExprPath),
+    /// By a function for each step, in the order given.
+    Steps(Vec<Step>),
+}
+
+/// From one version to the next.
+pub struct Step {
+    pub from: Given<u32>,
+    pub function: ExprPath,
+}
+
 pub enum Body {
     Struct(Fields),
     Enum(Vec<Variant>),
@@ -63,6 +78,8 @@ pub struct Variant {
     pub chosen: Option<Given<()>>,
     /// `#[default]` of `derive(Default)`.
     pub std_default: bool,
+    /// It stands for stored variants that the enum does not have.
+    pub other: Option<Given<()>>,
     pub fields: Fields,
 }
 
@@ -80,6 +97,11 @@ pub struct Field {
     pub store: Store,
     pub skip: Option<Given<()>>,
     pub default: Option<Given<DefaultValue>>,
+    pub id: Option<Given<u32>>,
+    /// A function from an older type of the field.
+    pub convert: Option<Given<ExprPath>>,
+    /// It holds stored fields that the struct or variant does not have.
+    pub unknown: Option<Given<()>>,
 }
 
 /// How a field's value gets into the bytes.
@@ -129,7 +151,8 @@ impl Fields {
 impl Field {
     /// True if a save without the field is fine with a missing value.
     pub fn has_default(&self) -> bool {
-        self.default.is_some() || is_option(&self.ty)
+        // Where nothing unknown was stored, nothing is kept.
+        self.default.is_some() || self.unknown.is_some() || is_option(&self.ty)
     }
 }
 

@@ -101,7 +101,7 @@ pub use value::{HandleValue, Record, Value};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::codec::layout::{Layout, Part, cut, cut_mut};
-    pub use crate::codec::restored;
+    pub use crate::codec::{Conversion, restored};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;
 }

@@ -4,7 +4,8 @@ use proc_macro2::TokenStream;
 use quote::ToTokens as _;
 
 use super::bounds::Bounds;
-use super::{module_stored, stored};
+use super::convert::conversion;
+use super::{migration, module_stored, stored};
 use crate::ast::{Body, Field, Fields, Given, Input, Store, empty_variant};
 
 /// `CLASS`, `FIELDS` and `VARIANTS`.
@@ -12,16 +13,17 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let (body, fields, variants) = match &input.body {
         Body::Struct(fields) => (
             emit! { Struct(<Self as _persist::Reflect>::FIELDS) },
-            records(fields, true),
+            records(fields, true, false),
             TokenStream::new(),
         ),
         Body::Enum(variants) => {
             let variants = variants.iter().map(|variant| {
                 let name = &variant.name.value;
                 let aliases = aliases(&variant.aliases);
-                let fields = records(&variant.fields, false);
+                let other = variant.other.is_some();
+                let fields = records(&variant.fields, false, other);
                 emit! {
-                    _persist::reflect::VariantRecord { name: #name, aliases: &[#aliases], fields: &[#fields], other: false }
+                    _persist::reflect::VariantRecord { name: #name, aliases: &[#aliases], fields: &[#fields], other: #other }
                 }
             });
             (
@@ -48,6 +50,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
         let after = input.hooks.after_load.is_some() || input.hooks.validate.is_some();
         emit! { .hooks(#before, #after) }
     });
+    let migration = migration::expand(input);
     // Empty fields are what a class without a word about it has.
     let prototype = match (&input.default, &input.body) {
         (Some(_), _) => emit! { .prototype(_persist::reflect::Prototype::Own) },
@@ -60,7 +63,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     emit! {
         const CLASS: &'static _persist::Class =
             &_persist::Class::new::<Self>(#name, _persist::reflect::Body::#body)
-                #arguments #id #version #aliases #hooks #prototype;
+                #arguments #id #version #aliases #hooks #prototype #migration;
         const FIELDS: &'static [_persist::FieldRecord] = &[#fields];
         const VARIANTS: &'static [_persist::reflect::VariantRecord] = &[#variants];
     }
@@ -71,12 +74,12 @@ fn aliases(aliases: &[Given<String>]) -> TokenStream {
     emit! { #(#names),* }
 }
 
-fn records(fields: &Fields, in_struct: bool) -> TokenStream {
-    let records = fields.stored().map(|field| record(field, in_struct));
+fn records(fields: &Fields, in_struct: bool, other: bool) -> TokenStream {
+    let records = fields.stored().map(|field| record(field, in_struct, other));
     emit! { #(#records),* }
 }
 
-fn record(field: &Field, in_struct: bool) -> TokenStream {
+fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let Field { member, ty, .. } = field;
     let name = &field.name.value;
     // The offset of a variant's field cannot be asked for.
@@ -101,9 +104,12 @@ fn record(field: &Field, in_struct: bool) -> TokenStream {
     });
     let default = field.has_default().then(|| emit! { .with_default() });
     let with = matches!(field.store, Store::With(_)).then(|| emit! { .with_module() });
+    let id = field.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
+    let convert = conversion(field).map(|conversion| emit! { .converts(|| #conversion.kind()) });
+    let unknown = (other || field.unknown.is_some()).then(|| emit! { .keeps_unknown() });
     emit! {
         _persist::FieldRecord::new::<#ty>(#name, _persist::__private::std::option::Option::#offset, #kind)
-            #aliases #default #with
+            #aliases #default #with #id #convert #unknown
     }
 }
 
@@ -152,6 +158,9 @@ pub fn reach(input: &Input) -> TokenStream {
                 emit! { #stored::reach(__types); }
             }
         });
+    }
+    for conversion in input.all_fields().filter_map(conversion) {
+        reached.extend(emit! { #conversion.reach(__types); });
     }
     emit! {
         fn reach(__types: &mut _persist::codec::TypeSet) {

@@ -6,11 +6,13 @@
 
 mod bounds;
 mod class;
+mod convert;
 mod decode;
 mod dynamic;
 mod encode;
 mod fields;
 mod layout;
+mod migration;
 mod transparent;
 mod visit;
 
@@ -71,7 +73,9 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
 
     let tables = class::expand(input, bounds);
     let by_index = fields::expand(input);
-    let reflect = bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #by_index });
+    let convert = convert::expand(input);
+    let reflect =
+        bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #by_index #convert });
     emit! { #layouts #persist #reflect #pointee }
 }
 
@@ -114,9 +118,9 @@ fn field_default(field: &Field) -> TokenStream {
     let ty = &field.ty;
     match &field.default {
         Some(given) => default_value(&given.value, &ty.to_token_stream()),
-        // A missing `Option` is `None`, which is what its prototype is. Asked
-        // this way it compiles for a type that the user has named `Option` too. Only
-        // `encode_default` asks for it.
+        // A missing `Option` is `None`, and a missing `Unknown` empty, which is what their
+        // prototypes are. Asked this way it compiles for a type that the user has named
+        // `Option` too. Only `encode_default` asks for it.
         None if field.has_default() && matches!(field.store, Store::Plain) => {
             let stored = stored(ty);
             let result = emit! { _persist::__private::std::result::Result };

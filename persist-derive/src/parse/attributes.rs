@@ -7,7 +7,7 @@ use syn::{Attribute, ExprPath, LitStr, Path, Token, WherePredicate};
 
 use super::case::Case;
 use super::items::{Item, items, once, options};
-use crate::ast::{DefaultValue, Given};
+use crate::ast::{DefaultValue, Given, Migration};
 use crate::ctxt::Ctxt;
 
 /// The attributes of a struct or enum.
@@ -25,6 +25,7 @@ pub struct TypeAttributes {
     pub before_save: Option<Given<ExprPath>>,
     pub after_load: Option<Given<ExprPath>>,
     pub validate: Option<Given<ExprPath>>,
+    pub migration: Option<Given<Migration>>,
 }
 
 /// The attributes of a field.
@@ -35,6 +36,9 @@ pub struct FieldAttributes {
     pub rename: Option<Given<String>>,
     pub aliases: Vec<Given<String>>,
     pub with: Option<Given<Path>>,
+    pub id: Option<Given<u32>>,
+    pub convert: Option<Given<ExprPath>>,
+    pub unknown: Option<Given<()>>,
 }
 
 /// The attributes of a variant.
@@ -43,6 +47,7 @@ pub struct VariantAttributes {
     pub rename: Option<Given<String>>,
     pub aliases: Vec<Given<String>>,
     pub default: Option<Given<()>>,
+    pub other: Option<Given<()>>,
     pub rename_all: Option<Given<Case>>,
 }
 
@@ -76,6 +81,7 @@ impl TypeAttributes {
                 }
                 "after_load" => once(cx, &mut found.after_load, item, item.path(cx, "Hero::wake")),
                 "validate" => once(cx, &mut found.validate, item, item.path(cx, "Hero::check")),
+                "migrate" => once(cx, &mut found.migration, item, item.migration(cx)),
                 _ => unknown(cx, item, Place::Type),
             }
         }
@@ -93,6 +99,7 @@ impl TypeAttributes {
             ("before_save", self.before_save.as_ref().map(|given| given.span)),
             ("after_load", self.after_load.as_ref().map(|given| given.span)),
             ("validate", self.validate.as_ref().map(|given| given.span)),
+            ("migrate", self.migration.as_ref().map(|given| given.span)),
         ]
         .into_iter()
         .filter_map(|(value, span)| Some(Given { span: span?, value }))
@@ -110,6 +117,9 @@ impl FieldAttributes {
                 "rename" => rename(cx, &mut found.rename, item),
                 "alias" => found.aliases.extend(item.save_name(cx, "\"old_name\"")),
                 "with" => once(cx, &mut found.with, item, module(cx, item, "my_module")),
+                "id" => once(cx, &mut found.id, item, item.integer(cx, "7")),
+                "convert" => once(cx, &mut found.convert, item, item.path(cx, "from_metres")),
+                "unknown" => once(cx, &mut found.unknown, item, item.flag(cx)),
                 _ => unknown(cx, item, Place::Field),
             }
         }
@@ -125,6 +135,7 @@ impl VariantAttributes {
                 "rename" => rename(cx, &mut found.rename, item),
                 "alias" => found.aliases.extend(item.save_name(cx, "\"OldName\"")),
                 "default" => once(cx, &mut found.default, item, item.flag(cx)),
+                "other" => once(cx, &mut found.other, item, item.flag(cx)),
                 "rename_all" => once(cx, &mut found.rename_all, item, case(cx, item)),
                 _ => unknown(cx, item, Place::Variant),
             }
@@ -223,41 +234,50 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
             "before_save",
             "after_load",
             "validate",
+            "migrate",
         ],
     ),
-    (Place::Field, "a field", &["skip", "default", "rename", "alias", "with"]),
-    (Place::Variant, "a variant", &["rename", "alias", "default", "rename_all"]),
+    (
+        Place::Field,
+        "a field",
+        &["skip", "default", "rename", "alias", "with", "id", "convert", "unknown"],
+    ),
+    (Place::Variant, "a variant", &["rename", "alias", "default", "rename_all", "other"]),
     (Place::Trait, "a trait", &["name", "unknown", "crate"]),
 ];
 
 /// Reports an attribute that does not stand here, with the likeliest remedy.
 fn unknown(cx: &Ctxt, item: &Item, place: Place) {
     let name = item.name.to_string();
-    let mut elsewhere = None;
+    let mut elsewhere = Vec::new();
     let mut here = ("", &[] as &[&str]);
     for (other, described, known) in PLACES {
         if other == place {
             here = (described, known);
         } else if other != Place::Trait && known.contains(&&*name) {
             // A trait's are in another attribute, and nobody means those.
-            elsewhere.get_or_insert(described);
+            elsewhere.push(described);
         }
     }
     let (here, known) = here;
     let what = if place == Place::Trait { "option" } else { "attribute" };
     let nearest = known.iter().map(|known| (distance(&name, known), *known)).min();
-    let message = match (elsewhere, nearest) {
-        (Some(_), _) if place == Place::Type && name == "rename" => {
+    let message = match (&*elsewhere, nearest) {
+        ([_, ..], _) if place == Place::Type && name == "rename" => {
             "a type is renamed by `class = \"...\"`".to_owned()
         }
-        (Some(_), _) if place == Place::Trait && matches!(&*name, "class" | "rename") => {
+        ([_, ..], _) if place == Place::Trait && matches!(&*name, "class" | "rename") => {
             "a trait is renamed by `name = \"...\"`".to_owned()
         }
-        (Some(other), _) => format!("`{name}` belongs on {other}, not on {here}"),
-        (None, Some((distance, near))) if distance <= 1 + near.len() / 4 => {
+        ([], Some((distance, near))) if distance <= 1 + near.len() / 4 => {
             format!("unknown {what} `{name}`; did you mean `{near}`?")
         }
-        _ => format!("unknown {what} `{name}`; {here} takes `{}`", known.join("`, `")),
+        ([], _) => format!("unknown {what} `{name}`; {here} takes `{}`", known.join("`, `")),
+        ([first @ .., last], _) => {
+            let first = first.join(", ");
+            let or = if first.is_empty() { "" } else { " or " };
+            format!("`{name}` belongs on {first}{or}{last}, not on {here}")
+        }
     };
     cx.error(item.span(), message);
 }

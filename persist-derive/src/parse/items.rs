@@ -7,19 +7,25 @@ use std::str::FromStr;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
+use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Meta, Token};
 
-use crate::ast::Given;
+use crate::ast::{Given, Migration, Step};
 use crate::ctxt::Ctxt;
 
-/// One attribute: `name` or `name = value`.
+/// One attribute: `name`, `name = value`, or for some `name(value, value)`.
 ///
 /// A value is parsed as an expression whatever it should be, so that a wrong
 /// one can be named for what it is.
 pub struct Item {
     pub name: Ident,
     pub value: Option<Expr>,
+    /// What stands in parentheses.
+    pub list: Option<Vec<Expr>>,
 }
+
+/// The attributes that may have parentheses.
+const LISTS: [&str; 1] = ["migrate"];
 
 /// All items of all `#[persist(...)]` here.
 pub fn items(cx: &Ctxt, attributes: &[Attribute]) -> Vec<Item> {
@@ -73,13 +79,27 @@ fn item(input: ParseStream<'_>) -> syn::Result<Item> {
     let name = Ident::parse_any(input)
         .map_err(|error| syn::Error::new(error.span(), "expected the name of an attribute"))?;
     if input.peek(syn::token::Paren) {
-        return Err(input.error(format!("write `{name} = value`, without parentheses")));
+        if LISTS.iter().all(|list| name != list) {
+            return Err(input.error(format!("write `{name} = value`, without parentheses")));
+        }
+        return Ok(Item { name, value: None, list: Some(list(input)?) });
     }
     let value = match input.parse::<Option<Token![=]>>()? {
         Some(_) => Some(input.parse()?),
         None => None,
     };
-    Ok(Item { name, value })
+    Ok(Item { name, value, list: None })
+}
+
+fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
+    let content;
+    syn::parenthesized!(content in input);
+    let values = Punctuated::<Expr, Token![,]>::parse_terminated(&content);
+    if values.is_err() {
+        // What is left would be reported once more.
+        let _: TokenStream = content.parse()?;
+    }
+    Ok(values?.into_iter().collect())
 }
 
 fn skip_to_comma(input: ParseStream<'_>) -> syn::Result<()> {
@@ -157,17 +177,17 @@ impl Item {
 
     /// For an attribute whose value is a path.
     pub fn path(&self, cx: &Ctxt, example: &str) -> Option<ExprPath> {
-        match self.value(cx, example)? {
-            Expr::Path(path) => Some(path.clone()),
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
-                let message =
-                    format!("write the path without quotes: `{} = {}`", self.name, text.value());
-                cx.error_over(text, message);
-                None
-            }
-            other => {
-                cx.error_over(other, format!("expected a path; write `{} = {example}`", self.name));
-                None
+        path(cx, &self.name, self.value(cx, example)?, example)
+    }
+
+    /// For an attribute with a function, or in parentheses one for each version.
+    pub fn migration(&self, cx: &Ctxt) -> Option<Migration> {
+        match &self.list {
+            None => self.path(cx, "Hero::migrate").map(Migration::Every),
+            Some(steps) => {
+                let found: Vec<_> = steps.iter().filter_map(|each| step(cx, each)).collect();
+                // One that is wrong must not count as missing too.
+                (found.len() == steps.len()).then_some(Migration::Steps(found))
             }
         }
     }
@@ -181,6 +201,41 @@ impl Item {
         }
         self.value.as_ref().map(ungroup)
     }
+}
+
+/// A path, in `name = path`.
+fn path(cx: &Ctxt, name: impl Display, value: &Expr, example: &str) -> Option<ExprPath> {
+    match ungroup(value) {
+        Expr::Path(path) => Some(path.clone()),
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+            let message = format!("write the path without quotes: `{name} = {}`", text.value());
+            cx.error_over(text, message);
+            None
+        }
+        other => {
+            cx.error_over(other, format!("expected a path; write `{name} = {example}`"));
+            None
+        }
+    }
+}
+
+/// One step of a migration: `1 = to_2`.
+fn step(cx: &Ctxt, step: &Expr) -> Option<Step> {
+    if let Expr::Assign(assign) = ungroup(step)
+        && let Expr::Lit(ExprLit { lit: Lit::Int(version), .. }) = ungroup(&assign.left)
+    {
+        let Ok(from) = version.base10_parse() else {
+            cx.error_over(version, "a version has 32 bits, too few for this number");
+            return None;
+        };
+        let function = path(cx, version, &assign.right, "to_next")?;
+        return Some(Step { from: Given { span: version.span(), value: from }, function });
+    }
+    cx.error_over(
+        step,
+        "expected the version that a step begins at, and its function; write `migrate(1 = to_2, 2 = to_3)`",
+    );
+    None
 }
 
 /// The expression without the invisible parentheses of `macro_rules!`.

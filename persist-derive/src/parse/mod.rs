@@ -51,6 +51,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
             after_load: attributes.after_load,
             validate: attributes.validate,
         },
+        migration: attributes.migration,
         packed: packed(&input.attrs),
         body,
     })
@@ -67,6 +68,7 @@ fn variant(cx: &Ctxt, input: &syn::Variant, case: Option<Case>) -> Variant {
         }),
         aliases: attributes.aliases,
         chosen: attributes.default,
+        other: attributes.other,
         std_default: input.attrs.iter().any(|attribute| attribute.path().is_ident("default")),
         fields: fields(cx, &input.fields, attributes.rename_all.map(|given| given.value)),
     }
@@ -107,6 +109,9 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         },
         skip: attributes.skip,
         default: attributes.default,
+        id: attributes.id,
+        convert: attributes.convert,
+        unknown: attributes.unknown,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The code of a handful of types and traits, and the message of every mistake.
 
 mod dynamic;
+mod evolution;
 mod expansion;
 mod refusal;
 

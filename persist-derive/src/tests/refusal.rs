@@ -1,7 +1,7 @@
 use super::{mistakes, snapshot};
 
 /// Each type with its mistakes below it.
-fn refusals(name: &str, sources: &[&str]) {
+pub(super) fn refusals(name: &str, sources: &[&str]) {
     let all: Vec<String> =
         sources.iter().map(|source| format!("{source}\n\n{}", mistakes(source))).collect();
     snapshot(name, &all.join("\n\n"));

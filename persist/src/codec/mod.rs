@@ -6,6 +6,7 @@
 
 mod buffer;
 mod content;
+mod convert;
 mod copy;
 pub(crate) mod count;
 mod decoder;
@@ -25,6 +26,9 @@ mod visitor;
 
 pub use buffer::{Buffer, decode, decode_into};
 pub use content::{BoxOf, Content};
+pub(crate) use convert::CONVERTED;
+#[doc(hidden)]
+pub use convert::{Conversion, Converted};
 #[doc(hidden)]
 pub use decoder::restored;
 pub use decoder::{Decoder, Fail};

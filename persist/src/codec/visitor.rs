@@ -199,10 +199,10 @@ impl<'a> Visitor<'a> {
     }
 }
 
-/// What a hook may return: nothing, or a `Result` whose error can be shown.
+/// What a hook or a `migrate` may return: nothing, or a `Result` whose error can be shown.
 #[diagnostic::on_unimplemented(
-    message = "a hook returns `()` or `Result<(), impl Display>`, not `{Self}`",
-    label = "not what a hook may return"
+    message = "a hook or `migrate` returns `()` or `Result<(), impl Display>`, not `{Self}`",
+    label = "not what it may return"
 )]
 pub trait Outcome {
     /// The outcome, its error as text.

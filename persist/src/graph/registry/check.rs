@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::{Implementors, Registry, Traits};
+use crate::codec::CONVERTED;
 use crate::reflect::{FieldRecord, Kind, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema, Target};
 use crate::{Error, ErrorKind, Result};
@@ -64,6 +65,8 @@ impl Registry {
         };
         let advice = if place == WITH_MODULE {
             "what is stored in place of a field is not there to be connected or to run hooks; keep such parts in fields of their own"
+        } else if place == CONVERTED {
+            "an older value is not there to be connected or to run hooks; use `alias`, or `version` and `migrate`"
         } else if traits.references || traits.dynamic {
             "its order or hash would change while references are connected; use a plain id or name there"
         } else {
@@ -121,6 +124,7 @@ impl Registry {
 
     /// Works out what needs all classes.
     pub(super) fn finish(&mut self) -> Result<()> {
+        self.check_unknown()?;
         self.traits = (0..self.program.classes.len())
             .map(|class| self.traits_of_kinds(&[&KindSchema::Class(class)]))
             .collect();

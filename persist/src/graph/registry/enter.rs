@@ -34,6 +34,7 @@ impl Registry {
                 let schema = self.program.classes[index].clone();
                 return Err(self.same_id(index, &schema, class.type_name()));
             }
+            self.check_evolution(class)?;
         }
         for object in &types.objects {
             self.enter_object(*object)?;

@@ -1,6 +1,7 @@
 mod access;
 mod check;
 mod enter;
+mod evolution;
 mod implementors;
 
 use std::any::{Any, TypeId};

@@ -1,5 +1,7 @@
 //! Rules between attributes, and what cannot be saved at all.
 
+mod evolution;
+
 use std::collections::HashMap;
 
 use proc_macro2::Span;
@@ -21,6 +23,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
     borrowing(cx, input);
     transparent(cx, input);
     default_of_enum(cx, input);
+    evolution::check(cx, input);
     match &input.body {
         Body::Struct(fields) => field_names(cx, fields),
         Body::Enum(variants) => {
@@ -107,6 +110,9 @@ fn transparent(cx: &Ctxt, input: &Input) {
         ("rename", inner.renamed),
         ("alias", inner.aliases.first().map(|given| given.span)),
         ("default", inner.default.as_ref().map(|given| given.span)),
+        ("id", inner.id.as_ref().map(|given| given.span)),
+        ("convert", inner.convert.as_ref().map(|given| given.span)),
+        ("unknown", inner.unknown.as_ref().map(|given| given.span)),
     ];
     for (name, span) in given {
         if let Some(span) = span {
@@ -167,6 +173,16 @@ fn skip(cx: &Ctxt, field: &Field) {
     }
     if let Some(given) = field.aliases.first() {
         cx.error(given.span, format!("{why} and has no name there; remove `alias` or `skip`"));
+    }
+    let given = [
+        ("id", "has no number there", field.id.as_ref().map(|given| given.span)),
+        ("convert", "has no older type", field.convert.as_ref().map(|given| given.span)),
+        ("unknown", "cannot hold what is", field.unknown.as_ref().map(|given| given.span)),
+    ];
+    for (name, and, span) in given {
+        if let Some(span) = span {
+            cx.error(span, format!("{why} and {and}; remove `{name}` or `skip`"));
+        }
     }
     if let Store::With(module) = &field.store {
         cx.error_over(module, format!("{why} and needs no module; remove `with` or `skip`"));

@@ -1,0 +1,158 @@
+//! Rules between the attributes that bring older saves to the program's types.
+
+use std::collections::HashMap;
+
+use crate::ast::{Body, Field, Fields, Given, Input, Migration, Store, Variant};
+use crate::ctxt::Ctxt;
+
+/// Notes every mistake.
+pub fn check(cx: &Ctxt, input: &Input) {
+    // What a transparent type has none of is said elsewhere.
+    if input.transparent.is_some() {
+        return;
+    }
+    migration(cx, input);
+    match &input.body {
+        Body::Struct(fields) => {
+            ids(cx, fields);
+            each(cx, fields);
+        }
+        Body::Enum(variants) => {
+            others(cx, variants);
+            for variant in variants {
+                ids(cx, &variant.fields);
+                if variant.other.is_none() {
+                    each(cx, &variant.fields);
+                }
+            }
+        }
+    }
+}
+
+/// Every version before the class's own has its step.
+fn migration(cx: &Ctxt, input: &Input) {
+    let Some(Given { span, value: migration }) = &input.migration else { return };
+    let version = input.version.as_ref().map_or(1, |given| given.value);
+    if version < 2 {
+        cx.error(*span, "`migrate` brings records of older versions to the class's own, and before version 1 there is none; write `version = 2` or more, or remove `migrate`");
+        return;
+    }
+    let Migration::Steps(steps) = migration else { return };
+    let mut next = 1;
+    for step in steps {
+        let Given { span, value: from } = step.from;
+        if from == 0 {
+            cx.error(span, "versions begin at 1, so no step is from version 0; remove it");
+        } else if from >= version {
+            cx.error(span, format!("a step from version {from} leads beyond the class, whose version is {version}; remove it or raise `version`"));
+        } else if from < next {
+            let message = if steps.iter().filter(|other| other.from.value == from).count() > 1 {
+                format!("there are several steps from version {from}; remove all but one")
+            } else {
+                format!(
+                    "steps stand in ascending order; put the one from version {from} before that from {}",
+                    next - 1
+                )
+            };
+            cx.error(span, message);
+        } else {
+            // One that is further down is out of order, not missing.
+            let given = |version| steps.iter().any(|step| step.from.value == version);
+            if from > next && !given(next) {
+                cx.error(span, missing(next));
+            }
+            next = from + 1;
+        }
+    }
+    if next < version && steps.iter().all(|step| step.from.value < version) {
+        cx.error(*span, missing(next));
+    }
+}
+
+fn missing(from: u32) -> String {
+    format!(
+        "there is no step from version {from} to {}; add `{from} = function`, with one that does nothing if field names say enough",
+        from + 1
+    )
+}
+
+/// One variant catches all, and keeps them in one field or not at all.
+fn others(cx: &Ctxt, variants: &[Variant]) {
+    let mut found = false;
+    for variant in variants {
+        let Some(Given { span, .. }) = variant.other else { continue };
+        if std::mem::replace(&mut found, true) {
+            cx.error(span, "only one variant can stand for all that the enum does not have; remove `other` here or on the variant before");
+        }
+        let mut stored = variant.fields.stored();
+        let Some(field) = stored.next() else { continue };
+        if let Some(second) = stored.next() {
+            cx.error(second.span(), "an `other` variant holds one `persist::Unknown` or nothing; remove this field or mark it `skip`");
+        }
+        let with = match &field.store {
+            Store::With(module) => Some(module.segments[0].ident.span()),
+            _ => None,
+        };
+        let given = [
+            ("with", with),
+            ("convert", field.convert.as_ref().map(|given| given.span)),
+            ("default", field.default.as_ref().map(|given| given.span)),
+            ("unknown", field.unknown.as_ref().map(|given| given.span)),
+        ];
+        for (name, span) in given {
+            if let Some(span) = span {
+                cx.error(span, format!("the field of an `other` variant holds the variant that was stored, as it was; remove `{name}`"));
+            }
+        }
+    }
+}
+
+/// The fields of a struct or variant.
+fn each(cx: &Ctxt, fields: &Fields) {
+    let mut found = false;
+    for field in &fields.0 {
+        convert(cx, field);
+        unknown(cx, field);
+        if let Some(Given { span, .. }) = field.unknown
+            && std::mem::replace(&mut found, true)
+        {
+            cx.error(span, "one field holds all that the type does not have; remove `unknown` here or on the field before");
+        }
+    }
+}
+
+/// A number in a save must lead to one field.
+fn ids(cx: &Ctxt, fields: &Fields) {
+    let mut owners = HashMap::new();
+    for field in &fields.0 {
+        let Some(Given { span, value: id }) = field.id else { continue };
+        if let Some(name) = owners.insert(id, &field.name.value) {
+            cx.error(span, format!("the fields `{name}` and `{}` have the same `id`; give this one a number that no field has had", field.name.value));
+        }
+    }
+}
+
+fn convert(cx: &Ctxt, field: &Field) {
+    if let (Some(Given { span, .. }), Store::With(_)) = (&field.convert, &field.store) {
+        cx.error(*span, "what a `with` module stores it restores itself, older types too; remove `convert` or `with`");
+    }
+}
+
+/// What is unknown is kept as it is.
+fn unknown(cx: &Ctxt, field: &Field) {
+    if field.unknown.is_none() || field.skip.is_some() {
+        return;
+    }
+    let given = [
+        ("default", "is empty where nothing was stored", field.default.as_ref().map(|it| it.span)),
+        ("convert", "has no older type", field.convert.as_ref().map(|it| it.span)),
+    ];
+    for (name, why, span) in given {
+        if let Some(span) = span {
+            cx.error(span, format!("an `unknown` field {why}; remove `{name}`"));
+        }
+    }
+    if let Store::With(module) = &field.store {
+        cx.error_over(module, "an `unknown` field keeps what was stored as it is; remove `with`");
+    }
+}

@@ -1,0 +1,35 @@
+//! `Class::migration`: the functions that bring older records to the version.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+use syn::ExprPath;
+use syn::spanned::Spanned as _;
+
+use crate::ast::{Input, Migration};
+
+pub fn expand(input: &Input) -> Option<TokenStream> {
+    let migration = match &input.migration.as_ref()?.value {
+        Migration::Every(function) => {
+            let function = wrapped(function);
+            emit! { Every(#function) }
+        }
+        Migration::Steps(steps) => {
+            let steps = steps.iter().map(|step| {
+                let from = step.from.value;
+                let function = wrapped(&step.function);
+                emit! { (#from, #function) }
+            });
+            emit! { Steps(const { &[#(#steps),*] }) }
+        }
+    };
+    Some(emit! { .migration(_persist::reflect::Migration::#migration) })
+}
+
+/// A `Migrate` of a function that may return nothing; at the place where the user named
+/// it, so that errors point there.
+fn wrapped(function: &ExprPath) -> TokenStream {
+    let span = function.span().resolved_at(Span::mixed_site());
+    quote_spanned! {span=>
+        |__record, __from| _persist::codec::Outcome::into_result(#function(__record, __from))
+    }
+}
