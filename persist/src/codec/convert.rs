@@ -1,37 +1,104 @@
-//! Fields of another type than in older saves: what the code of a `convert` calls.
+//! Fields of another type than in older saves.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-use super::{Decoder, Encoder, Persist, Stop, TypeSet};
-use crate::reflect::{Class, Kind};
-use crate::{Error, ErrorKind};
+use super::{Buffer, Decoder, Encoder, NoLinks, Persist, Reflect, Stop, TypeSet, left_over};
+use crate::reflect::{Class, Inner, Kind};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// The bytes of a field, as its `convert` makes them of those of a value of its older type;
+/// `variant` is 0 for a struct.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotFound`] if the field has no `convert`, [`ErrorKind::Refused`] if the function
+/// refuses, and what [`decode`](super::decode) and [`Buffer::encode`] return.
+///
+/// # Example
+///
+/// ```
+/// use persist::{Persist, codec};
+///
+/// #[derive(Persist)]
+/// struct Hero {
+///     #[persist(convert = from_metres)]
+///     height_in_mm: u64,
+/// }
+///
+/// fn from_metres(old: f32) -> Result<u64, String> {
+///     let mm = f64::from(old) * 1000.0;
+///     if mm.is_finite() && mm >= 0.0 { Ok(mm as u64) } else { Err(format!("a height of {old}")) }
+/// }
+///
+/// assert_eq!(codec::convert::<Hero>(0, 0, &1.5_f32.to_le_bytes())?, 1500_u64.to_le_bytes());
+/// let error = codec::convert::<Hero>(0, 0, &(-1.0_f32).to_le_bytes()).unwrap_err();
+/// assert_eq!(error.message(), "`convert` of Hero.height_in_mm refused: a height of -1");
+/// # Ok::<(), persist::Error>(())
+/// ```
+pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut buffer = Buffer::new();
+    let mut left = 0;
+    let len = buffer.append(0, &Limits::DEFAULT, &mut NoLinks::default(), |out| {
+        let mut links = NoLinks::default();
+        let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
+        let result = T::convert_field(variant, field, &mut input, out);
+        left = input.rest().len();
+        result
+    })?;
+    if left > 0 {
+        return Err(left_over(left).at((bytes.len() - left) as u64));
+    }
+    let mut bytes = buffer.into_bytes();
+    bytes.truncate(len);
+    Ok(bytes)
+}
 
 /// Where `reach` says that a type is taken by a `convert`.
 pub(crate) const CONVERTED: &str = "taken by a field's `convert`";
 
 /// The function of a field's `convert`, from an older type `A` to a field of type `T`.
+///
+/// All that is asked of the types is asked by [`of`](Self::of), so that a wrong function is
+/// one error however often the derive's code makes this.
 #[doc(hidden)]
 pub struct Conversion<A, R, T> {
     function: fn(A) -> R,
+    kind: Inner,
+    reach: fn(&mut TypeSet),
+    write: Write<A, R>,
     to: PhantomData<fn() -> T>,
 }
 
-impl<A: Persist, R: Converted<T>, T: Persist> Conversion<A, R, T> {
+/// Reads an older value and writes what the function makes of it, unless it refuses.
+type Write<A, R> =
+    fn(fn(A) -> R, &mut Decoder<'_>, &mut Encoder<'_>) -> Result<Result<(), String>, Stop>;
+
+impl<A, R, T> Conversion<A, R, T> {
     /// That of this function.
-    pub fn of(function: fn(A) -> R) -> Self {
-        Self { function, to: PhantomData }
+    pub fn of(function: fn(A) -> R) -> Self
+    where
+        A: Persist,
+        R: Converted<T>,
+        T: Persist,
+    {
+        Self {
+            function,
+            kind: A::kind,
+            reach: reach::<A>,
+            write: write::<A, R, T>,
+            to: PhantomData,
+        }
     }
 
     /// Kind of the older value.
     pub fn kind(&self) -> Kind {
-        A::kind()
+        (self.kind)()
     }
 
-    /// Enters the classes of the older type, whose values no visit reaches.
+    /// Enters the classes of the older type.
     pub fn reach(&self, types: &mut TypeSet) {
-        A::reach(types);
-        types.unvisited(CONVERTED, A::kind, A::name);
+        (self.reach)(types);
     }
 
     /// Reads an older value and writes the field that the function makes of it.
@@ -47,21 +114,35 @@ impl<A: Persist, R: Converted<T>, T: Persist> Conversion<A, R, T> {
         input: &mut Decoder<'_>,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        let old = match input.value::<A>() {
-            Ok(old) => old,
-            Err(fail) => {
-                let error = input.take_error().unwrap_or_else(|| fail.into());
-                return Err(out.refuse(error));
-            }
-        };
-        match (self.function)(old).into_result() {
-            Ok(new) => out.value(&new),
-            Err(reason) => {
-                let name = place(class, variant, field);
-                let message = format!("`convert` of {name} refused: {reason}");
-                Err(out.refuse(Error::new(ErrorKind::Refused, message)))
-            }
+        (self.write)(self.function, input, out)?.map_err(|reason| {
+            let name = place(class, variant, field);
+            let message = format!("`convert` of {name} refused: {reason}");
+            out.refuse(Error::new(ErrorKind::Refused, message))
+        })
+    }
+}
+
+/// No visit reaches what a `convert` takes.
+fn reach<A: Persist>(types: &mut TypeSet) {
+    A::reach(types);
+    types.unvisited(CONVERTED, A::kind, A::name);
+}
+
+fn write<A: Persist, R: Converted<T>, T: Persist>(
+    function: fn(A) -> R,
+    input: &mut Decoder<'_>,
+    out: &mut Encoder<'_>,
+) -> Result<Result<(), String>, Stop> {
+    let old = match input.value::<A>() {
+        Ok(old) => old,
+        Err(fail) => {
+            let error = input.take_error().unwrap_or_else(|| fail.into());
+            return Err(out.refuse(error));
         }
+    };
+    match function(old).into_result() {
+        Ok(new) => out.value(&new).map(Ok),
+        Err(reason) => Ok(Err(reason)),
     }
 }
 

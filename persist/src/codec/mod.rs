@@ -1,8 +1,8 @@
 //! Values to bytes and back: the cursors, the [`Persist`] trait and what a
 //! type's own code asks of its surroundings.
 //!
-//! [`Buffer`], [`decode`] and [`decode_into`] are the bare codec: the bytes of
-//! one value, with no header, schema or checksum around them.
+//! [`Buffer`], [`decode`], [`decode_into`] and [`convert`](convert()) are the bare codec: the
+//! bytes of one value, with no header, schema or checksum around them.
 
 mod buffer;
 mod content;
@@ -27,6 +27,7 @@ mod visitor;
 pub use buffer::{Buffer, decode, decode_into};
 pub use content::{BoxOf, Content};
 pub(crate) use convert::CONVERTED;
+pub use convert::convert;
 #[doc(hidden)]
 pub use convert::{Conversion, Converted};
 #[doc(hidden)]
