@@ -4,6 +4,9 @@
 #![deny(warnings, rust_2018_idioms, unused_qualifications, trivial_casts, clippy::all)]
 #![allow(unreachable_pub)] // so that the types of the modules may be
 
+#[path = "hygiene_of_evolution.rs"]
+mod evolution;
+
 use persist::codec::{Buffer, Prototypes, decode, decode_into};
 use persist::{Persist, Reflect};
 use std::fmt::Debug;
@@ -25,6 +28,7 @@ fn round_trip<T: Persist + PartialEq + Debug>(value: &T) -> Vec<u8> {
 
 mod shadowed {
     //! Everything a derive could be tempted to call by its short name.
+    #![allow(dead_code, non_camel_case_types, non_snake_case)]
 
     use persist::Persist;
 
@@ -49,24 +53,16 @@ mod shadowed {
     }
 
     #[derive(Persist, Debug, PartialEq)]
-    #[allow(non_camel_case_types)]
     pub struct std {
         pub u8: ::std::primitive::u8,
     }
 
-    #[allow(dead_code, non_snake_case)]
     pub fn Ok() {}
-    #[allow(dead_code, non_snake_case)]
     pub fn Err() {}
-    #[allow(dead_code)]
     pub trait Default {}
-    #[allow(dead_code)]
     pub trait Reflect {}
-    #[allow(dead_code, non_camel_case_types)]
     pub struct u8;
-    #[allow(dead_code, non_camel_case_types)]
     pub struct usize;
-    #[allow(dead_code, non_camel_case_types)]
     pub struct bool;
 }
 
