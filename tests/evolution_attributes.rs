@@ -2,6 +2,7 @@
 //! the tables, `convert` functions on bare bytes, and what is refused at registration.
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+#![allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
 
 use std::cell::RefCell;
 use std::rc::Rc;

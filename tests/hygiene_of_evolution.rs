@@ -47,6 +47,7 @@ mod bare {
         Other(::persist::Unknown),
     }
 
+    #[allow(clippy::needless_pass_by_value)] // a `convert` function owns what it gets
     fn number(
         text: ::std::string::String,
     ) -> ::std::result::Result<::std::primitive::u32, ::std::num::ParseIntError> {

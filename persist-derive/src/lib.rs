@@ -70,6 +70,7 @@ mod tests;
 /// | `before_save = path` | A function `fn(&mut Self)` that runs before the value is saved, before those of the values inside. |
 /// | `validate = path` | A function `fn(&Self) -> Result<(), E>` that runs when all is loaded, after those inside; `E` can be shown as text. |
 /// | `after_load = path` | A function `fn(&mut Self)` that runs when all is validated, after those inside. Like `before_save` it may return a `Result<(), E>`. |
+/// | `migrate = path`, `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)`, or one for each step, that brings records of older versions to the class's version; see below. |
 /// | `transparent` | A struct with one field is saved as that field, without a class of its own. |
 /// | `bound = "T: Asset"` | These bounds, instead of those that are found. |
 /// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
@@ -93,6 +94,9 @@ mod tests;
 /// | `rename = "x"` | Name of the field in the save. |
 /// | `alias = "old"` | A name under which older saves may hold the field; may be repeated. |
 /// | `with = module` | Saved as another type, by the module's functions; see below. |
+/// | `id = 4` | A number by which a save knows the field under any name. It stays what it is, and no other field of the struct or variant ever has the same. |
+/// | `convert = path` | A function `fn(Old) -> New` or `fn(Old) -> Result<New, E>` for saves in which the field has another type; see below. |
+/// | `unknown` | The field, a `persist::Unknown`, holds the stored fields that the type does not have, and gives them back to the next save. One in each struct or variant. |
 ///
 /// On a variant:
 ///
@@ -102,6 +106,68 @@ mod tests;
 /// | `rename = "X"` | Name of the variant in the save. |
 /// | `alias = "Old"` | A name under which older saves may hold the variant; may be repeated. |
 /// | `rename_all = "camelCase"` | Style of the names of its fields. |
+/// | `other` | The variant stands for stored variants that the enum does not have. With one field, a `persist::Unknown`, it gives them back to the next save; without fields they are lost, and the report of the load says so. |
+///
+/// # Older saves
+///
+/// `convert` names the function that makes the field of what older saves have in its place, and
+/// `migrate` one that sees all stored fields of an older record as values:
+///
+/// ```
+/// use persist::{Persist, Record, Unknown, Value};
+///
+/// #[derive(Persist)]
+/// #[persist(version = 3, migrate(1 = Hero::to_2, 2 = Hero::to_3))]
+/// struct Hero {
+///     name: String,
+///     #[persist(id = 1, convert = Hero::gold)]
+///     gold: u64,
+///     #[persist(unknown)]
+///     rest: Unknown,
+/// }
+///
+/// impl Hero {
+///     /// Once a text.
+///     fn gold(old: String) -> Result<u64, std::num::ParseIntError> {
+///         old.parse()
+///     }
+///
+///     /// Version 2 has one name.
+///     fn to_2(hero: &mut Record, _: u32) -> Result<(), String> {
+///         match (hero.take("first"), hero.take("last")) {
+///             (Some(Value::Text(first)), Some(Value::Text(last))) => {
+///                 hero.set("name", format!("{first} {last}"));
+///                 Ok(())
+///             }
+///             _ => Err("a hero without a first and a last name".into()),
+///         }
+///     }
+///
+///     /// Version 3 does without.
+///     fn to_3(hero: &mut Record, _: u32) {
+///         hero.take("mood");
+///     }
+/// }
+///
+/// #[derive(Persist)]
+/// enum Weather {
+///     Sun,
+///     #[persist(other)]
+///     Other(Unknown),
+/// }
+///
+/// assert_eq!(persist::codec::convert::<Hero>(0, 1, b"\x0242")?, 42_u64.to_le_bytes());
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// The function of a `convert` owns what it gets and sees nothing else; it may run more than once
+/// for a value. The older type is `Persist`, is stored as another kind than the field, and holds
+/// neither shared pointers nor trait objects nor classes with hooks. One that takes many types
+/// must say which: `<u64 as From<u32>>::from`. A refusal is the error of the load.
+///
+/// A step of `migrate` gets the version that the record is of and brings it to the next; a single
+/// function is called once for each step. Steps begin at version 1 and end below the version of the
+/// class, and none is missing; one may do nothing. They may return a `Result<(), E>`.
 ///
 /// # Fields of foreign types
 ///
