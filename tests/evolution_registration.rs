@@ -1,0 +1,254 @@
+//! What the attributes for older saves cannot mean, in derived tables and in those written by
+//! hand: found at registration.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+#![allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use persist::codec::{self, Decoder, Encoder, Fail, Prototypes, Stop};
+use persist::reflect::{Body, Kind, Migrate, Migration, VariantRecord};
+use persist::{Class, Error, ErrorKind, FieldRecord, Persist, Reflect, Registry, Unknown};
+
+fn refused<T: Persist>() -> Error {
+    let error = Registry::new().register::<T>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    error
+}
+
+#[derive(Persist)]
+struct Twice {
+    #[persist(convert = doubled)]
+    value: Vec<u32>,
+}
+
+fn doubled(old: std::collections::VecDeque<u32>) -> Vec<u32> {
+    old.into_iter().map(|value| value * 2).collect()
+}
+
+#[test]
+fn a_conversion_that_cannot_be_told_from_the_field_is_refused() {
+    let error = refused::<Twice>();
+    assert_eq!((error.class(), error.field()), (Some("Twice"), Some("value")));
+    assert_eq!(
+        error.message(),
+        "`convert` takes Vec<u32>, which is stored as the field itself is, so that the two cannot be told apart; give the class a `version` and a `migrate`"
+    );
+}
+
+#[derive(Persist)]
+struct Linked {
+    #[persist(convert = first)]
+    next: Option<Rc<RefCell<Linked>>>,
+}
+
+fn first(mut old: Vec<Rc<RefCell<Linked>>>) -> Option<Rc<RefCell<Linked>>> {
+    old.pop()
+}
+
+#[derive(Persist)]
+struct Woken {
+    #[persist(convert = slept)]
+    hours: u8,
+}
+
+#[derive(Persist)]
+#[persist(after_load = wake)]
+struct Sleeper(u8);
+
+fn wake(sleeper: &mut Sleeper) {
+    sleeper.0 = 0;
+}
+
+fn slept(old: Sleeper) -> u8 {
+    old.0
+}
+
+#[test]
+fn a_conversion_of_pointers_or_hooks_is_refused() {
+    let error = refused::<Linked>();
+    assert!(error.message().contains("holds a shared pointer and cannot be taken by"), "{error}");
+    let error = refused::<Woken>();
+    assert_eq!(
+        error.message(),
+        "Sleeper holds a class with hooks and cannot be taken by a field's `convert`: an older value is not there to be connected or to run hooks; use `alias`, or `version` and `migrate`"
+    );
+}
+
+#[derive(Persist)]
+struct Bare {
+    rest: Unknown,
+}
+
+#[derive(Persist)]
+enum Inside {
+    A,
+    B { all: Vec<(u8, Option<Unknown>)> },
+}
+
+#[derive(Persist)]
+struct Number {
+    #[persist(unknown)]
+    rest: u8,
+}
+
+#[derive(Persist)]
+enum Text {
+    Known,
+    #[persist(other)]
+    Other(String),
+}
+
+#[test]
+fn an_unknown_that_no_load_fills_is_refused() {
+    let error = refused::<Bare>();
+    assert_eq!((error.class(), error.field()), (Some("Bare"), Some("rest")));
+    let advice = "an `Unknown` is saved only in a field of its own marked `#[persist(unknown)]`";
+    assert!(error.message().starts_with(advice), "{error}");
+    let error = refused::<Inside>();
+    assert_eq!((error.class(), error.field()), (Some("Inside"), Some("all")));
+    assert!(error.message().starts_with(advice), "{error}");
+}
+
+#[test]
+fn what_is_unknown_is_kept_in_an_unknown_only() {
+    let error = refused::<Number>();
+    assert_eq!((error.class(), error.field()), (Some("Number"), Some("rest")));
+    assert_eq!(
+        error.message(),
+        "`unknown` keeps what the program does not have in a `persist::Unknown`, and the field is u8; change its type or remove `unknown`"
+    );
+    let error = refused::<Text>();
+    assert_eq!((error.class(), error.field()), (Some("Text"), Some("0")));
+    assert!(error.message().starts_with("`other` keeps what"), "{error}");
+}
+
+/// A class whose table is written by hand; nothing is ever saved of it.
+macro_rules! by_hand {
+    ($name:ident, $class:expr) => {
+        struct $name;
+
+        impl Persist for $name {
+            fn kind() -> Kind {
+                Kind::Class(|| <$name as Reflect>::CLASS)
+            }
+
+            fn reach(types: &mut codec::TypeSet) {
+                types.class::<Self>();
+            }
+
+            fn prototype(_: &Prototypes<'_>) -> persist::Result<Self> {
+                Ok(Self)
+            }
+
+            fn decode(_: &[u8], _: &mut Decoder<'_>) -> Result<Self, Fail> {
+                Ok(Self)
+            }
+        }
+
+        impl Reflect for $name {
+            const CLASS: &'static Class = &$class;
+            const FIELDS: &'static [FieldRecord] = &[];
+            const VARIANTS: &'static [VariantRecord] = &[];
+
+            fn variant(&self) -> usize {
+                0
+            }
+
+            fn encode_field(&self, _: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                Err(out.no_field())
+            }
+
+            fn decode_field(&mut self, _: usize, _: &mut Decoder<'_>) -> Result<(), Fail> {
+                Err(Fail::Value)
+            }
+
+            fn encode_default(_: usize, _: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                Err(out.no_field())
+            }
+
+            fn field(&self, _: usize) -> Option<&dyn std::any::Any> {
+                None
+            }
+
+            fn field_mut(&mut self, _: usize) -> Option<&mut dyn std::any::Any> {
+                None
+            }
+        }
+
+        impl persist::Pointee for $name {
+            type As = codec::AsValue;
+        }
+    };
+}
+
+const DONE: Migrate = |_, _| Ok(());
+
+const fn class<T: 'static>(version: u32, migration: Migration) -> Class {
+    Class::new::<T>("ByHand", Body::Struct(&[])).version(version).migration(migration)
+}
+
+by_hand!(Whole, class::<Whole>(3, Migration::Steps(&[(1, DONE), (2, DONE)])));
+by_hand!(First, class::<First>(1, Migration::Every(DONE)));
+by_hand!(Gap, class::<Gap>(4, Migration::Steps(&[(1, DONE), (3, DONE)])));
+by_hand!(Late, class::<Late>(3, Migration::Steps(&[(2, DONE)])));
+by_hand!(Short, class::<Short>(4, Migration::Steps(&[(1, DONE), (2, DONE)])));
+by_hand!(Beyond, class::<Beyond>(2, Migration::Steps(&[(1, DONE), (2, DONE)])));
+by_hand!(Zero, class::<Zero>(2, Migration::Steps(&[(0, DONE), (1, DONE)])));
+by_hand!(Double, class::<Double>(3, Migration::Steps(&[(1, DONE), (1, DONE), (2, DONE)])));
+
+#[test]
+fn a_gap_in_a_migration_is_found_at_registration() {
+    Registry::new().register::<Whole>().unwrap();
+    let none = "add one, which may do nothing if field names say enough";
+    assert_eq!(
+        refused::<First>().message(),
+        "ByHand has a `migrate` and is in version 1, before which there is none; give it `version = 2` or more"
+    );
+    for (error, from) in [(refused::<Gap>(), 2), (refused::<Late>(), 1), (refused::<Short>(), 3)] {
+        let to = from + 1;
+        let message =
+            format!("`migrate` of ByHand has no step from version {from} to {to}; {none}");
+        assert_eq!(error.message(), message);
+    }
+}
+
+#[test]
+fn steps_that_lead_nowhere_are_found_at_registration() {
+    for (error, from) in [(refused::<Beyond>(), 2), (refused::<Zero>(), 0)] {
+        let message = format!(
+            "`migrate` of ByHand has a step from version {from}; steps begin at versions 1 to 1, below that of the class"
+        );
+        assert_eq!(error.message(), message);
+    }
+    assert_eq!(
+        refused::<Double>().message(),
+        "`migrate` of ByHand has the step from version 1 behind that from version 1; give one step for each version, in ascending order"
+    );
+}
+
+const UNKNOWN: FieldRecord =
+    FieldRecord::new::<Unknown>("rest", None, <Unknown as Persist>::kind).keeps_unknown();
+
+const fn other(name: &'static str, fields: &'static [FieldRecord]) -> VariantRecord {
+    VariantRecord { name, aliases: &[], fields, other: true }
+}
+
+by_hand!(Keepers, Class::new::<Keepers>("ByHand", Body::Struct(&[UNKNOWN, UNKNOWN])));
+by_hand!(
+    Others,
+    Class::new::<Others>("ByHand", Body::Enum(&[other("A", &[]), other("B", &[UNKNOWN])]))
+);
+by_hand!(Crowd, Class::new::<Crowd>("ByHand", Body::Enum(&[other("A", &[UNKNOWN, UNKNOWN])])));
+
+#[test]
+fn several_places_for_what_is_unknown_are_found_at_registration() {
+    let error = refused::<Keepers>();
+    assert_eq!(error.message(), "`rest` holds all that is unknown already; remove one of the two");
+    let error = refused::<Others>();
+    assert_eq!(error.field(), Some("B"));
+    assert!(error.message().starts_with("`A` stands for unknown variants already"), "{error}");
+    let error = refused::<Crowd>();
+    assert!(error.message().ends_with("this one has 2 fields; remove all but one"), "{error}");
+}
