@@ -10,7 +10,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-use persist::{Change, ErrorKind, Header, Limits, Loaded, ObjectId, Persist, SaveManager};
+use persist::{
+    Change, ErrorKind, Header, Limits, LoadOptions, Loaded, ObjectId, Persist, SaveManager,
+};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -252,7 +254,7 @@ fn adopted_objects_that_were_met_live_no_longer_than_the_game_lets_them() {
 }
 
 #[test]
-fn objects_of_an_unregistered_class_are_skipped_and_reported() {
+fn objects_of_an_unregistered_class_are_kept_and_reported() {
     let mut saves = SaveManager::new();
     saves.add(&shared(Tool { weight: 1 })).unwrap();
     let first = saves.add(&shared(Window { title: "a".into(), zoom: 1 })).unwrap();
@@ -261,11 +263,19 @@ fn objects_of_an_unregistered_class_are_skipped_and_reported() {
     let mut other = SaveManager::new();
     other.register::<Tool>().unwrap();
     let loaded = other.from_slice(&save).unwrap();
-    assert_eq!(loaded.len(), 1);
+    assert_eq!(loaded.len(), 3);
     let [finding] = loaded.report().findings() else { panic!("{}", loaded.report()) };
-    assert_eq!((finding.change, &*finding.class, finding.count), (Change::Unknown, "Window", 2));
+    assert_eq!((finding.change, &*finding.class, finding.count), (Change::Kept, "Window", 2));
     assert_eq!((finding.object, &finding.field), (Some(first), &None));
     assert!(!loaded.report().is_clean());
+    assert!(loaded.report().to_string().contains("kept as unknown: Window, 2 times"));
+    // They go back to the next save as they were.
+    other.adopt(loaded);
+    assert_eq!(other.to_vec().unwrap(), save);
+
+    other.set_load_options(LoadOptions { drop_unknown: true, ..LoadOptions::default() });
+    let loaded = other.from_slice(&save).unwrap();
+    assert_eq!(loaded.len(), 1);
     assert!(loaded.report().to_string().contains("skipped, not registered: Window, 2 times"));
 }
 

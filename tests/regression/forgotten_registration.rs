@@ -18,7 +18,7 @@ fn a_forgotten_registration_is_named() {
 
     let loaded = SaveManager::new().from_slice(&save).unwrap();
     let error = loaded.first::<World>().unwrap_err();
-    assert!(error.message().contains("were skipped (1 World): register them"), "{error}");
+    assert!(error.message().contains("were not made (1 World): register them"), "{error}");
     let world = saves.from_slice(&save).unwrap().first::<World>().unwrap();
     assert_eq!(world.borrow().turn, 3);
 }

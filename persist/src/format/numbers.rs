@@ -69,9 +69,12 @@ impl ClassNumbers {
             if !self.schemas.iter().any(|known| Rc::ptr_eq(known, schema)) {
                 self.schemas.push(schema.clone());
             }
-            let stored = &schema[class];
+            let Some(stored) = schema.schema(class) else { continue };
             let own = classes.iter().position(|own| own.id == stored.id);
-            if let Some(own) = own.filter(|own| is_same_class((schema, class), (classes, *own))) {
+            let is_whole = class < schema.len();
+            if let Some(own) =
+                own.filter(|own| is_whole && is_same_class((schema, class), (classes, *own)))
+            {
                 let number = self.number(own, classes);
                 self.foreign.insert((address, class), number);
                 continue;
@@ -112,7 +115,8 @@ impl ClassNumbers {
     /// The names and bodies of the definitions that are missing, in order.
     pub(super) fn definitions(&mut self) -> Vec<(String, Vec<u8>)> {
         let fresh = std::mem::take(&mut self.fresh);
-        let write = |fresh: Fresh| {
+        let mut written = Vec::new();
+        for fresh in fresh {
             let mut body = Vec::new();
             let name = match fresh {
                 Fresh::Own(class) => {
@@ -125,14 +129,15 @@ impl ClassNumbers {
                         let own = self.targets.get(&(address, class)).filter(|_| is_target);
                         own.or_else(|| self.foreign.get(&(address, class))).copied().unwrap_or(0)
                     };
-                    let class = ClassSchema { id, ..schema[class].clone() };
+                    let Some(class) = schema.schema(class) else { continue };
+                    let class = ClassSchema { id, ..class.into_owned() };
                     definition::write(&class, &number, &mut body);
                     class.name
                 }
             };
-            (name, body)
-        };
-        fresh.into_iter().map(write).collect()
+            written.push((name, body));
+        }
+        written
     }
 }
 

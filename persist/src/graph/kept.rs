@@ -46,7 +46,7 @@ impl Table<'_> {
             }
             self.pending.push(Pending::new(target, weak, Within::Cell));
         }
-        let name = stored[class].name.clone();
+        let name = self.name_of(class);
         let class = ForeignClass { name, schema: stored, index: class };
         Ok((Piece::new(class, bytes[..length].to_vec(), parts), length))
     }
@@ -54,7 +54,15 @@ impl Table<'_> {
     /// The class of this number, whose values are as they are stored.
     pub(super) fn as_stored(&self, number: u64) -> Result<usize> {
         let class = usize::try_from(number).unwrap_or(0).saturating_sub(1);
-        if !self.rewritten[class] {
+        if class >= self.stored.len() && self.stored.alone(class).is_none() {
+            return Err(Error::new(
+                ErrorKind::InvalidValue,
+                format!(
+                    "what is kept is of class number {number}, which the save does not define; it is damaged or made to harm"
+                ),
+            ));
+        }
+        if !self.rewritten.get(class).copied().unwrap_or(false) {
             return Ok(class);
         }
         let name = &self.stored[class].name;
@@ -152,7 +160,7 @@ impl Loader<'_> {
             self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
         }
         let before = self.kept_before(record.id)?;
-        self.keep(before, Some(index)).map_err(|error| self.named(index, error))?;
+        self.keep(before, Some(index), record.id).map_err(|error| self.named(index, error))?;
         self.table.late_ranges.insert(index, start..self.table.pending.len());
         unknown.holder = Some(record.holder);
         let kind = self.table.kinds[index].map(TypeIndex::get);

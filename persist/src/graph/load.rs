@@ -4,9 +4,9 @@ use super::Registry;
 use super::handles::Handles;
 use super::ids::Ids;
 use super::outcome::{LoadedObjects, Outcome};
-use super::table::{Entry, Refused, Table, TypeIndex};
+use super::table::{Entry, MADE, Refused, Table, TypeIndex};
 use crate::codec::{
-    Decoder, Fail, Made, NoVisitLinks, Persist, Phase, Unknown, Visitor, Within, left_over,
+    Decoder, Fail, NoVisitLinks, Persist, Phase, Unknown, Visitor, Within, left_over,
 };
 use crate::format::{RecordPlace, Scan, scan};
 use crate::reflect::Holder;
@@ -92,6 +92,13 @@ impl<'l> Loader<'l> {
             made: Vec::new(),
             next_id,
         })
+    }
+
+    /// Keeps nothing of objects, which could not be given back.
+    pub(crate) fn without_kept(mut self) -> Self {
+        self.plans.aside = false;
+        self.before.clear();
+        self
     }
 
     /// Loads the objects of a save that a manager wrote.
@@ -266,7 +273,7 @@ impl<'l> Loader<'l> {
         read: impl FnOnce(&mut Decoder<'_>) -> Result<R, Fail>,
     ) -> Result<R> {
         let class = record.class as usize;
-        if class >= self.plans.stored.len() {
+        if record.class >= MADE {
             return self.fill_made(record, read);
         }
         let stored = record.payload(self.save);
@@ -292,13 +299,17 @@ impl<'l> Loader<'l> {
             [(&mut self.table.nones, &mut self.nones), (&mut self.table.kept, &mut self.kept)]
         {
             for number in noted.drain(..) {
-                let class = u32::try_from(number - 1).unwrap_or_default();
-                counts.entry(class).or_insert((0, record.id)).0 += 1;
+                // What is kept of a class has been counted by the plan.
+                if let Ok(class) = u32::try_from(number - 1)
+                    && (class as usize) < self.plans.stored.len()
+                {
+                    counts.entry(class).or_insert((0, record.id)).0 += 1;
+                }
             }
         }
         match result {
             Ok(value) if left == 0 => {
-                self.keep(keeps, index).map_err(|error| named(place(error)))?;
+                self.keep(keeps, index, record.id).map_err(|error| named(place(error)))?;
                 Ok(value)
             }
             result => {

@@ -1,6 +1,7 @@
 //! Records that are not in the program's form: rewritten, and what is left of them kept.
 
 use super::Loader;
+use super::table::MADE;
 use crate::codec::{Decoder, Fail, Piece, Unknown, Within, left_over};
 use crate::format::{MAX_ID, RecordPlace};
 use crate::schema::{KeptPlace, SharedValue, Source, transcode};
@@ -55,7 +56,12 @@ impl<'l> Loader<'l> {
     }
 
     /// Keeps values of an object, or of the value that is loaded.
-    pub(super) fn keep(&mut self, keeps: Keeps<'l>, index: Option<usize>) -> Result<()> {
+    pub(super) fn keep(
+        &mut self,
+        keeps: Keeps<'l>,
+        index: Option<usize>,
+        object: u64,
+    ) -> Result<()> {
         if keeps.is_empty() {
             return Ok(());
         }
@@ -66,6 +72,11 @@ impl<'l> Loader<'l> {
                 return Err(left_over(bytes.len() - length));
             }
             pieces.push(piece);
+            if let Ok(class) = u32::try_from(class)
+                && (class as usize) < self.plans.stored.len()
+            {
+                self.kept.entry(class).or_insert((0, object)).0 += 1;
+            }
         }
         match index {
             Some(index) => drop(self.keeps.insert(index, Unknown { holder: None, pieces })),
@@ -97,8 +108,7 @@ impl<'l> Loader<'l> {
         self.table.held_bytes =
             self.table.held_bytes.saturating_add(registry.objects[object].footprint);
         self.limits.check_expansion(self.save.len() as u64, self.table.held_bytes)?;
-        // Classes of the program stand behind those of the save.
-        let number = u32::try_from(self.plans.stored.len() + class).unwrap_or(u32::MAX);
+        let number = MADE + u32::try_from(class).unwrap_or_default();
         self.table.enter(id, number, holder, object)?;
         let (start, length) = (self.made.len(), 0);
         self.records.push(RecordPlace { id, start, length, class: number, holder, added: false });

@@ -66,6 +66,9 @@ pub(super) struct Table<'l> {
     pub(super) save_bytes: u64,
 }
 
+/// From here on the classes of records are the program's: of values that have become objects.
+pub(super) const MADE: u32 = 1 << 31;
+
 /// What a decode refused since its class is not registered for a trait.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Refused {
@@ -186,13 +189,18 @@ impl<'l> Table<'l> {
         self.refused == Some(Refused::Class(class)) && !elsewhere
     }
 
-    /// Name of a class of the save; behind those, of the program.
+    /// Name of the class of a record: of the save, or of the program if a value has become
+    /// an object.
     pub(super) fn name(&self, class: u32) -> &str {
-        let class = class as usize;
-        match self.stored.get(class) {
-            Some(class) => &class.name,
-            None => &self.registry.program().classes[class - self.stored.len()].name,
+        match class.checked_sub(MADE) {
+            None => &self.stored[class as usize].name,
+            Some(class) => &self.registry.program().classes[class as usize].name,
         }
+    }
+
+    /// Name of a class of the save, or of what is kept as one.
+    pub(super) fn name_of(&self, class: usize) -> String {
+        self.stored.schema(class).map_or_else(String::new, |class| class.name.clone())
     }
 
     /// The record of an object.

@@ -62,13 +62,15 @@ impl Loaded {
     /// The save may have had it, of a class that was not registered.
     #[cold]
     fn no_object(&self, what: &str) -> Error {
-        let unknown = self.report.findings().iter().filter(|f| f.change == Change::Unknown);
+        let unknown = self.report.findings().iter().filter(|finding| {
+            matches!(finding.change, Change::Unknown | Change::Kept) && finding.field.is_none()
+        });
         let unknown: Vec<String> = unknown.map(|f| format!("{} {}", f.count, f.class)).collect();
         let advice = if unknown.is_empty() {
             String::new()
         } else {
             format!(
-                "; objects of classes that are not registered, or not in that pointer, were skipped ({}): register them before the load, by `register_pointer` if they are not in an `Rc<RefCell<_>>`, or name them in an `alias`",
+                "; objects of classes that are not registered, or not in that pointer, were not made ({}): register them before the load, by `register_pointer` if they are not in an `Rc<RefCell<_>>`, or name them in an `alias`",
                 unknown.join(", ")
             )
         };

@@ -42,8 +42,8 @@ impl SaveManager {
     ) -> Result<(T, Loaded)> {
         let class = self.registry.register_value::<T>()?;
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
-        let loader =
-            Loader::new(&self.registry, (&self.limits, self.options), save, remap, Some(class))?;
+        let options = (&self.limits, self.options);
+        let loader = Loader::new(&self.registry, options, save, remap, Some(class))?;
         let (value, objects, outcome) = loader.load_value(class)?;
         Ok((value, Loaded::new(objects, Some(class), LoadReport::new(outcome))))
     }

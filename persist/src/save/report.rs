@@ -36,14 +36,15 @@ pub struct Finding {
 
 impl LoadReport {
     pub(crate) fn new(outcome: Outcome) -> Self {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let mut findings: Vec<Finding> = outcome
             .events
             .into_iter()
             .map(|(event, run)| Finding {
                 change: event.change,
-                class: event.class,
-                field: Some(event.field).filter(|field| !field.is_empty()),
-                detail: Some(event.detail).filter(|detail| !detail.is_empty()),
+                class: event.class.to_string(),
+                field: some(&event.field),
+                detail: some(&event.detail),
                 count: run.count,
                 object: ObjectId::new(run.first),
             })

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::{Loaded, SaveManager};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
-use crate::graph::Saver;
+use crate::graph::{Loader, Saver};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
 /// Saves one value with everything in it, and every object that it points to.
@@ -88,7 +88,7 @@ pub fn to_writer<T: Persist>(mut writer: impl Write, value: &T) -> Result<u64> {
 ///
 /// Whatever is not a whole, true save of a `T`.
 pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
-    Ok(SaveManager::new().value_from_slice(save)?.0)
+    SaveManager::new().load_alone(save)
 }
 
 /// Loads one value from a save that is read to the reader's end.
@@ -153,6 +153,14 @@ impl SaveManager {
     /// As [`load_value`](Self::load_value).
     pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, Loaded)> {
         self.load_one(save, None)
+    }
+
+    /// Loads one value without anything that it cannot give back.
+    fn load_alone<T: Persist>(&mut self, save: &[u8]) -> Result<T> {
+        let class = self.registry.register_value::<T>()?;
+        let options = (&self.limits, self.options);
+        let loader = Loader::new(&self.registry, options, save, None, Some(class))?;
+        Ok(loader.without_kept().load_value(class)?.0)
     }
 
     fn write_value<T: Persist>(

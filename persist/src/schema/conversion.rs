@@ -33,9 +33,8 @@ pub(super) enum Conversion {
         from: Option<usize>,
         to: Option<usize>,
     },
-    /// A value to a list, and back if it is the only one.
+    /// A value to a list.
     One(usize),
-    Only(usize),
     Map {
         least: u32,
         key: usize,
@@ -238,9 +237,6 @@ impl Compiler<'_, '_> {
                 Conversion::Share { class: *class, holder: *holder, of }
             }
             (_, K::List(b) | K::Set(b)) => Conversion::One(self.convert(at, s, b, deep)?),
-            (K::List(a) | K::Set(a), _) => {
-                Conversion::Only(self.convert(self.part(at, 0), a, w, deep)?)
-            }
             _ => return None,
         };
         Some(self.plans.enter(made))
@@ -287,7 +283,7 @@ impl Compiler<'_, '_> {
             variant: None,
             fields: &fields,
             first,
-            place: None,
+            is_tuple: true,
         };
         let wanted = Wanted { class: target, variant: 0, fields: new, records };
         let fields = self.plans.fields(&given, &wanted).ok()?;
@@ -322,7 +318,7 @@ impl Compiler<'_, '_> {
 
     /// Takes a value over as it is.
     fn copy(&mut self, at: usize) -> usize {
-        let made = match self.all.node(at).width {
+        let made = match self.all.node(at).width() {
             Some(width) => Conversion::Bytes(width),
             None => Conversion::Copy(at),
         };

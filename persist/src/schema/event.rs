@@ -1,5 +1,7 @@
 //! What the plans did to records, for the report.
 
+use std::rc::Rc;
+
 /// What a [`Finding`](crate::Finding) is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -43,11 +45,11 @@ pub enum Change {
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub(crate) change: Change,
-    pub(crate) class: String,
+    pub(crate) class: Rc<str>,
     /// Empty if it is about the whole class.
-    pub(crate) field: String,
+    pub(crate) field: Rc<str>,
     /// From what to what.
-    pub(crate) detail: String,
+    pub(crate) detail: Rc<str>,
 }
 
 /// How often something was done, and the id of the first object.
@@ -84,13 +86,17 @@ impl Events {
         field: &str,
         detail: &str,
     ) {
-        let event = Event {
-            change,
-            class: shortened(class),
-            field: shortened(field),
-            detail: shortened(detail),
+        let last = self.events.last().map(|(event, _)| event);
+        // Those that follow one another are mostly of one class.
+        let shared = |text: &str, of: fn(&Event) -> &Rc<str>| {
+            let text = shortened(text);
+            let last = last.map(of).filter(|last| ***last == *text);
+            last.cloned().unwrap_or_else(|| Rc::from(text))
         };
-        self.events.push((event, run));
+        let class = shared(class, |event| &event.class);
+        let field = shared(field, |event| &event.field);
+        let detail = shared(detail, |event| &event.detail);
+        self.events.push((Event { change, class, field, detail }, run));
     }
 
     /// Counts a run in an object.

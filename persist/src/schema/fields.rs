@@ -44,14 +44,13 @@ impl Plans<'_> {
             // Its place in the walk is not known yet.
             steps.push(Step::Take(source));
         }
-        let kept = old.place.map(|(class, variant)| self.kept_fields(class, variant));
         let mut walk: Vec<Walked> = Vec::new();
         let mut places = vec![0; old.fields.len()];
         let mut last_target = None;
         for (field, schema) in old.fields.iter().enumerate() {
             let first = old.first + field;
-            let width = self.stored.node(first).width;
-            let kept = kept.as_ref().and_then(|kept| kept.get(field).copied().flatten());
+            let width = self.stored.node(first).width();
+            let kept = (!old.is_tuple).then(|| self.stored.field_alone(first));
             let action = match (targets[field], actions[field]) {
                 (_, Some(action)) => action,
                 (Some(_), None) => Action::Copy { first, nodes: 1, width },

@@ -3,11 +3,12 @@
 //! What a walk asks of a kind is worked out once for each kind, not for each
 //! value: a hostile save may have long kinds and many values.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
 use super::order::inner_first;
-use super::{ClassSchema, FieldSchema, Form, KindSchema};
-use crate::reflect::Holder;
+use super::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
+use crate::reflect::{ClassId, Holder};
 
 /// Bytes of a handle.
 const HANDLE: u32 = 9;
@@ -15,8 +16,6 @@ const HANDLE: u32 = 9;
 /// The classes of a save, and a node for every kind in them.
 pub(crate) struct Stored {
     classes: Vec<ClassSchema>,
-    /// How many of them the save defines; the others are made for what is kept of it.
-    defined: usize,
     /// First one for each class as a kind, then those of their parts; parts that
     /// follow one another do so here.
     nodes: Vec<Node>,
@@ -33,9 +32,25 @@ pub(super) struct Node {
     pub(super) shape: Shape,
     /// The fewest bytes of a value, as `Persist::MIN`; 0 if it has none at all.
     pub(super) least: u32,
-    /// The bytes of every value, all of which are allowed; of numbers, and of arrays and
-    /// tuples of them.
-    pub(super) width: Option<usize>,
+    /// The bytes of every value, if that is so of all and all are allowed: of numbers, and of
+    /// arrays and tuples of them.
+    width: u32,
+}
+
+impl Node {
+    /// No width.
+    const VARIES: u32 = u32::MAX;
+
+    fn new(shape: Shape, least: u32, width: Option<usize>) -> Self {
+        let width = width.and_then(|width| u32::try_from(width).ok());
+        Self { shape, least, width: width.unwrap_or(Self::VARIES) }
+    }
+
+    /// The bytes of every value, of numbers, and of arrays and tuples of them: all are allowed.
+    #[inline(always)]
+    pub(super) fn width(self) -> Option<usize> {
+        (self.width != Self::VARIES).then_some(self.width as usize)
+    }
 }
 
 /// A [`KindSchema`] whose parts are nodes.
@@ -70,9 +85,8 @@ pub(super) enum Shape {
 }
 
 impl Stored {
-    /// Lays out classes which end, as [`inner_first`] finds; those behind the first `defined`
-    /// are not the save's own.
-    pub(super) fn new(classes: Vec<ClassSchema>, defined: usize) -> Self {
+    /// Lays out classes which end, as [`inner_first`] finds.
+    pub(crate) fn new(classes: Vec<ClassSchema>) -> Self {
         let mut least = vec![0; classes.len()];
         for class in inner_first(&classes).unwrap_or_default() {
             least[class] = match &classes[class].form {
@@ -100,12 +114,7 @@ impl Stored {
             Form::Value(kind) => vec![layout.block(1, [kind])],
         });
         let parts = parts.collect();
-        Self { nodes: layout.nodes, arenas: layout.arenas, classes, defined, parts }
-    }
-
-    /// How many classes the save defines.
-    pub(super) fn defined(&self) -> usize {
-        self.defined
+        Self { nodes: layout.nodes, arenas: layout.arenas, classes, parts }
     }
 
     /// The node of a class as a kind.
@@ -121,10 +130,84 @@ impl Stored {
         &self.arenas[arena]
     }
 
+    /// The index of a field as a class of its own, a struct with this field alone: as
+    /// such it is kept.
+    pub(crate) fn field_alone(&self, node: usize) -> usize {
+        self.classes.len() + node
+    }
+
+    /// The index of a variant as a class of its own, an enum with this variant alone.
+    pub(crate) fn variant_alone(&self, class: usize, variant: usize) -> usize {
+        // The root of the class's variants, as no field has it.
+        self.classes.len() + self.nodes.len() + (class << 16) + variant
+    }
+
+    /// What a class index is of; `None` if it is of none.
+    pub(crate) fn alone(&self, index: usize) -> Option<Alone<'_>> {
+        let index = index.checked_sub(self.classes.len())?;
+        if let Some(variant) = index.checked_sub(self.nodes.len()) {
+            let (class, variant) = (variant >> 16, variant & 0xffff);
+            let Form::Enum(variants) = &self.classes.get(class)?.form else { return None };
+            let schema = variants.get(variant)?;
+            return Some(Alone::Variant {
+                class: &self.classes[class].name,
+                variant: schema,
+                first: self.first(class, variant),
+            });
+        }
+        // The blocks of fields are in the order of classes; empty ones have the node of the next.
+        let class = self.parts.partition_point(|parts| parts[0] <= index).checked_sub(1)?;
+        let variant = self.parts[class].partition_point(|first| *first <= index).checked_sub(1)?;
+        let (name, fields) = match &self.classes[class].form {
+            Form::Struct(fields) => (None, fields),
+            Form::Enum(variants) => (Some(&*variants[variant].name), &variants[variant].fields),
+            Form::Value(_) => return None,
+        };
+        let field = fields.get(index - self.first(class, variant))?;
+        Some(Alone::Field { class: &self.classes[class].name, variant: name, field, node: index })
+    }
+
+    /// A class of the save, or what is kept as one.
+    pub(crate) fn schema(&self, index: usize) -> Option<Cow<'_, ClassSchema>> {
+        match self.classes.get(index) {
+            Some(class) => Some(Cow::Borrowed(class)),
+            None => self.alone(index).map(|alone| Cow::Owned(alone.schema())),
+        }
+    }
+
     /// The first node of a struct's fields or of a bare value (`variant` is 0), or
     /// of a variant's fields.
     pub(super) fn first(&self, class: usize, variant: usize) -> usize {
         self.parts[class][variant]
+    }
+}
+
+/// A part of a class that is kept as a class of its own.
+pub(crate) enum Alone<'s> {
+    Field { class: &'s str, variant: Option<&'s str>, field: &'s FieldSchema, node: usize },
+    Variant { class: &'s str, variant: &'s VariantSchema, first: usize },
+}
+
+impl Alone<'_> {
+    /// The class that it is.
+    fn schema(&self) -> ClassSchema {
+        let name = self.name();
+        let form = match self {
+            Self::Field { field, .. } => Form::Struct(vec![(*field).clone()]),
+            Self::Variant { variant, .. } => Form::Enum(vec![(*variant).clone()]),
+        };
+        ClassSchema { id: ClassId::of(&name), name, version: 1, form }
+    }
+
+    /// Its name: that of the class with that of the part.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Field { class, variant: None, field, .. } => format!("{class}.{}", field.name),
+            Self::Field { class, variant: Some(variant), field, .. } => {
+                format!("{class}::{variant}.{}", field.name)
+            }
+            Self::Variant { class, variant, .. } => format!("{class}::{}", variant.name),
+        }
     }
 }
 
@@ -157,7 +240,7 @@ impl Layout {
     }
 
     fn kind(&mut self, kind: &KindSchema) -> Node {
-        let node = |shape, least| Node { shape, least, width: None };
+        let node = |shape, least| Node::new(shape, least, None);
         match kind {
             KindSchema::Bool => node(Shape::Bool, 1),
             KindSchema::Char => node(Shape::Char, 4),
@@ -177,17 +260,17 @@ impl Layout {
             KindSchema::Array(inner, len) => {
                 let first = self.block(1, [&**inner]);
                 let inner = self.nodes[first];
-                let width = inner.width.and_then(|width| width.checked_mul(*len));
+                let width = inner.width().and_then(|width| width.checked_mul(*len));
                 let width = if *len == 0 { Some(0) } else { width };
-                Node { shape: Shape::Array(first, *len), least: times(inner.least, *len), width }
+                Node::new(Shape::Array(first, *len), times(inner.least, *len), width)
             }
             KindSchema::Tuple(parts) => {
                 let first = self.block(parts.len(), parts);
                 let nodes = &self.nodes[first..first + parts.len()];
                 let width =
-                    nodes.iter().try_fold(0_usize, |sum, node| sum.checked_add(node.width?));
+                    nodes.iter().try_fold(0_usize, |sum, node| sum.checked_add(node.width()?));
                 let least = nodes.iter().fold(0_u32, |sum, node| sum.saturating_add(node.least));
-                Node { shape: Shape::Tuple { first, len: parts.len() }, least, width }
+                Node::new(Shape::Tuple { first, len: parts.len() }, least, width)
             }
             KindSchema::Class(class) => self.class(*class),
             KindSchema::Reference { holder, weak, class } => {
@@ -215,15 +298,15 @@ impl Layout {
 
     fn class(&self, class: usize) -> Node {
         match self.least[class] {
-            0 => Node { shape: Shape::Class(class), least: 0, width: Some(0) },
-            least => Node { shape: Shape::Class(class), least, width: None },
+            0 => Node::new(Shape::Class(class), 0, Some(0)),
+            least => Node::new(Shape::Class(class), least, None),
         }
     }
 }
 
 fn bytes(width: usize) -> Node {
     let least = u32::try_from(width).unwrap_or(u32::MAX);
-    Node { shape: Shape::Bytes, least, width: Some(width) }
+    Node::new(Shape::Bytes, least, Some(width))
 }
 
 fn times(least: u32, len: usize) -> u32 {

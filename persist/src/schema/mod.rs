@@ -26,7 +26,7 @@ mod write;
 pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::Change;
 pub(crate) use event::{Event, Run};
-pub(crate) use layout::Stored;
+pub(crate) use layout::{Alone, Stored};
 pub(crate) use order::inner_first;
 pub(crate) use plan::{Plans, Program, Target};
 pub(crate) use read::Reader;

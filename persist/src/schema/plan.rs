@@ -3,12 +3,12 @@ use std::rc::Rc;
 
 use super::conversion::{Conversion, Place};
 use super::event::Events;
-use super::matching::{Matching, find_variant, is_older, sources};
+use super::matching::{Matching, find_variant, is_older};
 use super::{
     Change, ClassSchema, Event, FieldSchema, Form, KindSchema, Run, Stored, VariantSchema,
 };
 use crate::codec::{ClassAccess, NoLinks};
-use crate::reflect::{Class, ClassId, FieldRecord, Migration};
+use crate::reflect::{Class, FieldRecord, Migration};
 use crate::{Error, ErrorKind, LoadOptions, Result};
 
 /// The program's classes: their schema, and how to reach their fields.
@@ -133,8 +133,8 @@ pub(super) struct Given<'a> {
     pub(super) fields: &'a [FieldSchema],
     /// Node of the first field.
     pub(super) first: usize,
-    /// The stored class and variant, if it is not a tuple.
-    pub(super) place: Option<(usize, usize)>,
+    /// True for a tuple, which has no fields that could be kept.
+    pub(super) is_tuple: bool,
 }
 
 /// The program's fields of the same.
@@ -151,6 +151,8 @@ pub(crate) struct Plans<'p> {
     pub(crate) stored: Rc<Stored>,
     pub(super) program: &'p Program,
     pub(super) options: LoadOptions,
+    /// True if what is kept of an object can be given back with it.
+    pub(crate) aside: bool,
     pub(super) matching: Matching<'p>,
     identical: Vec<bool>,
     /// True if no class that a trait object may be of has changed.
@@ -170,10 +172,6 @@ pub(crate) struct Plans<'p> {
     single_runs: HashMap<(Change, String, String), usize>,
     /// Objects that are values now.
     pub(super) inlined: HashSet<u64>,
-    /// For each field of a variant of a stored class, the class as which it is kept.
-    kept_fields: HashMap<(usize, usize), Vec<Option<usize>>>,
-    /// The same of variants.
-    kept_variants: HashMap<(usize, usize), usize>,
     /// Counts elements without bytes that are rewritten.
     pub(super) empty: NoLinks,
     /// Bytes of the payloads that were rewritten, as stored.
@@ -186,26 +184,20 @@ impl<'p> Plans<'p> {
     /// Plans for these classes; a record of the first class of `root` is asked for as a value of
     /// the program's second.
     pub(crate) fn new(
-        mut stored: Vec<ClassSchema>,
+        stored: Vec<ClassSchema>,
         program: &'p Program,
         options: LoadOptions,
         root: Option<(usize, usize)>,
     ) -> Self {
-        let defined = stored.len();
         let matching = Matching::new(&stored, program, root);
         let identical = matching.identical(&stored);
         let is_same = |class: usize| identical[class] || matching.resolve(class).is_none();
-        let dynamic_same = (0..defined).all(is_same);
-        let mut kept = Kept::default();
-        for class in 0..defined {
-            if let Some(target) = matching.resolve(class).filter(|_| !identical[class]) {
-                kept.add(class, &mut stored, program, target);
-            }
-        }
+        let dynamic_same = (0..stored.len()).all(is_same);
         Self {
-            stored: Rc::new(Stored::new(stored, defined)),
+            stored: Rc::new(Stored::new(stored)),
             program,
             options,
+            aside: true,
             matching,
             identical,
             dynamic_same,
@@ -218,23 +210,20 @@ impl<'p> Plans<'p> {
             events: Events::default(),
             single_runs: HashMap::new(),
             inlined: HashSet::new(),
-            kept_fields: kept.fields,
-            kept_variants: kept.variants,
             empty: NoLinks::default(),
             before: 0,
             after: 0,
         }
     }
 
-    /// The program's class for a stored one; that is none of those that are made for
-    /// what is kept.
+    /// The program's class for a stored one.
     pub(crate) fn resolve(&self, class: usize) -> Option<usize> {
-        if class < self.identical.len() { self.matching.resolve(class) } else { None }
+        self.matching.resolve(class)
     }
 
     /// True if the records of a stored class are as the program would write them.
     pub(crate) fn is_identical(&self, class: usize) -> bool {
-        self.identical.get(class).copied().unwrap_or(true)
+        self.identical[class]
     }
 
     /// True if values of a stored class are rewritten where they are trait objects:
@@ -396,13 +385,7 @@ impl<'p> Plans<'p> {
         let records = self.program.targets[target]?.class.variants();
         let other = records.iter().position(|variant| variant.other)?;
         let holds = !records[other].fields.is_empty();
-        let kept = self.kept_variants.get(&(class, variant)).copied();
-        Some((other, kept.filter(|_| holds)))
-    }
-
-    /// The class as which each field of a stored variant is kept.
-    pub(super) fn kept_fields(&self, class: usize, variant: usize) -> Vec<Option<usize>> {
-        self.kept_fields.get(&(class, variant)).cloned().unwrap_or_default()
+        Some((other, holds.then(|| self.stored.variant_alone(class, variant))))
     }
 }
 
@@ -413,74 +396,5 @@ fn given(all: &Stored, class: usize, variant: usize) -> Given<'_> {
         Form::Value(_) => (None, &[][..]),
     };
     let first = all.first(class, variant);
-    Given { class: &all[class].name, variant: name, fields, first, place: Some((class, variant)) }
-}
-
-/// The classes that are made for what is kept.
-#[derive(Default)]
-struct Kept {
-    fields: HashMap<(usize, usize), Vec<Option<usize>>>,
-    variants: HashMap<(usize, usize), usize>,
-}
-
-impl Kept {
-    /// Adds a class for every field and variant that the program does not have.
-    fn add(
-        &mut self,
-        class: usize,
-        stored: &mut Vec<ClassSchema>,
-        program: &Program,
-        target: usize,
-    ) {
-        let Some(target_class) = program.targets[target].map(|target| target.class) else { return };
-        let name = stored[class].name.clone();
-        match (stored[class].form.clone(), &program.classes[target].form) {
-            (Form::Struct(old), Form::Struct(new)) => {
-                let sources = sources(&old, new, target_class.fields());
-                self.add_fields((class, 0), &name, &old, &sources, stored);
-            }
-            (Form::Enum(old), Form::Enum(new)) => {
-                for (i, variant) in old.into_iter().enumerate() {
-                    let name = format!("{name}::{}", variant.name);
-                    match find_variant(&variant.name, target_class.variants()) {
-                        Some(found) => {
-                            let records = target_class.variants()[found].fields;
-                            let sources = sources(&variant.fields, &new[found].fields, records);
-                            self.add_fields((class, i), &name, &variant.fields, &sources, stored);
-                        }
-                        None => {
-                            self.variants.insert((class, i), stored.len());
-                            stored.push(kept_class(name, Form::Enum(vec![variant])));
-                        }
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn add_fields(
-        &mut self,
-        place: (usize, usize),
-        name: &str,
-        fields: &[FieldSchema],
-        sources: &[Option<usize>],
-        stored: &mut Vec<ClassSchema>,
-    ) {
-        let mut taken = vec![false; fields.len()];
-        sources.iter().flatten().for_each(|source| taken[*source] = true);
-        let mut kept = vec![None; fields.len()];
-        for (i, field) in fields.iter().enumerate() {
-            if !taken[i] && field.kind != KindSchema::Unknown {
-                kept[i] = Some(stored.len());
-                let name = format!("{name}.{}", field.name);
-                stored.push(kept_class(name, Form::Struct(vec![field.clone()])));
-            }
-        }
-        self.fields.insert(place, kept);
-    }
-}
-
-fn kept_class(name: String, form: Form) -> ClassSchema {
-    ClassSchema { id: ClassId::of(&name), name, version: 1, form }
+    Given { class: &all[class].name, variant: name, fields, first, is_tuple: false }
 }

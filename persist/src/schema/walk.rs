@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::layout::Shape;
-use super::{FieldSchema, Form, Stored};
+use super::{Alone, FieldSchema, Form, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, count, left_over};
 use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Limits, Result};
@@ -101,7 +101,7 @@ pub(super) fn skip<'s>(
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
 ) -> Result<(), Fail> {
-    if let Some(width) = stored.node(node).width {
+    if let Some(width) = stored.node(node).width() {
         return input.take(width).map(drop);
     }
     walk(node, stored, input, frames, &mut |_, _, _| true)
@@ -117,7 +117,20 @@ pub(crate) fn length(
 ) -> Result<usize> {
     let mut links = NoLinks::default();
     let mut input = Decoder::new(bytes, limits, &mut links);
-    walk(stored.root(class), stored, &mut input, &mut Vec::new(), meet).map_err(fault)?;
+    let nodes = match stored.alone(class) {
+        None => stored.root(class)..stored.root(class) + 1,
+        Some(Alone::Field { node, .. }) => node..node + 1,
+        Some(Alone::Variant { variant, first, .. }) => {
+            // Its tag; there is no other.
+            if input.value::<u8>().map_err(fault)? != 0 {
+                return Err(fault(Fail::Value));
+            }
+            first..first + variant.fields.len()
+        }
+    };
+    for node in nodes {
+        walk(node, stored, &mut input, &mut Vec::new(), meet).map_err(fault)?;
+    }
     Ok(bytes.len() - input.rest().len())
 }
 
@@ -210,7 +223,7 @@ fn step<'s>(
         if stored.node(node).least == 0 {
             return Ok(());
         }
-        if let Some(width) = stored.node(node).width {
+        if let Some(width) = stored.node(node).width() {
             return input.take(width).map(drop);
         }
         match stored.node(node).shape {
@@ -238,7 +251,7 @@ fn step<'s>(
             Shape::List(inner) => {
                 let count = count::decode(input)?;
                 check_count(count, u64::from(stored.node(inner).least), input)?;
-                if let Some(width) = stored.node(inner).width {
+                if let Some(width) = stored.node(inner).width() {
                     return many(width, count, input);
                 }
                 if stored.node(inner).least > 0 {
@@ -314,7 +327,7 @@ fn step<'s>(
 /// Reads which class the value of a trait object is of.
 pub(super) fn dynamic(stored: &Stored, input: &mut Decoder<'_>) -> Result<usize, Fail> {
     let number = input.count()?;
-    number.checked_sub(1).filter(|class| *class < stored.defined()).ok_or(Fail::Value)
+    number.checked_sub(1).filter(|class| *class < stored.len()).ok_or(Fail::Value)
 }
 
 /// Reads which variant of an enum follows.

@@ -46,7 +46,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Result<Record<'t>> {
         self.count_record()?;
         if let Some(fields) = opened.fields() {
-            let place = if self.records == 1 && self.inlined.len() == 1 { 1 } else { 2 };
+            let place = if self.is_object() { 1 } else { 2 };
             self.plans.events.count(fields.runs[0], self.id);
             self.plans.events.count(fields.runs[place], self.id);
         }
@@ -73,7 +73,7 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     /// True while the fields of the object itself are read.
     pub(super) fn is_object(&self) -> bool {
-        self.records == 1 && self.inlined.len() == 1
+        self.records == 1 && self.inlined.len() == 1 && self.plans.aside
     }
 
     pub(super) fn end_record(&mut self) {
@@ -129,7 +129,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                     self.no_piece(plan);
                 }
                 Action::Keep { node, class } => {
-                    let bytes = self.taken(node, 1, self.stored.node(node).width)?;
+                    let bytes = self.taken(node, 1, self.stored.node(node).width())?;
                     if plan.room {
                         self.kept.push((class, bytes));
                     } else if self.is_object() {

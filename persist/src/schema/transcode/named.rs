@@ -83,7 +83,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let whole = self.input.rest();
         let head = self.head(class, target)?;
         let start = self.input.rest();
-        let mut found = self.found(class, &head)?;
+        let mut found = self.found(&head)?;
         let bytes = &start[..start.len() - self.input.rest().len()];
         let behind = self.input.rest();
         for (i, (class, bytes)) in given.iter().enumerate() {
@@ -198,25 +198,22 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// The fields that follow, those that were kept among them.
-    fn found(&mut self, class: usize, head: &Head<'t>) -> Result<Vec<Found<'t>>> {
+    fn found(&mut self, head: &Head<'t>) -> Result<Vec<Found<'t>>> {
         let stored = self.stored;
         let mut found = Vec::new();
-        let number = head.variant.map_or(0, |(number, _)| number);
-        let is_own = head.first == stored.first(class, number);
-        let kept = if is_own { self.plans.kept_fields(class, number) } else { Vec::new() };
         for (i, field) in head.fields.iter().enumerate() {
             let node = head.first + i;
             if field.kind == KindSchema::Unknown {
                 self.kept_fields(&mut found)?;
                 continue;
             }
-            let bytes = self.taken(node, 1, stored.node(node).width)?;
+            let bytes = self.taken(node, 1, stored.node(node).width())?;
             let end = self.length.saturating_sub(self.input.rest().len());
             found.push(Found {
                 name: field.name.clone(),
                 id: field.id,
                 value: FoundValue::Stored { kind: &field.kind, node, bytes },
-                kept: kept.get(i).copied().flatten(),
+                kept: Some(stored.field_alone(node)),
                 place: Some(KeptPlace::Payload(end.saturating_sub(bytes.len())..end)),
             });
         }
@@ -329,7 +326,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             Form::Value(_) => (&[][..], &[][..]),
         };
         let wanted = Wanted { class: target, variant: number, fields, records };
-        let given = Given { class: name, variant, fields: &[], first: 0, place: None };
+        let given = Given { class: name, variant, fields: &[], first: 0, is_tuple: true };
         let names: Vec<FieldSchema> = found
             .iter()
             .map(|field| FieldSchema {
@@ -409,6 +406,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     fn keep_or_drop(&mut self, field: Found<'t>, given: &Given<'_>, has_room: bool) {
         let path = given.path(&field.name);
         let class = field.kept.filter(|_| !self.plans.options.drop_unknown);
+        // What was kept before is reported as a value of its class.
+        let is_new = class.is_none_or(|class| class >= self.stored.len());
         let change = match (class, field.value, field.place) {
             (Some(class), FoundValue::Stored { bytes, .. }, _) if has_room => {
                 self.kept.push((class, bytes));
@@ -420,7 +419,9 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             _ => Change::Dropped,
         };
-        self.plans.happened(change, given.class, &path, "", self.id);
+        if is_new || change == Change::Dropped {
+            self.plans.happened(change, given.class, &path, "", self.id);
+        }
     }
 
     /// Makes the program's `other` variant of one that it does not have.

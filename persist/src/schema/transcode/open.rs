@@ -77,19 +77,6 @@ impl<'t> Transcoder<'t, '_, '_> {
                     of = inner;
                     continue;
                 }
-                Conversion::Only(inner) => {
-                    let count = count::decode(&mut self.input).map_err(fault)?;
-                    if count != 1 {
-                        return Err(Error::new(
-                            ErrorKind::InvalidValue,
-                            format!(
-                                "the save holds a list of {count} where the program has one value; give the field a `convert` that chooses"
-                            ),
-                        ));
-                    }
-                    of = inner;
-                    continue;
-                }
                 Conversion::Map { least, key, value } => {
                     let count = self.count(least)?;
                     frames.push(Frame::Entries { key, value, next: 0, count });
