@@ -11,7 +11,7 @@ mod writer;
 
 pub use header::Header;
 pub(crate) use numbers::ClassNumbers;
-pub(crate) use reader::{RecordPlace, Scan, scan};
+pub(crate) use reader::{RecordPlace, Scan, scan, scan_definitions};
 pub(crate) use writer::{RecordLinks, Writer};
 
 /// The first bytes of every save. The first is no text, the line ends show a

@@ -64,6 +64,11 @@ fn damaged(at: usize, what: &str) -> Error {
 /// Reads the structure of a save: every checksum, definition and record head,
 /// no payload.
 pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Scan> {
+    scan_definitions(save, limits).map(|(scan, _)| scan)
+}
+
+/// The same, with the offsets of the definitions.
+pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Vec<usize>)> {
     if save.len() as u64 > limits.bytes {
         let (length, limit) = (save.len(), limits.bytes);
         return Err(Error::new(
@@ -110,7 +115,7 @@ struct Scanner {
 }
 
 impl Scanner {
-    fn end(self, save: &[u8], at: usize) -> Result<Scan> {
+    fn end(self, save: &[u8], at: usize) -> Result<(Scan, Vec<usize>)> {
         let Some(trailer) = save.get(at..at + TRAILER_SIZE) else {
             return Err(cut_short(save.len()));
         };
@@ -134,7 +139,7 @@ impl Scanner {
             }
         }
         self.check_classes()?;
-        Ok(self.scan)
+        Ok((self.scan, self.definitions))
     }
 
     fn block(&mut self, save: &[u8], start: usize, end: usize, limits: &Limits) -> Result<()> {

@@ -4,10 +4,11 @@ use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 
 use super::{
     ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, BLOCK_TRAILER, ClassNumbers, Header, SEPARATOR,
-    TRAILER_SIZE,
+    TRAILER_SIZE, definition,
 };
 use crate::codec::{Buffer, Encoder, SaveLinks, Stop, count};
 use crate::reflect::Holder;
+use crate::schema::ClassSchema;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Writes a save as a stream; it holds one block and the largest record.
@@ -94,18 +95,57 @@ impl<'w> Writer<'w> {
     /// Writes the definitions that are missing.
     fn define(&mut self, numbers: &mut ClassNumbers) -> Result<()> {
         for (name, body) in numbers.definitions() {
-            let length = item_length(body.len(), &name)?;
-            let limits = self.limits;
-            let mut links = crate::codec::NoLinks::default();
-            self.end = self.buffer.append(self.end, &limits, &mut links, |out| {
-                out.value(&0_u8)?;
-                out.value(&length)?;
-                out.bytes(&body)?;
-                out.value(&SEPARATOR)
-            })?;
-            self.definitions += 1;
+            self.define_as(&name, &body)?;
         }
         Ok(())
+    }
+
+    fn define_as(&mut self, name: &str, body: &[u8]) -> Result<()> {
+        let length = item_length(body.len(), name)?;
+        let limits = self.limits;
+        let mut links = crate::codec::NoLinks::default();
+        self.end = self.buffer.append(self.end, &limits, &mut links, |out| {
+            out.value(&0_u8)?;
+            out.value(&length)?;
+            out.bytes(body)?;
+            out.value(&SEPARATOR)
+        })?;
+        self.definitions += 1;
+        Ok(())
+    }
+
+    /// Writes the definition of a class whose index in its save is its number here, less one.
+    pub(crate) fn definition(&mut self, class: &ClassSchema) -> Result<()> {
+        let mut body = Vec::new();
+        definition::write(class, &|class, _| class as u64 + 1, &mut body);
+        self.define_as(&class.name, &body)
+    }
+
+    /// Writes a record whose payload is there, of a class that is defined.
+    pub(crate) fn payload(
+        &mut self,
+        number: u64,
+        (holder, added): (Holder, bool),
+        id: u64,
+        payload: &[u8],
+    ) -> Result<()> {
+        let holder = holder.code() | if added { ADDED } else { 0 };
+        let limits = self.limits;
+        if self.records >= limits.objects {
+            return Err(too_many(limits.objects));
+        }
+        let length = item_length(payload.len(), "this")?;
+        let mut links = crate::codec::NoLinks::default();
+        self.end = self.buffer.append(self.end, &limits, &mut links, |out| {
+            count::encode(number, out)?;
+            out.value(&holder)?;
+            count::encode(id, out)?;
+            out.value(&length)?;
+            out.bytes(payload)?;
+            out.value(&SEPARATOR)
+        })?;
+        self.records += 1;
+        self.close_if_full()
     }
 
     /// Writes the last block and the trailer; returns the length of the save.

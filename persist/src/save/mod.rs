@@ -1,11 +1,13 @@
 //! Saving and loading as a program asks for it.
 
+mod document;
 mod loaded;
 mod manager;
 mod remapping;
 mod report;
 mod value;
 
+pub use document::{Document, Entry, dump};
 pub use loaded::Loaded;
 pub use manager::SaveManager;
 pub use remapping::Remapping;

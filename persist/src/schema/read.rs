@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::layout::Shape;
 use super::walk::{check_count, dynamic, fault, left_behind, tag};
-use super::{FieldSchema, Form, KindSchema, Stored};
+use super::{ClassSchema, FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, LoadLinks, NoLinks, count};
 use crate::value::{Field, HandleValue, NESTING, Origin, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
@@ -50,6 +50,14 @@ struct Run<'r, 'i, 'd> {
 
 /// A kind, and its node unless it lies in a run of fixed width.
 type Place<'k> = (&'k KindSchema, Option<usize>);
+
+impl Stored {
+    /// The classes of a save that no program's are compared with.
+    pub(crate) fn alone(classes: Vec<ClassSchema>) -> Self {
+        let same = vec![false; classes.len()];
+        Self::new(classes, &same, false)
+    }
+}
 
 impl Reader {
     /// For a save, or a record, of so many bytes.

@@ -6,8 +6,9 @@ use std::collections::HashMap;
 
 use super::write::Target;
 use super::{ClassSchema, Form, KindSchema};
+use crate::codec::count;
 use crate::value::{Field, Origin, Record};
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// Says whether a reference may lead there.
 type CheckReference<'s> = dyn Fn(&KindSchema, Option<ObjectId>) -> Result<()> + 's;
@@ -15,6 +16,7 @@ type CheckReference<'s> = dyn Fn(&KindSchema, Option<ObjectId>) -> Result<()> + 
 /// The classes of a save.
 pub(crate) struct Strict<'s> {
     classes: &'s [ClassSchema],
+    limits: &'s Limits,
     check_reference: &'s CheckReference<'s>,
     /// Indices of the classes by their names; `None` of a name that several have.
     by_name: OnceCell<HashMap<&'s str, Option<usize>>>,
@@ -25,9 +27,13 @@ pub(crate) struct Strict<'s> {
 }
 
 impl<'s> Strict<'s> {
-    pub(crate) fn new(classes: &'s [ClassSchema], check_reference: &'s CheckReference<'s>) -> Self {
+    pub(crate) fn new(
+        classes: &'s [ClassSchema],
+        limits: &'s Limits,
+        check_reference: &'s CheckReference<'s>,
+    ) -> Self {
         let variants = classes.iter().map(|_| OnceCell::new()).collect();
-        Self { classes, check_reference, by_name: OnceCell::new(), variants, highest: 0 }
+        Self { classes, limits, check_reference, by_name: OnceCell::new(), variants, highest: 0 }
     }
 
     /// The name of a class with that of its variant.
@@ -145,6 +151,17 @@ impl Target for Strict<'_> {
         let number = class as u64 + 1;
         self.highest = self.highest.max(number);
         number
+    }
+
+    fn check_text(&self, length: usize) -> Result<()> {
+        let limit = self.limits.text;
+        if length <= limit || length as u64 <= count::SHORT {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!("a text of {length} bytes is over the limit of {limit}; raise `Limits::text`"),
+        ))
     }
 
     fn check_reference(&self, kind: &KindSchema, id: Option<ObjectId>) -> Result<()> {

@@ -7,6 +7,9 @@ use super::{HandleValue, Record, Value};
 /// Columns that a value on one line takes at most, where there are several lines.
 const COLUMNS: usize = 96;
 
+/// The same however deep it stands.
+const LEAST_COLUMNS: usize = 40;
+
 const INDENT: usize = 4;
 
 /// Words that are no names of classes.
@@ -72,7 +75,8 @@ impl Printer<'_> {
 
     fn parts(&mut self, value: &Value) -> fmt::Result {
         if let Some(indent) = self.indent {
-            let mut line = Line { text: String::new(), room: COLUMNS.saturating_sub(indent) };
+            let room = COLUMNS.saturating_sub(indent).max(LEAST_COLUMNS);
+            let mut line = Line { text: String::new(), room };
             if (Printer { out: &mut line, indent: None }).parts(value).is_ok() {
                 return self.out.write_str(&line.text);
             }

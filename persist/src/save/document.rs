@@ -1,0 +1,360 @@
+//! A whole save without its types.
+
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
+use std::io::Write;
+use std::path::Path;
+
+use crate::codec::Buffer;
+use crate::format::{Header, RecordPlace, Writer, scan_definitions};
+use crate::reflect::Holder;
+use crate::schema::{KindSchema, Reader, Stored, Strict, write_class};
+use crate::value::{NameOf, write_name};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
+
+/// A save read by the schema that it holds, with every object as a [`Value`]: for
+/// tools that look into saves and change them, without the program that wrote them.
+///
+/// One that is not changed is written byte by byte as the library wrote it. The classes stay
+/// as they are: a value that does not fit its field is an error when it is written.
+///
+/// # Example
+///
+/// ```
+/// use persist::{Document, Persist, Value};
+///
+/// #[derive(Persist)]
+/// struct Game { level: u32, name: String }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("game.sav");
+/// persist::save(&path, &Game { level: 3, name: "Ada".into() })?;
+///
+/// // Another program, which does not know the type.
+/// let mut save = Document::open(&path)?;
+/// let game = save.root_mut().and_then(Value::as_record_mut).unwrap();
+/// assert_eq!(game.get("name"), Some(&Value::from("Ada")));
+/// game.set("level", 9_u32);
+/// save.save(&path)?;
+///
+/// assert_eq!(persist::load::<Game>(&path)?.level, 9);
+/// # Ok::<(), persist::Error>(())
+/// ```
+pub struct Document {
+    header: Header,
+    limits: Limits,
+    stored: Stored,
+    /// How many records stood before the definition of each class.
+    defined: Vec<usize>,
+    /// By their places in the save; `None` where one was removed.
+    entries: Vec<Option<Entry>>,
+    places: HashMap<ObjectId, usize>,
+}
+
+/// An object of a [`Document`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    id: ObjectId,
+    class: usize,
+    class_name: std::sync::Arc<str>,
+    holder: Holder,
+    added: bool,
+    /// What is in it.
+    pub value: Value,
+}
+
+impl Entry {
+    /// The number by which the save knows it.
+    #[must_use]
+    pub fn id(&self) -> ObjectId {
+        self.id
+    }
+
+    /// Name of its class.
+    #[must_use]
+    pub fn class(&self) -> &str {
+        &self.class_name
+    }
+
+    /// The pointer and the cell that held it; [`Holder::VALUE`] of a value that was saved on
+    /// its own.
+    #[must_use]
+    pub fn holder(&self) -> Holder {
+        self.holder
+    }
+
+    /// True if the program added it itself, false if it was met through a pointer.
+    #[must_use]
+    pub fn is_added(&self) -> bool {
+        self.added
+    }
+}
+
+/// Shows a whole save as text, for people.
+///
+/// # Errors
+///
+/// As [`Document::open`].
+///
+/// # Example
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("game.sav");
+/// persist::save(&path, &(3_u8, String::from("Ada")))?;
+/// let text = persist::dump(&path)?;
+/// assert!(text.ends_with("(3u8, \"Ada\")\n"));
+/// # Ok::<(), persist::Error>(())
+/// ```
+pub fn dump(path: impl AsRef<Path>) -> Result<String> {
+    Ok(Document::open(path)?.to_string())
+}
+
+impl Document {
+    /// Reads a save from a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_slice`](Self::from_slice), and [`ErrorKind::Io`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::from_slice(&storage::read_file(path.as_ref(), &Limits::DEFAULT)?)
+    }
+
+    /// Reads a save from memory.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is not a whole, true save; [`ErrorKind::TooDeep`] for values nested over 512
+    /// levels; [`ErrorKind::TooLarge`] if the trees would take over four times what
+    /// [`Limits::expansion`] allows for objects.
+    pub fn from_slice(save: &[u8]) -> Result<Self> {
+        Self::within(save, &Limits::DEFAULT)
+    }
+
+    /// Reads a save from memory, within other limits than the default ones; they hold
+    /// when it is written, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_slice`](Self::from_slice).
+    pub fn within(save: &[u8], limits: &Limits) -> Result<Self> {
+        let (scan, definitions) = scan_definitions(save, limits)?;
+        let before = |at: &usize| scan.records.partition_point(|record| record.start < *at);
+        let defined = definitions.iter().map(before).collect();
+        let mut document = Self {
+            header: scan.header,
+            limits: *limits,
+            stored: Stored::alone(scan.classes),
+            defined,
+            entries: Vec::with_capacity(scan.records.len()),
+            places: HashMap::with_capacity(scan.records.len()),
+        };
+        let mut reader = Reader::new(limits, save.len() as u64);
+        let names: Vec<_> = document.stored.iter().map(|class| (&*class.name).into()).collect();
+        for record in &scan.records {
+            let class_name = names.get(record.class as usize).cloned().unwrap_or_default();
+            let entry = document.read(record, class_name, save, &mut reader).map_err(|error| {
+                let name = &*document.stored[record.class as usize].name;
+                error.in_object(record.id).in_class(name)
+            })?;
+            document.places.insert(entry.id, document.entries.len());
+            document.entries.push(Some(entry));
+        }
+        Ok(document)
+    }
+
+    fn read(
+        &self,
+        record: &RecordPlace,
+        class_name: std::sync::Arc<str>,
+        save: &[u8],
+        reader: &mut Reader,
+    ) -> Result<Entry> {
+        let start = record.start as u64;
+        let id = ObjectId::new(record.id).filter(|id| !self.places.contains_key(id));
+        let Some(id) = id else {
+            return Err(Error::new(
+                ErrorKind::DuplicateId,
+                "two records have this id; restore a backup",
+            )
+            .at(start));
+        };
+        let class = record.class as usize;
+        let value = reader
+            .payload(&self.stored, class, record.payload(save), &self.limits)
+            .map_err(|error| {
+                let offset = error.offset().unwrap_or_default();
+                error.moved_to(start + offset)
+            })?;
+        let (holder, added) = (record.holder, record.added);
+        Ok(Entry { id, class, class_name, holder, added, value })
+    }
+
+    /// What the save says of itself.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The objects, as they stand in the save.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().flatten()
+    }
+
+    /// The objects, to be changed.
+    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut().flatten()
+    }
+
+    /// The object with this id.
+    #[must_use]
+    pub fn entry(&self, id: ObjectId) -> Option<&Entry> {
+        self.entries[*self.places.get(&id)?].as_ref()
+    }
+
+    /// The object with this id, to be changed.
+    pub fn entry_mut(&mut self, id: ObjectId) -> Option<&mut Entry> {
+        self.entries[*self.places.get(&id)?].as_mut()
+    }
+
+    /// The value of a save of one value, as [`persist::save`](crate::save()) writes it.
+    #[must_use]
+    pub fn root(&self) -> Option<&Value> {
+        self.entries().find(|entry| entry.holder == Holder::VALUE).map(|entry| &entry.value)
+    }
+
+    /// The value of a save of one value, to be changed.
+    pub fn root_mut(&mut self) -> Option<&mut Value> {
+        let entry = self.entries_mut().find(|entry| entry.holder == Holder::VALUE)?;
+        Some(&mut entry.value)
+    }
+
+    /// Takes an object out. What leads to it strongly must be changed before the document is
+    /// written.
+    pub fn remove(&mut self, id: ObjectId) -> Option<Entry> {
+        self.entries[self.places.remove(&id)?].take()
+    }
+
+    /// Writes the save into a file, which is replaced whole.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        storage::replace_file(path.as_ref(), |out| self.write(out))
+    }
+
+    /// Writes the save into memory.
+    ///
+    /// # Errors
+    ///
+    /// For a value that does not fit its class, with object, class and field:
+    /// [`ErrorKind::KindMismatch`], [`ErrorKind::MissingField`], [`ErrorKind::NotFound`] for a
+    /// field, variant or class that there is not, [`ErrorKind::InvalidValue`] for a key
+    /// that stands twice; [`ErrorKind::MissingObject`] or [`ErrorKind::WrongClass`] for a
+    /// reference that leads to no such object; [`ErrorKind::TooLarge`], [`ErrorKind::TooDeep`].
+    pub fn to_vec(&self) -> Result<Vec<u8>> {
+        let mut save = Vec::new();
+        self.write(&mut save)?;
+        Ok(save)
+    }
+
+    fn write(&self, out: &mut dyn Write) -> Result<()> {
+        let mut buffer = Buffer::new();
+        let mut writer = Writer::new(out, &self.header, &self.limits, &mut buffer)?;
+        let check_reference =
+            |kind: &KindSchema, id: Option<ObjectId>| self.check_reference(kind, id);
+        let mut target = Strict::new(&self.stored, &self.limits, &check_reference);
+        let mut payload = Vec::new();
+        let mut defined = 0;
+        for (place, entry) in self.entries.iter().enumerate() {
+            let Some(entry) = entry else { continue };
+            payload.clear();
+            let class = entry.class;
+            let (number, id) = (class as u64 + 1, entry.id.get());
+            target.highest = number;
+            write_class(&mut target, &self.stored, class, &entry.value, &mut payload)
+                .map_err(|error| error.in_object(id).in_class(entry.class()))?;
+            // Those that were before it, and those that it needs now.
+            while defined < self.stored.len()
+                && (self.defined[defined] <= place || (defined as u64) < target.highest)
+            {
+                writer.definition(&self.stored[defined])?;
+                defined += 1;
+            }
+            writer
+                .payload(number, (entry.holder, entry.added), id, &payload)
+                .map_err(|error| error.in_object(id).in_class(entry.class()))?;
+        }
+        for class in &self.stored[defined..] {
+            writer.definition(class)?;
+        }
+        writer.finish().map(drop)
+    }
+
+    /// Checks that a reference leads to an object of its class and holder.
+    fn check_reference(&self, kind: &KindSchema, id: Option<ObjectId>) -> Result<()> {
+        let (holder, weak, class) = match kind {
+            KindSchema::Reference { holder, weak, class } => (*holder, *weak, Some(*class)),
+            KindSchema::TraitReference { holder, weak, .. } => (*holder, *weak, None),
+            _ => return Ok(()),
+        };
+        let Some(entry) = id.and_then(|id| self.entry(id)) else {
+            return match id {
+                _ if weak => Ok(()),
+                Some(id) => Err(Error::new(
+                    ErrorKind::MissingObject,
+                    format!("the save has no object {id}; name one that it has"),
+                )),
+                None => Err(Error::new(
+                    ErrorKind::MissingObject,
+                    "a strong pointer leads to no object; name one",
+                )),
+            };
+        };
+        if entry.holder == holder && class.is_none_or(|class| class == entry.class) {
+            return Ok(());
+        }
+        let (id, found) = (entry.id, entry.holder.around(false, entry.class()));
+        let wanted = kind.display(&self.stored);
+        Err(Error::new(
+            ErrorKind::WrongClass,
+            format!("object {id} is in {found}, {wanted} does not lead there"),
+        ))
+    }
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries: Vec<&Entry> = self.entries().collect();
+        f.debug_struct("Document")
+            .field("header", &self.header)
+            .field("entries", &entries)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The dump: what the save says of itself, then each object and its value.
+impl fmt::Display for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "save of format {}", self.header.format)?;
+        if let Some(application) = &self.header.application {
+            write!(f, ", by {application:?}")?;
+        }
+        if let Some(version) = &self.header.application_version {
+            write!(f, ", its version {version:?}")?;
+        }
+        let (objects, classes) = (self.places.len(), self.stored.len());
+        writeln!(f, ", objects: {objects}, classes: {classes}")?;
+        for entry in self.entries() {
+            write!(f, "\n{} ", entry.id)?;
+            write_name(entry.class(), NameOf::Class, f)?;
+            if entry.holder != Holder::VALUE {
+                write!(f, " in {}", entry.holder.around(false, "_"))?;
+            }
+            f.write_str(if entry.added { ", added\n" } else { "\n" })?;
+            writeln!(f, "{:#}", entry.value)?;
+        }
+        Ok(())
+    }
+}
