@@ -109,7 +109,7 @@ impl Reader {
         input: &mut Decoder<'_>,
         whole: usize,
     ) -> Result<Value> {
-        Run { reader: self, stored, input, whole, depth: NESTING - 1 }.class(class)
+        Run { reader: self, stored, input, whole, depth: NESTING }.class(class)
     }
 
     /// Reads a value of a stored kind; `node` is the one of this kind.
@@ -193,16 +193,19 @@ impl Run<'_, '_, '_> {
             | KindSchema::Map(_)
             | KindSchema::Array(..)
             | KindSchema::Tuple(_)
-            | KindSchema::Class(_)
             | KindSchema::Dynamic(_)
-            | KindSchema::Unknown => {
-                self.depth = self.depth.checked_sub(1).ok_or_else(too_deep)?;
-                let value = self.parts((kind, node));
-                self.depth += 1;
-                value
-            }
+            | KindSchema::Unknown => self.nested(|run| run.parts((kind, node))),
+            KindSchema::Class(class) => self.class(*class),
             _ => self.scalar(kind),
         }
+    }
+
+    /// Reads one level further in.
+    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
+        self.depth = self.depth.checked_sub(1).ok_or_else(too_deep)?;
+        let value = read(self);
+        self.depth += 1;
+        value
     }
 
     /// Reads a value that others lie in.
@@ -230,7 +233,6 @@ impl Run<'_, '_, '_> {
             KindSchema::Map(parts) => self.entries(parts, part),
             KindSchema::Array(inner, len) => self.elements((inner, part), *len, 0),
             KindSchema::Tuple(parts) => self.tuple(parts, part),
-            KindSchema::Class(class) => self.class(*class),
             KindSchema::Dynamic(_) => self.dynamic(),
             _ => self.unknown(),
         }
@@ -262,15 +264,16 @@ impl Run<'_, '_, '_> {
         let mut values = Vec::with_capacity(sure);
         for i in 0..count {
             let before = self.input.rest().len();
-            match self.value(part) {
-                Ok(value) => values.push(value),
+            let value = match self.value(part) {
+                Ok(value) => value,
                 Err(error) => return Err(error.in_field(&format!("[{i}]"))),
-            }
+            };
             if self.input.rest().len() == before {
                 LoadLinks::charge_empty(&mut self.reader.empty, 1, self.input.limits())?;
             } else if i >= sure {
                 self.reader.charge(1, size_of::<Value>())?;
             }
+            values.push(value);
         }
         Ok(Value::Seq(values))
     }
@@ -311,8 +314,12 @@ impl Run<'_, '_, '_> {
         Ok(Value::Tuple(values))
     }
 
-    #[inline(never)]
     fn class(&mut self, class: usize) -> Result<Value> {
+        self.nested(|run| run.form(class))
+    }
+
+    #[inline(never)]
+    fn form(&mut self, class: usize) -> Result<Value> {
         let stored = self.stored;
         let form = &stored[class].form;
         match form {
