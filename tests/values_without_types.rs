@@ -5,6 +5,8 @@
 #[path = "fixture_types.rs"]
 #[expect(dead_code, reason = "shared with the golden tests, which make them")]
 mod fixture_types;
+#[path = "value_trees.rs"]
+mod value_trees;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,6 +16,8 @@ use fixture_types::{NAMES, read};
 use persist::{
     Document, Error, ErrorKind, HandleValue, ObjectId, Persist, Record, SaveManager, Value,
 };
+use proptest::prelude::*;
+use value_trees::tree;
 
 #[derive(Persist)]
 struct Hero {
@@ -346,7 +350,7 @@ fn objects_are_removed_if_nothing_needs_them() {
     // The first record of its class, and the target of a weak pointer.
     document = self::document(&world());
     document.remove(id(1)).unwrap();
-    let mut saves = manager();
+    let saves = manager();
     let loaded = saves.from_slice(&document.to_vec().unwrap()).unwrap();
     let names: Vec<_> = loaded.iter::<Hero>().map(|hero| hero.borrow().name.clone()).collect();
     assert_eq!(names, ["Bob"]);
@@ -414,4 +418,25 @@ fn values_as_deep_as_the_program_may_save_are_read_and_written() {
         assert!(through_text(&save) == save);
     };
     std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_loaded(value in tree(), field in 0_usize..10, pet: bool) {
+        let mut document = document(&world());
+        let record = fields(&mut document, if pet { 3 } else { 1 });
+        let name = record.fields().map(|(name, _)| name.to_owned()).nth(field % record.len());
+        let name = name.unwrap();
+        record.set(&name, value.clone());
+        match document.to_vec() {
+            Ok(save) => {
+                let loaded = manager().from_slice(&save);
+                prop_assert!(loaded.is_ok(), "{name} = {value}: {:?}", loaded.err());
+            }
+            Err(error) => {
+                let found = error.field().unwrap_or_default();
+                prop_assert!(found.starts_with(&name), "{name} = {value}: {error}");
+            }
+        }
+    }
 }

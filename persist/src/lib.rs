@@ -53,7 +53,7 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | `save` | [`SaveManager`], [`Loaded`], [`LoadReport`], and [`save()`], [`load`] for one value |
+//! | `save` | [`SaveManager`], [`Loaded`], [`LoadReport`], [`Document`], and [`save()`], [`load`] for one value |
 //! | `storage` | files that are replaced whole |
 //! | `graph` | ids, references, the saver's work list, the loader's passes, the [`Registry`] |
 //! | `format` | the file: header, definitions, records, trailer |
@@ -61,6 +61,7 @@
 //! | `types` | the standard library's types, [`Handle`] and [`Remap`] |
 //! | [`codec`] | values to bytes and back: [`Persist`], [`Reflect`] |
 //! | [`reflect`] | what a type looks like: [`Kind`], [`FieldRecord`], [`Class`] |
+//! | `value` | data without its type: [`Value`], [`Record`] |
 //!
 //! The bytes are described in `docs/format.md`, the reasons in `docs/design.md`.
 

@@ -3,6 +3,7 @@ use std::num::NonZeroU64;
 
 /// The number by which a save knows an object; never 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct ObjectId(NonZeroU64);
 
 impl ObjectId {

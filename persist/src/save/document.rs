@@ -1,9 +1,10 @@
 //! A whole save without its types.
 
 use std::collections::HashMap;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::codec::Buffer;
 use crate::format::{Header, RecordPlace, Writer, scan_definitions};
@@ -56,7 +57,7 @@ pub struct Document {
 pub struct Entry {
     id: ObjectId,
     class: usize,
-    class_name: std::sync::Arc<str>,
+    class_name: Arc<str>,
     holder: Holder,
     added: bool,
     /// What is in it.
@@ -166,7 +167,7 @@ impl Document {
     fn read(
         &self,
         record: &RecordPlace,
-        class_name: std::sync::Arc<str>,
+        class_name: Arc<str>,
         save: &[u8],
         reader: &mut Reader,
     ) -> Result<Entry> {

@@ -35,7 +35,12 @@ pub(crate) struct Reader {
 struct Names {
     class: Arc<str>,
     /// Of a struct one, without a name.
-    variants: Vec<(Option<Arc<str>>, Vec<Arc<str>>)>,
+    variants: Vec<VariantNames>,
+}
+
+struct VariantNames {
+    name: Option<Arc<str>>,
+    fields: Vec<Arc<str>>,
 }
 
 /// A value that is being read.
@@ -164,10 +169,13 @@ impl Names {
             fields.iter().map(|field| (&*field.name).into()).collect()
         };
         let variants = match &class.form {
-            Form::Struct(list) => vec![(None, fields(list))],
+            Form::Struct(list) => vec![VariantNames { name: None, fields: fields(list) }],
             Form::Enum(variants) => variants
                 .iter()
-                .map(|variant| (Some((&*variant.name).into()), fields(&variant.fields)))
+                .map(|variant| VariantNames {
+                    name: Some((&*variant.name).into()),
+                    fields: fields(&variant.fields),
+                })
                 .collect(),
             Form::Value(_) => Vec::new(),
         };
@@ -337,15 +345,15 @@ impl Run<'_, '_, '_> {
     fn record(&mut self, class: usize, variant: usize, fields: &[FieldSchema]) -> Result<Record> {
         let names = self.reader.names(self.stored, class);
         self.reader.charge(fields.len(), size_of::<Field>())?;
-        let (variant_name, field_names) = &names.variants[variant];
+        let of_variant = &names.variants[variant];
         let mut record = Record {
             class: names.class.clone(),
-            variant: variant_name.clone(),
+            variant: of_variant.name.clone(),
             fields: Vec::with_capacity(fields.len()),
             origin: Some(class),
         };
         let first = self.stored.first(class, variant);
-        for ((field, name), node) in fields.iter().zip(field_names).zip(first..) {
+        for ((field, name), node) in fields.iter().zip(&of_variant.fields).zip(first..) {
             let start = self.at();
             let value = match self.value((&field.kind, Some(node))) {
                 Ok(value) => value,

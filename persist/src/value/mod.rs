@@ -5,6 +5,8 @@
 mod convert;
 mod parse;
 mod record;
+#[cfg(feature = "serde")]
+mod serialize;
 mod text;
 mod tree;
 

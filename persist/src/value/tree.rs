@@ -5,6 +5,7 @@ use crate::ObjectId;
 ///
 /// Two are equal if their bytes in a save would be: floats are compared bit by bit.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Value {
     /// `()`.
@@ -34,9 +35,9 @@ pub enum Value {
     /// `i128`.
     I128(i128),
     /// `f32`.
-    F32(f32),
+    F32(#[cfg_attr(feature = "serde", serde(with = "super::serialize::float32"))] f32),
     /// `f64`.
-    F64(f64),
+    F64(#[cfg_attr(feature = "serde", serde(with = "super::serialize::float64"))] f64),
     /// A string.
     Text(String),
     /// A list or array of `u8`.
@@ -61,6 +62,7 @@ pub enum Value {
 
 /// A [`Handle`](crate::Handle) without its arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum HandleValue {
     /// It leads nowhere.
     Null,
