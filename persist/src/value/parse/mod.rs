@@ -1,9 +1,14 @@
 //! The text of a value back into the value.
 
+mod number;
+mod quoted;
+
 use std::str::FromStr;
 
+use number::infinite;
+
 use super::text::{continues_word, starts_word};
-use super::{HandleValue, NESTING, Record, Value};
+use super::{HandleValue, NESTING, Record, Value, too_deep};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// Reads what [`Display`](std::fmt::Display) writes, in either form.
@@ -101,10 +106,8 @@ impl<'t> Parser<'t> {
     }
 
     fn nested(&mut self, parse: fn(&mut Self) -> Result<Value>) -> Result<Value> {
-        self.depth = self.depth.checked_sub(1).ok_or_else(|| {
-            let message = format!("values are nested deeper than {NESTING} levels");
-            Error::new(ErrorKind::TooDeep, message).at(self.at as u64)
-        })?;
+        let left = self.depth.checked_sub(1);
+        self.depth = left.ok_or_else(|| too_deep().at(self.at as u64))?;
         let value = parse(self);
         self.depth += 1;
         value
@@ -242,23 +245,6 @@ impl<'t> Parser<'t> {
         Ok(Value::Option(Some(Box::new(value))))
     }
 
-    /// The bits of a float that is no number, and its type.
-    fn nan(&mut self) -> Result<Value> {
-        self.need("(")?;
-        self.need("0x")?;
-        let at = self.at;
-        let digits = self.take_while(|c| c.is_ascii_hexdigit());
-        self.need(")")?;
-        let ty = self.take_while(continues_word).trim_start_matches('_');
-        let narrow = u32::from_str_radix(digits, 16).map(f32::from_bits);
-        let wide = u64::from_str_radix(digits, 16).map(f64::from_bits);
-        match (ty, narrow, wide) {
-            ("f32", Ok(number), _) if number.is_nan() => Ok(Value::F32(number)),
-            ("f64", _, Ok(number)) if number.is_nan() => Ok(Value::F64(number)),
-            _ => Err(self.bad(at, &format!("{digits} are not the bits of a NaN of {ty:?}"))),
-        }
-    }
-
     fn handle(&mut self) -> Result<Value> {
         self.need("(")?;
         self.space();
@@ -292,140 +278,4 @@ impl<'t> Parser<'t> {
             None => Err(self.bad(at, "expected the id of an object, `#1` or more, or `#none`")),
         }
     }
-
-    fn number(&mut self) -> Result<Value> {
-        let start = self.at;
-        if self.peek() == Some('-') {
-            self.at += 1;
-            if self.peek().is_some_and(starts_word) {
-                let word = self.take_while(continues_word);
-                return infinite(word, true)
-                    .ok_or_else(|| self.bad(start, "expected a number behind `-`"));
-            }
-        }
-        let digits = |c: char| c.is_ascii_digit() || c == '_';
-        self.take_while(digits);
-        let mut is_float = false;
-        if self.rest().starts_with('.') {
-            is_float = true;
-            self.at += 1;
-            self.take_while(digits);
-        }
-        if let Some(rest) = self.rest().strip_prefix(['e', 'E']) {
-            is_float = true;
-            self.at += 1 + usize::from(rest.starts_with(['+', '-']));
-            self.take_while(digits);
-        }
-        let number: String = self.text[start..self.at].chars().filter(|c| *c != '_').collect();
-        let ty = self.take_while(continues_word);
-        let value = match ty {
-            "" if is_float => finite(number.parse().ok()).map(Value::F64),
-            "" => whole(&number),
-            "f32" => number.parse().ok().filter(|number: &f32| number.is_finite()).map(Value::F32),
-            "f64" => finite(number.parse().ok()).map(Value::F64),
-            "u8" => number.parse().ok().map(Value::U8),
-            "u16" => number.parse().ok().map(Value::U16),
-            "u32" => number.parse().ok().map(Value::U32),
-            "u64" => number.parse().ok().map(Value::U64),
-            "u128" => number.parse().ok().map(Value::U128),
-            "i8" => number.parse().ok().map(Value::I8),
-            "i16" => number.parse().ok().map(Value::I16),
-            "i32" => number.parse().ok().map(Value::I32),
-            "i64" => number.parse().ok().map(Value::I64),
-            "i128" => number.parse().ok().map(Value::I128),
-            _ => None,
-        };
-        value.ok_or_else(|| {
-            let what = &self.text[start..self.at];
-            let short: String = what.chars().take(60).collect();
-            self.bad(start, &format!("{short} is no number of a type that there is"))
-        })
-    }
-
-    fn bytes(&mut self) -> Result<Value> {
-        let at = self.at;
-        let text = self.quoted('"')?;
-        let bad = || self.bad(at, "bytes are pairs of hexadecimal digits");
-        if !text.len().is_multiple_of(2) || !text.bytes().all(|c| c.is_ascii_hexdigit()) {
-            return Err(bad());
-        }
-        let byte =
-            |pair| text.get(pair..pair + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(byte).collect();
-        bytes.map(Value::Bytes).ok_or_else(bad)
-    }
-
-    fn char(&mut self) -> Result<Value> {
-        let at = self.at;
-        let text = self.quoted('\'')?;
-        let mut chars = text.chars();
-        match (chars.next(), chars.next()) {
-            (Some(c), None) => Ok(Value::Char(c)),
-            _ => Err(self.bad(at, "expected one character between the quotes")),
-        }
-    }
-
-    /// Text between quotes, with Rust's escapes.
-    fn quoted(&mut self, quote: char) -> Result<String> {
-        self.at += quote.len_utf8();
-        let mut text = String::new();
-        loop {
-            text.push_str(self.take_while(|c| c != quote && c != '\\'));
-            match self.peek() {
-                Some(c) if c == quote => {
-                    self.at += c.len_utf8();
-                    return Ok(text);
-                }
-                Some(_) => text.push(self.escape()?),
-                None => return Err(self.expected(&format!("the closing `{quote}`"))),
-            }
-        }
-    }
-
-    fn escape(&mut self) -> Result<char> {
-        let at = self.at;
-        self.at += 1;
-        let bad = |parser: &Self| parser.bad(at, "there is no such escape");
-        let Some(c) = self.peek() else { return Err(bad(self)) };
-        self.at += c.len_utf8();
-        Ok(match c {
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            '0' => '\0',
-            '\\' | '"' | '\'' | '`' => c,
-            'u' if self.rest().starts_with('{') => {
-                self.at += 1;
-                let digits = self.take_while(|c| c.is_ascii_hexdigit());
-                let c = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
-                if !self.rest().starts_with('}') {
-                    return Err(bad(self));
-                }
-                self.at += 1;
-                c.ok_or_else(|| bad(self))?
-            }
-            _ => return Err(bad(self)),
-        })
-    }
-}
-
-/// The infinity that a word is: `inf`, `inf_f32` or `inf_f64`.
-fn infinite(word: &str, negative: bool) -> Option<Value> {
-    let sign = if negative { -1.0 } else { 1.0 };
-    match word {
-        "inf_f32" => Some(Value::F32(f32::INFINITY * sign)),
-        "inf" | "inf_f64" => Some(Value::F64(f64::INFINITY * f64::from(sign))),
-        _ => None,
-    }
-}
-
-fn finite(number: Option<f64>) -> Option<f64> {
-    number.filter(|number| number.is_finite())
-}
-
-/// An integer without its type.
-fn whole(number: &str) -> Option<Value> {
-    let narrow = number.parse().map(Value::I64).or_else(|_| number.parse().map(Value::U64));
-    let wide = || number.parse().map(Value::I128).or_else(|_| number.parse().map(Value::U128));
-    narrow.or_else(|_| wide()).ok()
 }

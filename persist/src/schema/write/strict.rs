@@ -4,9 +4,9 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::write::Target;
-use super::{ClassSchema, Form, KindSchema};
+use super::Target;
 use crate::codec::count;
+use crate::schema::{ClassSchema, Form, KindSchema};
 use crate::value::{Field, Origin, Record};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 

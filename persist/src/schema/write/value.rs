@@ -1,94 +1,9 @@
-//! Values without their types as bytes of a kind.
-//!
-//! A value need not be of the very kind: what it can be without loss is written,
-//! such as a `u8` as a `u32`; the rest is an error.
-
-use super::number::{Fit, Number, Width};
-use super::{ClassSchema, FieldSchema, Form, KindSchema};
+use super::Target;
+use super::shown::{short, shown};
 use crate::codec::count;
-use crate::value::{Field, HandleValue, NESTING, Origin, Record, Value};
-use crate::{Error, ErrorKind, ObjectId, Result};
-
-/// The classes that values are written as, and how records meet them.
-///
-/// Classes, variants and fields are given by their indices; `variant` is 0 for a struct.
-pub(crate) trait Target {
-    /// Checks that a record may be written as a class.
-    ///
-    /// # Errors
-    ///
-    /// If it is of another one.
-    fn check_class(&self, class: usize, record: &Record) -> Result<()>;
-
-    /// The variant of this name.
-    fn variant(&self, class: usize, name: &str) -> Option<usize>;
-
-    /// The record's field for one of a class.
-    fn find<'r>(
-        &self,
-        class: usize,
-        variant: usize,
-        field: usize,
-        record: &'r Record,
-    ) -> Option<&'r Field>;
-
-    /// Appends a field that the record does not have.
-    ///
-    /// # Errors
-    ///
-    /// If there must be one.
-    fn missing(
-        &mut self,
-        class: usize,
-        variant: usize,
-        field: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<()>;
-
-    /// Checks the fields that the record has and the class does not; `found` of the
-    /// class's are there.
-    ///
-    /// # Errors
-    ///
-    /// If there must be none.
-    fn check_rest(&self, class: usize, variant: usize, found: usize, record: &Record)
-    -> Result<()>;
-
-    /// Appends a field that is as it was read, and returns true; or returns false, to have
-    /// its value written.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be of the kind.
-    fn copy(&mut self, kind: &KindSchema, origin: Origin, out: &mut Vec<u8>) -> Result<bool>;
-
-    /// The class of a record that stands as a trait object.
-    ///
-    /// # Errors
-    ///
-    /// If there is none.
-    fn class_of(&self, record: &Record) -> Result<usize>;
-
-    /// The number that a class has in the save.
-    fn number(&mut self, class: usize) -> u64;
-
-    /// Checks that a text may be so long.
-    ///
-    /// # Errors
-    ///
-    /// If it may not.
-    fn check_text(&self, length: usize) -> Result<()> {
-        let _ = length;
-        Ok(())
-    }
-
-    /// Checks that a reference of this kind may lead there.
-    ///
-    /// # Errors
-    ///
-    /// If it may not.
-    fn check_reference(&self, kind: &KindSchema, id: Option<ObjectId>) -> Result<()>;
-}
+use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema};
+use crate::value::{Field, NESTING, Record, Value, too_deep};
+use crate::{Error, ErrorKind, Result};
 
 /// Appends a value as one of a class.
 ///
@@ -120,10 +35,10 @@ pub(crate) fn write_value(
     Run { target, classes, out, depth: NESTING + 1 }.value(kind, value)
 }
 
-struct Run<'r> {
-    target: &'r mut dyn Target,
+pub(super) struct Run<'r> {
+    pub(super) target: &'r mut dyn Target,
     classes: &'r [ClassSchema],
-    out: &'r mut Vec<u8>,
+    pub(super) out: &'r mut Vec<u8>,
     depth: u32,
 }
 
@@ -434,53 +349,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    #[inline(never)]
-    fn scalar(&mut self, kind: &KindSchema, value: &Value) -> Result<()> {
-        if let Some(width) = Width::of(kind) {
-            return self.number(kind, width, value);
-        }
-        match (kind, value) {
-            (KindSchema::Unit, Value::Unit) => {}
-            (KindSchema::Bool, Value::Bool(value)) => self.out.push(u8::from(*value)),
-            (KindSchema::Char, Value::Char(value)) => {
-                self.out.extend_from_slice(&u32::from(*value).to_le_bytes());
-            }
-            (KindSchema::Text, Value::Text(text)) => {
-                self.target.check_text(text.len())?;
-                count::push(text.len() as u64, self.out);
-                self.out.extend_from_slice(text.as_bytes());
-            }
-            (KindSchema::Reference { .. } | KindSchema::TraitReference { .. }, Value::Ref(id)) => {
-                self.target.check_reference(kind, *id)?;
-                count::push(id.map_or(0, ObjectId::get), self.out);
-            }
-            (KindSchema::Handle(_), Value::Handle(handle)) => {
-                let (state, bits) = match handle {
-                    HandleValue::Null => (0, 0),
-                    HandleValue::Live(bits) => (1, *bits),
-                    HandleValue::Dead(bits) => (2, *bits),
-                };
-                self.out.push(state);
-                self.out.extend_from_slice(&bits.to_le_bytes());
-            }
-            _ => return Err(self.mismatch(kind, value)),
-        }
-        Ok(())
-    }
-
-    /// Appends a number, if it is one of the kind too.
-    fn number(&mut self, kind: &KindSchema, width: Width, value: &Value) -> Result<()> {
-        let Some(number) = number(value) else { return Err(self.mismatch(kind, value)) };
-        let start = self.out.len();
-        let fit = width.write(number, self.out);
-        // A NaN may lose some of its bits and fit nevertheless.
-        let float = matches!(number, Number::Float(_)) && width.is_float();
-        let lost = float && width.read(&self.out[start..]) != number;
-        if matches!(fit, Fit::Exact) && !lost { Ok(()) } else { Err(self.mismatch(kind, value)) }
-    }
-
     #[cold]
-    fn mismatch(&self, kind: &KindSchema, value: &Value) -> Error {
+    pub(super) fn mismatch(&self, kind: &KindSchema, value: &Value) -> Error {
         self.wanted(&shown(value), kind)
     }
 
@@ -488,56 +358,5 @@ impl Run<'_> {
     fn wanted(&self, what: &str, kind: &KindSchema) -> Error {
         let kind = kind.display(self.classes);
         Error::new(ErrorKind::KindMismatch, format!("the value is {what}, {kind} is wanted"))
-    }
-}
-
-#[cold]
-fn too_deep() -> Error {
-    Error::new(ErrorKind::TooDeep, format!("values are nested deeper than {NESTING} levels"))
-}
-
-/// The number that a value is.
-fn number(value: &Value) -> Option<Number> {
-    Some(match value {
-        Value::U8(number) => Number::Natural((*number).into()),
-        Value::U16(number) => Number::Natural((*number).into()),
-        Value::U32(number) => Number::Natural((*number).into()),
-        Value::U64(number) => Number::Natural((*number).into()),
-        Value::U128(number) => Number::Natural(*number),
-        Value::I8(number) => Number::from(i128::from(*number)),
-        Value::I16(number) => Number::from(i128::from(*number)),
-        Value::I32(number) => Number::from(i128::from(*number)),
-        Value::I64(number) => Number::from(i128::from(*number)),
-        Value::I128(number) => Number::from(*number),
-        Value::F32(number) => Width::F32.read(&number.to_le_bytes()),
-        Value::F64(number) => Number::Float(number.to_bits()),
-        _ => return None,
-    })
-}
-
-/// What a value is, in a few words.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Bytes(bytes) => format!("a list of {} bytes", bytes.len()),
-        Value::Option(Some(_)) => String::from("an option"),
-        Value::Seq(values) => format!("a list of {}", values.len()),
-        Value::Tuple(values) => format!("a tuple of {}", values.len()),
-        Value::Map(entries) => format!("a map of {}", entries.len()),
-        Value::Struct(record) => format!("a {}", short(record.class())),
-        Value::Enum(record) => {
-            let variant = record.variant().unwrap_or_default();
-            format!("a {}::{}", short(record.class()), short(variant))
-        }
-        Value::Text(text) => format!("text {:?}", short(text)),
-        scalar => scalar.to_string(),
-    }
-}
-
-/// The beginning of a text.
-fn short(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
     }
 }
