@@ -9,6 +9,8 @@ use std::sync::Arc;
 use crate::codec::Buffer;
 use crate::format::{Header, RecordPlace, Writer, scan_definitions};
 use crate::reflect::Holder;
+#[cfg(persist_forced_plan)]
+use crate::schema::ClassSchema;
 use crate::schema::{KindSchema, Reader, Stored, Strict, write_class};
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
@@ -89,6 +91,16 @@ impl Entry {
     pub fn is_added(&self) -> bool {
         self.added
     }
+
+    /// True if it is no object, but what a program did not know of the one with its id.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.holder == Holder::VALUE && !self.added
+    }
+
+    fn is_root(&self) -> bool {
+        self.holder == Holder::VALUE && self.added
+    }
 }
 
 /// Shows a whole save as text, for people.
@@ -145,7 +157,7 @@ impl Document {
         let mut document = Self {
             header: scan.header,
             limits: *limits,
-            stored: Stored::alone(scan.classes),
+            stored: Stored::new(scan.classes),
             defined,
             entries: Vec::with_capacity(scan.records.len()),
             places: HashMap::with_capacity(scan.records.len()),
@@ -158,7 +170,9 @@ impl Document {
                 let name = &*document.stored[record.class as usize].name;
                 error.in_object(record.id).in_class(name)
             })?;
-            document.places.insert(entry.id, document.entries.len());
+            if !entry.is_kept() {
+                document.places.insert(entry.id, document.entries.len());
+            }
             document.entries.push(Some(entry));
         }
         Ok(document)
@@ -172,7 +186,8 @@ impl Document {
         reader: &mut Reader,
     ) -> Result<Entry> {
         let start = record.start as u64;
-        let id = ObjectId::new(record.id).filter(|id| !self.places.contains_key(id));
+        let is_free = |id: &ObjectId| record.is_kept() || !self.places.contains_key(id);
+        let id = ObjectId::new(record.id).filter(is_free);
         let Some(id) = id else {
             return Err(Error::new(
                 ErrorKind::DuplicateId,
@@ -221,19 +236,34 @@ impl Document {
     /// The value of a save of one value, as [`persist::save`](crate::save()) writes it.
     #[must_use]
     pub fn root(&self) -> Option<&Value> {
-        self.entries().find(|entry| entry.holder == Holder::VALUE).map(|entry| &entry.value)
+        self.entries().find(|entry| entry.is_root()).map(|entry| &entry.value)
     }
 
     /// The value of a save of one value, to be changed.
     pub fn root_mut(&mut self) -> Option<&mut Value> {
-        let entry = self.entries_mut().find(|entry| entry.holder == Holder::VALUE)?;
+        let entry = self.entries_mut().find(|entry| entry.is_root())?;
         Some(&mut entry.value)
     }
 
-    /// Takes an object out. What leads to it strongly must be changed before the document is
-    /// written.
+    /// Takes an object out, and what was kept of it. What leads to it strongly must be changed
+    /// before the document is written.
     pub fn remove(&mut self, id: ObjectId) -> Option<Entry> {
-        self.entries[self.places.remove(&id)?].take()
+        let removed = self.entries[self.places.remove(&id)?].take();
+        for entry in &mut self.entries {
+            if entry.as_ref().is_some_and(|entry| entry.id == id) {
+                *entry = None;
+            }
+        }
+        removed
+    }
+
+    /// The same save with other classes, which have the same names, fields and variants.
+    #[cfg(persist_forced_plan)]
+    pub(super) fn with_classes(mut self, change: impl Fn(&mut ClassSchema)) -> Self {
+        let mut classes = self.stored.to_vec();
+        classes.iter_mut().for_each(change);
+        self.stored = Stored::new(classes);
+        self
     }
 
     /// Writes the save into a file, which is replaced whole.
@@ -349,6 +379,9 @@ impl fmt::Display for Document {
         writeln!(f, ", objects: {objects}, classes: {classes}")?;
         for entry in self.entries() {
             write!(f, "\n{} ", entry.id)?;
+            if entry.is_kept() {
+                f.write_str("has kept ")?;
+            }
             write_name(entry.class(), NameOf::Class, f)?;
             if entry.holder != Holder::VALUE {
                 write!(f, " in {}", entry.holder.around(false, "_"))?;

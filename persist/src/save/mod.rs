@@ -1,6 +1,8 @@
 //! Saving and loading as a program asks for it.
 
 mod document;
+#[cfg(persist_forced_plan)]
+mod forced;
 mod loaded;
 mod manager;
 mod remapping;

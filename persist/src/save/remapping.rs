@@ -29,6 +29,8 @@ impl SaveManager {
         save: &[u8],
         remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded> {
+        #[cfg(persist_forced_plan)]
+        let save = &*super::forced::disarranged(save, &self.limits);
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
         let loader = Loader::new(&self.registry, (&self.limits, self.options), save, remap, None)?;
         let (objects, outcome) = loader.load()?;
@@ -41,6 +43,8 @@ impl SaveManager {
         remap: Option<&mut Remap<'_>>,
     ) -> Result<(T, Loaded)> {
         let class = self.registry.register_value::<T>()?;
+        #[cfg(persist_forced_plan)]
+        let save = &*super::forced::disarranged(save, &self.limits);
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
         let options = (&self.limits, self.options);
         let loader = Loader::new(&self.registry, options, save, remap, Some(class))?;

@@ -66,6 +66,9 @@ impl LoadReport {
                 object: ObjectId::new(first),
             }));
         }
+        // There every save is converted.
+        #[cfg(persist_forced_plan)]
+        findings.retain(|finding| finding.change != Change::Converted);
         Self {
             header: outcome.header,
             findings,

@@ -158,6 +158,8 @@ impl SaveManager {
     /// Loads one value without anything that it cannot give back.
     fn load_alone<T: Persist>(&mut self, save: &[u8]) -> Result<T> {
         let class = self.registry.register_value::<T>()?;
+        #[cfg(persist_forced_plan)]
+        let save = &*super::forced::disarranged(save, &self.limits);
         let options = (&self.limits, self.options);
         let loader = Loader::new(&self.registry, options, save, None, Some(class))?;
         Ok(loader.without_kept().load_value(class)?.0)

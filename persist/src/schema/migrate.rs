@@ -7,7 +7,7 @@ use super::plan::{Plans, Step};
 use super::{Change, FieldSchema, Form, KindSchema, WriteTarget, empty};
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes};
 use crate::reflect::{FieldRecord, Migration};
-use crate::value::{Field, Origin, Record, Value};
+use crate::value::{Field, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// Brings a record on, version by version.
@@ -190,10 +190,6 @@ impl WriteTarget for Written<'_, '_> {
     fn check_rest(&self, _: usize, _: usize, _: usize, _: &Record) -> Result<()> {
         // What a migration leaves is not asked for.
         Ok(())
-    }
-
-    fn copy(&mut self, _: &KindSchema, _: Origin, _: &mut Vec<u8>) -> Result<bool> {
-        Ok(false)
     }
 
     fn class_of(&self, record: &Record) -> Result<usize> {

@@ -10,8 +10,8 @@ mod serialize;
 mod text;
 mod tree;
 
+pub(crate) use record::Field;
 pub use record::Record;
-pub(crate) use record::{Field, Origin};
 pub(crate) use text::{NameOf, write_name};
 pub use tree::{HandleValue, Value};
 

@@ -45,16 +45,8 @@ pub struct Record {
 pub(crate) struct Field {
     pub(crate) name: Arc<str>,
     pub(crate) value: Value,
-    /// Where it was read, as long as it is as it was.
-    pub(crate) origin: Option<Origin>,
-}
-
-/// The bytes of a field in the payload that a record was read from, and their kind there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Origin {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-    pub(crate) node: usize,
+    /// Its place among the fields that were read, as long as it is as it was.
+    pub(crate) origin: Option<usize>,
 }
 
 impl Record {

@@ -8,7 +8,7 @@ mod value;
 use std::sync::Arc;
 
 use super::walk::left_behind;
-use super::{ClassSchema, FieldSchema, Form, KindSchema, Stored};
+use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, NoLinks};
 use crate::value::{NESTING, Value};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -44,14 +44,6 @@ struct VariantNames {
     fields: Vec<Arc<str>>,
 }
 
-impl Stored {
-    /// The classes of a save that no program's are compared with.
-    pub(crate) fn alone(classes: Vec<ClassSchema>) -> Self {
-        let same = vec![false; classes.len()];
-        Self::new(classes, &same, false)
-    }
-}
-
 impl Reader {
     /// For a save, or a record, of so many bytes.
     pub(crate) fn new(limits: &Limits, bytes: u64) -> Self {
@@ -81,7 +73,7 @@ impl Reader {
     ) -> Result<Value> {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(payload, limits, &mut links);
-        let result = self.class(stored, class, &mut input, payload.len());
+        let result = self.class(stored, class, &mut input);
         let left = input.rest().len();
         let result = match result {
             Ok(_) if left > 0 => Err(left_behind(left)),
@@ -90,7 +82,7 @@ impl Reader {
         result.map_err(|error| error.at((payload.len() - left) as u64))
     }
 
-    /// Reads a value of a stored class from the input, whose payload has `whole` bytes.
+    /// Reads a value of a stored class from the input.
     ///
     /// # Errors
     ///
@@ -100,9 +92,8 @@ impl Reader {
         stored: &Stored,
         class: usize,
         input: &mut Decoder<'_>,
-        whole: usize,
     ) -> Result<Value> {
-        Run { reader: self, stored, input, whole, depth: NESTING }.class(class)
+        Run { reader: self, stored, input, depth: NESTING }.class(class)
     }
 
     /// Reads a value of a stored kind; `node` is the one of this kind.
@@ -115,9 +106,8 @@ impl Reader {
         stored: &Stored,
         (kind, node): (&KindSchema, usize),
         input: &mut Decoder<'_>,
-        whole: usize,
     ) -> Result<Value> {
-        Run { reader: self, stored, input, whole, depth: NESTING }.value((kind, Some(node)))
+        Run { reader: self, stored, input, depth: NESTING }.value((kind, Some(node)))
     }
 
     fn names(&mut self, stored: &Stored, class: usize) -> Arc<Names> {

@@ -5,7 +5,7 @@ use crate::codec::{Decoder, Fail, LoadLinks, count};
 use crate::schema::layout::Shape;
 use crate::schema::walk::{check_count, dynamic, fault, tag};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
-use crate::value::{Field, HandleValue, Origin, Record, Value, too_deep};
+use crate::value::{Field, HandleValue, Record, Value, too_deep};
 use crate::{ObjectId, Result};
 
 /// A value that is being read.
@@ -13,8 +13,6 @@ pub(super) struct Run<'r, 'i, 'd> {
     pub(super) reader: &'r mut Reader,
     pub(super) stored: &'r Stored,
     pub(super) input: &'i mut Decoder<'d>,
-    /// Bytes of the payload, from whose beginning places are counted.
-    pub(super) whole: usize,
     pub(super) depth: u32,
 }
 
@@ -22,11 +20,6 @@ pub(super) struct Run<'r, 'i, 'd> {
 type Place<'k> = (&'k KindSchema, Option<usize>);
 
 impl Run<'_, '_, '_> {
-    /// Bytes that are read.
-    fn at(&self) -> usize {
-        self.whole - self.input.rest().len()
-    }
-
     fn read<T: crate::Persist>(&mut self) -> Result<T> {
         self.input.value().map_err(fault)
     }
@@ -192,13 +185,11 @@ impl Run<'_, '_, '_> {
         };
         let first = self.stored.first(class, variant);
         for ((field, name), node) in fields.iter().zip(&of_variant.fields).zip(first..) {
-            let start = self.at();
             let value = match self.value((&field.kind, Some(node))) {
                 Ok(value) => value,
                 Err(error) => return Err(error.in_field(name)),
             };
-            let origin = Some(Origin { start, end: self.at(), node });
-            record.fields.push(Field { name: name.clone(), value, origin });
+            record.fields.push(Field { name: name.clone(), value, origin: None });
         }
         Ok(record)
     }

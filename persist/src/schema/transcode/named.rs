@@ -10,7 +10,7 @@ use crate::schema::migrate::{Written, migrate};
 use crate::schema::plan::{Given, Step, Wanted};
 use crate::schema::walk::{dynamic, fault, left_behind};
 use crate::schema::{Change, FieldSchema, Form, KindSchema, Reader, write_value};
-use crate::value::{Field, Origin, Record, Value};
+use crate::value::{Field, Record, Value};
 use crate::{Error, ErrorKind, Result};
 
 /// A record whose fields are put together.
@@ -277,10 +277,9 @@ impl<'t> Transcoder<'t, '_, '_> {
             let mut links = NoLinks::default();
             let mut input = Decoder::new(bytes, self.limits, &mut links);
             let value = reader
-                .value(stored, (kind, *node), &mut input, bytes.len())
+                .value(stored, (kind, *node), &mut input)
                 .map_err(|error| error.in_field(&field.name))?;
-            let origin = Some(Origin { start: i, end: i, node: *node });
-            record.fields.push(Field { name: (&*field.name).into(), value, origin });
+            record.fields.push(Field { name: (&*field.name).into(), value, origin: Some(i) });
         }
         let version = self.plans.program.targets[target].map_or(1, |target| target.class.version);
         migrate(&mut record, schema.version..version, migration)?;
@@ -289,7 +288,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut found: Vec<Option<Found<'t>>> = found.into_iter().map(Some).collect();
         let variant = record.variant().map(str::to_owned);
         let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
-            let origin = field.origin.and_then(|origin| found.get_mut(origin.start)?.take());
+            let origin = field.origin.and_then(|origin| found.get_mut(origin)?.take());
             match origin {
                 Some(found) => Found { name: field.name.to_string(), ..found },
                 None => Found {

@@ -9,7 +9,7 @@ mod strict;
 mod value;
 
 use super::KindSchema;
-use crate::value::{Field, Origin, Record};
+use crate::value::{Field, Record};
 use crate::{ObjectId, Result};
 
 pub(crate) use strict::Strict;
@@ -59,14 +59,6 @@ pub(crate) trait Target {
     /// If there must be none.
     fn check_rest(&self, class: usize, variant: usize, found: usize, record: &Record)
     -> Result<()>;
-
-    /// Appends a field that is as it was read, and returns true; or returns false, to have
-    /// its value written.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be of the kind.
-    fn copy(&mut self, kind: &KindSchema, origin: Origin, out: &mut Vec<u8>) -> Result<bool>;
 
     /// The class of a record that stands as a trait object.
     ///

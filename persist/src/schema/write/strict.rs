@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::Target;
 use crate::codec::count;
 use crate::schema::{ClassSchema, Form, KindSchema};
-use crate::value::{Field, Origin, Record};
+use crate::value::{Field, Record};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// Says whether a reference may lead there.
@@ -115,10 +115,6 @@ impl Target for Strict<'_> {
             format!("{} has no such field; take it out", self.name(class, variant)),
         )
         .in_field(other.unwrap_or_default()))
-    }
-
-    fn copy(&mut self, _: &KindSchema, _: Origin, _: &mut Vec<u8>) -> Result<bool> {
-        Ok(false)
     }
 
     fn class_of(&self, record: &Record) -> Result<usize> {

@@ -2,7 +2,7 @@ use super::Target;
 use super::shown::{short, shown};
 use crate::codec::count;
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema};
-use crate::value::{Field, NESTING, Record, Value, too_deep};
+use crate::value::{NESTING, Record, Value, too_deep};
 use crate::{Error, ErrorKind, Result};
 
 /// Appends a value as one of a class.
@@ -306,7 +306,7 @@ impl Run<'_> {
             let result = match self.target.find(class, variant, i, record) {
                 Some(value) => {
                     found += 1;
-                    self.field(&field.kind, value)
+                    self.value(&field.kind, &value.value)
                 }
                 None => self.target.missing(class, variant, i, self.out),
             };
@@ -315,15 +315,6 @@ impl Run<'_> {
             }
         }
         self.target.check_rest(class, variant, found, record)
-    }
-
-    fn field(&mut self, kind: &KindSchema, field: &Field) -> Result<()> {
-        if let Some(origin) = field.origin
-            && self.target.copy(kind, origin, self.out)?
-        {
-            return Ok(());
-        }
-        self.value(kind, &field.value)
     }
 
     #[inline(never)]
