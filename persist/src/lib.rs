@@ -53,6 +53,7 @@
 //!
 //! | | |
 //! | --- | --- |
+//! | [`lock`] | the schemas of released versions, and whether their saves still load |
 //! | `save` | [`SaveManager`], [`Loaded`], [`LoadReport`], [`Document`], and [`save()`], [`load`] for one value |
 //! | `storage` | files that are replaced whole |
 //! | `graph` | ids, references, the saver's work list, the loader's passes, the [`Registry`] |
@@ -72,6 +73,7 @@ mod error;
 mod format;
 mod graph;
 mod limits;
+pub mod lock;
 mod object_id;
 mod options;
 pub mod reflect;

@@ -9,6 +9,7 @@ mod numbers;
 mod reader;
 mod writer;
 
+pub(crate) use definition::KIND_DEPTH;
 pub use header::Header;
 pub(crate) use numbers::ClassNumbers;
 pub(crate) use reader::{RecordPlace, Scan, scan, scan_definitions};

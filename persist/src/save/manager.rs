@@ -71,6 +71,11 @@ impl SaveManager {
         Self::default()
     }
 
+    /// A manager with the classes of a registry.
+    pub(crate) fn with_registry(registry: Registry) -> Self {
+        Self { registry, ..Self::default() }
+    }
+
     /// Registers class `T` and those it reaches.
     ///
     /// # Errors

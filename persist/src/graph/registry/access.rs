@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 
 use super::Registry;
 use crate::codec::ClassAccess;
-use crate::reflect::{Class, FieldRecord};
+use crate::reflect::{Class, FieldRecord, Holder};
 use crate::schema::Target;
 use crate::{Error, ErrorKind, Result};
 
@@ -31,6 +31,21 @@ impl Registry {
     pub(crate) fn implementor(&self, class: TypeId, of: TypeId) -> Option<usize> {
         let (class, _) = self.by_type.get(&class)?;
         self.implementors.caster(of, *class).map(|_| *class)
+    }
+
+    /// The classes and holders of the objects that can be saved, but for stand-ins, which are
+    /// saved as what they stand for.
+    pub(crate) fn object_types(&self) -> impl Iterator<Item = (usize, Holder)> {
+        let objects = self.objects.iter().map(|entry| (entry.class, entry.kind.holder));
+        objects.filter(|(class, _)| self.implementors.stand_in(*class).is_none())
+    }
+
+    /// The names of the traits, and the classes that are registered for each, but for stand-ins.
+    pub(crate) fn trait_classes(&self) -> impl Iterator<Item = (&'static str, Vec<usize>)> {
+        self.implementors.iter().map(|of| {
+            let classes = of.classes.iter().map(|class| class.class);
+            (of.name, classes.filter(|class| of.stand_in != Some(*class)).collect())
+        })
     }
 
     fn target_of(&self, value: &dyn Any) -> Option<Target> {

@@ -1,0 +1,248 @@
+//! The fields and variants of a class that both sides have.
+
+use super::Comparison;
+use super::plans::{Failure, Place};
+use crate::ErrorKind;
+use crate::lock::report::{Difference, Verdict};
+use crate::reflect::FieldRecord;
+use crate::schema::{ClassSchema, FieldSchema, Form, Target, VariantSchema};
+
+/// The fields of a struct or a variant, as they were and as they are.
+pub(super) struct Pair<'p> {
+    /// Name of the stored variant.
+    name: Option<&'p str>,
+    /// Index of the stored variant; 0 for a struct.
+    pub(super) variant: usize,
+    pub(super) old: &'p [FieldSchema],
+    pub(super) new: &'p [FieldSchema],
+    records: &'p [FieldRecord],
+}
+
+impl Pair<'_> {
+    /// A field as an error names it.
+    pub(super) fn path(&self, field: &str) -> String {
+        self.name.map_or_else(|| field.to_owned(), |variant| format!("{variant}.{field}"))
+    }
+
+    /// The stored field for one of the program's.
+    pub(super) fn source(&self, field: usize) -> Option<usize> {
+        let (wanted, record) = (&self.new[field], &self.records[field]);
+        let by_name = self.old.iter().position(|old| old.name == wanted.name);
+        let by_id = || self.old.iter().position(|old| old.id.is_some() && old.id == wanted.id);
+        let by_alias = || self.old.iter().position(|old| record.aliases.contains(&&*old.name));
+        by_name.or_else(by_id).or_else(by_alias)
+    }
+}
+
+/// The fields of a struct or of a variant.
+pub(super) fn fields_mut(form: &mut Form, variant: usize) -> Option<&mut Vec<FieldSchema>> {
+    match form {
+        Form::Struct(fields) => Some(fields),
+        Form::Enum(variants) => variants.get_mut(variant).map(|variant| &mut variant.fields),
+        Form::Value(_) => None,
+    }
+}
+
+/// The program's variant for a stored one.
+pub(super) fn variant_of(
+    old: &VariantSchema,
+    new: &[VariantSchema],
+    target: Target,
+) -> Option<usize> {
+    let by_name = new.iter().position(|new| new.name == old.name);
+    let records = target.class.variants();
+    by_name.or_else(|| records.iter().position(|record| record.aliases.contains(&&*old.name)))
+}
+
+fn pairs<'p>(old: &'p ClassSchema, new: &'p ClassSchema, target: Option<Target>) -> Vec<Pair<'p>> {
+    match (&old.form, &new.form, target) {
+        (Form::Struct(old), Form::Struct(new), Some(target)) => {
+            vec![Pair { name: None, variant: 0, old, new, records: target.class.fields() }]
+        }
+        (Form::Enum(old), Form::Enum(new), Some(target)) => {
+            let found = old.iter().enumerate().filter_map(|(variant, old)| {
+                let place = variant_of(old, new, target)?;
+                Some(Pair {
+                    name: Some(&old.name),
+                    variant,
+                    old: &old.fields,
+                    new: &new[place].fields,
+                    records: target.class.variants()[place].fields,
+                })
+            });
+            found.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl Comparison<'_> {
+    /// The fields of a class, variants too.
+    pub(super) fn fields(&mut self, class: usize, target: usize) {
+        let stored = self.stored.clone();
+        let program = self.program;
+        let (old, new) = (&stored[class], &program.classes[target]);
+        let pairs = pairs(old, new, program.targets[target]);
+        let (failures, mended) = match self.check(stored.clone(), class) {
+            Ok(()) => (Vec::new(), Vec::new()),
+            Err(_) => self.failures(class, &pairs),
+        };
+        for failure in failures.iter().filter(|failure| failure.place.is_none()) {
+            let change = failure.error.message().to_owned();
+            let difference =
+                Difference::new(&new.name, Verdict::Breaks, change).of_kind(failure.error.kind());
+            self.tell(match failure.error.field() {
+                Some(field) => difference.in_field(field.to_owned()),
+                None => difference,
+            });
+        }
+        for pair in &pairs {
+            self.pair(class, &new.name, pair, &failures, &mended);
+        }
+        if let (Form::Enum(old), Form::Enum(new), Some(records)) =
+            (&old.form, &new.form, program.targets[target])
+        {
+            self.variants(class, &program.classes[target].name, (old, new), records);
+        }
+    }
+
+    fn pair(
+        &mut self,
+        class: usize,
+        name: &str,
+        pair: &Pair<'_>,
+        failures: &[Failure],
+        mended: &[ClassSchema],
+    ) {
+        let sources: Vec<Option<usize>> = (0..pair.new.len()).map(|i| pair.source(i)).collect();
+        let mut dropped: Vec<usize> =
+            (0..pair.old.len()).filter(|i| !sources.contains(&Some(*i))).collect();
+        let error = |field: usize| {
+            let place = Some(Place { variant: pair.variant, field });
+            failures.iter().find(|failure| failure.place == place).map(|failure| &failure.error)
+        };
+        // Those that a save must have, and the stored ones that each may have been.
+        let mut missing = Vec::new();
+        for (field, source) in sources.iter().enumerate() {
+            let path = pair.path(&pair.new[field].name);
+            match (error(field), source) {
+                (Some(error), _) if error.kind() == ErrorKind::MissingField => {
+                    missing.push((field, self.candidates(class, mended, pair, field, &dropped)));
+                }
+                (Some(error), _) => {
+                    let change = error.message().to_owned();
+                    let difference = Difference::new(name, Verdict::Breaks, change);
+                    self.tell(difference.of_kind(error.kind()).in_field(path));
+                }
+                (None, None) if pair.records[field].flags.unknown => {}
+                (None, None) => {
+                    let change = self.defaulted(pair, field, &dropped);
+                    self.tell(Difference::new(name, Verdict::Safe, change).in_field(path));
+                }
+                (None, Some(source)) => self.kept(name, pair, field, *source),
+            }
+        }
+        for (field, candidates) in &missing {
+            let wanted = &pair.new[*field];
+            let kind = wanted.kind.display(&self.program.classes);
+            let above = format!("{}: {kind}", wanted.name);
+            let is_only = |old: &usize| {
+                let others = missing.iter().filter(|(other, _)| other != field);
+                candidates.len() == 1 && others.into_iter().all(|(_, them)| !them.contains(old))
+            };
+            let names = candidates.iter().map(|old| &*pair.old[*old].name);
+            let difference = match candidates.first().filter(|old| is_only(old)) {
+                Some(old) => {
+                    dropped.retain(|dropped| dropped != old);
+                    let old = &pair.old[*old].name;
+                    let change =
+                        format!("the field came without a default, and {old} of its kind went");
+                    Difference::new(name, Verdict::NeedsAlias, change)
+                        .paste(format!("#[persist(alias = {old:?})]"), above)
+                }
+                None => {
+                    let mut change = String::from("the field came without a default");
+                    if !candidates.is_empty() {
+                        let names: Vec<_> = names.collect();
+                        change.push_str(&format!(
+                            "; if it is what {} was, give it that as an `alias`",
+                            names.join(" or ")
+                        ));
+                    }
+                    Difference::new(name, Verdict::NeedsDefault, change)
+                        .paste(String::from("#[persist(default)]"), above)
+                }
+            };
+            let path = pair.path(&wanted.name);
+            self.tell(difference.of_kind(ErrorKind::MissingField).in_field(path));
+        }
+        let keeps = pair.records.iter().any(|record| record.flags.unknown);
+        for old in dropped {
+            let change = format!(
+                "the field went; its old values are {}",
+                if keeps { "kept as unknown" } else { "skipped" }
+            );
+            let path = pair.path(&pair.old[old].name);
+            self.tell(Difference::new(name, Verdict::Safe, change).in_field(path));
+        }
+        if !sources.iter().flatten().is_sorted() {
+            let change = String::from("the order of the fields changed");
+            let difference = Difference::new(name, Verdict::Safe, change);
+            self.tell(match pair.name {
+                Some(variant) => difference.in_field(variant.to_owned()),
+                None => difference,
+            });
+        }
+    }
+
+    /// The stored fields that one without a default may have been: of the same kind, else of one
+    /// that can be converted.
+    fn candidates(
+        &self,
+        class: usize,
+        mended: &[ClassSchema],
+        pair: &Pair<'_>,
+        field: usize,
+        dropped: &[usize],
+    ) -> Vec<usize> {
+        let would_do = |old: &usize| self.would_do(class, mended, pair, field, *old);
+        let found: Vec<usize> = dropped.iter().copied().filter(would_do).collect();
+        let is_same = |old: &usize| self.is_same_kind(pair, field, *old);
+        let same: Vec<usize> = found.iter().copied().filter(is_same).collect();
+        if same.is_empty() { found } else { same }
+    }
+
+    fn is_same_kind(&self, pair: &Pair<'_>, field: usize, old: usize) -> bool {
+        let (old, new) = (&pair.old[old].kind, &pair.new[field].kind);
+        old.display(&self.stored) == new.display(&self.program.classes)
+    }
+
+    /// What is said of a field that has a default.
+    fn defaulted(&self, pair: &Pair<'_>, field: usize, dropped: &[usize]) -> String {
+        let mut change = String::from("the field came; old saves get its default");
+        let mut same = dropped.iter().filter(|old| self.is_same_kind(pair, field, **old));
+        if let (Some(old), None) = (same.next(), same.next()) {
+            let old = &pair.old[*old].name;
+            change.push_str(&format!(
+                "; if it is what {old} was, give it `#[persist(alias = {old:?})]`"
+            ));
+        }
+        change
+    }
+
+    /// A field that both sides have.
+    fn kept(&mut self, name: &str, pair: &Pair<'_>, field: usize, source: usize) {
+        let (old, new) = (&pair.old[source], &pair.new[field]);
+        let path = pair.path(&new.name);
+        if old.name != new.name {
+            let change = format!("the field was {}", old.name);
+            self.tell(Difference::new(name, Verdict::Safe, change).in_field(path.clone()));
+        }
+        if !self.is_same_kind(pair, field, source) {
+            let (old, new) = (&old.kind, &new.kind);
+            let (old, new) = (old.display(&self.stored), new.display(&self.program.classes));
+            let change = format!("{old} became {new}");
+            self.tell(Difference::new(name, Verdict::Safe, change).in_field(path));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What changed between a locked version and the program, and what that does to old saves.
+//!
+//! What changed is read from the two schemas. Whether it matters is asked of the library: of the
+//! plans by which it would load the records of each class, and of loads of samples.
+
+mod fields;
+mod plans;
+mod renames;
+
+use super::load::Loads;
+use super::report::{Difference, Verdict};
+use super::section::Section;
+use super::text::cell_of;
+use crate::Registry;
+use crate::reflect::Holder;
+use crate::schema::{ClassSchema, Form, Plans, Program};
+
+/// What was found out about one version.
+pub(super) struct Findings {
+    pub(super) differences: Vec<Difference>,
+    pub(super) notes: Vec<String>,
+}
+
+/// A version against the program.
+struct Comparison<'c> {
+    section: &'c Section,
+    program: &'c Program,
+    /// The classes of the version, by the new names of those that seem to have been renamed.
+    stored: Vec<ClassSchema>,
+    /// The program's class for each.
+    resolved: Vec<Option<usize>>,
+    differences: Vec<Difference>,
+    /// Those that matter only if a sample does not load.
+    doubtful: Vec<usize>,
+}
+
+/// Compares a version with the program; `newest` is the newest one that was locked, whose changes
+/// since the version are known to whoever locked it.
+pub(super) fn compare(section: &Section, registry: &Registry, newest: &Section) -> Findings {
+    let program = registry.program();
+    let is_newest = section.is_same(newest);
+    let plans = Plans::new(section.classes.clone(), program);
+    let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
+    let mut comparison = Comparison {
+        section,
+        program,
+        stored: section.classes.clone(),
+        resolved: original.clone(),
+        differences: Vec::new(),
+        doubtful: Vec::new(),
+    };
+    let is_accepted = |class: usize| {
+        let id = section.classes[class].id;
+        !is_newest && newest.classes.iter().all(|other| other.id != id)
+    };
+    comparison.gone_classes(&is_accepted);
+    comparison.changed_classes();
+    comparison.traits(registry, &original);
+    let has = |class: usize, holder: Holder| {
+        let id = section.classes[class].id;
+        let class = newest.classes.iter().position(|other| other.id == id);
+        class.is_some_and(|class| newest.objects.contains(&(class, holder)))
+    };
+    comparison.objects(registry, &original, &|class, holder| !is_newest && !has(class, holder));
+    if is_newest {
+        comparison.new_classes();
+    }
+    comparison.judge(Loads::new(section, registry))
+}
+
+impl Comparison<'_> {
+    fn tell(&mut self, difference: Difference) {
+        self.differences.push(difference);
+    }
+
+    /// Tells something that matters if a sample does not load.
+    fn doubt(&mut self, difference: Difference) {
+        self.doubtful.push(self.differences.len());
+        self.differences.push(difference);
+    }
+
+    fn changed_classes(&mut self) {
+        for class in 0..self.stored.len() {
+            let Some(target) = self.resolved[class] else { continue };
+            let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
+            let name = &*new.name;
+            if self.stored[class].name != *name
+                && matches!(new.form, Form::Struct(_) | Form::Enum(_))
+            {
+                let change = format!("the class was {}", old.name);
+                self.tell(Difference::new(name, Verdict::Safe, change));
+            }
+            if old.version != new.version {
+                let change = format!("version {} became {}", old.version, new.version);
+                self.tell(Difference::new(name, Verdict::Safe, change));
+            }
+            self.fields(class, target);
+        }
+    }
+
+    /// Classes that are registered for their traits no more.
+    fn traits(&mut self, registry: &Registry, resolved: &[Option<usize>]) {
+        for (name, classes) in &self.section.traits {
+            let now = registry.trait_classes().find(|(now, _)| now == name);
+            for class in classes {
+                let has =
+                    |target: &usize| now.as_ref().is_some_and(|(_, now)| now.contains(target));
+                // A class that is gone is told as such.
+                if let Some(target) = resolved[*class].filter(|target| !has(target)) {
+                    let class = &self.program.classes[target].name;
+                    let change = format!(
+                        "{class} is not registered for it any more; keep `register_as::<{class}, dyn {name}>()`"
+                    );
+                    self.doubt(Difference::new(&format!("trait {name}"), Verdict::Breaks, change));
+                }
+            }
+        }
+    }
+
+    /// Objects that the program does not have in their holder any more.
+    fn objects(
+        &mut self,
+        registry: &Registry,
+        resolved: &[Option<usize>],
+        is_accepted: &dyn Fn(usize, Holder) -> bool,
+    ) {
+        let now: Vec<_> = registry.object_types().collect();
+        for (class, holder) in &self.section.objects {
+            let Some(target) = resolved[*class].filter(|target| !now.contains(&(*target, *holder)))
+            else {
+                continue;
+            };
+            let had = |holder: &Holder| self.section.objects.contains(&(*class, *holder));
+            let of_class = now.iter().filter(|(class, _)| *class == target);
+            let came = of_class.map(|(_, holder)| *holder).find(|holder| !had(holder));
+            let name = self.program.classes[target].name.clone();
+            let old = cell_of(*holder);
+            let kept = holder.around(false, &name);
+            let moved = came.map_or_else(String::new, |came| {
+                format!(", and now are in {}; keep `register_pointer::<{kept}>()`", cell_of(came))
+            });
+            let verdict = match came {
+                Some(_) if !is_accepted(*class, *holder) => Verdict::Breaks,
+                _ => Verdict::Safe,
+            };
+            let change =
+                format!("objects in {old} are skipped: they are not registered any more{moved}");
+            self.tell(Difference::new(&name, verdict, change));
+        }
+    }
+
+    fn new_classes(&mut self) {
+        for (class, schema) in self.program.classes.iter().enumerate() {
+            if !self.resolved.contains(&Some(class)) && !matches!(schema.form, Form::Value(_)) {
+                let change = String::from("the class came");
+                self.differences.push(Difference::new(&schema.name, Verdict::Safe, change));
+            }
+        }
+    }
+
+    /// Puts together what the schemas and the samples say.
+    fn judge(mut self, loads: Loads) -> Findings {
+        if loads.failures.is_empty() {
+            for place in self.doubtful {
+                self.differences[place].verdict = Verdict::Safe;
+                self.differences[place].attribute = None;
+                self.differences[place].above = None;
+            }
+        }
+        for failure in loads.failures {
+            // What the plans have said is said once.
+            let known = |known: &Difference| {
+                known.verdict != Verdict::Safe
+                    && known.kind == failure.kind
+                    && (known.field == failure.field || known.field.is_none())
+                    && known.class == failure.class
+            };
+            if !self.differences.iter().any(known) {
+                self.differences.push(failure);
+            }
+        }
+        Findings { differences: self.differences, notes: loads.notes }
+    }
+}

@@ -1,0 +1,113 @@
+//! Loading the samples of a version with the program as it is.
+
+use super::report::{Difference, Verdict};
+use super::sample::{Samples, Skip, Subject, Values};
+use super::section::Section;
+use crate::{Error, ErrorKind, Registry, SaveManager};
+
+/// So many objects that do not load are told of one version.
+const MOST_FAILURES: usize = 20;
+
+/// What the samples of a version show.
+#[derive(Default)]
+pub(super) struct Loads {
+    pub(super) failures: Vec<Difference>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Loads {
+    pub(super) fn new(section: &Section, registry: &Registry) -> Self {
+        let saves = SaveManager::with_registry(registry.clone());
+        let samples = Samples::new(section);
+        let mut loads = Self::default();
+        for object in samples.missing(&Skip::default()) {
+            let name = samples.object(object);
+            loads.notes.push(format!(
+                "there is no sample of {name}: a value of it would have no end, or need a trait that no class has"
+            ));
+        }
+        for values in [Values::Plain, Values::Boundary] {
+            loads.load(&saves, &samples, values);
+        }
+        loads
+    }
+
+    /// Loads a sample; without what was refused, again, until the rest loads.
+    fn load(&mut self, saves: &SaveManager, samples: &Samples<'_>, values: Values) {
+        let mut skip = Skip::default();
+        loop {
+            let sample = match samples.make(values, &skip) {
+                Ok(sample) => sample,
+                Err(error) => return self.fail("a sample cannot be made", &error),
+            };
+            let error = match saves.from_slice(&sample.bytes) {
+                Ok(loaded) => {
+                    loaded.dismantle();
+                    if sample.left_out > 0 {
+                        let count = sample.left_out;
+                        self.note(format!("{count} variations would make the sample too large"));
+                    }
+                    break;
+                }
+                Err(error) => error,
+            };
+            let is_own = error.kind() == ErrorKind::Refused;
+            match error.object().and_then(|id| samples.subject(id)) {
+                Some(Subject::Basic(object)) if skip.objects.insert(object) => {
+                    let name = samples.object(object);
+                    if is_own {
+                        self.note(format!(
+                            "{name} is not tested by loads: the program refuses its plainest sample, {error}"
+                        ));
+                    } else {
+                        self.fail(&format!("a sample of {name} does not load"), &error);
+                    }
+                }
+                Some(Subject::Variation(place, what, boundary))
+                    if skip.variations.insert(place) =>
+                {
+                    if is_own || (boundary && error.kind() == ErrorKind::InvalidValue) {
+                        self.note(format!("the program refuses {what}: {}", error.message()));
+                    } else {
+                        self.fail(&format!("a sample with {what} does not load"), &error);
+                    }
+                }
+                _ => return self.fail("a sample does not load", &error),
+            }
+            if self.failures.len() >= MOST_FAILURES {
+                return;
+            }
+        }
+        let before = samples.missing(&Skip::default());
+        for object in samples.missing(&skip) {
+            if !before.contains(&object) && !skip.objects.contains(&object) {
+                let name = samples.object(object);
+                self.note(format!(
+                    "{name} is not tested by loads: it needs another object that is not"
+                ));
+            }
+        }
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn fail(&mut self, what: &str, error: &Error) {
+        let class = error.class().unwrap_or("the save").to_owned();
+        // One fault stops many objects.
+        let known =
+            |known: &Difference| known.class == class && known.change.ends_with(error.message());
+        if self.failures.iter().any(known) {
+            return;
+        }
+        let change = format!("{what}: {}", error.message());
+        let failure = Difference::new(&class, Verdict::Breaks, change).of_kind(error.kind());
+        self.failures.push(match error.field() {
+            Some(field) => failure.in_field(field.to_owned()),
+            None => failure,
+        });
+    }
+}

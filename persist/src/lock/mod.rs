@@ -1,0 +1,244 @@
+//! The lock file: a project's old saves are tested without keeping any.
+//!
+//! `persist.lock` is a text file that a project checks in. It has the schemas of every released version:
+//! the classes that are registered, those that each trait has, and which are objects. A test of
+//! one line compares all of them with the program as it is, and loads a sample save of each version, which the
+//! library makes from the schema alone. So a developer hears of it before players do, without old
+//! code and without fixtures.
+//!
+//! ```
+//! # use persist::{Persist, Registry};
+//! # #[derive(Persist)] struct Hero { name: String }
+//! // #[test]
+//! fn old_saves_load() {
+//!     persist::assert_lock!(my_game::registry());
+//! }
+//!
+//! mod my_game {
+//! #   use super::Hero;
+//!     /// All that the game registers.
+//!     pub fn registry() -> persist::Registry {
+//!         let mut registry = persist::Registry::new();
+//!         registry.register::<Hero>().unwrap();
+//!         registry
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! The test fails until there is a lock. `PERSIST_LOCK=update cargo test old_saves_load` writes the schemas of the
+//! version in `Cargo.toml` into it; once per release is enough, before the release. Versions before stay as they
+//! are.
+//!
+//! | `PERSIST_LOCK` | |
+//! | --- | --- |
+//! | not set, or `check` | fails if the saves of a locked version do not load; other changes are told |
+//! | `update` | first makes the program's schemas those of its version |
+//! | `locked` | as `check`, and fails if that is not done; for the build of a release |
+//!
+//! # What it finds
+//!
+//! ```
+//! use persist::lock::{Lock, Verdict};
+//! use persist::{Persist, Registry};
+//!
+//! mod then {
+//!     #[derive(persist::Persist)]
+//!     pub struct Hero { pub hp: u32, pub name: String }
+//! }
+//!
+//! #[derive(Persist)]
+//! struct Hero { health: u32, name: String, mana: f32 }
+//!
+//! // What was locked when 0.1.0 was released.
+//! let mut registry = Registry::new();
+//! registry.register::<then::Hero>()?;
+//! let mut lock = Lock::new();
+//! lock.update("0.1.0", &registry)?;
+//!
+//! // What the program has become since.
+//! let mut registry = Registry::new();
+//! registry.register::<Hero>()?;
+//! let report = lock.compare(&registry);
+//! assert!(!report.loads());
+//!
+//! let [renamed, new] = report.differences() else { panic!("two changes") };
+//! assert_eq!(renamed.verdict, Verdict::NeedsAlias);
+//! assert_eq!(renamed.attribute.as_deref(), Some("#[persist(alias = \"hp\")]"));
+//! assert_eq!(renamed.above.as_deref(), Some("health: u32"));
+//! assert_eq!(new.verdict, Verdict::NeedsDefault);
+//! assert_eq!(new.above.as_deref(), Some("mana: f32"));
+//! # Ok::<(), persist::Error>(())
+//! ```
+
+mod check;
+mod compare;
+mod load;
+mod parse;
+mod report;
+mod sample;
+mod section;
+mod text;
+mod words;
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+pub use self::check::{Mode, check, check_file};
+pub use self::report::{Difference, LockReport, Note, Verdict};
+pub use self::sample::Values;
+use self::sample::{Samples, Skip};
+use self::section::Section;
+use crate::{Error, ErrorKind, Limits, Registry, Result, storage};
+
+/// The schemas of the released versions of a program: a `persist.lock`.
+///
+/// As text it is a section for each version, oldest first, with what is not as in the version before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lock {
+    sections: Vec<Section>,
+}
+
+impl Lock {
+    /// A lock without versions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads a lock from a file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`]; [`ErrorKind::Damaged`], with the line, if the text is not that of a lock.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let bytes = storage::read_file(path.as_ref(), &Limits::DEFAULT)?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to() as u64;
+            Error::new(ErrorKind::Damaged, "the lock is not UTF-8; restore it from version control")
+                .at(at)
+        })?;
+        text.parse()
+    }
+
+    /// Writes the lock into a file, which is replaced whole.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`].
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let (path, text) = (path.as_ref(), self.to_string());
+        storage::replace_file(path, |out| {
+            out.write_all(text.as_bytes()).map_err(|error| Error::io("write", path, error))
+        })
+    }
+
+    /// The versions, oldest first.
+    pub fn versions(&self) -> impl Iterator<Item = &str> {
+        self.sections.iter().map(|section| &*section.version)
+    }
+
+    /// Makes the schemas of a program those of a version: that of the last section, which is
+    /// replaced, or a new one. True if the lock is not as it was.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if the version is locked and others were locked after it: older
+    /// sections never change.
+    pub fn update(&mut self, version: &str, registry: &Registry) -> Result<bool> {
+        let section = Section::of(version, registry);
+        match self.sections.iter().position(|known| known.version == version) {
+            None => self.sections.push(section),
+            Some(place) if self.sections[place] == section => return Ok(false),
+            Some(place) if place + 1 == self.sections.len() => self.sections[place] = section,
+            Some(_) => {
+                let newest = self.versions().last().unwrap_or_default();
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!(
+                        "version {version} is locked, and {newest} was locked after it; a released version does not change, so raise the version of the program"
+                    ),
+                ));
+            }
+        }
+        Ok(true)
+    }
+
+    /// True if the last section has this version and the schemas of the program.
+    #[must_use]
+    pub fn is_current(&self, version: &str, registry: &Registry) -> bool {
+        self.sections.last().is_some_and(|last| *last == Section::of(version, registry))
+    }
+
+    /// Compares every version with a program, and loads samples of it: whether old saves load, and
+    /// what to do about it.
+    ///
+    /// What the schemas do not show is not found: that a type with the same kind now means another thing, or that a
+    /// hook now refuses what was valid.
+    #[must_use]
+    pub fn compare(&self, registry: &Registry) -> LockReport {
+        let mut report = LockReport::default();
+        let Some(newest) = self.sections.last() else { return report };
+        report.newest = Some(newest.version.clone());
+        report.is_current = Section::of(&newest.version, registry) == *newest;
+        let mut last: Option<(&Section, compare::Findings)> = None;
+        for section in &self.sections {
+            let same = last.take().filter(|(before, _)| before.is_same(section));
+            let (_, findings) =
+                same.unwrap_or_else(|| (section, compare::compare(section, registry, newest)));
+            report.add(&section.version, &findings.differences, &findings.notes);
+            last = Some((section, findings));
+        }
+        report.sort();
+        report
+    }
+
+    /// Makes a save that the program may have written when it had this version: a few objects of each type, in
+    /// format 1, from the schema alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the lock does not have the version; [`ErrorKind::TooLarge`] or
+    /// [`ErrorKind::TooDeep`] if a class has no small values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use persist::{Persist, Registry, SaveManager, lock::{Lock, Values}};
+    /// # #[derive(Persist)] struct Hero { name: String }
+    /// let mut saves = SaveManager::new();
+    /// saves.register::<Hero>()?;
+    /// let mut lock = Lock::new();
+    /// lock.update("0.1.0", saves.registry())?;
+    ///
+    /// let save = lock.sample("0.1.0", Values::Plain)?;
+    /// let loaded = saves.from_slice(&save)?;
+    /// assert!(loaded.iter::<Hero>().any(|hero| hero.borrow().name == "a"));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn sample(&self, version: &str, values: Values) -> Result<Vec<u8>> {
+        let section = self.sections.iter().find(|section| section.version == version);
+        let Some(section) = section else {
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                format!("the lock does not have version {version}"),
+            ));
+        };
+        Ok(Samples::new(section).make(values, &Skip::default())?.bytes)
+    }
+}
+
+impl fmt::Display for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text::write(&self.sections, f)
+    }
+}
+
+impl FromStr for Lock {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(Self { sections: parse::read(text)? })
+    }
+}

@@ -1,0 +1,228 @@
+use std::fmt;
+
+use crate::ErrorKind;
+
+/// Whether old saves load: what [`Lock::compare`](super::Lock::compare) finds.
+///
+/// Its [`Display`](fmt::Display) is a page for the developer, with the lines to paste.
+#[derive(Clone, Debug, Default)]
+pub struct LockReport {
+    pub(super) differences: Vec<Difference>,
+    pub(super) notes: Vec<Note>,
+    /// How many versions were compared, and the newest of them.
+    pub(super) versions: usize,
+    pub(super) newest: Option<String>,
+    pub(super) is_current: bool,
+}
+
+/// What a change means for the saves of older versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// They load.
+    Safe,
+    /// They do not load, or lose something, until the new one has `#[persist(default)]`.
+    NeedsDefault,
+    /// They do not load, or lose something, until the new name has an `#[persist(alias = "old")]`.
+    NeedsAlias,
+    /// They do not load.
+    Breaks,
+}
+
+/// A change since some versions.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Difference {
+    /// The versions since which it is one.
+    pub versions: Vec<String>,
+    /// Name of the class, or of the trait.
+    pub class: String,
+    /// The field, behind the name of its variant if it has one, or the variant.
+    pub field: Option<String>,
+    /// What changed.
+    pub change: String,
+    /// What it means for old saves.
+    pub verdict: Verdict,
+    /// The attribute to paste, where one helps.
+    pub attribute: Option<String>,
+    /// What it stands above: `mana: u32`, `struct Hero`.
+    pub above: Option<String>,
+    /// The error that old saves get.
+    pub(super) kind: ErrorKind,
+}
+
+impl Difference {
+    pub(super) fn new(class: &str, verdict: Verdict, change: String) -> Self {
+        Self {
+            versions: Vec::new(),
+            class: class.to_owned(),
+            field: None,
+            change,
+            verdict,
+            attribute: None,
+            above: None,
+            kind: ErrorKind::NotFound,
+        }
+    }
+
+    pub(super) fn in_field(self, field: String) -> Self {
+        Self { field: Some(field), ..self }
+    }
+
+    pub(super) fn of_kind(self, kind: ErrorKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// With a line to paste.
+    pub(super) fn paste(self, attribute: String, above: String) -> Self {
+        Self { attribute: Some(attribute), above: Some(above), ..self }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.class, &self.field, &self.change, self.verdict, &self.attribute, &self.above)
+            == (
+                &other.class,
+                &other.field,
+                &other.change,
+                other.verdict,
+                &other.attribute,
+                &other.above,
+            )
+    }
+}
+
+/// Something that the check could not see, or that is no fault of a change.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Note {
+    /// The versions that it is about.
+    pub versions: Vec<String>,
+    /// What it is.
+    pub text: String,
+}
+
+impl LockReport {
+    /// Adds what was found out about a version.
+    pub(super) fn add(&mut self, version: &str, differences: &[Difference], notes: &[String]) {
+        self.versions += 1;
+        for difference in differences {
+            let known = self.differences.iter_mut().find(|known| known.is_same(difference));
+            match known {
+                Some(known) => known.versions.push(version.to_owned()),
+                None => {
+                    let versions = vec![version.to_owned()];
+                    self.differences.push(Difference { versions, ..difference.clone() });
+                }
+            }
+        }
+        for text in notes {
+            match self.notes.iter_mut().find(|known| known.text == *text) {
+                Some(known) => known.versions.push(version.to_owned()),
+                None => {
+                    let (versions, text) = (vec![version.to_owned()], text.clone());
+                    self.notes.push(Note { versions, text });
+                }
+            }
+        }
+    }
+
+    /// Puts what is worst first.
+    pub(super) fn sort(&mut self) {
+        self.differences.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
+    }
+
+    /// What changed, worst first.
+    #[must_use]
+    pub fn differences(&self) -> &[Difference] {
+        &self.differences
+    }
+
+    /// What the check could not see: boundary values that the program itself refuses, and
+    /// the like.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// True if the saves of every locked version load: all changes are [`Verdict::Safe`].
+    #[must_use]
+    pub fn loads(&self) -> bool {
+        self.differences.iter().all(|difference| difference.verdict == Verdict::Safe)
+    }
+
+    /// True if the newest version in the lock has the schemas of the program.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.is_current
+    }
+}
+
+/// So many notes are printed.
+const MOST_NOTES: usize = 20;
+
+impl fmt::Display for LockReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(newest) = &self.newest else {
+            return f.write_str("the lock has no version yet\n");
+        };
+        let (versions, plural) = (self.versions, if self.versions == 1 { "" } else { "s" });
+        if self.loads() {
+            writeln!(f, "the saves of {versions} locked version{plural} load, up to {newest}")?;
+        } else {
+            let worse = |difference: &&Difference| difference.verdict != Verdict::Safe;
+            let count = self.differences.iter().filter(worse).count();
+            let noun = if count == 1 { "change does" } else { "changes do" };
+            writeln!(
+                f,
+                "{count} {noun} not let the saves of {versions} locked version{plural} load, up to {newest}"
+            )?;
+        }
+        for difference in &self.differences {
+            write!(f, "\n{difference}")?;
+        }
+        if !self.notes.is_empty() {
+            f.write_str("\n")?;
+        }
+        for note in self.notes.iter().take(MOST_NOTES) {
+            writeln!(f, "note ({}): {}", note.versions.join(", "), note.text)?;
+        }
+        if let Some(more @ 1..) = self.notes.len().checked_sub(MOST_NOTES) {
+            writeln!(f, "and {more} more notes")?;
+        }
+        if !self.is_current {
+            writeln!(
+                f,
+                "\nthe program is not what the lock has of {newest}; run the test with PERSIST_LOCK=update before the release"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Safe => "safe",
+            Self::NeedsDefault => "needs default",
+            Self::NeedsAlias => "needs alias",
+            Self::Breaks => "breaks",
+        })
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.verdict, self.class)?;
+        if let Some(field) = &self.field {
+            write!(f, ".{field}")?;
+        }
+        writeln!(f, " (since {}): {}", self.versions.join(", "), self.change)?;
+        if let Some(attribute) = &self.attribute {
+            writeln!(f, "    {attribute}")?;
+            if let Some(above) = &self.above {
+                writeln!(f, "    {above}")?;
+            }
+        }
+        Ok(())
+    }
+}

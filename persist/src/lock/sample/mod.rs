@@ -1,0 +1,205 @@
+//! Saves that are made of schemas alone: what a version of the program may have written.
+//!
+//! Every object type has three *basic* objects: a small one, with as little in it as can be, and two
+//! full ones, which refer to each other. Beside them there are *variations*, one for each choice
+//! that a value leaves: a variant, the elements of a list, a boundary value of a number. These
+//! are small but for the way to the choice.
+
+mod ends;
+mod scalars;
+mod variations;
+mod write;
+
+use std::any::{Any, TypeId};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use self::ends::Ends;
+use self::variations::Variation;
+use self::write::{Basic, Value, basic_id};
+use super::section::Section;
+use super::text::cell_of;
+use crate::codec::{Buffer, NoLinks, Pointed, SaveLinks, Shared, Within};
+use crate::format::{ClassNumbers, Header, RecordLinks, Writer};
+use crate::reflect::TraitName;
+use crate::{Limits, Result};
+
+/// Which values are in a sample; see [`Lock::sample`](super::Lock::sample).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Values {
+    /// Ordinary small ones, such as 1, 1.0 and "a", in every shape: each variant, each class of a
+    /// trait, options with and without a value.
+    Plain,
+    /// The boundaries of what each kind can have: 0, the smallest and the largest number, NaN and
+    /// infinity, texts that are empty, long or not ASCII, lists without elements and with several,
+    /// handles that are live or dead.
+    Boundary,
+}
+
+/// Bytes of all variations in one sample; those beyond are left out, and counted.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The sample saves of one version.
+pub(super) struct Samples<'s> {
+    section: &'s Section,
+    /// With all objects.
+    whole: Ends,
+    variations: Vec<Variation>,
+}
+
+/// A sample, and what of the plan is not in it.
+pub(super) struct Sample {
+    pub(super) bytes: Vec<u8>,
+    pub(super) left_out: usize,
+}
+
+/// What of a sample is not to be made.
+#[derive(Default)]
+pub(super) struct Skip {
+    /// By index of the object type.
+    pub(super) objects: HashSet<usize>,
+    /// By index.
+    pub(super) variations: HashSet<usize>,
+}
+
+/// What an object of a sample is.
+pub(super) enum Subject<'p> {
+    /// A basic object of this type.
+    Basic(usize),
+    /// By index; what is varied, and whether its value is a boundary of its kind.
+    Variation(usize, &'p str, bool),
+}
+
+impl<'s> Samples<'s> {
+    pub(super) fn new(section: &'s Section) -> Self {
+        let whole = Ends::new(section, &HashSet::new());
+        let variations = variations::all(section, &whole);
+        Self { section, whole, variations }
+    }
+
+    /// What the object with this id is.
+    pub(super) fn subject(&self, id: u64) -> Option<Subject<'_>> {
+        let place = usize::try_from(id.checked_sub(1)?).ok()?;
+        let basic = Basic::ALL.len() * self.section.objects.len();
+        match place.checked_sub(basic) {
+            None => Some(Subject::Basic(place / Basic::ALL.len())),
+            Some(place) => {
+                let variation = self.variations.get(place)?;
+                Some(Subject::Variation(place, &variation.what, variation.boundary))
+            }
+        }
+    }
+
+    /// How an object type is named in a report.
+    pub(super) fn object(&self, object: usize) -> String {
+        let (class, holder) = self.section.objects[object];
+        format!("{} in {}", self.section.classes[class].name, cell_of(holder))
+    }
+
+    /// The object types of which there is no sample: they have no value that ends, or need
+    /// one that is skipped.
+    pub(super) fn missing(&self, skip: &Skip) -> Vec<usize> {
+        let ends = Ends::new(self.section, &skip.objects);
+        (0..self.section.objects.len()).filter(|object| ends.objects[*object].is_none()).collect()
+    }
+
+    /// Makes a sample.
+    pub(super) fn make(&self, values: Values, skip: &Skip) -> Result<Sample> {
+        let section = self.section;
+        let less;
+        let ends = if skip.objects.is_empty() {
+            &self.whole
+        } else {
+            less = Ends::new(section, &skip.objects);
+            &less
+        };
+        let mut bytes = Vec::new();
+        let (mut buffer, limits) = (Buffer::new(), Limits::DEFAULT);
+        let mut writer = Writer::new(&mut bytes, &Header::default(), &limits, &mut buffer)?;
+        let mut links = Links::default();
+        let mut write = |object: usize, id: u64, payload: Vec<u8>, links: &mut Links| {
+            let (class, holder) = section.objects[object];
+            let number = links.numbers.number(class, &section.classes);
+            writer.record(number, (holder, true), id, links, |out| out.bytes(&payload))
+        };
+        let nothing = variations::Choices::new();
+        for object in 0..section.objects.len() {
+            if ends.objects[object].is_none() {
+                continue;
+            }
+            for basic in Basic::ALL {
+                let value = Value::new(section, ends, &mut links.numbers, &nothing, basic);
+                let payload = value.object(object)?;
+                write(object, basic_id(object, basic), payload, &mut links)?;
+            }
+        }
+        let first = basic_id(section.objects.len(), Basic::ALL[0]);
+        let (mut total, mut left_out) = (0, 0);
+        for (id, (place, variation)) in (first..).zip(self.variations.iter().enumerate()) {
+            let Variation { object, boundary, choices, .. } = variation;
+            if *boundary != (values == Values::Boundary)
+                || ends.objects[*object].is_none()
+                || skip.variations.contains(&place)
+            {
+                continue;
+            }
+            if total > MOST_BYTES {
+                left_out += 1;
+                continue;
+            }
+            let choices = choices.iter().copied().collect();
+            let value = Value::new(section, ends, &mut links.numbers, &choices, Basic::Small);
+            let payload = value.object(*object)?;
+            total += payload.len();
+            write(*object, id, payload, &mut links)?;
+        }
+        writer.finish()?;
+        Ok(Sample { bytes, left_out })
+    }
+}
+
+/// Numbers classes; objects have their ids already.
+#[derive(Default)]
+struct Links {
+    numbers: ClassNumbers,
+    none: NoLinks,
+}
+
+impl RecordLinks for Links {
+    fn numbers(&mut self) -> &mut ClassNumbers {
+        &mut self.numbers
+    }
+}
+
+impl SaveLinks for Links {
+    fn link(
+        &mut self,
+        address: usize,
+        weak: bool,
+        pointed: Pointed,
+        target: &dyn Fn() -> Shared,
+    ) -> Result<u64> {
+        SaveLinks::link(&mut self.none, address, weak, pointed, target)
+    }
+
+    fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {
+        SaveLinks::class(&mut self.none, class, of, name)
+    }
+
+    fn foreign_class(&mut self, schema: &Rc<dyn Any>, index: usize) -> Result<u64> {
+        self.none.foreign_class(schema, index)
+    }
+
+    fn enter_cell(&mut self, cell: Within) -> Within {
+        SaveLinks::enter_cell(&mut self.none, cell)
+    }
+
+    fn leave_cell(&mut self, before: Within) {
+        SaveLinks::leave_cell(&mut self.none, before);
+    }
+
+    fn empty_elements(&mut self) -> &mut usize {
+        SaveLinks::empty_elements(&mut self.none)
+    }
+}
