@@ -161,7 +161,75 @@ fn a_class_that_did_not_change_is_not_repeated() {
     registry.register::<second::Hero>().unwrap();
     lock.update("2", &registry).unwrap();
     let text = lock.to_string();
-    insta::assert_snapshot!(text.strip_prefix(&before).unwrap(), @"");
+    insta::assert_snapshot!(text.strip_prefix(&before).unwrap(), @"
+
+    version 2
+
+    removed class u8, id 0x7
+
+    class quest.Hero, id 0xac763a494095e16d, version 3, struct
+      name: String
+      home: Option<Place>
+    ");
+}
+
+#[derive(Persist)]
+#[persist(class = "Twin", id = 1)]
+struct OneTwin {
+    other: Option<Rc<OtherTwin>>,
+}
+
+#[derive(Persist)]
+#[persist(class = "Twin", id = 2)]
+struct OtherTwin {
+    other: Option<Box<OtherTwin>>,
+}
+
+#[test]
+fn classes_of_one_name_are_told_apart() {
+    let mut registry = Registry::new();
+    registry.register::<OtherTwin>().unwrap();
+    let mut lock = Lock::new();
+    lock.update("1", &registry).unwrap();
+    registry.register::<OneTwin>().unwrap();
+    lock.update("2", &registry).unwrap();
+    let mut alone = Registry::new();
+    alone.register::<OtherTwin>().unwrap();
+    lock.update("3", &alone).unwrap();
+    let text = lock.to_string();
+    assert_eq!(text.parse::<Lock>().unwrap(), lock);
+    insta::assert_snapshot!(text.lines().skip(1).collect::<Vec<_>>().join("\n"), @"
+
+    version 1
+
+    class Twin, id 0x2, version 1, struct
+      other: Option<Twin>
+
+    object Twin in Rc<RefCell>
+
+    version 2
+
+    class Twin, id 0x1, version 1, struct
+      other: Option<Rc<Twin#0x2>>
+
+    class Twin, id 0x2, version 1, struct
+      other: Option<Twin#0x2>
+
+    object Twin#0x1 in Rc<RefCell>
+    object Twin#0x2 in Rc
+    object Twin#0x2 in Rc<RefCell>
+
+    version 3
+
+    removed class Twin, id 0x1
+    removed object Twin#0x1 in Rc<RefCell>
+    removed object Twin#0x2 in Rc
+
+    class Twin, id 0x2, version 1, struct
+      other: Option<Twin>
+
+    object Twin in Rc<RefCell>
+    ");
 }
 
 #[test]
@@ -316,6 +384,27 @@ fn kind() -> impl Strategy<Value = String> {
             (inner.clone(), inner).prop_map(|(a, b)| format!("({a}, {b})")),
         ]
     })
+}
+
+#[test]
+fn a_class_of_too_many_parts_has_no_sample() {
+    let class = |i: usize, of: &str| {
+        let head = format!("class C{i}, id 0x{i:x}, version 1, struct");
+        (head.clone() + "\n  a: OF\n  b: OF\n").replace("OF", of)
+    };
+    let chain = |last: &str| {
+        let classes = (1..60).map(|i| class(i, &format!("C{}", i + 1)));
+        let classes: String = classes.chain([class(60, last)]).collect();
+        read(&format!("version 1\n{classes}object C1 in Rc\n")).unwrap()
+    };
+    for kind in ["()", "u8", "String", "[u8; 1000000000]", "[[(); 1000000000]; 1000000000]"] {
+        let error = chain(kind).sample("1", Values::Plain).unwrap_err();
+        assert_eq!((error.kind(), error.class()), (ErrorKind::TooLarge, Some("C1")), "{kind}");
+    }
+    // What need not be there is not.
+    let classes: String = (1..=60).map(|i| class(i, &format!("Vec<C{}>", i % 60 + 1))).collect();
+    let lock = read(&format!("version 1\n{classes}object C1 in Rc\n")).unwrap();
+    assert!(lock.sample("1", Values::Plain).unwrap().len() < 1 << 21);
 }
 
 proptest! {

@@ -158,7 +158,8 @@ fn a_sample_has_the_boundaries_of_every_kind() {
         found.iter().map(|object| format!("{:?}", object.borrow().handle)).collect();
     assert_eq!(handles.len(), 4, "{handles:?}");
     has(all(&|e| format!("{:?}", e.inside.deep)), &["[]", "[[]]", "[[0]]", "[[1], [2], [3]]"]);
-    assert!(found.iter().all(|object| object.borrow().array == [1; 300]));
+    let arrays = all(&|e| format!("{:?}", e.array));
+    assert_eq!(arrays, [0_u8, 1, 255].map(|byte| format!("{:?}", [byte; 300])).into());
 }
 
 #[derive(Persist)]

@@ -104,7 +104,7 @@ impl Loads {
             return;
         }
         let change = format!("{what}: {}", error.message());
-        let failure = Difference::new(&class, Verdict::Breaks, change).of_kind(error.kind());
+        let failure = Difference::new(&class, Verdict::Breaks, change).because(error);
         self.failures.push(match error.field() {
             Some(field) => failure.in_field(field.to_owned()),
             None => failure,

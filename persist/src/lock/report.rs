@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::ErrorKind;
+use crate::{Error, ErrorKind};
 
 /// Whether old saves load: what [`Lock::compare`](super::Lock::compare) finds.
 ///
@@ -47,8 +47,9 @@ pub struct Difference {
     pub attribute: Option<String>,
     /// What it stands above: `mana: u32`, `struct Hero`.
     pub above: Option<String>,
-    /// The error that old saves get.
+    /// The error that old saves get, and its message, where one is known.
     pub(super) kind: ErrorKind,
+    pub(super) cause: Option<String>,
 }
 
 impl Difference {
@@ -62,6 +63,7 @@ impl Difference {
             attribute: None,
             above: None,
             kind: ErrorKind::NotFound,
+            cause: None,
         }
     }
 
@@ -69,8 +71,9 @@ impl Difference {
         Self { field: Some(field), ..self }
     }
 
-    pub(super) fn of_kind(self, kind: ErrorKind) -> Self {
-        Self { kind, ..self }
+    /// What comes of this error.
+    pub(super) fn because(self, error: &Error) -> Self {
+        Self { kind: error.kind(), cause: Some(error.message().to_owned()), ..self }
     }
 
     /// With a line to paste.
@@ -169,12 +172,12 @@ impl fmt::Display for LockReport {
         if self.loads() {
             writeln!(f, "the saves of {versions} locked version{plural} load, up to {newest}")?;
         } else {
-            let worse = |difference: &&Difference| difference.verdict != Verdict::Safe;
-            let count = self.differences.iter().filter(worse).count();
-            let noun = if count == 1 { "change does" } else { "changes do" };
+            let safe = |difference: &&Difference| difference.verdict == Verdict::Safe;
+            let all = self.differences.len();
+            let bad = all - self.differences.iter().filter(safe).count();
             writeln!(
                 f,
-                "{count} {noun} not let the saves of {versions} locked version{plural} load, up to {newest}"
+                "old saves are not safe: {bad} of {all} changes, since {versions} locked version{plural} up to {newest}"
             )?;
         }
         for difference in &self.differences {

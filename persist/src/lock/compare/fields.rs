@@ -90,7 +90,7 @@ impl Comparison<'_> {
         for failure in failures.iter().filter(|failure| failure.place.is_none()) {
             let change = failure.error.message().to_owned();
             let difference =
-                Difference::new(&new.name, Verdict::Breaks, change).of_kind(failure.error.kind());
+                Difference::new(&new.name, Verdict::Breaks, change).because(&failure.error);
             self.tell(match failure.error.field() {
                 Some(field) => difference.in_field(field.to_owned()),
                 None => difference,
@@ -127,12 +127,13 @@ impl Comparison<'_> {
             let path = pair.path(&pair.new[field].name);
             match (error(field), source) {
                 (Some(error), _) if error.kind() == ErrorKind::MissingField => {
-                    missing.push((field, self.candidates(class, mended, pair, field, &dropped)));
+                    let found = self.candidates(class, mended, pair, field, &dropped);
+                    missing.push((field, error, found));
                 }
                 (Some(error), _) => {
                     let change = error.message().to_owned();
                     let difference = Difference::new(name, Verdict::Breaks, change);
-                    self.tell(difference.of_kind(error.kind()).in_field(path));
+                    self.tell(difference.because(error).in_field(path));
                 }
                 (None, None) if pair.records[field].flags.unknown => {}
                 (None, None) => {
@@ -142,13 +143,13 @@ impl Comparison<'_> {
                 (None, Some(source)) => self.kept(name, pair, field, *source),
             }
         }
-        for (field, candidates) in &missing {
+        for (field, error, candidates) in &missing {
             let wanted = &pair.new[*field];
             let kind = wanted.kind.display(&self.program.classes);
             let above = format!("{}: {kind}", wanted.name);
             let is_only = |old: &usize| {
-                let others = missing.iter().filter(|(other, _)| other != field);
-                candidates.len() == 1 && others.into_iter().all(|(_, them)| !them.contains(old))
+                let others = missing.iter().filter(|(other, ..)| other != field);
+                candidates.len() == 1 && others.into_iter().all(|(.., them)| !them.contains(old))
             };
             let names = candidates.iter().map(|old| &*pair.old[*old].name);
             let difference = match candidates.first().filter(|old| is_only(old)) {
@@ -174,7 +175,7 @@ impl Comparison<'_> {
                 }
             };
             let path = pair.path(&wanted.name);
-            self.tell(difference.of_kind(ErrorKind::MissingField).in_field(path));
+            self.tell(difference.because(error).in_field(path));
         }
         let keeps = pair.records.iter().any(|record| record.flags.unknown);
         for old in dropped {

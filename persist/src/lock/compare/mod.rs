@@ -11,9 +11,9 @@ use super::load::Loads;
 use super::report::{Difference, Verdict};
 use super::section::Section;
 use super::text::cell_of;
-use crate::Registry;
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, Form, Plans, Program};
+use crate::{ErrorKind, Registry};
 
 /// What was found out about one version.
 pub(super) struct Findings {
@@ -161,24 +161,27 @@ impl Comparison<'_> {
     /// Puts together what the schemas and the samples say.
     fn judge(mut self, loads: Loads) -> Findings {
         if loads.failures.is_empty() {
-            for place in self.doubtful {
+            for place in std::mem::take(&mut self.doubtful) {
                 self.differences[place].verdict = Verdict::Safe;
                 self.differences[place].attribute = None;
                 self.differences[place].above = None;
             }
         }
+        let mut notes = loads.notes;
+        let is_doubtful = !self.doubtful.is_empty();
         for failure in loads.failures {
             // What the plans have said is said once.
-            let known = |known: &Difference| {
-                known.verdict != Verdict::Safe
-                    && known.kind == failure.kind
-                    && (known.field == failure.field || known.field.is_none())
-                    && known.class == failure.class
-            };
-            if !self.differences.iter().any(known) {
+            let known = |known: &Difference| known.cause == failure.cause;
+            if self.differences.iter().any(known) {
+                continue;
+            }
+            // The load met what is doubtful for that reason.
+            if is_doubtful && matches!(failure.kind, ErrorKind::NotFound | ErrorKind::WrongClass) {
+                notes.push(failure.change);
+            } else {
                 self.differences.push(failure);
             }
         }
-        Findings { differences: self.differences, notes: loads.notes }
+        Findings { differences: self.differences, notes }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Comparison;
 use super::fields::variant_of;
-use crate::ErrorKind;
 use crate::lock::report::{Difference, Verdict};
 use crate::schema::{ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema};
 
@@ -74,8 +73,7 @@ impl Comparison<'_> {
             let change = format!("the class went, and {} of the same fields came", new.name);
             let word = if matches!(new.form, Form::Enum(_)) { "enum" } else { "struct" };
             let difference = Difference::new(name, Verdict::NeedsAlias, change)
-                .paste(format!("#[persist(alias = {name:?})]"), format!("{word} {}", new.name))
-                .of_kind(ErrorKind::NotFound);
+                .paste(format!("#[persist(alias = {name:?})]"), format!("{word} {}", new.name));
             let others: Vec<_> = alike.iter().copied().filter(|(old, _)| *old != class).collect();
             if self.is_needed(&others, &alike) || !is_accepted(class) {
                 self.tell(difference);

@@ -45,15 +45,19 @@ enum Size {
     Least,
 }
 
-/// Bytes of an object from which on it is as small as can be: classes that hold one another
+/// Bytes and parts of an object from which on it is as small as can be: classes that hold one another
 /// several times, through many levels, make it large.
 const FULL_BYTES: usize = 64 << 10;
+const FULL_PARTS: u64 = 1 << 16;
 
 /// Bytes of one object.
 const MOST_BYTES: usize = 64 << 20;
 
 /// Levels of nesting.
 const MOST_LEVELS: u32 = 400;
+
+/// Parts of one object, many of which may have no bytes.
+const MOST_PARTS: u64 = 1 << 24;
 
 /// A value that is being made.
 pub(super) struct Value<'v> {
@@ -70,6 +74,7 @@ pub(super) struct Value<'v> {
     /// Which of several elements it is in.
     nth: u8,
     levels: u32,
+    parts: u64,
 }
 
 impl<'v> Value<'v> {
@@ -91,6 +96,7 @@ impl<'v> Value<'v> {
             open: vec![false; section.classes.len()],
             nth: 0,
             levels: 0,
+            parts: 0,
         }
     }
 
@@ -152,7 +158,9 @@ impl<'v> Value<'v> {
                 format!("a sample would be nested more than {MOST_LEVELS} levels deep"),
             ));
         }
-        let is_large = size == Size::Full && self.out.len() > FULL_BYTES;
+        self.parts += 1;
+        let is_large =
+            size == Size::Full && (self.out.len() > FULL_BYTES || self.parts > FULL_PARTS);
         self.levels += 1;
         self.part(kind, if is_large { Size::Small } else { size })?;
         self.levels -= 1;
@@ -160,12 +168,14 @@ impl<'v> Value<'v> {
     }
 
     fn check_size(&self, more: usize) -> Result<()> {
-        if self.out.len().saturating_add(more) <= MOST_BYTES {
+        if self.out.len().saturating_add(more) <= MOST_BYTES && self.parts <= MOST_PARTS {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::TooLarge,
-            format!("a sample of the class would have over {MOST_BYTES} bytes"),
+            format!(
+                "a sample of the class would have over {MOST_BYTES} bytes, or {MOST_PARTS} parts"
+            ),
         ))
     }
 
