@@ -65,6 +65,7 @@ heroes! {
     one_of_them { power: u32, name: String }
     renamed_with_default { #[persist(default)] health: u32, name: String }
     other_kind { hp: Vec<String>, name: String }
+    narrower { hp: u8, name: String }
     two_kinds { hp: Vec<String>, name: (u8, u8) }
 }
 
@@ -138,6 +139,13 @@ fn a_field_that_may_be_either_of_two_is_not_guessed() {
     let worst = worst(&report);
     assert_eq!(worst.verdict, Verdict::NeedsDefault);
     assert!(worst.change.ends_with("if it is what hp or mp was, give it that as an `alias`"));
+}
+
+#[test]
+fn a_number_that_got_smaller_is_not_safe() {
+    let report = report::<plain::Hero, narrower::Hero>();
+    let worst = worst(&report);
+    assert_eq!((worst.verdict, worst.field.as_deref()), (Verdict::Breaks, Some("hp")));
 }
 
 #[test]
@@ -278,8 +286,6 @@ fn a_report_is_a_page_for_people() {
         mana: f32
 
     safe: Hero.mp (since 0.1.0): the field went; its old values are skipped
-
-    the program is not what the lock has of 0.2.0; run the test with PERSIST_LOCK=update before the release
     "#);
     insta::assert_snapshot!(lock.compare(&registry::<renamed::Hero>()).to_string(), @r#"
     old saves are not safe: 2 of 4 changes, since 2 locked versions up to 0.2.0
@@ -295,8 +301,6 @@ fn a_report_is_a_page_for_people() {
     safe: Hero.hp (since 0.1.0): the field went; its old values are skipped
 
     safe: Hero.mp (since 0.1.0): the field went; its old values are skipped
-
-    the program is not what the lock has of 0.2.0; run the test with PERSIST_LOCK=update before the release
     "#);
     insta::assert_snapshot!(lock.compare(&registry::<other_kind::Hero>()).to_string(), @r#"
     old saves are not safe: 1 of 2 changes, since 2 locked versions up to 0.2.0
@@ -304,19 +308,23 @@ fn a_report_is_a_page_for_people() {
     breaks: Hero.hp (since 0.1.0, 0.2.0): the save holds u32 where field hp of Hero is Vec<String>; keep the old type, or store it through `#[persist(with = module)]`
 
     safe: Hero.mp (since 0.1.0): the field went; its old values are skipped
-
-    the program is not what the lock has of 0.2.0; run the test with PERSIST_LOCK=update before the release
     "#);
-    let report = report::<enums::plain::Hero, enums::without::Hero>();
-    insta::assert_snapshot!(report.to_string(), @r#"
+    let without = report::<enums::plain::Hero, enums::without::Hero>();
+    insta::assert_snapshot!(without.to_string(), @r#"
     old saves are not safe: 1 of 1 changes, since 1 locked version up to 0.1.0
 
     breaks: Mood.Angry (since 0.1.0): the variant went; values of it load only into a variant `#[persist(other)]`
 
     note (0.1.0): a sample with Mood::Angry does not load: the program's Mood has no variant Angry; keep it, or name it as an `alias` of another
+    "#);
+    let safe = report::<plain::Hero, with_default::Hero>();
+    insta::assert_snapshot!(safe.to_string(), @"
+    the saves of 1 locked version load, up to 0.1.0
+
+    safe: Hero.mana (since 0.1.0): the field came; old saves get its default
 
     the program is not what the lock has of 0.1.0; run the test with PERSIST_LOCK=update before the release
-    "#);
+    ");
     let nothing = Lock::new().compare(&registry::<plain::Hero>());
     assert_eq!(nothing.to_string(), "the lock has no version yet\n");
 }

@@ -130,6 +130,23 @@ fn a_damaged_lock_is_not_written_over() {
     assert_eq!((error.kind(), error.offset()), (ErrorKind::Damaged, Some(0)));
 }
 
+#[test]
+fn an_update_does_not_hide_that_a_released_version_breaks() {
+    let (_folder, path) = project();
+    let before = fs::read(&path).unwrap();
+    let update = |version: &str| {
+        lock::check_file(&path, version, &registry::<BrokenHero>(), Mode::Update).unwrap_err()
+    };
+    let error = update("0.1.0");
+    assert_eq!(error.kind(), ErrorKind::MissingField);
+    assert!(error.message().contains("raise the version in `Cargo.toml`"), "{error}");
+    assert!(error.message().contains("    #[persist(default)]\n    level: u32\n"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // Under its own version it is recorded, and does not load what was before.
+    assert_eq!(update("0.2.0").kind(), ErrorKind::MissingField);
+    assert_eq!(Lock::load(&path).unwrap().versions().count(), 2);
+}
+
 /// Where the child process finds its lock.
 const FOLDER: &str = "PERSIST_TESTS_LOCK_FOLDER";
 

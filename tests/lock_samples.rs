@@ -41,7 +41,7 @@ fn managers() -> Vec<SaveManager> {
 
 #[test]
 fn samples_load_with_the_classes_that_they_are_of() {
-    for saves in managers() {
+    for mut saves in managers() {
         let lock = lock_of(&saves);
         let sample = lock.sample("0.1.0", Values::Plain).unwrap();
         let loaded = saves.from_slice(&sample).unwrap();
@@ -49,6 +49,12 @@ fn samples_load_with_the_classes_that_they_are_of() {
         for (class, count) in loaded.report().objects() {
             assert!(count >= 3, "{count} of {class}");
         }
+        // What came back can be saved.
+        let count = loaded.len();
+        saves.adopt(loaded);
+        let again = saves.to_vec().unwrap();
+        let loaded = saves.from_slice(&again).unwrap();
+        assert_eq!(loaded.len(), count);
         loaded.dismantle();
     }
 }

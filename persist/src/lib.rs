@@ -118,3 +118,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/trait-objects.md")]
 struct TraitObjects;
+
+/// The examples of the page on the lock file, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/lock.md")]
+struct LockFile;

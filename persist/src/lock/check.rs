@@ -59,7 +59,8 @@ pub fn check(folder: impl AsRef<Path>, version: &str, registry: &Registry) -> Re
 ///
 /// If old saves do not load, the kind of error that they get first, with the whole report as its message.
 /// [`ErrorKind::NotFound`] if there is no lock, or if it is not up to date under
-/// [`Mode::Locked`]; what [`Lock::load`], [`Lock::update`] and [`Lock::save`] return.
+/// [`Mode::Locked`]; what [`Lock::load`], [`Lock::update`] and [`Lock::save`] return. [`Mode::Update`] does not
+/// replace the section of a version whose saves would not load any more.
 ///
 /// # Example
 ///
@@ -92,6 +93,7 @@ pub fn check_file(
     let mut lock = if is_there { Lock::load(path)? } else { Lock::new() };
     match mode {
         Mode::Update => {
+            keep_promise(&lock, version, registry)?;
             if lock.update(version, registry)? {
                 lock.save(path)?;
             }
@@ -117,17 +119,37 @@ pub fn check_file(
         Mode::Check | Mode::Locked => {}
     }
     let report = lock.compare(registry);
-    let worst = report.differences().first();
-    match worst.filter(|difference| difference.verdict != Verdict::Safe) {
+    match broken(&report) {
         None => Ok(report),
-        Some(worst) => Err(Error::new(worst.kind, report.to_string())),
+        Some(kind) => Err(Error::new(kind, report.to_string())),
     }
+}
+
+/// The error that old saves get first.
+fn broken(report: &LockReport) -> Option<ErrorKind> {
+    let worst = report.differences().first();
+    worst.filter(|worst| worst.verdict != Verdict::Safe).map(|worst| worst.kind)
+}
+
+/// Refuses to replace the section of a version whose saves would not load any more: if it is
+/// released, nobody would hear of that again.
+fn keep_promise(lock: &Lock, version: &str, registry: &Registry) -> Result<()> {
+    let locked = lock.sections.last().filter(|last| last.version == version);
+    let alone = Lock { sections: locked.cloned().into_iter().collect() };
+    let report = alone.compare(registry);
+    let Some(kind) = broken(&report) else { return Ok(()) };
+    Err(Error::new(
+        kind,
+        format!(
+            "the lock has version {version} already, and its saves would not load any more; if it is released, raise the version in `Cargo.toml`, else take its section out of the lock, and update again\n\n{report}"
+        ),
+    ))
 }
 
 /// Tests that the saves of every version in `persist.lock`, beside the `Cargo.toml` of the crate in which
 /// this stands, load with the classes of a [`Registry`].
 ///
-/// It returns the [`LockReport`], with the changes that are safe. See [`lock`](crate::lock) for how the lock is begun and updated.
+/// It returns the [`LockReport`], with the changes that are safe, and prints it if there are any. See [`lock`](crate::lock) for how the lock is begun and updated.
 ///
 /// # Panics
 ///
@@ -150,7 +172,12 @@ macro_rules! assert_lock {
             ::std::env!("CARGO_PKG_VERSION"),
             &$registry,
         ) {
-            ::std::result::Result::Ok(report) => report,
+            ::std::result::Result::Ok(report) => {
+                if !report.is_current() {
+                    ::std::eprintln!("{report}");
+                }
+                report
+            }
             ::std::result::Result::Err(error) => ::std::panic!("{error}"),
         }
     };

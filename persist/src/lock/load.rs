@@ -13,6 +13,8 @@ const MOST_FAILURES: usize = 20;
 pub(super) struct Loads {
     pub(super) failures: Vec<Difference>,
     pub(super) notes: Vec<String>,
+    /// The boundary values that the program refuses, and why.
+    pub(super) refused: Vec<(String, String)>,
 }
 
 impl Loads {
@@ -67,7 +69,7 @@ impl Loads {
                     if skip.variations.insert(place) =>
                 {
                     if is_own || (boundary && error.kind() == ErrorKind::InvalidValue) {
-                        self.note(format!("the program refuses {what}: {}", error.message()));
+                        self.refused.push((what.to_owned(), error.message().to_owned()));
                     } else {
                         self.fail(&format!("a sample with {what} does not load"), &error);
                     }

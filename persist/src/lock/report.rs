@@ -50,6 +50,8 @@ pub struct Difference {
     /// The error that old saves get, and its message, where one is known.
     pub(super) kind: ErrorKind,
     pub(super) cause: Option<String>,
+    /// A field of another kind than before, as samples name it.
+    pub(super) converted: Option<String>,
 }
 
 impl Difference {
@@ -64,6 +66,7 @@ impl Difference {
             above: None,
             kind: ErrorKind::NotFound,
             cause: None,
+            converted: None,
         }
     }
 
@@ -192,7 +195,7 @@ impl fmt::Display for LockReport {
         if let Some(more @ 1..) = self.notes.len().checked_sub(MOST_NOTES) {
             writeln!(f, "and {more} more notes")?;
         }
-        if !self.is_current {
+        if self.loads() && !self.is_current {
             writeln!(
                 f,
                 "\nthe program is not what the lock has of {newest}; run the test with PERSIST_LOCK=update before the release"

@@ -140,7 +140,7 @@ impl Comparison<'_> {
                     let change = self.defaulted(pair, field, &dropped);
                     self.tell(Difference::new(name, Verdict::Safe, change).in_field(path));
                 }
-                (None, Some(source)) => self.kept(name, pair, field, *source),
+                (None, Some(source)) => self.kept(class, name, pair, field, *source),
             }
         }
         for (field, error, candidates) in &missing {
@@ -232,7 +232,7 @@ impl Comparison<'_> {
     }
 
     /// A field that both sides have.
-    fn kept(&mut self, name: &str, pair: &Pair<'_>, field: usize, source: usize) {
+    fn kept(&mut self, class: usize, name: &str, pair: &Pair<'_>, field: usize, source: usize) {
         let (old, new) = (&pair.old[source], &pair.new[field]);
         let path = pair.path(&new.name);
         if old.name != new.name {
@@ -243,7 +243,11 @@ impl Comparison<'_> {
             let (old, new) = (&old.kind, &new.kind);
             let (old, new) = (old.display(&self.stored), new.display(&self.program.classes));
             let change = format!("{old} became {new}");
-            self.tell(Difference::new(name, Verdict::Safe, change).in_field(path));
+            let variant = pair.name.map_or_else(String::new, |variant| format!("::{variant}"));
+            let class = &self.section.classes[class].name;
+            let place = format!("{class}{variant}.{}", pair.old[source].name);
+            let difference = Difference::new(name, Verdict::Safe, change).in_field(path);
+            self.tell(Difference { converted: Some(place), ..difference });
         }
     }
 }

@@ -168,6 +168,24 @@ impl Comparison<'_> {
             }
         }
         let mut notes = loads.notes;
+        for (what, why) in loads.refused {
+            // Values that fit the old kind and not the new one are lost.
+            let is_of = |difference: &&mut Difference| {
+                let place = difference.converted.as_deref();
+                place.is_some_and(|place| {
+                    what.strip_prefix(place).is_some_and(|rest| rest.starts_with(" = "))
+                })
+            };
+            match self.differences.iter_mut().find(is_of) {
+                Some(difference) if difference.verdict == Verdict::Safe => {
+                    difference.verdict = Verdict::Breaks;
+                    difference.kind = ErrorKind::InvalidValue;
+                    difference.change.push_str(&format!("; {what} does not load: {why}"));
+                }
+                Some(_) => {}
+                None => notes.push(format!("the program refuses {what}: {why}")),
+            }
+        }
         let is_doubtful = !self.doubtful.is_empty();
         for failure in loads.failures {
             // What the plans have said is said once.

@@ -41,7 +41,7 @@ impl<'t> Mentions<'t> {
         }
         if line.eat("(") {
             let mut parts = Vec::new();
-            while !line.eat(",)") && !(parts.len() > 1 && line.eat(")")) {
+            while !(line.eat(",)") || parts.len() > 1 && line.eat(")")) {
                 if !parts.is_empty() {
                     line.expect(", ")?;
                 }

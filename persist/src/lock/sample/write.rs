@@ -57,7 +57,7 @@ const MOST_BYTES: usize = 64 << 20;
 const MOST_LEVELS: u32 = 400;
 
 /// Parts of one object, many of which may have no bytes.
-const MOST_PARTS: u64 = 1 << 24;
+const MOST_PARTS: u64 = 1 << 22;
 
 /// A value that is being made.
 pub(super) struct Value<'v> {
