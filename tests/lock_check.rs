@@ -55,6 +55,10 @@ fn without_a_lock_the_check_says_how_to_begin_one() {
         assert!(error.message().contains("PERSIST_LOCK=update"), "{error}");
     }
     assert!(!path.exists());
+    // One without versions would let everything pass.
+    Lock::new().save(&path).unwrap();
+    let error = lock::check_file(&path, "0.1.0", &registry::<Hero>(), Mode::Check).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
 #[test]

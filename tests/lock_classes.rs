@@ -300,3 +300,40 @@ fn what_a_stand_in_keeps_is_safe() {
     let report = lock.compare(saves.registry());
     assert_eq!(verdicts(&report), [("Place", Verdict::Safe)], "{report}");
 }
+
+macro_rules! stern {
+    ($name:ident { $($variants:tt)* }) => {
+        mod $name {
+            #[derive(persist::Persist)]
+            pub(super) enum Mood { $($variants)* }
+
+            /// No sample of it passes its hook.
+            #[derive(persist::Persist)]
+            #[persist(validate = Stern::check)]
+            pub(super) struct Stern { mood: Mood }
+
+            impl Stern {
+                fn check(&self) -> Result<(), String> {
+                    Err(String::from("never"))
+                }
+            }
+        }
+    };
+}
+
+stern! { two_moods { Calm, Angry } }
+stern! { one_mood { Calm } }
+
+#[test]
+fn what_no_sample_can_test_is_not_taken_for_safe() {
+    let lock = locked(|saves| saves.register::<two_moods::Stern>());
+    let saves = program(|saves| saves.register::<two_moods::Stern>());
+    let report = lock.compare(saves.registry());
+    assert!(report.loads(), "{report}");
+    let [note] = report.notes() else { panic!("{report}") };
+    assert!(note.text.starts_with("Stern in Rc<RefCell> is not tested by loads"), "{note:?}");
+
+    let saves = program(|saves| saves.register::<one_mood::Stern>());
+    let report = lock.compare(saves.registry());
+    assert_eq!(verdicts(&report), [("Mood", Verdict::Breaks)], "{report}");
+}

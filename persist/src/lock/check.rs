@@ -98,11 +98,11 @@ pub fn check_file(
                 lock.save(path)?;
             }
         }
-        _ if !is_there => {
+        _ if lock.sections.is_empty() => {
             return Err(Error::new(
                 ErrorKind::NotFound,
                 format!(
-                    "there is no lock {}; run the test with {VARIABLE}=update to begin one, and check it in",
+                    "there is no lock {}, or no version in it; run the test with {VARIABLE}=update to begin one, and check it in",
                     path.display()
                 ),
             ));

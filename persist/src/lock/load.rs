@@ -13,6 +13,8 @@ const MOST_FAILURES: usize = 20;
 pub(super) struct Loads {
     pub(super) failures: Vec<Difference>,
     pub(super) notes: Vec<String>,
+    /// True if every value of the plan was loaded.
+    pub(super) is_whole: bool,
     /// The boundary values that the program refuses, and why.
     pub(super) refused: Vec<(String, String)>,
 }
@@ -21,7 +23,7 @@ impl Loads {
     pub(super) fn new(section: &Section, registry: &Registry) -> Self {
         let saves = SaveManager::with_registry(registry.clone());
         let samples = Samples::new(section);
-        let mut loads = Self::default();
+        let mut loads = Self { is_whole: true, ..Self::default() };
         for object in samples.missing(&Skip::default()) {
             let name = samples.object(object);
             loads.notes.push(format!(
@@ -46,6 +48,7 @@ impl Loads {
                 Ok(loaded) => {
                     loaded.dismantle();
                     if sample.left_out > 0 {
+                        self.is_whole = false;
                         let count = sample.left_out;
                         self.note(format!("{count} variations would make the sample too large"));
                     }
@@ -56,6 +59,7 @@ impl Loads {
             let is_own = error.kind() == ErrorKind::Refused;
             match error.object().and_then(|id| samples.subject(id)) {
                 Some(Subject::Basic(object)) if skip.objects.insert(object) => {
+                    self.is_whole = false;
                     let name = samples.object(object);
                     if is_own {
                         self.note(format!(
@@ -69,6 +73,8 @@ impl Loads {
                     if skip.variations.insert(place) =>
                 {
                     if is_own || (boundary && error.kind() == ErrorKind::InvalidValue) {
+                        // A hook refuses the rest of the object, too.
+                        self.is_whole &= boundary;
                         self.refused.push((what.to_owned(), error.message().to_owned()));
                     } else {
                         self.fail(&format!("a sample with {what} does not load"), &error);

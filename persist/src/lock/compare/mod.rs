@@ -7,6 +7,8 @@ mod fields;
 mod plans;
 mod renames;
 
+use std::rc::Rc;
+
 use super::load::Loads;
 use super::report::{Difference, Verdict};
 use super::section::Section;
@@ -26,12 +28,15 @@ struct Comparison<'c> {
     section: &'c Section,
     program: &'c Program,
     /// The classes of the version, by the new names of those that seem to have been renamed.
-    stored: Vec<ClassSchema>,
+    stored: Rc<Vec<ClassSchema>>,
     /// The program's class for each.
     resolved: Vec<Option<usize>>,
     differences: Vec<Difference>,
-    /// Those that matter only if a sample does not load.
+    /// Those that matter only if a sample does not load, or if there is none.
     doubtful: Vec<usize>,
+    /// Those that whoever locked a newer version knew of, and that matter only if a sample does
+    /// not load.
+    accepted: Vec<usize>,
 }
 
 /// Compares a version with the program; `newest` is the newest one that was locked, whose changes
@@ -44,10 +49,11 @@ pub(super) fn compare(section: &Section, registry: &Registry, newest: &Section) 
     let mut comparison = Comparison {
         section,
         program,
-        stored: section.classes.clone(),
+        stored: Rc::new(section.classes.clone()),
         resolved: original.clone(),
         differences: Vec::new(),
         doubtful: Vec::new(),
+        accepted: Vec::new(),
     };
     let is_accepted = |class: usize| {
         let id = section.classes[class].id;
@@ -73,15 +79,17 @@ impl Comparison<'_> {
         self.differences.push(difference);
     }
 
-    /// Tells something that matters if a sample does not load.
+    /// Tells something that matters if a sample does not load, or is not there.
     fn doubt(&mut self, difference: Difference) {
         self.doubtful.push(self.differences.len());
         self.differences.push(difference);
     }
 
     fn changed_classes(&mut self) {
+        let mut plans = Plans::new(self.stored.to_vec(), self.program);
         for class in 0..self.stored.len() {
             let Some(target) = self.resolved[class] else { continue };
+            let loads = plans.check(class).is_ok();
             let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
             let name = &*new.name;
             if self.stored[class].name != *name
@@ -94,7 +102,7 @@ impl Comparison<'_> {
                 let change = format!("version {} became {}", old.version, new.version);
                 self.tell(Difference::new(name, Verdict::Safe, change));
             }
-            self.fields(class, target);
+            self.fields(class, target, loads);
         }
     }
 
@@ -160,12 +168,20 @@ impl Comparison<'_> {
 
     /// Puts together what the schemas and the samples say.
     fn judge(mut self, loads: Loads) -> Findings {
-        if loads.failures.is_empty() {
-            for place in std::mem::take(&mut self.doubtful) {
-                self.differences[place].verdict = Verdict::Safe;
-                self.differences[place].attribute = None;
-                self.differences[place].above = None;
-            }
+        let is_met = |failure: &Difference| {
+            matches!(failure.kind, ErrorKind::NotFound | ErrorKind::WrongClass)
+        };
+        let mut safe = Vec::new();
+        if loads.failures.is_empty() && loads.is_whole {
+            safe.append(&mut self.doubtful);
+        }
+        if !loads.failures.iter().any(is_met) {
+            safe.append(&mut self.accepted);
+        }
+        for place in safe {
+            self.differences[place].verdict = Verdict::Safe;
+            self.differences[place].attribute = None;
+            self.differences[place].above = None;
         }
         let mut notes = loads.notes;
         for (what, why) in loads.refused {
@@ -186,7 +202,7 @@ impl Comparison<'_> {
                 None => notes.push(format!("the program refuses {what}: {why}")),
             }
         }
-        let is_doubtful = !self.doubtful.is_empty();
+        let is_doubtful = !(self.doubtful.is_empty() && self.accepted.is_empty());
         for failure in loads.failures {
             // What the plans have said is said once.
             let known = |known: &Difference| known.cause == failure.cause;
@@ -194,7 +210,7 @@ impl Comparison<'_> {
                 continue;
             }
             // The load met what is doubtful for that reason.
-            if is_doubtful && matches!(failure.kind, ErrorKind::NotFound | ErrorKind::WrongClass) {
+            if is_doubtful && is_met(&failure) {
                 notes.push(failure.change);
             } else {
                 self.differences.push(failure);

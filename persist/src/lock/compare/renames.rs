@@ -1,5 +1,7 @@
 //! Classes and variants that went, and those that may be what they were.
 
+use std::rc::Rc;
+
 use super::Comparison;
 use super::fields::variant_of;
 use crate::lock::report::{Difference, Verdict};
@@ -78,11 +80,12 @@ impl Comparison<'_> {
             if self.is_needed(&others, &alike) || !is_accepted(class) {
                 self.tell(difference);
             } else {
-                self.doubt(difference);
+                self.accepted.push(self.differences.len());
+                self.tell(difference);
             }
         }
-        self.stored = self.with_names(&alike);
-        let plans = Plans::new(self.stored.clone(), self.program);
+        self.stored = Rc::new(self.with_names(&alike));
+        let plans = Plans::new(self.stored.to_vec(), self.program);
         self.resolved = (0..self.stored.len()).map(|class| plans.resolve(class)).collect();
     }
 
@@ -127,13 +130,14 @@ impl Comparison<'_> {
         }
         let alike = only_pairs(&gone, &came, |from, to| {
             same_names(&old[from].fields, &new[to].fields) && {
-                let mut renamed = self.stored.clone();
+                let mut renamed = self.stored.to_vec();
                 if let Form::Enum(variants) = &mut renamed[class].form {
                     variants[from].name.clone_from(&new[to].name);
                 }
                 self.check(renamed, class).is_ok()
             }
         });
+        let keeps = target.class.variants().iter().any(|variant| variant.other);
         for variant in &gone {
             let gone = &old[*variant].name;
             let difference = match alike.iter().find(|(old, _)| old == variant) {
@@ -142,6 +146,11 @@ impl Comparison<'_> {
                     let change = format!("the variant went, and {new} of the same fields came");
                     Difference::new(name, Verdict::NeedsAlias, change)
                         .paste(format!("#[persist(alias = {gone:?})]"), new.clone())
+                }
+                None if keeps => {
+                    let change = String::from("the variant went; values of it are kept as unknown");
+                    self.tell(Difference::new(name, Verdict::Safe, change).in_field(gone.clone()));
+                    continue;
                 }
                 None => {
                     let change = "the variant went; values of it load only into a variant `#[persist(other)]`";
