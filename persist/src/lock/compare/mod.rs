@@ -15,7 +15,7 @@ use super::section::Section;
 use super::text::cell_of;
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, Form, Plans, Program};
-use crate::{ErrorKind, Registry};
+use crate::{ErrorKind, LoadOptions, Registry};
 
 /// What was found out about one version.
 pub(super) struct Findings {
@@ -44,7 +44,7 @@ struct Comparison<'c> {
 pub(super) fn compare(section: &Section, registry: &Registry, newest: &Section) -> Findings {
     let program = registry.program();
     let is_newest = section.is_same(newest);
-    let plans = Plans::new(section.classes.clone(), program);
+    let plans = Plans::new(section.classes.clone(), program, LoadOptions::default(), None);
     let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
     let mut comparison = Comparison {
         section,
@@ -86,7 +86,8 @@ impl Comparison<'_> {
     }
 
     fn changed_classes(&mut self) {
-        let mut plans = Plans::new(self.stored.to_vec(), self.program);
+        let mut plans =
+            Plans::new(self.stored.to_vec(), self.program, LoadOptions::default(), None);
         for class in 0..self.stored.len() {
             let Some(target) = self.resolved[class] else { continue };
             let loads = plans.check(class).is_ok();

@@ -2,9 +2,9 @@
 
 use super::Comparison;
 use super::fields::{Pair, fields_mut};
-use crate::Error;
 use crate::lock::section::{each_kind, map_classes};
 use crate::schema::{ClassSchema, FieldSchema, KindSchema, Plans};
+use crate::{Error, LoadOptions};
 
 /// A field of a class that old records do not become, or the class itself.
 pub(super) struct Failure {
@@ -23,7 +23,7 @@ pub(super) struct Place {
 impl Comparison<'_> {
     /// Whether records of a class in a list of classes become the program's.
     pub(super) fn check(&self, stored: Vec<ClassSchema>, class: usize) -> Result<(), Error> {
-        Plans::new(stored, self.program).check(class)
+        Plans::new(stored, self.program, LoadOptions::default(), None).check(class)
     }
 
     /// What stops the records of a class, and the classes of the version as they would have to be.

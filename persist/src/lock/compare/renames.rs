@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Comparison;
 use super::fields::variant_of;
+use crate::LoadOptions;
 use crate::lock::report::{Difference, Verdict};
 use crate::schema::{ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema};
 
@@ -85,7 +86,7 @@ impl Comparison<'_> {
             }
         }
         self.stored = Rc::new(self.with_names(&alike));
-        let plans = Plans::new(self.stored.to_vec(), self.program);
+        let plans = Plans::new(self.stored.to_vec(), self.program, LoadOptions::default(), None);
         self.resolved = (0..self.stored.len()).map(|class| plans.resolve(class)).collect();
     }
 
@@ -101,7 +102,9 @@ impl Comparison<'_> {
 
     /// True if some records would not load with fewer aliases.
     fn is_needed(&self, fewer: &[(usize, usize)], all: &[(usize, usize)]) -> bool {
-        let mut plans = [fewer, all].map(|pairs| Plans::new(self.with_names(pairs), self.program));
+        let mut plans = [fewer, all].map(|pairs| {
+            Plans::new(self.with_names(pairs), self.program, LoadOptions::default(), None)
+        });
         (0..self.section.classes.len()).any(|class| {
             let [fewer, all] = &mut plans;
             fewer.resolve(class).is_some()
