@@ -87,7 +87,7 @@ fn safe_changes_are_told_and_pass() {
         ),
         (
             report::<plain::Hero, without_name::Hero>(),
-            "Hero.name: the field went; its old values are skipped",
+            "Hero.name: the field went; its old values are kept as unknown with an object, else skipped",
         ),
         (report::<plain::Hero, with_alias::Hero>(), "Hero.health: the field was hp"),
     ];
@@ -285,7 +285,7 @@ fn a_report_is_a_page_for_people() {
         #[persist(default)]
         mana: f32
 
-    safe: Hero.mp (since 0.1.0): the field went; its old values are skipped
+    safe: Hero.mp (since 0.1.0): the field went; its old values are kept as unknown with an object, else skipped
     "#);
     insta::assert_snapshot!(lock.compare(&registry::<renamed::Hero>()).to_string(), @r#"
     old saves are not safe: 2 of 4 changes, since 2 locked versions up to 0.2.0
@@ -298,16 +298,16 @@ fn a_report_is_a_page_for_people() {
         #[persist(default)]
         health: u32
 
-    safe: Hero.hp (since 0.1.0): the field went; its old values are skipped
+    safe: Hero.hp (since 0.1.0): the field went; its old values are kept as unknown with an object, else skipped
 
-    safe: Hero.mp (since 0.1.0): the field went; its old values are skipped
+    safe: Hero.mp (since 0.1.0): the field went; its old values are kept as unknown with an object, else skipped
     "#);
     insta::assert_snapshot!(lock.compare(&registry::<other_kind::Hero>()).to_string(), @r#"
     old saves are not safe: 1 of 2 changes, since 2 locked versions up to 0.2.0
 
     breaks: Hero.hp (since 0.1.0, 0.2.0): the save holds u32 where field hp of Hero is Vec<String>; keep the old type, or store it through `#[persist(with = module)]`
 
-    safe: Hero.mp (since 0.1.0): the field went; its old values are skipped
+    safe: Hero.mp (since 0.1.0): the field went; its old values are kept as unknown with an object, else skipped
     "#);
     let without = report::<enums::plain::Hero, enums::without::Hero>();
     insta::assert_snapshot!(without.to_string(), @r#"

@@ -75,6 +75,7 @@ mod first {
         item: Option<Box<dyn Item>>,
         shared: Rc<RefCell<dyn Item>>,
         handle: Handle<Monsters>,
+        #[persist(unknown)]
         rest: Unknown,
     }
 }

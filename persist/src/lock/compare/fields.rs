@@ -5,7 +5,7 @@ use super::plans::{Failure, Place};
 use crate::ErrorKind;
 use crate::lock::report::{Difference, Verdict};
 use crate::reflect::FieldRecord;
-use crate::schema::{ClassSchema, FieldSchema, Form, Target, VariantSchema};
+use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Target, VariantSchema};
 
 /// The fields of a struct or a variant, as they were and as they are.
 pub(super) struct Pair<'p> {
@@ -179,7 +179,11 @@ impl Comparison<'_> {
         for old in dropped {
             let change = format!(
                 "the field went; its old values are {}",
-                if keeps { "kept as unknown" } else { "skipped" }
+                if keeps {
+                    "kept as unknown"
+                } else {
+                    "kept as unknown with an object, else skipped"
+                }
             );
             let path = pair.path(&pair.old[old].name);
             self.tell(Difference::new(name, Verdict::Safe, change).in_field(path));
@@ -194,8 +198,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// The stored fields that one without a default may have been: of the same kind, else of one
-    /// that can be converted.
+    /// The stored fields of its kind that one without a default may have been.
     fn candidates(
         &self,
         class: usize,
@@ -205,10 +208,13 @@ impl Comparison<'_> {
         dropped: &[usize],
     ) -> Vec<usize> {
         let would_do = |old: &usize| self.would_do(class, mended, pair, field, *old);
-        let found: Vec<usize> = dropped.iter().copied().filter(would_do).collect();
-        let is_same = |old: &usize| self.is_same_kind(pair, field, *old);
-        let same: Vec<usize> = found.iter().copied().filter(is_same).collect();
-        if same.is_empty() { found } else { same }
+        // Nearly every number can be converted to any other; that says nothing.
+        let is_same = |old: &usize| {
+            let kinds = (&pair.old[*old].kind, &pair.new[field].kind);
+            matches!(kinds, (KindSchema::Class(_), KindSchema::Class(_)))
+                || self.is_same_kind(pair, field, *old)
+        };
+        dropped.iter().copied().filter(is_same).filter(would_do).collect()
     }
 
     fn is_same_kind(&self, pair: &Pair<'_>, field: usize, old: usize) -> bool {

@@ -152,8 +152,9 @@ impl Comparison<'_> {
                 Some(_) if !is_accepted(*class, *holder) => Verdict::Breaks,
                 _ => Verdict::Safe,
             };
-            let change =
-                format!("objects in {old} are skipped: they are not registered any more{moved}");
+            let change = format!(
+                "objects in {old} are kept as unknown: they are not registered any more{moved}"
+            );
             self.tell(Difference::new(&name, verdict, change));
         }
     }

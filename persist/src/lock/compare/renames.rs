@@ -67,8 +67,7 @@ impl Comparison<'_> {
         for class in gone {
             let name = &section.classes[class].name;
             let Some((_, new)) = alike.iter().find(|(old, _)| *old == class) else {
-                let change =
-                    String::from("the class went; objects of it are skipped, or kept as unknown");
+                let change = String::from("the class went; objects of it are kept as unknown");
                 self.tell(Difference::new(name, Verdict::Safe, change));
                 continue;
             };
