@@ -31,7 +31,7 @@ STRUCT, ENUM, BARE = range(3)
 VALUE_NESTING, NO_BYTES_LIMIT = 1000, 2**22
 
 UNIT, BOOL, CHAR, F32, F64, TEXT = 0x00, 0x01, 0x02, 0x0D, 0x0E, 0x0F
-OPTION, LIST, SET, MAP, ARRAY, TUPLE, CLASS, REFERENCE, DYNAMIC, TRAIT_REFERENCE, HANDLE = range(0x10, 0x1B)
+OPTION, LIST, SET, MAP, ARRAY, TUPLE, CLASS, REFERENCE, DYNAMIC, TRAIT_REFERENCE, HANDLE, UNKNOWN = range(0x10, 0x1C)
 NAMES = ("unit bool char u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 text "
          "option list set map array tuple class reference dynamic reference handle").split()
 STATES = "null", "live", "dead"
@@ -165,7 +165,7 @@ class Save:
     """Verifies a save in one pass; gives the records as lines of text to `out`, if there is one."""
 
     def __init__(self, data, out=None):
-        self.data, self.out, self.without_bytes = data, out, 0
+        self.data, self.out, self.without_bytes, self.kept = data, out, 0, 0
         self.header, self.classes, self.class_ids, self.records, self.references = {}, [], {}, {}, {}
 
     def read(self):
@@ -224,7 +224,7 @@ class Save:
         start = cursor.skip(1)
         told = [cursor.integer(8) for _ in range(3)]
         cursor.checksum(start, "the trailer")
-        found = len(self.records), len(self.classes), start + TRAILER_BYTES
+        found = len(self.records) + self.kept, len(self.classes), start + TRAILER_BYTES
         for i, what in enumerate(("records", "definitions", "bytes")):
             refuse(told[i] != found[i], start, f"the trailer tells of {told[i]} {what}, there are {found[i]}")
 
@@ -264,7 +264,7 @@ class Save:
             name, flags = self.read_name(body, names), body.integer(1)
             refuse(flags > 1, body.pos - 1, f"field flags {flags:#04x} are unknown")
             if flags:
-                body.count()  # the reserved number of the field
+                refuse(body.count() > 2**32 - 1, body.pos, "the number of a field is over 2^32 - 1")
             fields.append((name, self.read_kind(body, cls, 1, cls.form == STRUCT)))
         return fields
 
@@ -272,7 +272,9 @@ class Save:
         """`held`: a class here would be held by value, with nothing between that could end it."""
         at, tag = body.pos, body.integer(1)
         refuse(depth > KIND_NESTING, at, f"kinds nest more than {KIND_NESTING} deep")
-        refuse(tag > HANDLE, at, f"kind {tag:#04x} is unknown")
+        refuse(tag > UNKNOWN, at, f"kind {tag:#04x} is unknown")
+        if tag == UNKNOWN:
+            return Kind(LIST, [Kind(DYNAMIC, (), 0, 0, "unknown")])
         if tag <= TEXT:
             return Kind(tag)
         if tag < CLASS:
@@ -331,10 +333,15 @@ class Save:
     def read_record(self, payload, at, number, holder, ident):
         refuse(holder & ~MARK and holder & ~MARK not in HOLDERS, at, f"holder {holder:#04x} is too new")
         refuse(not 1 <= ident <= ID_LIMIT, at, f"{ident} is no object id")
-        refuse(ident in self.records, at, f"object id {ident} is used twice")
-        self.records[ident] = number, holder & ~MARK
+        if holder:
+            refuse(ident in self.records, at, f"object id {ident} is used twice")
+            self.records[ident] = number, holder & ~MARK
+            prefix = f"#{ident} {held(holder, '_')}{', added' if holder & MARK else ''}: "
+        else:  # a field that a program did not have
+            refuse(ident not in self.records, at, f"something is kept of object {ident}, which does not stand before it")
+            self.kept += 1
+            prefix = f"#{ident} has kept "
         self.settle(number, at)
-        prefix = f"#{ident} {held(holder, '_')}{', added' if holder & MARK else ''}: "
         under_way = [self.value(payload, Kind(CLASS, (), number), prefix, 1)]
         while under_way:  # values in values, without recursion
             inner = next(under_way[-1], None)

@@ -305,7 +305,7 @@ fn a_report_is_a_page_for_people() {
     insta::assert_snapshot!(lock.compare(&registry::<other_kind::Hero>()).to_string(), @r#"
     old saves are not safe: 1 of 2 changes, since 2 locked versions up to 0.2.0
 
-    breaks: Hero.hp (since 0.1.0, 0.2.0): the save holds u32 where field hp of Hero is Vec<String>; keep the old type, or store it through `#[persist(with = module)]`
+    breaks: Hero.hp (since 0.1.0, 0.2.0): the save holds u32 where field hp of Hero is Vec<String>; give the field `#[persist(convert = function)]`, a function from the old type to the new one, or keep the old type
 
     safe: Hero.mp (since 0.1.0): the field went; its old values are kept as unknown with an object, else skipped
     "#);

@@ -11,6 +11,7 @@ mod codecs;
 mod graph;
 mod graph_times;
 mod harness;
+mod older;
 mod options;
 mod savedata;
 
@@ -53,10 +54,29 @@ fn main() -> ExitCode {
         print("decode and drop, us", &results, |rows| &rows.decode);
         print("size, bytes", &results, |rows| &rows.size);
     }
+    if options.sets.contains(&"minecraft_savedata") {
+        older(&older::run(&data::minecraft::generate(), rounds), options.csv);
+    }
     if options.sets.contains(&"graph") {
         graph_times::run(options.rounds.unwrap_or(11), options.csv);
     }
     ExitCode::SUCCESS
+}
+
+fn older(rows: &[older::Row], csv: bool) {
+    if !csv {
+        println!("| load of an older save of minecraft_savedata, us | its own schema | older | ratio |");
+        println!("|---|---|---|---|");
+    }
+    for older::Row { name, own, older } in rows {
+        let ratio = older / own;
+        if csv {
+            println!("\"load of an older save, us\",\"{name}\",minecraft_savedata,{older:.3},{ratio:.4}");
+        } else {
+            println!("| {name} | {own:.0} | {older:.0} | {ratio:.2} |");
+        }
+    }
+    println!();
 }
 
 fn csv(title: &str, results: &[(&str, Rows)], table: fn(&Rows) -> &[Row]) {

@@ -10,7 +10,7 @@ use crate::codec::{
 };
 use crate::format::{RecordPlace, Scan, scan};
 use crate::reflect::Holder;
-use crate::schema::{Met, Plans, locate};
+use crate::schema::{ClassSchema, Form, Met, Plans, locate};
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
@@ -55,8 +55,10 @@ impl<'l> Loader<'l> {
     ) -> Result<Self> {
         let Scan { header, classes, records } = scan(save, limits)?;
         let (kept, records): (Vec<_>, Vec<_>) = records.into_iter().partition(RecordPlace::is_kept);
+        let ids = Ids::new(&records)?;
         let mut before: HashMap<u64, Vec<RecordPlace>> = HashMap::new();
         for record in kept {
+            check_kept(&record, &ids, &classes)?;
             before.entry(record.id).or_default().push(record);
         }
         let stored_root = records.iter().find(|record| record.holder == Holder::VALUE);
@@ -64,7 +66,6 @@ impl<'l> Loader<'l> {
         let plans = Plans::new(classes, registry.program(), options, root);
         let next_id = records.iter().map(|record| record.id).max().unwrap_or(0) + 1;
         let resolved = (0..plans.stored.len()).map(|class| plans.resolve(class)).collect();
-        let ids = Ids::new(&records)?;
         let mut table =
             Table::new(registry, limits, ids, plans.stored.clone(), resolved, Handles::new(remap));
         table.save_bytes = save.len() as u64;
@@ -345,4 +346,22 @@ impl<'l> Loader<'l> {
             }
         }
     }
+}
+
+/// Checks that what was kept is one field of an object of the save.
+fn check_kept(record: &RecordPlace, ids: &Ids, classes: &[ClassSchema]) -> Result<()> {
+    let class = &classes[record.class as usize];
+    let is_field = matches!(&class.form, Form::Struct(fields) if fields.len() == 1);
+    if is_field && ids.find(record.id).is_some() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Damaged,
+        format!(
+            "what is kept of object #{} is not one field of an object of the save; it is damaged or made to harm",
+            record.id
+        ),
+    )
+    .at(record.start as u64)
+    .in_class(&*class.name))
 }
