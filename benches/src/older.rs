@@ -11,7 +11,7 @@ mod renamed {
     use persist::Persist;
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Players")]
     pub(super) struct Players {
         #[persist(alias = "players")]
@@ -19,7 +19,7 @@ mod renamed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Player")]
     pub(super) struct Player {
         #[persist(alias = "game_type")]
@@ -81,7 +81,7 @@ mod renamed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "GameType")]
     pub(super) enum GameType {
         Survival,
@@ -91,7 +91,7 @@ mod renamed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Item")]
     pub(super) struct Item {
         #[persist(alias = "count")]
@@ -103,7 +103,7 @@ mod renamed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Abilities")]
     pub(super) struct Abilities {
         #[persist(alias = "walk_speed")]
@@ -123,7 +123,7 @@ mod renamed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Entity")]
     pub(super) struct Entity {
         #[persist(alias = "id")]
@@ -161,7 +161,7 @@ mod renamed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "RecipeBook")]
     pub(super) struct RecipeBook {
         #[persist(alias = "recipes")]
@@ -192,14 +192,14 @@ mod reordered {
     use persist::Persist;
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Players")]
     pub(super) struct Players {
         players: Vec<Player>,
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Player")]
     pub(super) struct Player {
         xp_seed: i32,
@@ -233,7 +233,7 @@ mod reordered {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "GameType")]
     pub(super) enum GameType {
         Spectator,
@@ -243,7 +243,7 @@ mod reordered {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Item")]
     pub(super) struct Item {
         slot: u8,
@@ -252,7 +252,7 @@ mod reordered {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Abilities")]
     pub(super) struct Abilities {
         invulnerable: bool,
@@ -265,7 +265,7 @@ mod reordered {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Entity")]
     pub(super) struct Entity {
         portal_cooldown: i32,
@@ -287,7 +287,7 @@ mod reordered {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "RecipeBook")]
     pub(super) struct RecipeBook {
         is_blasting_furnace_filtering_craftable: bool,
@@ -308,14 +308,14 @@ mod changed {
     use persist::Persist;
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Players")]
     pub(super) struct Players {
         players: Vec<Player>,
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Player")]
     pub(super) struct Player {
         xp_seed: i64,
@@ -349,7 +349,7 @@ mod changed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "GameType")]
     pub(super) enum GameType {
         Spectator,
@@ -359,7 +359,7 @@ mod changed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Item")]
     pub(super) struct Item {
         slot: u16,
@@ -368,7 +368,7 @@ mod changed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Abilities")]
     pub(super) struct Abilities {
         invulnerable: bool,
@@ -381,7 +381,7 @@ mod changed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "Entity")]
     pub(super) struct Entity {
         portal_cooldown: i64,
@@ -403,7 +403,7 @@ mod changed {
     }
 
     #[derive(Persist)]
-    #[expect(dead_code, reason = "loaded only")]
+    #[allow(dead_code, reason = "loaded only")]
     #[persist(class = "RecipeBook")]
     pub(super) struct RecipeBook {
         is_blasting_furnace_filtering_craftable: bool,

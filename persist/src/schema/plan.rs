@@ -157,7 +157,9 @@ pub(crate) struct Plans<'p> {
     identical: Vec<bool>,
     /// True if no class that a trait object may be of has changed.
     pub(super) dynamic_same: bool,
-    plans: HashMap<(usize, usize), Rc<Plan>>,
+    /// By stored class: to the program's class that it is, and to others.
+    plans: Vec<Option<Rc<Plan>>>,
+    other_plans: HashMap<(usize, usize), Rc<Plan>>,
     pub(super) conversions: Vec<Conversion>,
     /// Conversions of the parts of tuples.
     pub(super) parts: Vec<usize>,
@@ -189,6 +191,7 @@ impl<'p> Plans<'p> {
         options: LoadOptions,
         root: Option<(usize, usize)>,
     ) -> Self {
+        let plans = stored.iter().map(|_| None).collect();
         let matching = Matching::new(&stored, program, root);
         let identical = matching.identical(&stored);
         let is_same = |class: usize| identical[class] || matching.resolve(class).is_none();
@@ -201,7 +204,8 @@ impl<'p> Plans<'p> {
             matching,
             identical,
             dynamic_same,
-            plans: HashMap::new(),
+            plans,
+            other_plans: HashMap::new(),
             conversions: Vec::new(),
             parts: Vec::new(),
             tuples: Vec::new(),
@@ -281,11 +285,21 @@ impl<'p> Plans<'p> {
 
     /// The plan from a stored class to one of the program; made once.
     pub(super) fn plan(&mut self, class: usize, target: usize) -> Result<Rc<Plan>> {
-        if let Some(plan) = self.plans.get(&(class, target)) {
+        let is_own = self.resolve(class) == Some(target);
+        let known = if is_own {
+            self.plans[class].as_ref()
+        } else {
+            self.other_plans.get(&(class, target))
+        };
+        if let Some(plan) = known {
             return Ok(plan.clone());
         }
         let plan = Rc::new(self.compile(class, target)?);
-        self.plans.insert((class, target), plan.clone());
+        if is_own {
+            self.plans[class] = Some(plan.clone());
+        } else {
+            self.other_plans.insert((class, target), plan.clone());
+        }
         Ok(plan)
     }
 

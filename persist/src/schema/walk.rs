@@ -93,7 +93,7 @@ pub(crate) enum Met<'s> {
 /// says whether it may be there.
 pub(crate) type Meet<'t> = dyn FnMut(Met<'_>, usize, usize) -> bool + 't;
 
-/// Takes a value of this kind from the input and checks its bytes; where it
+/// Takes a value of this kind from the input and checks its bytes but for texts; where it
 /// fails, the frames say in which part.
 pub(super) fn skip<'s>(
     node: usize,
@@ -104,7 +104,8 @@ pub(super) fn skip<'s>(
     if let Some(width) = stored.node(node).width() {
         return input.take(width).map(drop);
     }
-    walk(node, stored, input, frames, &mut |_, _, _| true)
+    // What is taken over is checked by the decoder.
+    walk(node, stored, input, frames, &mut Visit { meet: &mut |_, _, _| true, texts: false })
 }
 
 /// How many of these bytes a value of a class takes.
@@ -129,7 +130,8 @@ pub(crate) fn length(
         }
     };
     for node in nodes {
-        walk(node, stored, &mut input, &mut Vec::new(), meet).map_err(fault)?;
+        let visit = &mut Visit { meet: &mut *meet, texts: true };
+        walk(node, stored, &mut input, &mut Vec::new(), visit).map_err(fault)?;
     }
     Ok(bytes.len() - input.rest().len())
 }
@@ -148,7 +150,8 @@ pub(crate) fn locate(
     let mut links = NoLinks::default();
     let mut input = Decoder::new(payload, limits, &mut links);
     let mut frames = Vec::new();
-    let result = walk(stored.root(class), stored, &mut input, &mut frames, meet);
+    let visit = &mut Visit { meet, texts: true };
+    let result = walk(stored.root(class), stored, &mut input, &mut frames, visit);
     let left = input.rest().len();
     let error = match result {
         Err(fail) => fault(fail),
@@ -187,19 +190,26 @@ fn not_as_written(error: &Error) -> Error {
     )
 }
 
+/// What a walk does on its way.
+struct Visit<'v, 't> {
+    meet: &'v mut Meet<'t>,
+    /// True if texts are checked.
+    texts: bool,
+}
+
 fn walk<'s>(
     node: usize,
     stored: &'s Stored,
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
-    meet: &mut Meet<'_>,
+    visit: &mut Visit<'_, '_>,
 ) -> Result<(), Fail> {
     let whole = input.rest().len();
     let mut steps = 0;
-    step(node, stored, input, frames, meet)?;
+    step(node, stored, input, frames, visit)?;
     while let Some(frame) = frames.last_mut() {
         match frame.next() {
-            Some(node) => step(node, stored, input, frames, meet)?,
+            Some(node) => step(node, stored, input, frames, visit)?,
             None => drop(frames.pop()),
         }
         // A hostile schema may have any number of parts without bytes.
@@ -217,7 +227,7 @@ fn step<'s>(
     stored: &'s Stored,
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
-    meet: &mut Meet<'_>,
+    visit: &mut Visit<'_, '_>,
 ) -> Result<(), Fail> {
     loop {
         if stored.node(node).least == 0 {
@@ -239,7 +249,10 @@ fn step<'s>(
                 if length as u64 > count::SHORT && length > input.limits().text {
                     return Err(Fail::Limit);
                 }
-                std::str::from_utf8(input.take(length)?).map_err(|_| Fail::Text)?;
+                let text = input.take(length)?;
+                if visit.texts {
+                    std::str::from_utf8(text).map_err(|_| Fail::Text)?;
+                }
             }
             Shape::Option(inner) => {
                 if !input.value::<bool>()? {
@@ -288,7 +301,7 @@ fn step<'s>(
             Shape::Dynamic => {
                 let before = input.rest().len();
                 let class = dynamic(stored, input)?;
-                if !meet(Met::Class(class), before, input.rest().len()) {
+                if !(visit.meet)(Met::Class(class), before, input.rest().len()) {
                     return Err(Fail::Value);
                 }
                 node = stored.root(class);
@@ -301,7 +314,7 @@ fn step<'s>(
                     0 => bits == 0,
                     1 => {
                         let arena = stored.arena(arena);
-                        meet(Met::Handle { arena, bits }, before.len(), input.rest().len())
+                        (visit.meet)(Met::Handle { arena, bits }, before.len(), input.rest().len())
                     }
                     _ => state == 2,
                 };
@@ -314,7 +327,7 @@ fn step<'s>(
                 let before = input.rest();
                 let id = count::decode(input)?;
                 let met = Met::Reference { id, weak, class, holder };
-                if !meet(met, before.len(), input.rest().len()) {
+                if !(visit.meet)(met, before.len(), input.rest().len()) {
                     input.go_back(before);
                     return Err(Fail::Value);
                 }
