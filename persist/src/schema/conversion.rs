@@ -94,6 +94,19 @@ impl Plans<'_> {
         Compiler { plans: self, all: &all, place }.convert(node, stored, wanted, DEEPEST)
     }
 
+    /// True for a conversion whose parts need not be opened.
+    pub(super) fn is_leaf(&self, conversion: usize) -> bool {
+        match self.conversions[conversion] {
+            Conversion::Bytes(_) | Conversion::Copy(_) | Conversion::Number { .. } => true,
+            Conversion::Option(of) | Conversion::Some(of) => self.is_leaf(of),
+            Conversion::Parts(first, len) => {
+                (first..first + len).all(|part| self.is_leaf(self.parts[part]))
+            }
+            Conversion::Elements { of, least, .. } => least > 0 && self.is_leaf(of),
+            _ => false,
+        }
+    }
+
     fn enter(&mut self, conversion: Conversion) -> usize {
         self.conversions.push(conversion);
         self.conversions.len() - 1

@@ -38,7 +38,8 @@ impl Plans<'_> {
             };
             targets[source] = Some(steps.len());
             if !self.is_identical_kind(kind, &wanted.kind) {
-                actions[source] = Some(Action::Convert(conversion));
+                let node = old.first + source;
+                actions[source] = Some(Action::Convert { node, conversion });
                 self.note_converted(kind, &wanted.kind, &place, runs[0]);
             }
             // Its place in the walk is not known yet.
@@ -99,7 +100,11 @@ impl Plans<'_> {
             _ => None,
         });
         let ordered = takes.is_sorted_by(|a, b| a < b) && !keeps;
-        Ok(Fields { walk, steps, ordered, runs, room: has_room })
+        let flat = walk.iter().all(|walked| match walked.action {
+            Action::Convert { conversion, .. } => self.is_leaf(conversion),
+            _ => true,
+        });
+        Ok(Fields { walk, steps, ordered, runs, room: has_room, flat })
     }
 
     /// The conversion of a stored value to a field of the program.

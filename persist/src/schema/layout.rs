@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 
 use super::order::inner_first;
+use super::pass::Passes;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 use crate::reflect::{ClassId, Holder};
 
@@ -24,6 +25,7 @@ pub(crate) struct Stored {
     parts: Vec<Vec<usize>>,
     /// Names of the arenas that handles lead into, one for each kind of handle.
     arenas: Vec<String>,
+    pub(super) passes: Passes,
 }
 
 /// A kind, and what is known of all its values.
@@ -114,7 +116,10 @@ impl Stored {
             Form::Value(kind) => vec![layout.block(1, [kind])],
         });
         let parts = parts.collect();
-        Self { nodes: layout.nodes, arenas: layout.arenas, classes, parts }
+        let (nodes, arenas) = (layout.nodes, layout.arenas);
+        let mut this = Self { nodes, arenas, classes, parts, passes: Passes::default() };
+        this.passes = Passes::of(&this);
+        this
     }
 
     /// The node of a class as a kind.

@@ -15,6 +15,7 @@ mod matching;
 mod migrate;
 mod number;
 mod order;
+mod pass;
 mod plan;
 mod read;
 mod same;

@@ -85,6 +85,33 @@ impl Width {
         }
     }
 
+    /// Writes an integer of another width that always fits, or an `f32` as an `f64`; false if it is
+    /// neither.
+    #[inline]
+    pub(super) fn widen(self, from: Self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
+        let sign = match (from, self) {
+            (Self::Unsigned(a), Self::Unsigned(b)) if a <= b => 0,
+            (Self::Unsigned(a), Self::Signed(b)) if a < b => 0,
+            (Self::Signed(a), Self::Signed(b)) if a <= b => {
+                if bytes[a - 1] & 0x80 == 0 {
+                    0
+                } else {
+                    0xff
+                }
+            }
+            (Self::F32, Self::F64) => {
+                let number = widened(LittleEndian::read_u32(bytes));
+                out.extend_from_slice(&number.to_le_bytes());
+                return true;
+            }
+            _ => return false,
+        };
+        let mut wide = [sign; 16];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        out.extend_from_slice(&wide[..self.bytes()]);
+        true
+    }
+
     /// Writes a number, or the nearest of this kind.
     pub(super) fn write(self, number: Number, out: &mut Vec<u8>) -> Fit {
         match self {

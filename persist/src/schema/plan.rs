@@ -82,6 +82,8 @@ pub(super) struct Fields {
     pub(super) runs: [usize; 3],
     /// True if the program's class has a field for what is unknown.
     pub(super) room: bool,
+    /// True if no field has parts that must be opened.
+    pub(super) flat: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -109,7 +111,10 @@ pub(super) enum Action {
         node: usize,
         class: usize,
     },
-    Convert(usize),
+    Convert {
+        node: usize,
+        conversion: usize,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

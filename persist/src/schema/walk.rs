@@ -101,8 +101,13 @@ pub(super) fn skip<'s>(
     input: &mut Decoder<'_>,
     frames: &mut Vec<Frame<'s>>,
 ) -> Result<(), Fail> {
-    if let Some(width) = stored.node(node).width() {
-        return input.take(width).map(drop);
+    if let Some(pass) = stored.passes.pass(node, stored) {
+        let before = input.rest();
+        if stored.passes.over(pass, input).is_ok() {
+            return Ok(());
+        }
+        // The way with frames says where it fails.
+        input.go_back(before);
     }
     // What is taken over is checked by the decoder.
     walk(node, stored, input, frames, &mut Visit { meet: &mut |_, _, _| true, texts: false })
@@ -267,6 +272,9 @@ fn step<'s>(
                 if let Some(width) = stored.node(inner).width() {
                     return many(width, count, input);
                 }
+                if !visit.texts && passes_all(inner, count, stored, input) {
+                    return Ok(());
+                }
                 if stored.node(inner).least > 0 {
                     frames.push(Frame::Elements { node: inner, next: 0, count });
                 }
@@ -366,4 +374,15 @@ pub(super) fn check_count(count: u64, least: u64, input: &Decoder<'_>) -> Result
 fn many(width: usize, count: u64, input: &mut Decoder<'_>) -> Result<(), Fail> {
     let count = usize::try_from(count).map_err(|_| Fail::Count)?;
     input.take(count.checked_mul(width).ok_or(Fail::Count)?).map(drop)
+}
+
+/// Passes over so many elements, if they are flat; else false, and nothing is taken.
+fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>) -> bool {
+    let Some(pass) = stored.passes.pass(node, stored) else { return false };
+    let before = input.rest();
+    let passed = (0..count).try_for_each(|_| stored.passes.over(pass, input)).is_ok();
+    if !passed {
+        input.go_back(before);
+    }
+    passed
 }

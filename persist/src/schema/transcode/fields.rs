@@ -1,7 +1,7 @@
 //! The fields of a struct or a variant, in one walk over the stored ones.
 
+use super::Transcoder;
 use super::open::Opened;
-use super::{KeptPlace, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
 use crate::schema::plan::{Action, Fields, Step};
 use crate::schema::walk::fault;
@@ -100,7 +100,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         }
         while let Some(walked) = plan.walk.get(record.walked) {
             record.field = None;
-            let is_taken = matches!(walked.action, Action::Copy { .. } | Action::Convert(_));
+            let is_taken = matches!(walked.action, Action::Copy { .. } | Action::Convert { .. });
             if plan.ordered && is_taken {
                 self.defaults(record, plan)?;
                 // The one that takes this field.
@@ -109,7 +109,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             record.walked += 1;
             record.field = Some(walked.field);
             match walked.action {
-                Action::Convert(conversion) => {
+                Action::Convert { conversion, .. } => {
                     if !plan.ordered {
                         let start = self.out.len();
                         self.pieces.push(Piece::Made(start, start));
@@ -130,13 +130,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 }
                 Action::Keep { node, class } => {
                     let bytes = self.taken(node, 1, self.stored.node(node).width())?;
-                    if plan.room {
-                        self.kept.push((class, bytes));
-                    } else if self.is_object() {
-                        let end = self.length - self.input.rest().len();
-                        let place = KeptPlace::Payload(end - bytes.len()..end);
-                        self.rest.kept.push((class, place));
-                    }
+                    self.keep_field(class, bytes, plan);
                     self.no_piece(plan);
                 }
             }

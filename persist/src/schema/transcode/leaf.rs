@@ -13,6 +13,9 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Rewrites a number.
     pub(super) fn number(&mut self, from: Width, to: Width, clamped: usize) -> Result<()> {
         let bytes = self.input.take(from.bytes()).map_err(fault)?;
+        if to.widen(from, bytes, self.out) {
+            return Ok(());
+        }
         let number = from.read(bytes);
         if let Fit::Nearest = to.write(number, self.out) {
             if !self.plans.options.clamp {
@@ -41,7 +44,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         self.check(self.out.len().saturating_add(count.saturating_mul(to.bytes())))?;
         self.out.reserve(count.saturating_mul(to.bytes()));
         for number in bytes.chunks_exact(from.bytes()) {
-            to.write(from.read(number), self.out);
+            if !to.widen(from, number, self.out) {
+                to.write(from.read(number), self.out);
+            }
         }
         Ok(true)
     }

@@ -4,6 +4,7 @@
 //! form only. With an explicit stack, as deep values are.
 
 mod fields;
+mod flat;
 mod leaf;
 mod named;
 mod open;

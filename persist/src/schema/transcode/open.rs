@@ -68,7 +68,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 }
                 Conversion::Elements { least, of, from, to } => {
                     let count = self.length(least, from, to)?;
-                    if !self.numbers(of, count)? {
+                    if !self.numbers(of, count)? && !self.flat_records(of, count, frames)? {
                         frames.push(Frame::Elements { of, next: 0, count });
                     }
                 }
@@ -138,6 +138,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 self.open(*conversion, frames)
             }
             Plan::Named(migration) => self.open_named(class, target, *migration, &[], frames),
+            Plan::Struct(fields) if fields.flat => self.flat_record(class, target, fields),
             Plan::Struct(_) => {
                 let Form::Struct(fields) = &self.stored[class].form else {
                     return Err(fault(Fail::Value));
@@ -197,7 +198,12 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Takes the length of a list over, of elements of at least so many bytes each.
-    fn length(&mut self, least: u32, from: Option<usize>, to: Option<usize>) -> Result<u64> {
+    pub(super) fn length(
+        &mut self,
+        least: u32,
+        from: Option<usize>,
+        to: Option<usize>,
+    ) -> Result<u64> {
         let count = match from {
             Some(count) => {
                 if least == 0 {

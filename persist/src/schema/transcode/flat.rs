@@ -1,0 +1,198 @@
+//! Structs whose fields have no parts that must be opened: most records, in a loop of their own.
+
+use super::fields::Piece;
+use super::{Frame, KeptPlace, Transcoder};
+use crate::schema::Form;
+use crate::schema::conversion::Conversion;
+use crate::schema::plan::{Action, Fields, Plan, Step};
+use crate::schema::walk::{LONGEST_PATH, fault};
+use crate::{Error, Result};
+
+impl<'t> Transcoder<'t, '_, '_> {
+    /// Rewrites so many elements, if they are flat structs; else false.
+    pub(super) fn flat_records(
+        &mut self,
+        of: usize,
+        count: u64,
+        frames: &mut Vec<Frame<'t>>,
+    ) -> Result<bool> {
+        let Conversion::Class(class, target) = self.plans.conversions[of] else { return Ok(false) };
+        let plan = self.plans.plan(class, target)?;
+        let Plan::Struct(fields) = &*plan else { return Ok(false) };
+        if !fields.flat || self.stored.node(self.stored.root(class)).least == 0 {
+            return Ok(false);
+        }
+        for next in 0..count {
+            if let Err(error) = self.flat_record(class, target, fields) {
+                // It says which of them.
+                frames.push(Frame::Elements { of, next: next + 1, count });
+                return Err(error);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Rewrites a flat struct.
+    pub(super) fn flat_record(&mut self, class: usize, target: usize, plan: &Fields) -> Result<()> {
+        self.count_record()?;
+        let place = if self.is_object() { 1 } else { 2 };
+        self.plans.events.count(plan.runs[0], self.id);
+        self.plans.events.count(plan.runs[place], self.id);
+        let (pieces, kept) = (self.pieces.len(), self.kept.len());
+        if plan.ordered {
+            self.flat_in_order(class, target, plan, kept)?;
+        } else {
+            for walked in &plan.walk {
+                let bytes = self.flat_bytes(walked.action, plan);
+                let bytes =
+                    bytes.map_err(|error| self.in_flat_field(error, class, walked.field))?;
+                self.pieces.push(Piece::Stored(bytes));
+            }
+            let behind = self.input.rest();
+            for step in &plan.steps {
+                let Step::Take(place) = *step else {
+                    self.append(target, *step, kept)?;
+                    continue;
+                };
+                let Piece::Stored(bytes) = self.pieces[pieces + place] else { continue };
+                let walked = plan.walk[place];
+                let Action::Convert { conversion, .. } = walked.action else {
+                    self.out.extend_from_slice(bytes);
+                    continue;
+                };
+                self.input.go_back(bytes);
+                self.leaf(conversion)
+                    .map_err(|error| self.in_flat_field(error, class, walked.field))?;
+            }
+            self.input.go_back(behind);
+        }
+        self.pieces.truncate(pieces);
+        self.kept.truncate(kept);
+        self.end_record();
+        Ok(())
+    }
+
+    fn flat_in_order(
+        &mut self,
+        class: usize,
+        target: usize,
+        plan: &Fields,
+        kept: usize,
+    ) -> Result<()> {
+        let mut step = 0;
+        for walked in &plan.walk {
+            if let Action::Copy { .. } | Action::Convert { .. } = walked.action {
+                step = self.flat_defaults(target, plan, step, kept)? + 1;
+            }
+            let result = match walked.action {
+                Action::Convert { conversion, .. } => self.leaf(conversion),
+                Action::Copy { first, nodes, width } => self.copy(first, nodes, width),
+                action => self.flat_bytes(action, plan).map(drop),
+            };
+            result.map_err(|error| self.in_flat_field(error, class, walked.field))?;
+        }
+        self.flat_defaults(target, plan, step, kept).map(drop)
+    }
+
+    /// Appends the defaults from a step on; returns the next that takes a field.
+    fn flat_defaults(
+        &mut self,
+        target: usize,
+        plan: &Fields,
+        mut step: usize,
+        kept: usize,
+    ) -> Result<usize> {
+        while let Some(next) = plan.steps.get(step).filter(|step| !matches!(step, Step::Take(_))) {
+            self.append(target, *next, kept)?;
+            step += 1;
+        }
+        Ok(step)
+    }
+
+    /// Appends a field that the save does not have.
+    fn append(&mut self, target: usize, step: Step, kept: usize) -> Result<()> {
+        let end = self.make(target, step, kept)?;
+        self.check(self.out.len() + end)?;
+        self.out.extend_from_slice(&self.defaults.bytes()[..end]);
+        Ok(())
+    }
+
+    /// Takes the bytes of a field.
+    fn flat_bytes(&mut self, action: Action, plan: &Fields) -> Result<&'t [u8]> {
+        match action {
+            Action::Copy { first, nodes, width } | Action::Skip { first, nodes, width } => {
+                self.taken(first, nodes, width)
+            }
+            Action::Convert { node, .. } => self.taken(node, 1, None),
+            Action::Keep { node, class } => {
+                let bytes = self.taken(node, 1, None)?;
+                self.keep_field(class, bytes, plan);
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// Keeps a field that the program does not have, where there is room for it.
+    pub(super) fn keep_field(&mut self, class: usize, bytes: &'t [u8], plan: &Fields) {
+        if plan.room {
+            self.kept.push((class, bytes));
+        } else if self.is_object() {
+            let end = self.length - self.input.rest().len();
+            let place = KeptPlace::Payload(end - bytes.len()..end);
+            self.rest.kept.push((class, place));
+        }
+    }
+
+    /// Rewrites a value that needs no frames.
+    fn leaf(&mut self, conversion: usize) -> Result<()> {
+        match self.plans.conversions[conversion] {
+            Conversion::Bytes(width) => {
+                let bytes = self.input.take(width).map_err(fault)?;
+                self.out.extend_from_slice(bytes);
+                Ok(())
+            }
+            Conversion::Copy(node) => self.copy(node, 1, None),
+            Conversion::Number { from, to, clamped } => self.number(from, to, clamped),
+            Conversion::Option(of) => {
+                let some = self.input.value::<bool>().map_err(fault)?;
+                self.out.push(u8::from(some));
+                if some { self.leaf(of) } else { Ok(()) }
+            }
+            Conversion::Some(of) => {
+                self.out.push(1);
+                self.leaf(of)
+            }
+            Conversion::Parts(first, len) => {
+                (first..first + len).try_for_each(|part| self.leaf(self.plans.parts[part]))
+            }
+            Conversion::Elements { least, of, from, to } => {
+                let count = self.length(least, from, to)?;
+                if self.numbers(of, count)? {
+                    return Ok(());
+                }
+                for i in 0..count {
+                    self.leaf(of).map_err(|error| error.in_field(&format!("[{i}]")))?;
+                }
+                Ok(())
+            }
+            // A plan is flat only if it has no others.
+            _ => Err(fault(crate::codec::Fail::Value)),
+        }
+    }
+
+    /// An error in a field of a flat struct.
+    #[cold]
+    fn in_flat_field(&mut self, error: Error, class: usize, field: usize) -> Error {
+        let mut path = String::new();
+        for frame in self.skipped.drain(..) {
+            if path.len() <= LONGEST_PATH {
+                frame.name(&mut path);
+            }
+        }
+        let name = match &self.stored[class].form {
+            Form::Struct(fields) => fields.get(field).map_or("", |field| &field.name),
+            _ => "",
+        };
+        error.in_field(&path).in_field(name)
+    }
+}
