@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::layout::Shape;
 use super::number::Width;
 use super::plan::{Given, Plans, Wanted};
-use super::{Change, FieldSchema, Form, KindSchema, Stored};
+use super::{Change, ClassSchema, FieldSchema, Form, KindSchema, Stored};
 use crate::reflect::Holder;
 
 /// How a stored value becomes one of the program's; others are named by their place in
@@ -81,6 +81,10 @@ pub(super) struct Place<'p> {
 /// Conversions nest as deep as kinds do, and a few deeper where classes are unwrapped.
 const DEEPEST: u32 = 100;
 
+/// Pairs of kinds that are tried for one conversion: each may be met in several ways, and a
+/// save made to harm has kinds in which there are many.
+const MOST_TRIES: u32 = 4000;
+
 impl Plans<'_> {
     /// The conversion between two kinds; `None` if there is none.
     pub(super) fn conversion(
@@ -91,7 +95,8 @@ impl Plans<'_> {
         place: &Place<'_>,
     ) -> Option<usize> {
         let all = self.stored.clone();
-        Compiler { plans: self, all: &all, place }.convert(node, stored, wanted, DEEPEST)
+        let mut compiler = Compiler { plans: self, all: &all, place, tries: 0 };
+        compiler.convert(node, stored, wanted, DEEPEST)
     }
 
     /// True for a conversion whose parts need not be opened.
@@ -143,16 +148,37 @@ struct Compiler<'c, 'p> {
     plans: &'c mut Plans<'p>,
     all: &'c Stored,
     place: &'c Place<'c>,
+    tries: u32,
 }
 
 impl Compiler<'_, '_> {
     fn convert(&mut self, at: usize, s: &KindSchema, w: &KindSchema, deep: u32) -> Option<usize> {
         use KindSchema as K;
         let deep = deep.checked_sub(1)?;
+        self.tries += 1;
+        if self.tries > MOST_TRIES {
+            return None;
+        }
         if self.plans.is_identical_kind(s, w) {
             return Some(self.copy(at));
         }
-        let made = match (s, w) {
+        let made = match self.direct(at, s, w, deep) {
+            Some(made) => made,
+            None => return self.wrapped(at, s, w, deep),
+        };
+        Some(self.plans.enter(made))
+    }
+
+    /// Conversions of kinds of one shape, and of those that hold the same.
+    fn direct(
+        &mut self,
+        at: usize,
+        s: &KindSchema,
+        w: &KindSchema,
+        deep: u32,
+    ) -> Option<Conversion> {
+        use KindSchema as K;
+        Some(match (s, w) {
             (K::Option(a), K::Option(b)) => {
                 Conversion::Option(self.convert(self.part(at, 0), a, b, deep)?)
             }
@@ -200,9 +226,8 @@ impl Compiler<'_, '_> {
                 Conversion::Variant(*target)
             }
             (K::Class(class), K::Text) if self.is_unit_enum(*class) => Conversion::Name(*class),
-            _ => return self.wrapped(at, s, w, deep),
-        };
-        Some(self.plans.enter(made))
+            _ => return None,
+        })
     }
 
     /// Conversions into something around a value, or out of it.
@@ -225,8 +250,15 @@ impl Compiler<'_, '_> {
             return self.convert(at, s, kind, deep);
         }
         let made = match (s, w) {
-            (_, K::Option(b)) => Conversion::Some(self.convert(at, s, b, deep)?),
-            (K::Option(a), _) => Conversion::Present(self.convert(self.part(at, 0), a, w, deep)?),
+            (_, K::Option(b)) if !is_around_option(all, s) => {
+                Conversion::Some(self.convert(at, s, b, deep)?)
+            }
+            // What is around an `Option` takes it as it is.
+            (K::Option(a), _)
+                if !is_around_option(&program.classes, w) && !is_list_of_options(w) =>
+            {
+                Conversion::Present(self.convert(self.part(at, 0), a, w, deep)?)
+            }
             (K::Reference { holder, weak: false, class }, _)
                 if !matches!(w, K::Reference { .. } | K::TraitReference { .. })
                     && !is_list_of_references(w) =>
@@ -419,6 +451,23 @@ impl Compiler<'_, '_> {
 
 fn is_pair(kind: &KindSchema) -> bool {
     matches!(kind, KindSchema::Tuple(parts) if parts.len() == 2)
+}
+
+/// True for a pointer to an `Option`.
+fn is_around_option(classes: &[ClassSchema], kind: &KindSchema) -> bool {
+    match kind {
+        KindSchema::Reference { class, .. } => {
+            matches!(classes[*class].form, Form::Value(KindSchema::Option(_)))
+        }
+        _ => false,
+    }
+}
+
+fn is_list_of_options(kind: &KindSchema) -> bool {
+    match kind {
+        KindSchema::List(part) | KindSchema::Set(part) => matches!(**part, KindSchema::Option(_)),
+        _ => false,
+    }
 }
 
 /// True for a list into which a pointer goes as it is.

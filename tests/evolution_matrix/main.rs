@@ -1,0 +1,13 @@
+//! Every change that a type may go through, in both directions: by itself, and
+//! wherever such a type can stand.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+#[allow(dead_code, reason = "only some of it is needed here")]
+#[path = "../forge.rs"]
+mod forge;
+mod harness;
+mod nest;
+mod numbers;
+mod onward;
+mod shapes;
