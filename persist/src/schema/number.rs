@@ -226,7 +226,8 @@ impl Number {
             let payload = ((bits >> 29) as u32) & 0x007f_ffff;
             // One that had all its bits in what is cut off is still no number.
             let quiet = if payload == 0 { 0x0040_0000 } else { 0 };
-            return (sign | 0x7f80_0000 | payload | quiet, true);
+            let is_whole = bits.trailing_zeros() >= 29;
+            return (sign | 0x7f80_0000 | payload | quiet, is_whole);
         }
         let mut nearest = number as f32;
         if number.is_finite() {
@@ -334,7 +335,9 @@ mod tests {
             assert!(exact);
             assert_eq!(convert(Width::F64, &wide, Width::F32), (bits.to_le_bytes().into(), true));
         }
-        let (narrow, _) = convert(Width::F64, &0x7ff0_0000_0000_0001_u64.to_le_bytes(), Width::F32);
+        let (narrow, exact) =
+            convert(Width::F64, &0x7ff0_0000_0000_0001_u64.to_le_bytes(), Width::F32);
+        assert!(!exact);
         assert!(f32::from_bits(LittleEndian::read_u32(&narrow)).is_nan());
     }
 }

@@ -22,7 +22,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 return Err(Error::new(
                     ErrorKind::InvalidValue,
                     format!(
-                        "the save holds {number}, which is not exactly {to}; keep the wider type, give the field a `convert`, or load with `LoadOptions::clamp`"
+                        "the save holds {number}, {from}, which is not exactly {to}; keep the wider type, give the field a `convert`, or load with `LoadOptions::clamp`"
                     ),
                 ));
             }
