@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         print("decode and drop, us", &results, |rows| &rows.decode);
         print("size, bytes", &results, |rows| &rows.size);
     }
-    if options.sets.contains(&"minecraft_savedata") {
+    if options.sets.contains(&"older") {
         older(&older::run(&data::minecraft::generate(), rounds), options.csv);
     }
     if options.sets.contains(&"graph") {

@@ -4,9 +4,9 @@ pub(crate) const USAGE: &str = "\
 usage: persist-benches [--csv] [--rounds N] [--set NAME]...
   --csv       figures for programs instead of tables
   --rounds N  batches of each contender; 31 if not given, 11 for graph
-  --set NAME  log, mesh, minecraft_savedata, mk48 or graph; all if not given";
+  --set NAME  log, mesh, minecraft_savedata, mk48, graph or older; all if not given";
 
-const SETS: [&str; 5] = ["log", "mesh", "minecraft_savedata", "mk48", "graph"];
+const SETS: [&str; 6] = ["log", "mesh", "minecraft_savedata", "mk48", "graph", "older"];
 
 pub(crate) struct Options {
     pub(crate) csv: bool,

@@ -10,4 +10,6 @@ mod harness;
 mod nest;
 mod numbers;
 mod onward;
+mod refusals;
 mod shapes;
+mod unshared;

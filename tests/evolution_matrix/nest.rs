@@ -36,7 +36,7 @@ enum Choice<T> {
 }
 
 macro_rules! nest {
-    ($name:ident { $($(#[$meta:meta])* $extra:ident: $ty:ty = $value:expr,)* }) => {
+    ($name:ident { $($(#[$meta:meta])* $extra:ident: $ty:ty = $value:expr),* }) => {
         #[derive(Persist)]
         #[persist(class = "Nest", bound = "T: Case")]
         pub(crate) struct $name<T: Case> {
@@ -111,7 +111,7 @@ macro_rules! nest {
 }
 
 nest!(Nest { gone: u8 = 3 });
-nest!(Other { #[persist(alias = "gone")] got: u32 = 3, #[persist(default)] come: Vec<u8> = vec![], });
+nest!(Other { #[persist(alias = "gone")] got: u32 = 3, #[persist(default)] come: Vec<u8> = vec![] });
 
 /// Saves values in all places by a program that has `Old`, loads them by one that has `New`,
 /// within a class that is as it was and within one that has changed, and compares.

@@ -1,9 +1,10 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Registry;
 use super::handles::Handles;
 use super::ids::Ids;
 use super::outcome::{LoadedObjects, Outcome};
+use super::rewrite::FIRST_MADE;
 use super::table::{Entry, MADE, Refused, Table, TypeIndex};
 use crate::codec::{
     Decoder, Fail, NoVisitLinks, Persist, Phase, Unknown, Visitor, Within, left_over,
@@ -41,8 +42,11 @@ pub(crate) struct Loader<'l> {
     pub(super) root_keeps: Unknown,
     /// Payloads of values that have become objects.
     pub(super) made: Vec<Vec<u8>>,
-    /// The next id for one.
+    /// The next id for one while it is decoded, and the first that is free for them behind.
     pub(super) next_id: u64,
+    pub(super) first_free: u64,
+    /// Objects that are values now, and may be nothing else.
+    pub(super) waiting: HashSet<usize>,
 }
 
 impl<'l> Loader<'l> {
@@ -64,7 +68,7 @@ impl<'l> Loader<'l> {
         let stored_root = records.iter().find(|record| record.holder == Holder::VALUE);
         let root = stored_root.map(|record| record.class as usize).zip(root);
         let plans = Plans::new(classes, registry.program(), options, root);
-        let next_id = records.iter().map(|record| record.id).max().unwrap_or(0) + 1;
+        let first_free = records.iter().map(|record| record.id).max().unwrap_or(0) + 1;
         let resolved = (0..plans.stored.len()).map(|class| plans.resolve(class)).collect();
         let mut table =
             Table::new(registry, limits, ids, plans.stored.clone(), resolved, Handles::new(remap));
@@ -91,7 +95,9 @@ impl<'l> Loader<'l> {
             keeps: HashMap::new(),
             root_keeps: Unknown::default(),
             made: Vec::new(),
-            next_id,
+            next_id: FIRST_MADE,
+            first_free,
+            waiting: HashSet::new(),
         })
     }
 
@@ -181,14 +187,15 @@ impl<'l> Loader<'l> {
         // Values that become objects come on as they are met.
         while next < self.records.len() {
             self.table.starts.push(self.table.pending.len());
-            self.fill_object(next)?;
+            if !self.waits(next) {
+                self.fill_object(next)?;
+            }
             next += 1;
         }
         self.table.starts.push(self.table.pending.len());
         self.keep_unknown();
-        while let Some(record) = self.table.late.pop_front() {
-            self.keep_object(record)?;
-        }
+        self.fill_late()?;
+        self.free_inlined();
         self.count_unknown();
         self.check_policy()?;
         if self.records.iter().any(|record| record.holder == Holder::VALUE) {
@@ -251,7 +258,7 @@ impl<'l> Loader<'l> {
     }
 
     /// Second pass, for one object.
-    fn fill_object(&mut self, index: usize) -> Result<()> {
+    pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
         let record = self.records[index];
         if let Some(mut draft) = self.table.entries[index].take_draft() {
             self.table.filling = Some(index);
@@ -293,21 +300,7 @@ impl<'l> Loader<'l> {
         let mut input = Decoder::new(payload, self.limits, &mut self.table);
         let result = read(&mut input);
         let (left, refused) = (input.rest().len(), input.take_error());
-        if self.table.dangling > 0 {
-            self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
-        }
-        for (noted, counts) in
-            [(&mut self.table.nones, &mut self.nones), (&mut self.table.kept, &mut self.kept)]
-        {
-            for number in noted.drain(..) {
-                // What is kept of a class has been counted by the plan.
-                if let Ok(class) = u32::try_from(number - 1)
-                    && (class as usize) < self.plans.stored.len()
-                {
-                    counts.entry(class).or_insert((0, record.id)).0 += 1;
-                }
-            }
-        }
+        self.count_noted(record);
         match result {
             Ok(value) if left == 0 => {
                 self.keep(keeps, index, record.id).map_err(|error| named(place(error)))?;

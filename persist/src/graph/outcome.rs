@@ -66,6 +66,16 @@ impl Outcome {
             None => self.objects.push((class.to_owned(), count)),
         }
     }
+
+    /// Takes an object of a class out of the count.
+    pub(super) fn uncount_object(&mut self, class: &str) {
+        if let Some(at) = self.objects.iter().position(|(known, _)| known == class) {
+            self.objects[at].1 -= 1;
+            if self.objects[at].1 == 0 {
+                self.objects.remove(at);
+            }
+        }
+    }
 }
 
 impl Loader<'_> {

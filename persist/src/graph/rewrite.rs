@@ -1,14 +1,26 @@
 //! Records that are not in the program's form: rewritten, and what is left of them kept.
 
+use std::collections::{HashMap, HashSet, VecDeque};
+
 use super::Loader;
-use super::table::MADE;
+use super::pending::Pending;
+use super::table::{Entry, MADE};
 use crate::codec::{Decoder, Fail, Piece, Unknown, Within, left_over};
 use crate::format::{MAX_ID, RecordPlace};
-use crate::schema::{KeptPlace, SharedValue, Source, transcode};
+use crate::schema::{Found, KeptPlace, SharedValue, Source, transcode};
 use crate::{Change, Error, ErrorKind, LoadPolicy, Result};
 
 /// Values that are kept of an object: the class of each, and its bytes.
 type Keeps<'l> = Vec<(usize, &'l [u8])>;
+
+/// Ids of values that have become objects, while they are decoded: those of the save are
+/// smaller, also those that name none of its objects.
+pub(super) const FIRST_MADE: u64 = MAX_ID + 1;
+
+fn kept_of<'l>(before: &HashMap<u64, Vec<RecordPlace>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
+    let records = before.get(&id).map_or(&[][..], |records| records);
+    records.iter().map(|record| (record.class as usize, record.payload(save))).collect()
+}
 
 impl<'l> Loader<'l> {
     /// Rewrites a record into the program's form; returns what is to be kept of it.
@@ -18,11 +30,12 @@ impl<'l> Loader<'l> {
             return Ok(kept);
         }
         let payload = record.payload(self.save);
-        let (save, table, records) = (self.save, &self.table, &self.records);
+        let (save, table, records, before) = (self.save, &self.table, &self.records, &self.before);
         let objects = |id, class, holder| {
             let found = table.find(id)?;
             let record = records.get(found as usize)?;
-            (table.is_target(found, Some(class), holder)).then(|| record.payload(save))
+            (table.is_target(found, Some(class), holder))
+                .then(|| Found { payload: record.payload(save), kept: kept_of(before, id, save) })
         };
         let source = Source { class: record.class as usize, id: record.id, payload, kept: &kept };
         self.scratch.clear();
@@ -49,10 +62,7 @@ impl<'l> Loader<'l> {
 
     /// What earlier programs kept of an object.
     pub(super) fn kept_before(&self, id: u64) -> Result<Keeps<'l>> {
-        let Some(records) = self.before.get(&id) else { return Ok(Vec::new()) };
-        let places =
-            records.iter().map(|record| (record.class as usize, record.payload(self.save)));
-        Ok(places.collect())
+        Ok(kept_of(&self.before, id, self.save))
     }
 
     /// Keeps values of an object, or of the value that is loaded.
@@ -87,7 +97,8 @@ impl<'l> Loader<'l> {
 
     /// Makes an object of a value.
     fn add_shared(&mut self, value: SharedValue) -> Result<()> {
-        let SharedValue { id, class, holder, payload } = value;
+        let SharedValue { id: made_id, class, holder, payload } = value;
+        let id = self.first_free.saturating_add(made_id - FIRST_MADE);
         let registry = self.registry;
         let name = &registry.program().classes[class].name;
         let object = registry.object(class, holder).ok_or_else(|| {
@@ -96,7 +107,8 @@ impl<'l> Loader<'l> {
                 format!("a {name} is not registered for such a pointer; register it"),
             )
         })?;
-        if id > MAX_ID || self.records.len() as u64 >= self.limits.objects {
+        if id > MAX_ID || self.records.len() as u64 >= self.limits.objects.min(Pending::MOST as u64)
+        {
             return Err(Error::new(
                 ErrorKind::TooLarge,
                 format!(
@@ -109,7 +121,7 @@ impl<'l> Loader<'l> {
             self.table.held_bytes.saturating_add(registry.objects[object].footprint);
         self.limits.check_expansion(self.save.len() as u64, self.table.held_bytes)?;
         let number = MADE + u32::try_from(class).unwrap_or_default();
-        self.table.enter(id, number, holder, object)?;
+        self.table.enter(made_id, number, holder, object)?;
         let (start, length) = (self.made.len(), 0);
         self.records.push(RecordPlace { id, start, length, class: number, holder, added: false });
         self.made.push(payload);
@@ -124,17 +136,122 @@ impl<'l> Loader<'l> {
         read: impl FnOnce(&mut Decoder<'_>) -> Result<R, Fail>,
     ) -> Result<R> {
         let payload = std::mem::take(&mut self.made[record.start]);
+        self.table.dangling = 0;
         self.table.within = Within::Bare;
         self.table.handles.enter(record);
         let mut input = Decoder::new(&payload, self.limits, &mut self.table);
         let result = read(&mut input);
         let (left, refused) = (input.rest().len(), input.take_error());
+        self.count_noted(record);
         let error = match result {
             Ok(value) if left == 0 => return Ok(value),
             Ok(_) => left_over(left),
             Err(fail) => refused.unwrap_or_else(|| Error::from(fail)),
         };
         Err(error.in_object(record.id).in_class(self.table.name(record.class)))
+    }
+
+    /// Counts what a decode has noted of the object that was read.
+    pub(super) fn count_noted(&mut self, record: &RecordPlace) {
+        if self.table.dangling > 0 {
+            self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
+        }
+        for (noted, counts) in
+            [(&mut self.table.nones, &mut self.nones), (&mut self.table.kept, &mut self.kept)]
+        {
+            for number in noted.drain(..) {
+                // What is kept of a class has been counted by the plan.
+                if let Ok(class) = u32::try_from(number - 1)
+                    && (class as usize) < self.plans.stored.len()
+                {
+                    counts.entry(class).or_insert((0, record.id)).0 += 1;
+                }
+            }
+        }
+    }
+
+    /// True for an object that has become a value already, so that it may be nowhere else: it is
+    /// filled when something is found to lead to it.
+    pub(super) fn waits(&mut self, index: usize) -> bool {
+        let record = &self.records[index];
+        let waits = !record.added
+            && record.class < MADE
+            && self.plans.is_inlined(record.id)
+            && !matches!(self.table.entries[index], Entry::None);
+        if waits {
+            self.waiting.insert(index);
+        }
+        waits
+    }
+
+    /// Second pass, for what is asked for only now: objects that wait, and those that are kept.
+    pub(super) fn fill_late(&mut self) -> Result<()> {
+        let mut seen = 0;
+        let mut ready = VecDeque::new();
+        loop {
+            for reference in &self.table.pending[seen..] {
+                if let Some(target) = reference.target().filter(|_| !reference.is_weak())
+                    && self.waiting.remove(&target)
+                {
+                    ready.push_back(target);
+                }
+            }
+            seen = self.table.pending.len();
+            if let Some(record) = ready.pop_front() {
+                self.fill_behind(record)?;
+                while self.table.starts.len() <= self.records.len() {
+                    let made = self.table.starts.len() - 1;
+                    self.fill_behind(made)?;
+                    self.table.starts.push(self.table.pending.len());
+                }
+            } else if let Some(record) = self.table.late.pop_front() {
+                self.keep_object(record)?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Fills an object behind all others.
+    fn fill_behind(&mut self, record: usize) -> Result<()> {
+        let start = self.table.pending.len();
+        self.fill_object(record)?;
+        self.table.late_ranges.insert(record, start..self.table.pending.len());
+        Ok(())
+    }
+
+    /// Frees the objects that are values now and nothing else, and counts the others as copied.
+    pub(super) fn free_inlined(&mut self) {
+        let inlined = self.plans.inlined();
+        if inlined.is_empty() {
+            return;
+        }
+        let (mut strong, mut any) = (HashSet::new(), HashSet::new());
+        for reference in &self.table.pending {
+            if let Some(target) = reference.target() {
+                any.insert(target);
+                if !reference.is_weak() {
+                    strong.insert(target);
+                }
+            }
+        }
+        self.table.stand_ins.clear();
+        for id in inlined {
+            let Some(record) = self.table.find(id).map(|record| record as usize) else { continue };
+            let is_added = self.records[record].added;
+            if is_added || any.contains(&record) {
+                self.plans.count_unshared(id);
+            }
+            if is_added || strong.contains(&record) {
+                continue;
+            }
+            // Nothing is connected yet: it holds stand-ins only.
+            self.table.entries[record] = Entry::None;
+            if self.table.kinds[record].take().is_some() {
+                let class = self.records[record].class as usize;
+                self.outcome.uncount_object(&self.plans.stored[class].name);
+            }
+        }
     }
 
     /// Has all objects kept whose class the program does not have.

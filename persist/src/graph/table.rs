@@ -167,11 +167,8 @@ impl<'l> Table<'l> {
 
     /// The references of a record.
     pub(super) fn range(&self, record: usize) -> Range<usize> {
-        let own = self.starts[record]..self.starts[record + 1];
-        if !own.is_empty() || self.late_ranges.is_empty() {
-            return own;
-        }
-        self.late_ranges.get(&record).cloned().unwrap_or(own)
+        let late = if self.late_ranges.is_empty() { None } else { self.late_ranges.get(&record) };
+        late.cloned().unwrap_or(self.starts[record]..self.starts[record + 1])
     }
 
     /// True if a record is of the class, or of any, in the holder.

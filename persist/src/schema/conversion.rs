@@ -153,7 +153,6 @@ struct Compiler<'c, 'p> {
 
 impl Compiler<'_, '_> {
     fn convert(&mut self, at: usize, s: &KindSchema, w: &KindSchema, deep: u32) -> Option<usize> {
-        use KindSchema as K;
         let deep = deep.checked_sub(1)?;
         self.tries += 1;
         if self.tries > MOST_TRIES {

@@ -31,6 +31,6 @@ pub(crate) use order::inner_first;
 pub(crate) use plan::{Plans, Program, Target};
 pub(crate) use read::Reader;
 pub(crate) use same::is_same_class;
-pub(crate) use transcode::{KeptPlace, SharedValue, Source, transcode};
+pub(crate) use transcode::{Found, KeptPlace, SharedValue, Source, transcode};
 pub(crate) use walk::{Met, length, locate};
 pub(crate) use write::{Strict, Target as WriteTarget, write_class, write_value};

@@ -177,8 +177,11 @@ pub(crate) struct Plans<'p> {
     pub(super) events: Events,
     /// The runs of what happens to single values, by class and field.
     single_runs: HashMap<(Change, String, String), usize>,
-    /// Objects that are values now.
-    pub(super) inlined: HashSet<u64>,
+    /// Objects that are values now: the run of those that were shared, and the object that
+    /// has the first copy.
+    pub(super) inlined: HashMap<u64, (usize, u64)>,
+    /// Classes that the save has in a newer version, as far as that is noted.
+    newer: HashSet<usize>,
     /// Counts elements without bytes that are rewritten.
     pub(super) empty: NoLinks,
     /// Bytes of the payloads that were rewritten, as stored.
@@ -218,7 +221,8 @@ impl<'p> Plans<'p> {
             named: HashMap::new(),
             events: Events::default(),
             single_runs: HashMap::new(),
-            inlined: HashSet::new(),
+            inlined: HashMap::new(),
+            newer: HashSet::new(),
             empty: NoLinks::default(),
             before: 0,
             after: 0,
@@ -255,7 +259,34 @@ impl<'p> Plans<'p> {
 
     /// True if an object has become a value.
     pub(crate) fn is_inlined(&self, object: u64) -> bool {
-        self.inlined.contains(&object)
+        self.inlined.contains_key(&object)
+    }
+
+    /// The objects that have become values, in order.
+    pub(crate) fn inlined(&self) -> Vec<u64> {
+        let mut inlined: Vec<u64> = self.inlined.keys().copied().collect();
+        inlined.sort_unstable();
+        inlined
+    }
+
+    /// Counts an object that has become a value, and that something else leads to.
+    pub(crate) fn count_unshared(&mut self, object: u64) {
+        if let Some((run, holder)) = self.inlined.get(&object) {
+            self.events.count(*run, *holder);
+        }
+    }
+
+    /// The migration of the records of a stored class, if they are older; newer ones are noted.
+    pub(super) fn migration(&mut self, class: usize, target: usize) -> Option<Migration> {
+        let all = self.stored.clone();
+        let (stored, target) = (&all[class], self.program.targets[target]?.class);
+        if stored.version > target.version && self.newer.insert(class) {
+            let run = self.events.run();
+            let detail = format!("version {} to {}", stored.version, target.version);
+            self.events.enter(run, Change::Newer, &stored.name, "", &detail);
+            self.events.count(run, 0);
+        }
+        is_older(stored, target.version, target.migration).then_some(target.migration)
     }
 
     /// Counts what happened to one value.
@@ -313,16 +344,8 @@ impl<'p> Plans<'p> {
         let all = self.stored.clone();
         let (stored, compiled) = (&all[class], &program.classes[index]);
         let target = program.targets[index].map(|target| target.class);
-        if let Some(target) = target {
-            if stored.version > target.version {
-                let run = self.events.run();
-                let detail = format!("version {} to {}", stored.version, target.version);
-                self.events.enter(run, Change::Newer, &stored.name, "", &detail);
-                self.events.count(run, 0);
-            }
-            if is_older(stored, target.version, target.migration) {
-                return Ok(Plan::Named(Some(target.migration)));
-            }
+        if let Some(migration) = self.migration(class, index) {
+            return Ok(Plan::Named(Some(migration)));
         }
         if stored.kinds().any(|kind| *kind == KindSchema::Unknown) {
             return Ok(Plan::Named(None));

@@ -215,13 +215,15 @@ impl<'t> Transcoder<'t, '_, '_> {
                         None => Err(out.no_field()),
                     });
                 result.map_err(|error| {
+                    let (name, of) = self.field_of(class, variant, field);
                     Error::new(
                         error.kind(),
                         format!(
-                            "a field that the save does not have cannot be made empty: {}; give it `#[persist(default)]`",
+                            "the save does not have field {name} of {of}, and it cannot be made empty: {}; give it `#[persist(default)]`",
                             error.message()
                         ),
                     )
+                    .in_field(name)
                 })
             }
             Step::Unknown => {
@@ -250,14 +252,20 @@ impl<'t> Transcoder<'t, '_, '_> {
                 return error;
             }
             // The only thing that a bare encode does not support.
-            let class = target.class;
-            let fields = class.variants().get(variant).map_or(class.fields(), |variant| variant.fields);
-            let (name, of) = (fields.get(field).map_or("", |field| field.name), class.name());
+            let (name, of) = self.field_of(class, variant, field);
             Error::new(
                 ErrorKind::Unsupported,
                 format!("the save does not have field {name} of {of}, and its default holds a shared pointer, which has no id in the save; make it an `Option` that `after_load` fills"),
             )
             .in_field(name)
         })
+    }
+
+    /// Names of a field of the program and of its class.
+    fn field_of(&self, class: usize, variant: usize, field: usize) -> (&'static str, String) {
+        let Some(target) = self.plans.program.targets[class] else { return ("", String::new()) };
+        let class = target.class;
+        let fields = class.variants().get(variant).map_or(class.fields(), |variant| variant.fields);
+        (fields.get(field).map_or("", |field| field.name), class.name())
     }
 }

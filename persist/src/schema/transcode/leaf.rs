@@ -1,6 +1,6 @@
 //! Values without parts, and what becomes an object or stops being one.
 
-use super::{Frame, SharedValue, Transcoder};
+use super::{Found, Frame, SharedValue, Transcoder};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::reflect::Holder;
 use crate::schema::conversion::Conversion;
@@ -9,7 +9,7 @@ use crate::schema::number::{Fit, Width};
 use crate::schema::walk::fault;
 use crate::{Error, ErrorKind, Result};
 
-impl<'t> Transcoder<'t, '_, '_> {
+impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Rewrites a number.
     pub(super) fn number(&mut self, from: Width, to: Width, clamped: usize) -> Result<()> {
         let bytes = self.input.take(from.bytes()).map_err(fault)?;
@@ -104,9 +104,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         class: usize,
         holder: Holder,
         shared: usize,
-    ) -> Result<Frame<'t>> {
+    ) -> Result<(Frame<'t>, Vec<(usize, &'t [u8])>)> {
         let id = count::decode(&mut self.input).map_err(fault)?;
-        let Some(payload) = (self.objects)(id, class, holder) else {
+        let Some(Found { payload, kept }) = (self.objects)(id, class, holder) else {
             return Err(Error::new(
                 ErrorKind::MissingObject,
                 format!(
@@ -130,19 +130,22 @@ impl<'t> Transcoder<'t, '_, '_> {
             ));
         }
         self.inlined.push(id);
-        if !self.plans.inlined.insert(id) {
+        if self.plans.inlined.contains_key(&id) {
             self.plans.events.count(shared, self.id);
+        } else {
+            self.plans.inlined.insert(id, (shared, self.id));
         }
         self.check(self.out.len().saturating_add(payload.len()))?;
         let behind = self.input.rest();
         self.input.go_back(payload);
-        Ok(Frame::Inlined { behind })
+        Ok((Frame::Inlined { behind }, kept))
     }
 
     /// Makes an object of the last bytes.
     pub(super) fn end_shared(&mut self, class: usize, holder: Holder, start: usize) -> Result<()> {
         self.check(self.out.len())?;
         let payload = self.out.split_off(start);
+        self.shared_bytes += payload.len();
         let id = *self.next_id;
         *self.next_id += 1;
         self.rest.shared.push(SharedValue { id, class, holder, payload });

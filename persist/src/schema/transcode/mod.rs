@@ -55,8 +55,14 @@ pub(crate) struct SharedValue {
     pub(crate) payload: Vec<u8>,
 }
 
-/// Finds the payload of an object by its id, class and holder.
-pub(crate) type Objects<'s> = dyn Fn(u64, usize, Holder) -> Option<&'s [u8]> + 's;
+/// An object that has become a value: its payload, and what a program kept of it.
+pub(crate) struct Found<'s> {
+    pub(crate) payload: &'s [u8],
+    pub(crate) kept: Vec<(usize, &'s [u8])>,
+}
+
+/// Finds an object by its id, class and holder.
+pub(crate) type Objects<'s> = dyn Fn(u64, usize, Holder) -> Option<Found<'s>> + 's;
 
 /// Appends the payload of a record in the program's form; values that become objects
 /// have ids from `next_id` on.
@@ -94,6 +100,7 @@ pub(crate) fn transcode<'s>(
         inlined: vec![source.id],
         next_id,
         rest: Rest::default(),
+        shared_bytes: 0,
     };
     let mut frames = Vec::new();
     let result = run.record(source, &mut frames).and_then(|()| run.go_on(&mut frames));
@@ -107,8 +114,8 @@ pub(crate) fn transcode<'s>(
         Ok(()) => left_behind(left),
         Err(error) => error.in_field(&path(&frames, &run.skipped)),
     };
-    if run.inlined.len() > 1 {
-        // It is in another record.
+    if run.inlined.len() > 1 || frames.iter().any(|frame| matches!(frame, Frame::Named(_))) {
+        // It is in another record, or in a part of this one.
         return Err(error);
     }
     Err(error.at(payload.len().saturating_sub(left) as u64))
@@ -143,6 +150,8 @@ struct Transcoder<'t, 's, 'p> {
     inlined: Vec<u64>,
     next_id: &'t mut u64,
     rest: Rest,
+    /// Bytes of the values that are objects now.
+    shared_bytes: usize,
 }
 
 /// What is being rewritten, innermost last.
@@ -224,7 +233,7 @@ fn path(frames: &[Frame<'_>], skipped: &[walk::Frame<'_>]) -> String {
     path
 }
 
-impl<'t> Transcoder<'t, '_, '_> {
+impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     fn go_on(&mut self, frames: &mut Vec<Frame<'t>>) -> Result<()> {
         while let Some(frame) = frames.last_mut() {
             match self.next(frame)? {

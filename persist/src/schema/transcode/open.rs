@@ -8,12 +8,12 @@ use crate::codec::{Fail, LoadLinks, count};
 use crate::schema::conversion::Conversion;
 use crate::schema::plan::{Fields, Plan, VariantPlan};
 use crate::schema::walk::{check_count, dynamic, fault, skip, tag};
-use crate::schema::{Form, VariantSchema};
+use crate::schema::{Change, Form, VariantSchema};
 use crate::{Error, ErrorKind, Result};
 
-impl<'t> Transcoder<'t, '_, '_> {
+impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Opens the record itself.
-    pub(super) fn record<'s: 't>(
+    pub(super) fn record(
         &mut self,
         source: &Source<'s>,
         frames: &mut Vec<Frame<'t>>,
@@ -26,7 +26,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             ));
         };
         if !source.kept.is_empty() && !matches!(self.stored[class].form, Form::Value(_)) {
-            return self.open_named(class, target, None, source.kept, frames);
+            let migration = self.plans.migration(class, target);
+            return self.open_named(class, target, migration, source.kept, frames);
         }
         self.open_class(class, target, frames)
     }
@@ -108,8 +109,11 @@ impl<'t> Transcoder<'t, '_, '_> {
                     continue;
                 }
                 Conversion::Inline { class, holder, of: inner, shared } => {
-                    let frame = self.inline(class, holder, shared)?;
+                    let (frame, kept) = self.inline(class, holder, shared)?;
                     frames.push(frame);
+                    if !kept.is_empty() {
+                        return self.open_kept(class, inner, &kept, frames);
+                    }
                     of = inner;
                     continue;
                 }
@@ -122,6 +126,32 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             return Ok(());
         }
+    }
+
+    /// Opens a value that was an object of which something is kept.
+    fn open_kept(
+        &mut self,
+        class: usize,
+        of: usize,
+        kept: &[(usize, &'t [u8])],
+        frames: &mut Vec<Frame<'t>>,
+    ) -> Result<()> {
+        let conversion = self.plans.conversions[of];
+        let target = match conversion {
+            Conversion::Class(_, target) => Some(target),
+            Conversion::Bytes(_) | Conversion::Copy(_) => self.plans.resolve(class),
+            _ => None,
+        };
+        let target = target.filter(|_| !matches!(self.stored[class].form, Form::Value(_)));
+        if let Some(target) = target {
+            let migration = self.plans.migration(class, target);
+            return self.open_named(class, target, migration, kept, frames);
+        }
+        for (part, _) in kept {
+            let name = self.stored.schema(*part).map_or_else(String::new, |part| part.name.clone());
+            self.plans.happened(Change::Dropped, &name, "", "", self.id);
+        }
+        self.open(of, frames)
     }
 
     /// Opens a struct or an enum, or a bare value.
@@ -276,8 +306,7 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     /// Checks what all records take if the output is so long.
     pub(super) fn check(&self, end: usize) -> Result<()> {
-        let shared: usize = self.rest.shared.iter().map(|value| value.payload.len()).sum();
-        let after = self.plans.after + (end - self.start + shared) as u64;
+        let after = self.plans.after + (end - self.start + self.shared_bytes) as u64;
         self.limits.check_rewritten(self.plans.before, after)
     }
 }
