@@ -1,0 +1,295 @@
+//! Version 3: what was a value is shared, and heroes are migrated a second time.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::{Rc, Weak};
+
+use persist::{Handle, Persist, Record, SaveManager, Value};
+
+use super::{Gone, Item, Places, Shared, Version, address, links, place, shared};
+
+#[derive(Persist, Debug)]
+pub(crate) struct World {
+    name: String,
+    day: Day,
+    seed: u32,
+    difficulty: Difficulty,
+    start: Point,
+    #[persist(default = 12)]
+    clock: u8,
+    weather: Vec<Weather>,
+    heroes: Vec<Shared<Hero>>,
+    monsters: Vec<Shared<Creature>>,
+    treasure: Vec<Rc<RefCell<dyn Item>>>,
+    marks: BTreeMap<String, Handle<Places>>,
+    played: String,
+    quests: Vec<Quest>,
+    rumors: BTreeSet<String>,
+}
+
+#[derive(Persist, Debug)]
+struct Day(u32);
+
+/// Once a text.
+#[derive(Persist, Debug)]
+enum Difficulty {
+    Easy,
+    Hard,
+}
+
+#[derive(Persist, Debug)]
+enum Weather {
+    #[persist(alias = "Rainy")]
+    Rain(u16),
+    #[persist(alias = "Sunny")]
+    Sun,
+    #[persist(other)]
+    Strange,
+}
+
+/// Once a tuple.
+#[derive(Persist, Debug)]
+struct Point {
+    #[persist(alias = "0")]
+    x: i32,
+    #[persist(alias = "1")]
+    y: i32,
+}
+
+#[derive(Persist, Debug)]
+enum Quest {
+    Find {
+        #[persist(alias = "0")]
+        what: String,
+    },
+    Escort {
+        who: Weak<RefCell<Hero>>,
+        fee: u32,
+    },
+    Slay {
+        whom: Weak<RefCell<Creature>>,
+        count: u8,
+    },
+}
+
+#[derive(Persist, Debug)]
+#[persist(version = 3, migrate(1 = Hero::to_2, 2 = Hero::to_3))]
+struct Hero {
+    name: String,
+    vitals: Vitals,
+    at: Spot,
+    mood: String,
+    #[persist(id = 1)]
+    gold: u64,
+    home: Option<String>,
+    calling: Calling,
+    skills: BTreeMap<String, u8>,
+    bag: Vec<Box<dyn Item>>,
+    relic: Option<Rc<RefCell<dyn Item>>>,
+    pet: Option<Shared<Creature>>,
+    rivals: Vec<Weak<RefCell<Hero>>>,
+    banner: Rc<Banner>,
+    guild: Shared<Guild>,
+}
+
+#[derive(Persist, Debug)]
+struct Vitals {
+    hp: u16,
+    max_hp: u16,
+    mana: u8,
+}
+
+#[derive(Persist, Debug)]
+struct Spot {
+    x: f32,
+    y: f32,
+}
+
+impl Hero {
+    /// `hp` and `max_hp` are in a struct of their own.
+    fn to_2(hero: &mut Record, _: u32) {
+        let mut vitals = Record::new("Vitals");
+        for name in ["hp", "max_hp"] {
+            vitals.set(name, hero.take(name).unwrap_or(Value::U16(1)));
+        }
+        hero.set("vitals", vitals);
+    }
+
+    /// `x` and `y` are in a struct of their own, and `mana` is with the vitals.
+    fn to_3(hero: &mut Record, from: u32) -> Result<(), String> {
+        let mut at = Record::new("Spot");
+        for name in ["x", "y"] {
+            at.set(name, hero.take(name).ok_or_else(|| format!("no {name} in version {from}"))?);
+        }
+        hero.set("at", at);
+        let mana = hero.take("mana").unwrap_or(Value::U8(10));
+        let vitals = hero.get_mut("vitals").and_then(Value::as_record_mut);
+        vitals.ok_or("no vitals")?.set("mana", mana);
+        Ok(())
+    }
+}
+
+#[derive(Persist, Debug)]
+enum Calling {
+    Knight,
+    Mage,
+}
+
+#[derive(Persist, Debug)]
+struct Banner {
+    colour: (u8, u8, u8),
+    motto: String,
+}
+
+#[derive(Persist, Debug)]
+struct Guild {
+    name: String,
+    founded: u32,
+}
+
+#[derive(Persist, Debug)]
+#[persist(alias = "Monster")]
+struct Creature {
+    name: String,
+    #[persist(alias = "health")]
+    life: i32,
+    speed: f64,
+    loot: String,
+    target: Weak<RefCell<Hero>>,
+    friend: Weak<RefCell<Creature>>,
+}
+
+#[derive(Persist, Debug)]
+struct Sword {
+    name: String,
+    damage: u16,
+    maker: Weak<RefCell<Hero>>,
+}
+
+impl Item for Sword {
+    fn of(&self) -> Option<*const ()> {
+        address(&self.maker)
+    }
+}
+
+#[derive(Persist, Debug)]
+struct Potion {
+    strength: u8,
+    #[persist(default = 1)]
+    doses: u8,
+}
+
+impl Item for Potion {}
+
+impl Quest {
+    /// The hero and the monster that it is about.
+    fn about(&self) -> (Option<*const ()>, Option<*const ()>) {
+        match self {
+            Self::Find { .. } => (None, None),
+            Self::Escort { who, .. } => (address(who), None),
+            Self::Slay { whom, .. } => (None, address(whom)),
+        }
+    }
+}
+
+impl Version for World {
+    fn world(since: u32) -> Shared<Self> {
+        let guild = shared(Guild { name: "Lamplighters".into(), founded: 1203 });
+        let monster = |name: &str, life, loot: &str| {
+            let (target, friend) = (Weak::new(), Weak::new());
+            shared(Creature {
+                name: name.into(),
+                life,
+                speed: 1.25,
+                loot: loot.into(),
+                target,
+                friend,
+            })
+        };
+        let (wolf, bear) = (monster("wolf", 40, "fur"), monster("bear", -3, "claw"));
+        let hero = |name: &str, hp, mana, calling, colour| {
+            shared(Hero {
+                name: name.into(),
+                vitals: Vitals { hp, max_hp: 100, mana: if since < 2 { 10 } else { mana } },
+                at: Spot { x: 1.5, y: -2.0 },
+                mood: "brave".into(),
+                gold: 4_000_000_000,
+                home: Some("Hill".into()),
+                calling,
+                skills: [("climb".into(), 3), ("swim".into(), 255)].into(),
+                bag: Vec::new(),
+                relic: None,
+                pet: None,
+                rivals: Vec::new(),
+                banner: Rc::new(Banner { colour, motto: format!("for {name}") }),
+                guild: guild.clone(),
+            })
+        };
+        let ada = hero("Ada", 64, 30, Calling::Mage, (1, 2, 255));
+        let bob = hero("Bob", 9, 5, Calling::Knight, (0, 80, 0));
+        let sword = |name: &str, damage, maker: &Shared<Hero>| Sword {
+            name: name.into(),
+            damage,
+            maker: Rc::downgrade(maker),
+        };
+        let relic: Rc<RefCell<dyn Item>> = shared(sword("Sting", 200, &bob));
+        {
+            let mut ada = ada.borrow_mut();
+            ada.bag.push(Box::new(sword("rapier", 7, &bob)));
+            if since < 3 {
+                ada.bag.push(Box::new(Gone("Scroll".into())));
+            }
+            ada.bag.push(Box::new(Potion { strength: 5, doses: if since < 2 { 1 } else { 3 } }));
+            ada.relic = Some(relic.clone());
+            ada.pet = Some(wolf.clone());
+            ada.rivals = vec![Rc::downgrade(&bob), Weak::new()];
+        }
+        if since >= 3 {
+            let banner = ada.borrow().banner.clone();
+            bob.borrow_mut().banner = banner;
+        }
+        bob.borrow_mut().rivals = vec![Rc::downgrade(&ada)];
+        bob.borrow_mut().relic = Some(relic.clone());
+        wolf.borrow_mut().target = Rc::downgrade(&bob);
+        wolf.borrow_mut().friend = Rc::downgrade(&bear);
+        bear.borrow_mut().friend = Rc::downgrade(&wolf);
+        let quests = vec![
+            Quest::Find { what: "the moon".into() },
+            Quest::Escort { who: Rc::downgrade(&bob), fee: 30 },
+            Quest::Slay { whom: Rc::downgrade(&bear), count: 2 },
+        ];
+        shared(Self {
+            name: "Isle".into(),
+            day: Day(65_535),
+            seed: 4_294_967_295,
+            difficulty: Difficulty::Hard,
+            start: Point { x: -3, y: 12 },
+            clock: if since < 2 { 12 } else { 9 },
+            weather: vec![Weather::Sun, Weather::Rain(200), Weather::Strange],
+            heroes: vec![ada, bob],
+            monsters: vec![wolf, bear],
+            treasure: vec![relic, shared(Potion { strength: 200, doses: 1 })],
+            marks: [("cave".into(), Handle::new(17)), ("nowhere".into(), Handle::null())].into(),
+            played: "3:25".into(),
+            quests,
+            rumors: ["the king sleeps".into(), "a wolf speaks".into()].into(),
+        })
+    }
+
+    fn manager() -> SaveManager {
+        let mut saves = SaveManager::new();
+        saves.register::<Self>().unwrap();
+        saves.register_as::<Sword, dyn Item>().unwrap();
+        saves.register_as::<Potion, dyn Item>().unwrap();
+        saves
+    }
+
+    fn describe(&self) -> String {
+        let mut lines = links!(self);
+        let guild = |hero: usize| Rc::as_ptr(&self.heroes[hero].borrow().guild);
+        lines.push(format!("one guild: {}", guild(0) == guild(1)));
+        let banner = |hero: usize| Rc::as_ptr(&self.heroes[hero].borrow().banner);
+        lines.push(format!("one banner: {}", banner(0) == banner(1)));
+        lines.join("\n")
+    }
+}
