@@ -39,6 +39,8 @@ impl<'l> Loader<'l> {
         };
         let source = Source { class: record.class as usize, id: record.id, payload, kept: &kept };
         self.scratch.clear();
+        // Mostly it is about as long.
+        self.scratch.reserve(payload.len() + payload.len() / 4);
         let rest = transcode(
             &mut self.plans,
             &source,

@@ -109,6 +109,15 @@ impl Events {
         }
     }
 
+    /// Counts so many runs in an object.
+    pub(super) fn count_all(&mut self, run: usize, count: u64, object: u64) {
+        let run = &mut self.runs[run];
+        if run.count == 0 && count > 0 {
+            run.first = object;
+        }
+        run.count += count;
+    }
+
     /// What happened, and how often.
     pub(super) fn happened(&self) -> impl Iterator<Item = (&Event, Run)> {
         let counted = self.events.iter().map(|(event, run)| (event, self.runs[*run]));

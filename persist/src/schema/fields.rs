@@ -3,7 +3,7 @@
 use super::conversion::Place;
 use super::event::shortened;
 use super::matching::sources;
-use super::plan::{Action, Fields, Given, Plans, Step, Walked, Wanted};
+use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
 use super::{Change, FieldSchema, KindSchema};
 use crate::reflect::FieldRecord;
 use crate::{Error, ErrorKind, Result};
@@ -84,9 +84,12 @@ impl Plans<'_> {
             last_target = targets[field];
             let joined = follows && walk.last_mut().is_some_and(|last| last.action.join(&action));
             if !joined {
-                walk.push(Walked { field, action });
+                walk.push(Walked { field, action, passes: None });
             }
             places[field] = walk.len() - 1;
+        }
+        for walked in &mut walk {
+            walked.passes = self.stored.passes.all(walked.action.nodes(), &self.stored);
         }
         for step in &mut steps {
             if let Step::Take(source) = step {
@@ -100,10 +103,11 @@ impl Plans<'_> {
             _ => None,
         });
         let ordered = takes.is_sorted_by(|a, b| a < b) && !keeps;
-        let flat = walk.iter().all(|walked| match walked.action {
-            Action::Convert { conversion, .. } => self.is_leaf(conversion),
-            _ => true,
-        });
+        let flat = walk.len() <= FLAT_FIELDS
+            && walk.iter().all(|walked| match walked.action {
+                Action::Convert { conversion, .. } => self.is_leaf(conversion),
+                _ => true,
+            });
         Ok(Fields { walk, steps, ordered, runs, room: has_room, flat })
     }
 
@@ -264,6 +268,16 @@ impl Given<'_> {
 }
 
 impl Action {
+    /// The nodes of the fields.
+    fn nodes(&self) -> std::ops::Range<usize> {
+        match *self {
+            Self::Copy { first, nodes, .. } | Self::Skip { first, nodes, .. } => {
+                first..first + nodes
+            }
+            Self::Keep { node, .. } | Self::Convert { node, .. } => node..node + 1,
+        }
+    }
+
     /// Takes in what is done with the next field, if it is the same.
     fn join(&mut self, next: &Self) -> bool {
         match (self, next) {

@@ -92,6 +92,19 @@ impl Passes {
         }
     }
 
+    /// How the values of neighbouring nodes are passed over, if all are.
+    pub(super) fn all(
+        &self,
+        mut nodes: std::ops::Range<usize>,
+        stored: &Stored,
+    ) -> Option<Box<[Pass]>> {
+        let passes = nodes.try_fold(Vec::new(), |mut passes, node| {
+            passes.push(self.pass(node, stored)?);
+            Some(passes)
+        });
+        passes.map(joined)
+    }
+
     /// Passes over a value.
     pub(super) fn over(&self, pass: Pass, input: &mut Decoder<'_>) -> Result<(), Fail> {
         match pass {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use super::conversion::{Conversion, Place};
 use super::event::Events;
 use super::matching::{Matching, find_variant, is_older};
+use super::pass::Pass;
 use super::{
     Change, ClassSchema, Event, FieldSchema, Form, KindSchema, Run, Stored, VariantSchema,
 };
@@ -86,11 +87,15 @@ pub(super) struct Fields {
     pub(super) flat: bool,
 }
 
-#[derive(Clone, Copy)]
+/// More runs of fields than this a flat record does not have.
+pub(super) const FLAT_FIELDS: usize = 32;
+
 pub(super) struct Walked {
     /// Index of the stored field, of the first one if it is several.
     pub(super) field: usize,
     pub(super) action: Action,
+    /// How its bytes are passed over, if they have no deep parts.
+    pub(super) passes: Option<Box<[Pass]>>,
 }
 
 #[derive(Clone, Copy)]

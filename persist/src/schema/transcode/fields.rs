@@ -116,20 +116,20 @@ impl<'t> Transcoder<'t, '_, '_> {
                     }
                     return Ok(Some(conversion));
                 }
-                Action::Copy { first, nodes, width } => {
-                    let bytes = self.taken(first, nodes, width)?;
+                Action::Copy { .. } => {
+                    let bytes = self.passed(walked)?;
                     if plan.ordered {
                         self.out.extend_from_slice(bytes);
                     } else {
                         self.pieces.push(Piece::Stored(bytes));
                     }
                 }
-                Action::Skip { first, nodes, width } => {
-                    self.taken(first, nodes, width)?;
+                Action::Skip { .. } => {
+                    self.passed(walked)?;
                     self.no_piece(plan);
                 }
-                Action::Keep { node, class } => {
-                    let bytes = self.taken(node, 1, self.stored.node(node).width())?;
+                Action::Keep { class, .. } => {
+                    let bytes = self.passed(walked)?;
                     self.keep_field(class, bytes, plan);
                     self.no_piece(plan);
                 }

@@ -1,10 +1,10 @@
 //! Structs whose fields have no parts that must be opened: most records, in a loop of their own.
 
-use super::fields::Piece;
 use super::{Frame, KeptPlace, Transcoder};
 use crate::schema::Form;
 use crate::schema::conversion::Conversion;
-use crate::schema::plan::{Action, Fields, Plan, Step};
+use crate::schema::pass::Pass;
+use crate::schema::plan::{Action, FLAT_FIELDS, Fields, Plan, Step, Walked};
 use crate::schema::walk::{LONGEST_PATH, fault};
 use crate::{Error, Result};
 
@@ -22,13 +22,18 @@ impl<'t> Transcoder<'t, '_, '_> {
         if !fields.flat || self.stored.node(self.stored.root(class)).least == 0 {
             return Ok(false);
         }
+        self.count_record()?;
+        let place = if self.is_object() { 1 } else { 2 };
+        self.plans.events.count_all(fields.runs[0], count, self.id);
+        self.plans.events.count_all(fields.runs[place], count, self.id);
         for next in 0..count {
-            if let Err(error) = self.flat_record(class, target, fields) {
+            if let Err(error) = self.flat_fields(class, target, fields) {
                 // It says which of them.
                 frames.push(Frame::Elements { of, next: next + 1, count });
                 return Err(error);
             }
         }
+        self.end_record();
         Ok(true)
     }
 
@@ -38,15 +43,20 @@ impl<'t> Transcoder<'t, '_, '_> {
         let place = if self.is_object() { 1 } else { 2 };
         self.plans.events.count(plan.runs[0], self.id);
         self.plans.events.count(plan.runs[place], self.id);
-        let (pieces, kept) = (self.pieces.len(), self.kept.len());
+        self.flat_fields(class, target, plan)?;
+        self.end_record();
+        Ok(())
+    }
+
+    fn flat_fields(&mut self, class: usize, target: usize, plan: &Fields) -> Result<()> {
+        let kept = self.kept.len();
         if plan.ordered {
             self.flat_in_order(class, target, plan, kept)?;
         } else {
-            for walked in &plan.walk {
-                let bytes = self.flat_bytes(walked.action, plan);
-                let bytes =
-                    bytes.map_err(|error| self.in_flat_field(error, class, walked.field))?;
-                self.pieces.push(Piece::Stored(bytes));
+            let mut pieces: [&[u8]; FLAT_FIELDS] = [&[]; FLAT_FIELDS];
+            for (walked, piece) in plan.walk.iter().zip(&mut pieces) {
+                let bytes = self.flat_bytes(walked, plan);
+                *piece = bytes.map_err(|error| self.in_flat_field(error, class, walked.field))?;
             }
             let behind = self.input.rest();
             for step in &plan.steps {
@@ -54,8 +64,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                     self.append(target, *step, kept)?;
                     continue;
                 };
-                let Piece::Stored(bytes) = self.pieces[pieces + place] else { continue };
-                let walked = plan.walk[place];
+                let bytes = pieces[place];
+                let walked = &plan.walk[place];
                 let Action::Convert { conversion, .. } = walked.action else {
                     self.out.extend_from_slice(bytes);
                     continue;
@@ -66,9 +76,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             self.input.go_back(behind);
         }
-        self.pieces.truncate(pieces);
         self.kept.truncate(kept);
-        self.end_record();
         Ok(())
     }
 
@@ -86,8 +94,10 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             let result = match walked.action {
                 Action::Convert { conversion, .. } => self.leaf(conversion),
-                Action::Copy { first, nodes, width } => self.copy(first, nodes, width),
-                action => self.flat_bytes(action, plan).map(drop),
+                Action::Copy { .. } => {
+                    self.flat_bytes(walked, plan).map(|bytes| self.out.extend_from_slice(bytes))
+                }
+                _ => self.flat_bytes(walked, plan).map(drop),
             };
             result.map_err(|error| self.in_flat_field(error, class, walked.field))?;
         }
@@ -118,17 +128,30 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Takes the bytes of a field.
-    fn flat_bytes(&mut self, action: Action, plan: &Fields) -> Result<&'t [u8]> {
-        match action {
+    fn flat_bytes(&mut self, walked: &Walked, plan: &Fields) -> Result<&'t [u8]> {
+        let bytes = self.passed(walked)?;
+        if let Action::Keep { class, .. } = walked.action {
+            self.keep_field(class, bytes, plan);
+        }
+        Ok(bytes)
+    }
+
+    /// The bytes of what is walked over.
+    pub(super) fn passed(&mut self, walked: &Walked) -> Result<&'t [u8]> {
+        let whole = self.input.rest();
+        if let Some(passes) = &walked.passes {
+            let over = |pass: &Pass| self.stored.passes.over(*pass, &mut self.input);
+            if passes.iter().try_for_each(over).is_ok() {
+                return Ok(&whole[..whole.len() - self.input.rest().len()]);
+            }
+            // The way with frames says where it fails.
+            self.input.go_back(whole);
+        }
+        match walked.action {
             Action::Copy { first, nodes, width } | Action::Skip { first, nodes, width } => {
                 self.taken(first, nodes, width)
             }
-            Action::Convert { node, .. } => self.taken(node, 1, None),
-            Action::Keep { node, class } => {
-                let bytes = self.taken(node, 1, None)?;
-                self.keep_field(class, bytes, plan);
-                Ok(bytes)
-            }
+            Action::Convert { node, .. } | Action::Keep { node, .. } => self.taken(node, 1, None),
         }
     }
 
