@@ -4,7 +4,7 @@
 /// compiler turns into plain moves instead of a call: 10 to 23 % of an encode
 /// of short strings.
 #[inline(always)]
-pub(super) fn copy(to: &mut [u8], from: &[u8]) {
+pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     let len = from.len();
     if len > 32 {
         to.copy_from_slice(from);

@@ -51,6 +51,7 @@ pub(crate) use visitor::{NoVisitLinks, VisitLinks};
 pub use visitor::{Outcome, Phase, Visitor};
 
 pub(crate) use buffer::left_over;
+pub(crate) use copy::copy;
 pub(crate) use dynamic::{
     ForeignClass, Part, Piece, StandInClass, UnknownContent, not_registered, not_registered_yet,
     reach_holder, trait_name,

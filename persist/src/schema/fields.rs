@@ -4,6 +4,7 @@ use super::conversion::Place;
 use super::event::shortened;
 use super::matching::sources;
 use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
+use super::quick::Quick;
 use super::{Change, FieldSchema, KindSchema};
 use crate::reflect::FieldRecord;
 use crate::{Error, ErrorKind, Result};
@@ -108,7 +109,8 @@ impl Plans<'_> {
                 Action::Convert { conversion, .. } => self.is_leaf(conversion),
                 _ => true,
             });
-        Ok(Fields { walk, steps, ordered, runs, room: has_room, flat })
+        let quick = Quick::of(&walk, &steps, self);
+        Ok(Fields { walk, steps, ordered, runs, room: has_room, flat, quick })
     }
 
     /// The conversion of a stored value to a field of the program.

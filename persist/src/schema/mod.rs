@@ -17,6 +17,7 @@ mod number;
 mod order;
 mod pass;
 mod plan;
+mod quick;
 mod read;
 mod same;
 mod transcode;

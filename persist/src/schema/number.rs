@@ -3,6 +3,7 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::KindSchema;
+use crate::codec::copy;
 
 /// A kind of number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,31 +86,28 @@ impl Width {
         }
     }
 
-    /// Writes an integer of another width that always fits, or an `f32` as an `f64`; false if it is
-    /// neither.
+    /// True if [`widen`](Self::widen) makes numbers of this kind of the other's.
+    pub(super) fn widens(self, from: Self) -> bool {
+        match (from, self) {
+            (Self::Unsigned(a), Self::Unsigned(b)) | (Self::Signed(a), Self::Signed(b)) => a <= b,
+            (Self::Unsigned(a), Self::Signed(b)) => a < b,
+            (Self::F32, Self::F64) => true,
+            _ => false,
+        }
+    }
+
+    /// Writes an integer of fewer bytes, or an `f32` as an `f64`; `wide` has as many as this kind.
     #[inline]
-    pub(super) fn widen(self, from: Self, bytes: &[u8], out: &mut Vec<u8>) -> bool {
-        let sign = match (from, self) {
-            (Self::Unsigned(a), Self::Unsigned(b)) if a <= b => 0,
-            (Self::Unsigned(a), Self::Signed(b)) if a < b => 0,
-            (Self::Signed(a), Self::Signed(b)) if a <= b => {
-                if bytes[a - 1] & 0x80 == 0 {
-                    0
-                } else {
-                    0xff
-                }
-            }
-            (Self::F32, Self::F64) => {
-                let number = widened(LittleEndian::read_u32(bytes));
-                out.extend_from_slice(&number.to_le_bytes());
-                return true;
-            }
-            _ => return false,
-        };
-        let mut wide = [sign; 16];
-        wide[..bytes.len()].copy_from_slice(bytes);
-        out.extend_from_slice(&wide[..self.bytes()]);
-        true
+    pub(super) fn widen(self, from: Self, bytes: &[u8], wide: &mut [u8]) {
+        if let (Self::F32, Self::F64) = (from, self) {
+            LittleEndian::write_u64(wide, widened(LittleEndian::read_u32(bytes)));
+            return;
+        }
+        let is_negative = matches!(from, Self::Signed(_))
+            && bytes.last().is_some_and(|highest| highest & 0x80 != 0);
+        let (low, high) = wide.split_at_mut(bytes.len());
+        copy(low, bytes);
+        high.fill(if is_negative { 0xff } else { 0 });
     }
 
     /// Writes a number, or the nearest of this kind.

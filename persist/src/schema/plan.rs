@@ -5,6 +5,7 @@ use super::conversion::{Conversion, Place};
 use super::event::Events;
 use super::matching::{Matching, find_variant, is_older};
 use super::pass::Pass;
+use super::quick::Quick;
 use super::{
     Change, ClassSchema, Event, FieldSchema, Form, KindSchema, Run, Stored, VariantSchema,
 };
@@ -85,6 +86,8 @@ pub(super) struct Fields {
     pub(super) room: bool,
     /// True if no field has parts that must be opened.
     pub(super) flat: bool,
+    /// How many of it are rewritten at once.
+    pub(super) quick: Option<Quick>,
 }
 
 /// More runs of fields than this a flat record does not have.

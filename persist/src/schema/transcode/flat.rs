@@ -26,7 +26,14 @@ impl<'t> Transcoder<'t, '_, '_> {
         let place = if self.is_object() { 1 } else { 2 };
         self.plans.events.count_all(fields.runs[0], count, self.id);
         self.plans.events.count_all(fields.runs[place], count, self.id);
-        for next in 0..count {
+        let mut first = 0;
+        if let Some(quick) = &fields.quick {
+            let mut rest = self.input.rest();
+            first = quick.run(count, &mut rest, self.out);
+            self.input.go_back(rest);
+            self.check(self.out.len())?;
+        }
+        for next in first..count {
             if let Err(error) = self.flat_fields(class, target, fields) {
                 // It says which of them.
                 frames.push(Frame::Elements { of, next: next + 1, count });

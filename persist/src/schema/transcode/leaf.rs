@@ -13,7 +13,10 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Rewrites a number.
     pub(super) fn number(&mut self, from: Width, to: Width, clamped: usize) -> Result<()> {
         let bytes = self.input.take(from.bytes()).map_err(fault)?;
-        if to.widen(from, bytes, self.out) {
+        if to.widens(from) {
+            let start = self.out.len();
+            self.out.resize(start + to.bytes(), 0);
+            to.widen(from, bytes, &mut self.out[start..]);
             return Ok(());
         }
         let number = from.read(bytes);
@@ -42,11 +45,17 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let bytes = self.input.take(count.saturating_mul(from.bytes())).map_err(fault)?;
         self.check(self.out.len().saturating_add(count.saturating_mul(to.bytes())))?;
-        self.out.reserve(count.saturating_mul(to.bytes()));
-        for number in bytes.chunks_exact(from.bytes()) {
-            if !to.widen(from, number, self.out) {
-                to.write(from.read(number), self.out);
+        if to.widens(from) {
+            let start = self.out.len();
+            self.out.resize(start + count.saturating_mul(to.bytes()), 0);
+            let wide = self.out[start..].chunks_exact_mut(to.bytes());
+            for (number, wide) in bytes.chunks_exact(from.bytes()).zip(wide) {
+                to.widen(from, number, wide);
             }
+            return Ok(true);
+        }
+        for number in bytes.chunks_exact(from.bytes()) {
+            to.write(from.read(number), self.out);
         }
         Ok(true)
     }
