@@ -3,10 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
+mod enums;
 #[allow(dead_code, reason = "only some of it is needed here")]
 #[path = "../forge.rs"]
 mod forge;
 mod harness;
+mod kept;
 mod nest;
 mod numbers;
 mod onward;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::LoadReport;
-use crate::codec::{Object, Persist, Phase, Prototypes, Unknown, Visitor};
+use crate::codec::{Object, Persist, Phase, Prototypes, Shared, Unknown, Visitor, free_kept};
 use crate::graph::{Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets};
 use crate::{Change, Error, ErrorKind, Limits, ObjectId, Result};
 
@@ -216,8 +216,12 @@ impl Loaded {
 
     /// Lets go of what is kept of the objects, while those that it leads to are held here.
     fn forget_kept(&mut self) {
-        self.kept.clear();
-        self.root_kept = None;
+        let kept = std::mem::take(&mut self.kept).into_values();
+        let root = self.root_kept.take().map(|(_, kept)| kept);
+        // Those of the program's classes have one.
+        let unknown = self.objects.iter().filter(|object| object.class.is_none());
+        let objects: Vec<&Shared> = unknown.filter_map(|object| object.shared.as_ref()).collect();
+        free_kept(kept.chain(root).collect(), &objects);
     }
 
     fn places(&self) -> HashMap<usize, usize> {

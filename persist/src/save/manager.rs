@@ -1,11 +1,10 @@
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io::{Read, Write};
 use std::path::Path;
 
 use super::Loaded;
-use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
+use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared, free_kept};
 use crate::format::{Header, MAX_ID};
 use crate::graph::{Counted, Registry, Saver};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
@@ -54,9 +53,9 @@ pub struct SaveManager {
     /// live as long as the program holds them.
     met: BTreeMap<ObjectId, WeakShared>,
     /// Ids of both, by address: neither is given away while a pointer is held.
-    ids: HashMap<usize, ObjectId>,
+    pub(super) ids: HashMap<usize, ObjectId>,
     /// What the program does not know of objects, and of the value that was loaded last.
-    kept: HashMap<ObjectId, Unknown>,
+    pub(super) kept: HashMap<ObjectId, Unknown>,
     pub(super) root_kept: Option<(usize, Unknown)>,
     /// The largest id given out so far.
     last_id: u64,
@@ -171,14 +170,10 @@ impl SaveManager {
     /// Lets go of what the program does not know: objects of unknown classes that lead to each
     /// other in a circle would never be freed.
     fn forget_kept(&mut self) {
-        self.kept.clear();
-        self.root_kept = None;
-        for object in self.objects.values() {
-            let any = object.object() as &dyn std::any::Any;
-            if let Some(unknown) = any.downcast_ref::<RefCell<Unknown>>() {
-                unknown.take();
-            }
-        }
+        let kept = std::mem::take(&mut self.kept).into_values();
+        let root = self.root_kept.take().map(|(_, kept)| kept);
+        let objects: Vec<&Shared> = self.objects.values().collect();
+        free_kept(kept.chain(root).collect(), &objects);
     }
 
     /// The ids of the objects that were added, in order.
@@ -334,6 +329,12 @@ impl SaveManager {
                 self.met.insert(object.id, shared.downgrade());
             }
         }
+    }
+}
+
+impl Drop for SaveManager {
+    fn drop(&mut self) {
+        self.forget_kept();
     }
 }
 

@@ -187,6 +187,7 @@ impl SaveManager {
         {
             saver.keep_of_value(kept);
         }
+        saver.keep_by_address(&self.kept, &self.ids);
         saver.save_value(value, class, out, &self.header, &mut self.buffer)
     }
 

@@ -48,7 +48,11 @@ pub(super) enum Conversion {
     Struct(usize, usize),
     Dynamic,
     /// A text to the variant of that name of the program's class, and back.
-    Variant(usize),
+    Variant {
+        class: usize,
+        /// The run of texts that became the `other` variant.
+        lost: usize,
+    },
     Name(usize),
     /// A value to an object of its own, of the program's class.
     Share {
@@ -222,7 +226,7 @@ impl Compiler<'_, '_> {
             }
             (K::Tuple(parts), K::Class(target)) => self.tuple(at, parts, *target)?,
             (K::Text, K::Class(target)) if self.has_unit_variant(*target) => {
-                Conversion::Variant(*target)
+                Conversion::Variant { class: *target, lost: self.run(Change::Replaced, s, w) }
             }
             (K::Class(class), K::Text) if self.is_unit_enum(*class) => Conversion::Name(*class),
             _ => return None,

@@ -36,7 +36,7 @@ pub(crate) struct Piece {
     pub(crate) class: ForeignClass,
     bytes: Vec<u8>,
     /// What cannot be copied to another save, in order.
-    parts: RefCell<Vec<Part>>,
+    pub(super) parts: RefCell<Vec<Part>>,
 }
 
 /// A class of the save that a value comes from.

@@ -2,7 +2,7 @@
 
 use super::{Found, Frame, SharedValue, Transcoder};
 use crate::codec::{Decoder, NoLinks, count};
-use crate::reflect::Holder;
+use crate::reflect::{Holder, VariantRecord};
 use crate::schema::conversion::Conversion;
 use crate::schema::matching::find_variant;
 use crate::schema::number::{Fit, Width};
@@ -61,12 +61,15 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// Rewrites a text as the variant of that name.
-    pub(super) fn text_to_variant(&mut self, target: usize) -> Result<()> {
+    pub(super) fn text_to_variant(&mut self, target: usize, lost: usize) -> Result<()> {
         let text = self.input.value::<String>().map_err(fault)?;
         let class = self.plans.program.targets[target].map(|target| target.class);
         let variants = class.map_or(&[][..], |class| class.variants());
         let found = find_variant(&text, variants).or_else(|| {
-            variants.iter().position(|variant| variant.other && variant.fields.is_empty())
+            let is_other = |variant: &VariantRecord| variant.other && variant.fields.is_empty();
+            let other = variants.iter().position(is_other)?;
+            self.plans.events.count(lost, self.id);
+            Some(other)
         });
         match found.filter(|variant| variants[*variant].fields.is_empty()) {
             Some(variant) => self.tag(target, variant),

@@ -1,0 +1,504 @@
+//! What a program does not know goes back to the next save, over any number of programs.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+use std::sync::{Arc, Mutex};
+
+use persist::{Change, Persist, SaveManager, Unknown};
+
+use super::harness::{DROP, LENIENT, Shared, load, manager, row, rows, save, shared, try_load};
+
+#[derive(Persist, Debug, Clone, PartialEq)]
+struct Gem {
+    carat: u16,
+}
+
+/// The whole.
+#[derive(Persist)]
+#[persist(class = "Case")]
+struct All {
+    number: u32,
+    text: String,
+    gems: Vec<Gem>,
+    pet: Option<Shared<Pet>>,
+    seen: Weak<RefCell<Pet>>,
+    map: BTreeMap<String, Arc<Mutex<Gem>>>,
+    inner: Inner,
+}
+
+#[derive(Persist)]
+struct Pet {
+    name: String,
+    owner: Weak<RefCell<All>>,
+    friend: Option<Shared<Pet>>,
+}
+
+#[derive(Persist, Debug, Clone, PartialEq)]
+struct Inner {
+    left: u8,
+    right: String,
+    side: Side,
+}
+
+#[derive(Persist, Debug, Clone, PartialEq)]
+enum Side {
+    North,
+    South { far: u64, gem: Gem },
+    West(String),
+}
+
+/// A program that knows next to nothing.
+mod none {
+    use super::*;
+
+    #[derive(Persist)]
+    #[persist(class = "Case")]
+    pub(super) struct Case {
+        pub(super) inner: Inner,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Inner")]
+    pub(super) struct Inner {
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+        pub(super) side: Side,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Side")]
+    pub(super) enum Side {
+        East,
+        #[persist(other)]
+        Other(Unknown),
+    }
+}
+
+/// One that knows half, with other types.
+mod half {
+    use super::*;
+
+    #[derive(Persist)]
+    #[persist(class = "Case")]
+    pub(super) struct Case {
+        pub(super) pet: Option<Shared<Pet>>,
+        pub(super) number: u64,
+        pub(super) gems: Vec<Gem>,
+        #[persist(default = 9)]
+        pub(super) own: u16,
+        pub(super) inner: Inner,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Pet")]
+    pub(super) struct Pet {
+        pub(super) friend: Option<Shared<Pet>>,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Inner")]
+    pub(super) struct Inner {
+        pub(super) left: u16,
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+        pub(super) side: Side,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Side")]
+    pub(super) enum Side {
+        #[persist(other)]
+        Other { rest: Unknown },
+        South {
+            far: u128,
+            #[persist(unknown)]
+            rest: Unknown,
+        },
+    }
+}
+
+fn all(side: Side) -> Shared<All> {
+    let friend = shared(Pet { name: "Rex".into(), owner: Weak::new(), friend: None });
+    let pet = shared(Pet { name: "Tom".into(), owner: Weak::new(), friend: Some(friend.clone()) });
+    let all = shared(All {
+        number: 7,
+        text: "text".into(),
+        gems: vec![Gem { carat: 1 }, Gem { carat: 2 }],
+        pet: Some(pet.clone()),
+        seen: Rc::downgrade(&friend),
+        map: [("a".into(), Arc::new(Mutex::new(Gem { carat: 3 })))].into(),
+        inner: Inner { left: 5, right: "right".into(), side },
+    });
+    pet.borrow_mut().owner = Rc::downgrade(&all);
+    all
+}
+
+fn check(all: &Shared<All>, side: &Side) {
+    let it = all.borrow();
+    assert_eq!((it.number, &*it.text), (7, "text"));
+    assert_eq!(it.gems, [Gem { carat: 1 }, Gem { carat: 2 }]);
+    let pet = it.pet.as_ref().unwrap().borrow();
+    assert_eq!(pet.name, "Tom");
+    assert!(Rc::ptr_eq(&pet.owner.upgrade().unwrap(), all));
+    assert!(Rc::ptr_eq(pet.friend.as_ref().unwrap(), &it.seen.upgrade().unwrap()));
+    assert_eq!(pet.friend.as_ref().unwrap().borrow().name, "Rex");
+    assert_eq!(it.map["a"].lock().unwrap().carat, 3);
+    assert_eq!(it.inner, Inner { left: 5, right: "right".into(), side: side.clone() });
+}
+
+/// Loads and saves again, so often.
+fn through<T: Persist>(mut save: Vec<u8>, times: usize, look: impl Fn(&T)) -> Vec<u8> {
+    for _ in 0..times {
+        let mut saves = manager::<T>(LENIENT);
+        let loaded = saves.from_slice(&save).unwrap();
+        look(&loaded.first::<T>().unwrap().borrow());
+        saves.adopt(loaded);
+        save = saves.to_vec().unwrap();
+        // The same state gives the same bytes.
+        assert_eq!(saves.to_vec().unwrap(), save);
+    }
+    save
+}
+
+fn sides() -> [Side; 3] {
+    [Side::North, Side::South { far: 300, gem: Gem { carat: 4 } }, Side::West("w".into())]
+}
+
+#[test]
+fn generations_of_programs_lose_nothing() {
+    for side in sides() {
+        let mut saves = SaveManager::new();
+        let whole = all(side.clone());
+        saves.add(&whole).unwrap();
+        let first = saves.to_vec().unwrap();
+        let by_none = |save, times| {
+            through::<none::Case>(save, times, |case| {
+                assert!(!case.inner.rest.is_empty());
+                assert!(!matches!(case.inner.side, none::Side::East));
+            })
+        };
+        let by_half = |save, times| {
+            through::<half::Case>(save, times, |case| {
+                assert_eq!((case.number, case.gems.len(), case.own), (7, 2, 9));
+                assert!(case.pet.as_ref().unwrap().borrow().friend.is_some());
+                assert_eq!(case.inner.left, 5);
+                assert!(!case.inner.rest.is_empty());
+                match &case.inner.side {
+                    half::Side::South { far, rest } => assert!(*far == 300 && !rest.is_empty()),
+                    half::Side::Other { rest } => assert!(!rest.is_empty()),
+                }
+            })
+        };
+        for save in [
+            by_none(first.clone(), 1),
+            by_none(first.clone(), 3),
+            by_half(first.clone(), 1),
+            by_half(first.clone(), 2),
+            by_half(by_none(first.clone(), 2), 1),
+            by_half(by_none(first.clone(), 1), 2),
+            by_none(by_half(first.clone(), 1), 1),
+            by_none(by_half(by_none(by_half(first.clone(), 2), 2), 1), 2),
+        ] {
+            let loaded = manager::<All>(LENIENT).from_slice(&save).unwrap();
+            check(&loaded.first().unwrap(), &side);
+            assert_eq!(loaded.len(), 4);
+        }
+    }
+}
+
+#[test]
+fn a_value_that_is_loaded_keeps_what_is_unknown() {
+    for side in sides() {
+        let whole = all(side.clone());
+        let mut first = Vec::new();
+        {
+            let mut it = whole.borrow_mut();
+            it.pet.as_ref().unwrap().borrow_mut().owner = Weak::new();
+            first.extend(persist::to_vec(&*it).unwrap());
+            it.pet = None;
+        }
+        let mut saves = SaveManager::new();
+        for _ in 0..2 {
+            let (value, loaded) = saves.value_from_slice::<none::Case>(&first).unwrap();
+            saves.adopt(loaded);
+            first = saves.value_to_vec(&value).unwrap();
+        }
+        let mut saves = SaveManager::new();
+        let (value, loaded) = saves.value_from_slice::<half::Case>(&first).unwrap();
+        assert_eq!((value.number, value.gems.len()), (7, 2));
+        saves.adopt(loaded);
+        let last = saves.value_to_vec(&value).unwrap();
+        let (value, _) = SaveManager::new().value_from_slice::<All>(&last).unwrap();
+        assert_eq!((value.number, &*value.text, value.gems.len()), (7, "text", 2));
+        let pet = value.pet.as_ref().unwrap().borrow();
+        assert_eq!(pet.name, "Tom");
+        assert!(Rc::ptr_eq(pet.friend.as_ref().unwrap(), &value.seen.upgrade().unwrap()));
+        assert_eq!(value.map["a"].lock().unwrap().carat, 3);
+        assert_eq!(value.inner, Inner { left: 5, right: "right".into(), side });
+    }
+}
+
+#[test]
+fn every_finding_about_what_is_kept() {
+    let mut saves = SaveManager::new();
+    saves.add(&all(Side::West("w".into()))).unwrap();
+    let first = saves.to_vec().unwrap();
+    let loaded = manager::<none::Case>(LENIENT).from_slice(&first).unwrap();
+    let kept = |class: &str, field: &str, count| row(Change::Kept, class, field, count);
+    let mut expected = vec![
+        kept("Case", "gems", 1),
+        kept("Case", "map", 1),
+        kept("Case", "number", 1),
+        kept("Case", "pet", 1),
+        kept("Case", "seen", 1),
+        kept("Case", "text", 1),
+        kept("Gem", "", 1),
+        kept("Inner", "left", 1),
+        kept("Inner", "right", 1),
+        kept("Pet", "", 2),
+        kept("Side", "West", 1),
+    ];
+    assert_eq!(rows(loaded.report()), expected);
+    let loaded = manager::<none::Case>(DROP).from_slice(&first).unwrap();
+    expected.retain(|row| row.1 == "Side");
+    expected.splice(
+        0..0,
+        ["gems", "map", "number", "pet", "seen", "text"]
+            .map(|field| row(Change::Dropped, "Case", field, 1)),
+    );
+    assert_eq!(loaded.len(), 1);
+    let dropped: Vec<_> = rows(loaded.report());
+    assert!(dropped.iter().any(|row| (row.0, &*row.1) == (Change::Unknown, "Pet")), "{dropped:?}");
+    for row in expected.iter().filter(|row| row.1 == "Case") {
+        assert!(dropped.contains(row), "{row:?} in {dropped:?}");
+    }
+}
+
+#[derive(Persist)]
+#[persist(class = "Case")]
+struct Linked {
+    number: u8,
+    next: Option<Shared<Node>>,
+}
+
+#[derive(Persist)]
+struct Node {
+    next: Option<Shared<Node>>,
+    back: Weak<RefCell<Node>>,
+}
+
+thread_local! {
+    static ALIVE: Cell<usize> = const { Cell::new(0) };
+}
+
+#[derive(Persist)]
+#[persist(class = "Case", default = Self::default())]
+struct Counted {
+    number: u8,
+    #[persist(skip)]
+    alive: Alive,
+}
+
+impl Default for Counted {
+    fn default() -> Self {
+        Self { number: 0, alive: Alive::default() }
+    }
+}
+
+struct Alive;
+
+impl Default for Alive {
+    fn default() -> Self {
+        ALIVE.set(ALIVE.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        ALIVE.set(ALIVE.get() - 1);
+    }
+}
+
+/// A circle that is kept, and leads back to an object that the program has.
+#[derive(Persist)]
+#[persist(class = "Case")]
+struct Circle {
+    number: u8,
+    ring: Option<Shared<Ring>>,
+}
+
+#[derive(Persist)]
+struct Ring {
+    next: Option<Shared<Ring>>,
+    owner: Option<Shared<Circle>>,
+}
+
+fn circle() -> Vec<u8> {
+    let case = shared(Circle { number: 3, ring: None });
+    let ring = |next| shared(Ring { next, owner: Some(case.clone()) });
+    let last = ring(None);
+    let first = ring(Some(ring(Some(last.clone()))));
+    last.borrow_mut().next = Some(first.clone());
+    case.borrow_mut().ring = Some(first);
+    let mut saves = SaveManager::new();
+    saves.add(&case).unwrap();
+    let save = saves.to_vec().unwrap();
+    last.borrow_mut().next = None;
+    case.borrow_mut().ring = None;
+    save
+}
+
+#[test]
+fn kept_circles_are_freed() {
+    let save = circle();
+    {
+        let loaded = manager::<Counted>(LENIENT).from_slice(&save).unwrap();
+        assert_eq!(loaded.first::<Counted>().unwrap().borrow().number, 3);
+        loaded.dismantle();
+    }
+    assert_eq!(ALIVE.get(), 0, "dismantled");
+    {
+        let mut saves = manager::<Counted>(LENIENT);
+        let loaded = saves.from_slice(&save).unwrap();
+        saves.adopt(loaded);
+        let again = saves.to_vec().unwrap();
+        let (case, _) = load::<Circle>(&again);
+        let ring = case.borrow_mut().ring.take().unwrap();
+        assert!(Rc::ptr_eq(ring.borrow().owner.as_ref().unwrap(), &case));
+        let third = ring.borrow().next.as_ref().unwrap().borrow().next.clone().unwrap();
+        assert!(Rc::ptr_eq(third.borrow().next.as_ref().unwrap(), &ring));
+        third.borrow_mut().next = None;
+        saves.clear();
+        assert_eq!(ALIVE.get(), 0, "cleared");
+        let loaded = saves.from_slice(&save).unwrap();
+        saves.adopt(loaded);
+    }
+    assert_eq!(ALIVE.get(), 0, "the manager is gone");
+    {
+        let loaded = manager::<Counted>(LENIENT).from_slice(&save).unwrap();
+        drop(loaded);
+    }
+    assert_eq!(ALIVE.get(), 0, "dropped");
+    {
+        let mut saves = manager::<Counted>(LENIENT);
+        for _ in 0..2 {
+            let loaded = saves.from_slice(&save).unwrap();
+            saves.adopt(loaded);
+        }
+    }
+    assert_eq!(ALIVE.get(), 0, "adopted twice");
+}
+
+#[test]
+fn a_failed_load_frees_what_it_kept() {
+    #[derive(Persist)]
+    #[persist(class = "Case", validate = Strict::never, default = Self { number: 0, alive: Alive::default() })]
+    struct Strict {
+        number: u8,
+        #[persist(skip)]
+        alive: Alive,
+    }
+    impl Strict {
+        fn never(&self) -> Result<(), &'static str> {
+            if self.number == 3 { Err("never") } else { Ok(()) }
+        }
+    }
+    assert!(try_load::<Strict>(&circle(), LENIENT).is_err());
+    assert_eq!(ALIVE.get(), 0);
+}
+
+#[test]
+fn a_long_kept_chain_comes_and_goes() {
+    let mut next = None;
+    for _ in 0..20_000 {
+        let node = shared(Node { next: None, back: Weak::new() });
+        if let Some(old) = &next {
+            Node::link(&node, old);
+        }
+        next = Some(node);
+    }
+    let save = save(Linked { number: 1, next: next.clone() });
+    #[derive(Persist)]
+    #[persist(class = "Case")]
+    struct Case {
+        number: u8,
+    }
+    let again = through::<Case>(save, 2, |case| assert_eq!(case.number, 1));
+    let loaded = manager::<Linked>(LENIENT).from_slice(&again).unwrap();
+    assert_eq!(loaded.len(), 20_001);
+    assert_eq!(loaded.first::<Linked>().unwrap().borrow().number, 1);
+    loaded.dismantle();
+    while let Some(node) = next {
+        next = node.borrow_mut().next.take();
+    }
+}
+
+impl Node {
+    fn link(node: &Shared<Self>, next: &Shared<Self>) {
+        next.borrow_mut().back = Rc::downgrade(node);
+        node.borrow_mut().next = Some(next.clone());
+    }
+}
+
+/// An object that is kept something of, and is a value in the next program.
+mod inlined {
+    use super::*;
+
+    #[derive(Persist)]
+    #[persist(class = "Case")]
+    pub(super) struct First {
+        pub(super) item: Shared<Item>,
+    }
+
+    #[derive(Persist, Debug, PartialEq)]
+    #[persist(class = "Item")]
+    pub(super) struct Item {
+        pub(super) number: u8,
+        pub(super) text: String,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Case")]
+    pub(super) struct Second {
+        pub(super) item: Shared<Less>,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Item")]
+    pub(super) struct Less {
+        pub(super) number: u8,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Case")]
+    pub(super) struct Third {
+        pub(super) item: Item,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Case")]
+    pub(super) struct Fourth {
+        pub(super) item: Less,
+    }
+}
+
+#[test]
+fn what_is_kept_of_an_object_comes_into_the_value() {
+    let item = inlined::Item { number: 3, text: "text".into() };
+    let first = save(inlined::First { item: shared(item) });
+    let second = through::<inlined::Second>(first, 2, |case| {
+        assert_eq!(case.item.borrow().number, 3);
+    });
+    let (third, found) = load::<inlined::Third>(&second);
+    let item = inlined::Item { number: 3, text: "text".into() };
+    assert_eq!(third.borrow().item, item);
+    assert_eq!(found, [row(Change::Converted, "Case", "item", 1)]);
+    let (fourth, found) = load::<inlined::Fourth>(&second);
+    assert_eq!(fourth.borrow().item.number, 3);
+    // A value has nobody that could keep it.
+    let expected =
+        [row(Change::Dropped, "Item", "text", 1), row(Change::Converted, "Case", "item", 1)];
+    assert_eq!(found, expected);
+}
