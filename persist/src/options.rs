@@ -22,7 +22,8 @@ pub struct LoadOptions {
     /// else they are an error. Default false.
     pub fill: bool,
     /// What the program does not know is dropped, and reported, instead of being kept for the next
-    /// save. Default false.
+    /// save. Only a stand-in and an `other` variant keep what they stand for, with the objects that
+    /// it leads to: there must be some value in their place. Default false.
     pub drop_unknown: bool,
 }
 

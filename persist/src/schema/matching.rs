@@ -75,13 +75,14 @@ impl<'p> Matching<'p> {
         }
     }
 
-    /// For each class, whether its records are as the program would write them.
-    pub(super) fn identical(&self, stored: &[ClassSchema]) -> Vec<bool> {
-        let mut identical: Vec<bool> = stored
-            .iter()
-            .enumerate()
-            .map(|(class, schema)| self.is_same(schema, self.resolved[class]))
-            .collect();
+    /// For each class, whether its records are as the program would write them; those that may
+    /// have kept something are not, if that is to be dropped.
+    pub(super) fn identical(&self, stored: &[ClassSchema], drop_unknown: bool) -> Vec<bool> {
+        let keeps = |schema: &ClassSchema| schema.kinds().any(|kind| *kind == KindSchema::Unknown);
+        let is_same = |(class, schema): (usize, &ClassSchema)| {
+            self.is_same(schema, self.resolved[class]) && !(drop_unknown && keeps(schema))
+        };
+        let mut identical: Vec<bool> = stored.iter().enumerate().map(is_same).collect();
         // What holds a changed class is changed, and so on.
         let mut holders = Holders { of: vec![Vec::new(); stored.len()], dynamic: Vec::new() };
         for (class, schema) in stored.iter().enumerate() {

@@ -209,7 +209,7 @@ impl<'p> Plans<'p> {
     ) -> Self {
         let plans = stored.iter().map(|_| None).collect();
         let matching = Matching::new(&stored, program, root);
-        let identical = matching.identical(&stored);
+        let identical = matching.identical(&stored, options.drop_unknown);
         let is_same = |class: usize| identical[class] || matching.resolve(class).is_none();
         let dynamic_same = (0..stored.len()).all(is_same);
         Self {
