@@ -441,7 +441,8 @@ impl<'t> Transcoder<'t, '_, '_> {
         let change = match (bytes, kept) {
             (Kept::Whole(bytes), _) if holds => {
                 self.out.extend_from_slice(bytes);
-                Change::Kept
+                // It is reported as a value of its class.
+                return Ok(());
             }
             (Kept::Fields(bytes), Some(kept)) if holds => {
                 self.out.push(1);
