@@ -104,7 +104,6 @@ impl<'l> Loader<'l> {
     /// Keeps nothing of objects, which could not be given back.
     pub(crate) fn without_kept(mut self) -> Self {
         self.plans.aside = false;
-        self.before.clear();
         self
     }
 

@@ -74,7 +74,7 @@ impl<'l> Loader<'l> {
         index: Option<usize>,
         object: u64,
     ) -> Result<()> {
-        if keeps.is_empty() {
+        if keeps.is_empty() || !self.plans.aside {
             return Ok(());
         }
         let mut pieces: Vec<Piece> = Vec::new();
