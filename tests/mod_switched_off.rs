@@ -10,7 +10,7 @@ mod world;
 
 use std::rc::Rc;
 
-use persist::{LoadOptions, Loaded, ObjectId, SaveManager};
+use persist::{ErrorKind, LoadOptions, LoadPolicy, Loaded, ObjectId, SaveManager};
 use types::common::{Item, Sword, alive};
 use types::{is_missing, modded, plain, shared};
 use world::{World, play, show, world};
@@ -59,24 +59,24 @@ const FIRST_REPORT: [&str; 12] = [
     "kept as unknown: Tray.runes, 2 times, first in object #6",
     "kept as unknown: Tray.charm, 2 times, first in object #6",
     "kept as unknown: Lock.Cursed, Other, 1 times, first in object #6",
-    "kept as unknown: Charm, 4 times, first in object #4",
-    "kept as unknown: Gem, 2 times, first in object #10",
-    "kept as unknown: Wand, 3 times, first in object #6",
+    "kept as unknown: Charm, 4 times, first in object #3",
+    "kept as unknown: Gem, 2 times, first in object #8",
+    "kept as unknown: Wand, 3 times, first in object #5",
 ];
 
 /// What it says of its own.
 const SECOND_REPORT: [&str; 11] = [
-    "kept as unknown: Charm, 4 times, first in object #4",
+    "kept as unknown: Charm, 4 times, first in object #3",
     "kept as unknown: Chest.aura, 2 times, first in object #6",
     "kept as unknown: Chest.by_rune, 2 times, first in object #6",
     "kept as unknown: Chest.charms, 2 times, first in object #6",
-    "kept as unknown: Gem, 2 times, first in object #10",
+    "kept as unknown: Gem, 2 times, first in object #8",
     "kept as unknown: Hero.familiar, 2 times, first in object #1",
     "kept as unknown: Hero.mana, 2 times, first in object #1",
     "kept as unknown: Lock::Cursed, 1 times, first in object #6",
     "kept as unknown: Tray.charm, 2 times, first in object #6",
     "kept as unknown: Tray.runes, 2 times, first in object #6",
-    "kept as unknown: Wand, 3 times, first in object #6",
+    "kept as unknown: Wand, 3 times, first in object #5",
 ];
 
 #[test]
@@ -91,6 +91,11 @@ fn a_day_on_which_nothing_is_done_changes_no_byte() {
     let second = saves.to_vec().unwrap();
     let loaded = saves.from_slice(&second).unwrap();
     assert_eq!(report(&loaded), SECOND_REPORT);
+    saves.set_load_options(LoadOptions { policy: LoadPolicy::Strict, ..LoadOptions::default() });
+    let error = saves.from_slice(&second).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(error.message().starts_with("the program does not have the class, which `LoadPolicy"));
+    assert_eq!((error.class(), error.object()), (Some("Hero.mana"), Some(1)));
     let summary = "the save was loaded, but 24 parts that this version does not know will be kept";
     assert_eq!(loaded.report().summary(), summary);
     saves.adopt(loaded);
@@ -285,8 +290,8 @@ const DROPPED: [&str; 11] = [
     "dropped: Tray.charm, 2 times, first in object #6",
     "skipped, not registered: Charm, 1 times, first in object #3",
     "kept as unknown: Charm, 3 times, first in object #4",
-    "kept as unknown: Gem, 2 times, first in object #10",
-    "kept as unknown: Wand, 3 times, first in object #6",
+    "kept as unknown: Gem, 2 times, first in object #8",
+    "kept as unknown: Wand, 3 times, first in object #5",
 ];
 
 /// The world as one value.

@@ -155,7 +155,9 @@ impl Loader<'_> {
                 if left == 0 { Ok(Unknown::from(piece)) } else { Err(left_over(left)) }
             });
         let mut unknown = kept.map_err(|error| self.named(index, error.at(record.start as u64)))?;
-        self.kept.entry(record.class).or_insert((0, record.id)).0 += 1;
+        // They come in the order in which they are referred to.
+        let kept = self.kept.entry(record.class).or_insert((0, record.id));
+        *kept = (kept.0 + 1, kept.1.min(record.id));
         if self.table.dangling > 0 {
             self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
         }

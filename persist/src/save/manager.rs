@@ -72,7 +72,9 @@ impl SaveManager {
 
     /// A manager with the classes of a registry.
     pub(crate) fn with_registry(registry: Registry) -> Self {
-        Self { registry, ..Self::default() }
+        let mut saves = Self::default();
+        saves.registry = registry;
+        saves
     }
 
     /// Registers class `T` and those it reaches.
