@@ -53,8 +53,8 @@ pub use visitor::{Outcome, Phase, Visitor};
 pub(crate) use buffer::left_over;
 pub(crate) use copy::copy;
 pub(crate) use dynamic::{
-    ForeignClass, Part, Piece, StandInClass, UnknownContent, free_kept, not_registered,
-    not_registered_yet, reach_holder, trait_name,
+    ForeignClass, Part, Piece, StandInClass, UnknownContent, not_registered, not_registered_yet,
+    reach_holder, trait_name,
 };
 pub(crate) use list::encode_each;
 pub(crate) use lock::Lock;

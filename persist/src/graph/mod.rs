@@ -18,6 +18,7 @@ mod rewrite;
 mod save;
 mod table;
 mod targets;
+mod unheld;
 
 pub use registry::{Counted, Registry};
 
@@ -28,3 +29,4 @@ pub(crate) use outcome::{LoadedObject, LoadedObjects, Outcome};
 pub(crate) use registry::Implementors;
 pub(crate) use save::Saver;
 pub(crate) use targets::Targets;
+pub(crate) use unheld::free_unheld;

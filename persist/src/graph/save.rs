@@ -30,11 +30,10 @@ pub(crate) struct Saver<'s> {
     registry: &'s Registry,
     limits: &'s Limits,
     links: Links<'s>,
-    /// What the program does not know of each object, and of the value.
-    kept: Option<&'s HashMap<ObjectId, Unknown>>,
+    /// What the program does not know of each object, by its id, and that by its address; and
+    /// of the value.
+    kept: Option<(&'s HashMap<ObjectId, Unknown>, &'s HashMap<usize, ObjectId>)>,
     kept_of_value: Option<&'s Unknown>,
-    /// By address the ids under which it is kept, if they are not those of the save.
-    kept_ids: Option<&'s HashMap<usize, ObjectId>>,
     /// The type of the last object, and its index: those of one type often follow
     /// one another.
     last: Option<((Pointer, TypeId), usize)>,
@@ -44,30 +43,17 @@ impl<'s> Saver<'s> {
     /// `next_id` is the first that is free for an object that has none yet.
     pub(crate) fn new(registry: &'s Registry, limits: &'s Limits, next_id: u64) -> Self {
         let links = Links::new(registry, limits, next_id);
-        Self {
-            registry,
-            limits,
-            links,
-            kept: None,
-            kept_of_value: None,
-            kept_ids: None,
-            last: None,
-        }
+        Self { registry, limits, links, kept: None, kept_of_value: None, last: None }
     }
 
-    /// Writes with each object what was kept of it.
-    pub(crate) fn keep(&mut self, kept: &'s HashMap<ObjectId, Unknown>) {
-        self.kept = Some(kept);
-    }
-
-    /// Writes with each object what was kept of it, under its id by its address.
-    pub(crate) fn keep_by_address(
+    /// Writes with each object what was kept of it, by the ids that the objects at these addresses
+    /// have in the program.
+    pub(crate) fn keep(
         &mut self,
         kept: &'s HashMap<ObjectId, Unknown>,
         ids: &'s HashMap<usize, ObjectId>,
     ) {
-        self.kept = Some(kept);
-        self.kept_ids = Some(ids);
+        self.kept = Some((kept, ids)).filter(|(kept, _)| !kept.is_empty());
     }
 
     /// Writes with the value what was kept of it.
@@ -150,11 +136,7 @@ impl<'s> Saver<'s> {
             next += 1;
             let met = self.links.objects[number].clone();
             held = held.saturating_add(self.write_object(number, &met, writer)?);
-            let kept = self.kept.filter(|kept| !kept.is_empty());
-            let kept = kept.and_then(|kept| match self.kept_ids {
-                Some(ids) => kept.get(ids.get(&met.shared.address())?),
-                None => kept.get(&ObjectId::new(met.id)?),
-            });
+            let kept = self.kept.and_then(|(kept, ids)| kept.get(ids.get(&met.shared.address())?));
             if let Some(kept) = kept {
                 self.write_kept_of(kept, met.id, writer)?;
             }

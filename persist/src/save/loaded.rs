@@ -4,8 +4,10 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::LoadReport;
-use crate::codec::{Object, Persist, Phase, Prototypes, Shared, Unknown, Visitor, free_kept};
-use crate::graph::{Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets};
+use crate::codec::{Object, Persist, Phase, Prototypes, Unknown, Visitor};
+use crate::graph::{
+    Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets, free_unheld,
+};
 use crate::{Change, Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
@@ -30,6 +32,8 @@ pub struct Loaded {
     pub(super) kept: HashMap<ObjectId, Unknown>,
     pub(super) root_kept: Option<(usize, Unknown)>,
     report: LoadReport,
+    /// True once the objects are a manager's.
+    pub(super) adopted: bool,
 }
 
 impl Loaded {
@@ -37,7 +41,7 @@ impl Loaded {
     pub(super) fn new(loaded: LoadedObjects, root: Option<usize>, report: LoadReport) -> Self {
         let LoadedObjects { objects, order, kept, root_kept, implementors } = loaded;
         let root_kept = root.zip(Some(root_kept));
-        Self { objects, order, implementors, kept, root_kept, report }
+        Self { objects, order, implementors, kept, root_kept, report, adopted: false }
     }
 
     /// The first object of type `T` in an `Rc<RefCell<T>>`.
@@ -216,12 +220,8 @@ impl Loaded {
 
     /// Lets go of what is kept of the objects, while those that it leads to are held here.
     fn forget_kept(&mut self) {
-        let kept = std::mem::take(&mut self.kept).into_values();
-        let root = self.root_kept.take().map(|(_, kept)| kept);
-        // Those of the program's classes have one.
-        let unknown = self.objects.iter().filter(|object| object.class.is_none());
-        let objects: Vec<&Shared> = unknown.filter_map(|object| object.shared.as_ref()).collect();
-        free_kept(kept.chain(root).collect(), &objects);
+        self.kept.clear();
+        self.root_kept = None;
     }
 
     fn places(&self) -> HashMap<usize, usize> {
@@ -243,10 +243,21 @@ fn empty(object: &dyn Object, prototypes: Prototypes<'_>) {
         object.visit_object(&mut Visitor::new(Phase::Dismantle, &Limits::FREEING, &mut emptying));
 }
 
-/// Objects that nothing else holds are freed one by one, a long chain of them too.
+/// Objects that nothing else holds are freed one by one, a long chain of them too, and circles of
+/// what is kept.
 impl Drop for Loaded {
     fn drop(&mut self) {
         self.forget_kept();
+        self.free_alone();
+        if !self.adopted {
+            let rest = self.objects.iter_mut().filter_map(|object| object.shared.take());
+            free_unheld(&rest.collect::<Vec<_>>());
+        }
+    }
+}
+
+impl Loaded {
+    fn free_alone(&mut self) {
         let mut alone: Vec<usize> =
             (0..self.objects.len()).filter(|place| self.is_alone(*place)).collect();
         if alone.is_empty() {

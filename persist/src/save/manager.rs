@@ -1,12 +1,12 @@
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io::{Read, Write};
 use std::path::Path;
 
 use super::Loaded;
-use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared, free_kept};
+use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
 use crate::format::{Header, MAX_ID};
-use crate::graph::{Counted, Registry, Saver};
+use crate::graph::{Counted, Registry, Saver, free_unheld};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads
@@ -163,19 +163,14 @@ impl SaveManager {
     /// Takes all objects out; registered classes stay, and no id comes back. Those
     /// that nothing else holds are dropped, which recurses along a chain.
     pub fn clear(&mut self) {
-        self.forget_kept();
-        self.objects.clear();
-        self.met.clear();
+        self.kept.clear();
+        self.root_kept = None;
         self.ids.clear();
-    }
-
-    /// Lets go of what the program does not know: objects of unknown classes that lead to each
-    /// other in a circle would never be freed.
-    fn forget_kept(&mut self) {
-        let kept = std::mem::take(&mut self.kept).into_values();
-        let root = self.root_kept.take().map(|(_, kept)| kept);
-        let objects: Vec<&Shared> = self.objects.values().collect();
-        free_kept(kept.chain(root).collect(), &objects);
+        let met = std::mem::take(&mut self.met).into_values();
+        let met: Vec<Shared> = met.filter_map(|object| object.upgrade()).collect();
+        let objects: Vec<Shared> =
+            std::mem::take(&mut self.objects).into_values().chain(met).collect();
+        free_unheld(&objects);
     }
 
     /// The ids of the objects that were added, in order.
@@ -256,25 +251,34 @@ impl SaveManager {
         self.write(&mut writer)
     }
 
+    /// Forgets the objects that were met and are gone: their pointers held the addresses, which
+    /// may come back now.
+    pub(super) fn forget_gone(&mut self) {
+        let before = self.met.len();
+        self.met.retain(|id, weak| {
+            let is_there = weak.upgrade().is_some();
+            if !is_there {
+                self.kept.remove(id);
+            }
+            is_there
+        });
+        if self.met.len() < before {
+            self.ids.retain(|_, id| self.objects.contains_key(id) || self.met.contains_key(id));
+        }
+    }
+
     fn write(&mut self, out: &mut dyn Write) -> Result<u64> {
+        self.forget_gone();
         let mut saver = Saver::new(&self.registry, &self.limits, self.last_id.saturating_add(1));
         for (id, shared) in &self.objects {
             saver.know(shared.clone(), *id, true);
         }
-        let mut gone = HashSet::new();
         for (id, weak) in &self.met {
-            match weak.upgrade() {
-                Some(shared) => saver.know(shared, *id, false),
-                None => drop(gone.insert(*id)),
+            if let Some(shared) = weak.upgrade() {
+                saver.know(shared, *id, false);
             }
         }
-        if !gone.is_empty() {
-            // Their pointers held the addresses; now those may come back.
-            self.kept.retain(|id, _| !gone.contains(id));
-            self.met.retain(|id, _| !gone.contains(id));
-            self.ids.retain(|_, id| !gone.contains(id));
-        }
-        saver.keep(&self.kept);
+        saver.keep(&self.kept, &self.ids);
         saver.save(out, &self.header, &mut self.buffer)
     }
 
@@ -319,6 +323,7 @@ impl SaveManager {
     /// do, by your own `Drop`, which recurses along a chain.
     pub fn adopt(&mut self, mut loaded: Loaded) {
         self.clear();
+        loaded.adopted = true;
         self.kept = std::mem::take(&mut loaded.kept);
         self.root_kept = loaded.root_kept.take();
         for object in &loaded.objects {
@@ -336,7 +341,7 @@ impl SaveManager {
 
 impl Drop for SaveManager {
     fn drop(&mut self) {
-        self.forget_kept();
+        self.clear();
     }
 }
 

@@ -181,13 +181,14 @@ impl SaveManager {
                 ),
             ));
         }
+        self.forget_gone();
         let mut saver = Saver::new(&self.registry, &self.limits, 1);
+        saver.keep(&self.kept, &self.ids);
         if let Some((of, kept)) = &self.root_kept
             && *of == class
         {
             saver.keep_of_value(kept);
         }
-        saver.keep_by_address(&self.kept, &self.ids);
         saver.save_value(value, class, out, &self.header, &mut self.buffer)
     }
 

@@ -8,7 +8,6 @@ mod as_trait;
 mod caster;
 mod cells;
 mod code;
-mod freeing;
 mod stand_in;
 mod unknown;
 
@@ -20,7 +19,6 @@ pub use unknown::Unknown;
 
 pub(crate) use as_trait::{not_registered, not_registered_yet};
 pub(crate) use caster::reach_holder;
-pub(crate) use freeing::free_kept;
 pub(crate) use stand_in::StandInClass;
 pub(crate) use unknown::{Content as UnknownContent, ForeignClass, Part, Piece};
 

@@ -36,7 +36,7 @@ pub(crate) struct Piece {
     pub(crate) class: ForeignClass,
     bytes: Vec<u8>,
     /// What cannot be copied to another save, in order.
-    pub(super) parts: RefCell<Vec<Part>>,
+    parts: RefCell<Vec<Part>>,
 }
 
 /// A class of the save that a value comes from.
@@ -110,6 +110,47 @@ impl Unknown {
                 "an `Unknown` that was not loaded cannot be saved; keep stand-ins as they were loaded",
             )
         })
+    }
+}
+
+thread_local! {
+    /// What the drop that goes on has still to free; `None` while there is none.
+    static WAITING: RefCell<Option<Vec<Piece>>> = const { RefCell::new(None) };
+}
+
+/// Kept objects may lead to each other in a chain of any length: a drop inside of another leaves
+/// what it has to that one.
+impl Drop for Unknown {
+    fn drop(&mut self) {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        if pieces.is_empty() {
+            return;
+        }
+        let is_first = WAITING.try_with(|waiting| match &mut *waiting.borrow_mut() {
+            Some(waiting) => {
+                waiting.append(&mut pieces);
+                false
+            }
+            waiting => {
+                *waiting = Some(std::mem::take(&mut pieces));
+                true
+            }
+        });
+        if is_first == Ok(true) {
+            let _end = End;
+            while let Some(piece) = WAITING.with_borrow_mut(|waiting| waiting.as_mut()?.pop()) {
+                drop(piece);
+            }
+        }
+    }
+}
+
+/// Ends the drop, also if a value inside panics in its own.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        drop(WAITING.take());
     }
 }
 
