@@ -304,7 +304,9 @@ impl<'l> Loader<'l> {
             (&self.nones, "the class is not registered for its trait"),
         ];
         for (counts, what) in counts {
-            if let Some((class, (_, first))) = counts.iter().min_by_key(|(_, (_, first))| *first) {
+            if let Some((class, (_, first))) =
+                counts.iter().min_by_key(|(class, (_, first))| (*first, **class))
+            {
                 return Err(error(what, self.table.name(*class), *first));
             }
         }
