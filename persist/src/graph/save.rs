@@ -24,6 +24,9 @@ fn look_at_kept(object: &dyn Any, look: &mut dyn FnMut(&Unknown)) {
     }
 }
 
+/// What is kept of objects by their ids, and those by their addresses.
+type KeptOfObjects<'s> = (&'s HashMap<ObjectId, Unknown>, &'s HashMap<usize, ObjectId>);
+
 /// Saves a graph: a work list of objects, each written once, in the order in
 /// which they are met from the roots.
 pub(crate) struct Saver<'s> {
@@ -32,7 +35,7 @@ pub(crate) struct Saver<'s> {
     links: Links<'s>,
     /// What the program does not know of each object, by its id, and that by its address; and
     /// of the value.
-    kept: Option<(&'s HashMap<ObjectId, Unknown>, &'s HashMap<usize, ObjectId>)>,
+    kept: Option<KeptOfObjects<'s>>,
     kept_of_value: Option<&'s Unknown>,
     /// The type of the last object, and its index: those of one type often follow
     /// one another.

@@ -165,9 +165,8 @@ impl Compiler<'_, '_> {
         if self.plans.is_identical_kind(s, w) {
             return Some(self.copy(at));
         }
-        let made = match self.direct(at, s, w, deep) {
-            Some(made) => made,
-            None => return self.wrapped(at, s, w, deep),
+        let Some(made) = self.direct(at, s, w, deep) else {
+            return self.wrapped(at, s, w, deep);
         };
         Some(self.plans.enter(made))
     }
@@ -248,7 +247,7 @@ impl Compiler<'_, '_> {
             && let Form::Struct(fields) = &program.classes[*target].form
             && let [FieldSchema { name, kind, .. }] = &fields[..]
             && name == "0"
-            && !self.comes_from(*target, s)
+            && !self.comes_from(*target, s, DEEPEST)
         {
             return self.convert(at, s, kind, deep);
         }
@@ -391,7 +390,7 @@ impl Compiler<'_, '_> {
 
     fn run(&mut self, change: Change, s: &KindSchema, w: &KindSchema) -> usize {
         let run = self.plans.events.run();
-        let detail = self.plans.from_to(s, w);
+        let detail = self.plans.change_of_kind(s, w);
         self.plans.events.enter(run, change, self.place.class, self.place.field, &detail);
         run
     }
@@ -425,13 +424,19 @@ impl Compiler<'_, '_> {
     }
 
     /// True if a class of the program is found in the stored kind as itself.
-    fn comes_from(&self, target: usize, s: &KindSchema) -> bool {
+    fn comes_from(&self, target: usize, s: &KindSchema, deep: u32) -> bool {
+        let Some(deep) = deep.checked_sub(1) else { return false };
         match s {
             KindSchema::Option(part) | KindSchema::List(part) | KindSchema::Set(part) => {
-                self.comes_from(target, part)
+                self.comes_from(target, part, deep)
             }
             KindSchema::Class(class) | KindSchema::Reference { class, .. } => {
+                let inner = match &self.all[*class].form {
+                    Form::Value(kind) => Some(kind),
+                    _ => self.newtype(*class).map(|(_, kind)| kind),
+                };
                 self.is_related(*class, target)
+                    || inner.is_some_and(|kind| self.comes_from(target, kind, deep))
             }
             _ => false,
         }

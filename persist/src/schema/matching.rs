@@ -32,7 +32,7 @@ impl<'p> Matching<'p> {
             }
             if seen.insert((class, target)) && this.resolved[class] == Some(target) {
                 this.pairs(&stored[class], target, &mut |class, target| {
-                    found.push((class, target))
+                    found.push((class, target));
                 });
             }
         }

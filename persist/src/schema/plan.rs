@@ -421,7 +421,7 @@ impl<'p> Plans<'p> {
         };
         let run = self.events.run();
         let change = if kept.is_some() { Change::Kept } else { Change::Replaced };
-        self.events.enter(run, change, &all[class].name, &old.name, &records[variant].name);
+        self.events.enter(run, change, &all[class].name, &old.name, records[variant].name);
         Ok(VariantPlan::Other { variant, kept, run })
     }
 

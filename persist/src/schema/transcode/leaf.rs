@@ -9,6 +9,9 @@ use crate::schema::number::{Fit, Width};
 use crate::schema::walk::fault;
 use crate::{Error, ErrorKind, Result};
 
+/// What was kept of an object: the class of each value, and its bytes.
+type Kept<'t> = Vec<(usize, &'t [u8])>;
+
 impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Rewrites a number.
     pub(super) fn number(&mut self, from: Width, to: Width, clamped: usize) -> Result<()> {
@@ -116,7 +119,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         class: usize,
         holder: Holder,
         shared: usize,
-    ) -> Result<(Frame<'t>, Vec<(usize, &'t [u8])>)> {
+    ) -> Result<(Frame<'t>, Kept<'t>)> {
         let id = count::decode(&mut self.input).map_err(fault)?;
         let Some(Found { payload, kept }) = (self.objects)(id, class, holder) else {
             return Err(Error::new(

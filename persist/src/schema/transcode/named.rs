@@ -349,7 +349,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             };
             let path = given.path(&source.name);
             let result =
-                self.field_action(source, &wanted, field, Place { class: name, field: &path });
+                self.field_action(source, &wanted, field, &Place { class: name, field: &path });
             actions.push(result.map_err(|error| error.in_field(&path))?);
         }
         let has_room = records.iter().any(|record| record.flags.unknown);
@@ -364,7 +364,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         source: Found<'t>,
         wanted: &Wanted<'_>,
         field: usize,
-        place: Place<'_>,
+        place: &Place<'_>,
     ) -> Result<Action<'t>> {
         let program = self.plans.program;
         let kind = &wanted.fields[field].kind;
@@ -373,14 +373,14 @@ impl<'t> Transcoder<'t, '_, '_> {
                 let key = (node, wanted.class, wanted.variant, field);
                 let known = self.plans.named.get(&key).copied();
                 let conversion = known
-                    .or_else(|| self.plans.field_conversion(node, stored, wanted, field, &place));
+                    .or_else(|| self.plans.field_conversion(node, stored, wanted, field, place));
                 let Some(conversion) = conversion else {
                     let (schema, record) = (&wanted.fields[field], &wanted.records[field]);
                     return Err(self.plans.field_mismatch(place.class, stored, schema, record));
                 };
                 self.plans.named.insert(key, conversion);
                 if !self.plans.matching.is_compatible(stored, kind) {
-                    let detail = self.plans.from_to(stored, kind);
+                    let detail = self.plans.change_of_kind(stored, kind);
                     self.plans.happened(
                         Change::Converted,
                         place.class,

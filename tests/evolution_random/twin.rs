@@ -1,0 +1,402 @@
+//! Values of the older save, and the naive twin: what they must become.
+
+use std::collections::BTreeMap;
+
+use persist::{Change, ErrorKind, LoadOptions};
+use rand::Rng;
+use rand::seq::SliceRandom;
+
+use super::edits::{Changed, Edit, Edits, Fields, How};
+use super::model::{Form, Kind, Schema, Value, is_float, width};
+
+impl Edits<'_> {
+    /// A value of a stored kind; mostly one that can become the program's.
+    pub(crate) fn value(&mut self, edit: &Edit, deep: u32) -> Value {
+        let odd = self.rng.gen_ratio(1, 300);
+        let length = |this: &mut Self| this.rng.gen_range(0..if deep > 3 { 2 } else { 4 });
+        match &edit.how {
+            How::Number(tag) => self.number(&edit.stored, *tag, odd),
+            How::Text => self.text(),
+            How::Option(inner) => match self.rng.gen_bool(0.3) {
+                true => Value::None,
+                false => Value::Some(Box::new(self.value(inner, deep + 1))),
+            },
+            How::Present(_) if odd => Value::None,
+            How::Present(inner) => Value::Some(Box::new(self.value(inner, deep + 1))),
+            How::Elements(inner, wanted) => {
+                let count = match (&edit.stored, wanted) {
+                    (Kind::Array(_, count), _) => *count,
+                    (_, Some(count)) if !odd => *count,
+                    _ => length(self),
+                };
+                Value::List((0..count).map(|_| self.value(inner, deep + 1)).collect())
+            }
+            How::Map(key, value, unique) => {
+                let count = length(self);
+                let mut entries: Vec<(Value, Value)> = Vec::new();
+                for _ in 0..count {
+                    let entry = (self.value(key, deep + 1), self.value(value, deep + 1));
+                    let is_new = entries.iter().all(|(key, _)| *key != entry.0);
+                    let is_list = matches!(edit.stored, Kind::List(_));
+                    if is_new || (is_list && odd && *unique) {
+                        entries.push(entry);
+                    }
+                }
+                if matches!(edit.stored, Kind::Map(..)) {
+                    return Value::Map(entries);
+                }
+                let pair = |(key, value)| Value::Parts(vec![key, value]);
+                Value::List(entries.into_iter().map(pair).collect())
+            }
+            How::Tuple(parts) | How::Struct(_, parts) => {
+                Value::Parts(parts.iter().map(|part| self.value(part, deep + 1)).collect())
+            }
+            How::Class(name) => self.class_value(name, deep + 1),
+            How::Reference(inner) | How::Inline(inner) => {
+                Value::Reference(Box::new(self.value(inner, deep + 1)))
+            }
+            How::Some(inner) | How::One(inner) | How::Share(inner) | How::Wrap(inner) => {
+                self.value(inner, deep + 1)
+            }
+            How::Unwrap(inner) => Value::Parts(vec![self.value(inner, deep + 1)]),
+            How::Variant(_) => {
+                let names = ["North", "South", "Down", "East"];
+                let name = if odd { "West" } else { names.choose(&mut self.rng).expect("one") };
+                Value::Text(name.to_owned())
+            }
+        }
+    }
+
+    fn class_value(&mut self, name: &str, deep: u32) -> Value {
+        match self.classes[name].clone() {
+            Changed::Struct(fields) if name == "Tree" && deep > 6 => {
+                let values = fields.iter().map(|(field, of)| match (&field.kind, of) {
+                    (Kind::List(_), Some(_)) => Value::List(vec![]),
+                    (_, Some((_, edit))) => self.value(edit, deep),
+                    (kind, None) => self.any(kind),
+                });
+                Value::Parts(values.collect())
+            }
+            Changed::Struct(fields) => Value::Parts(self.field_values(&fields, deep)),
+            Changed::Enum(variants) => {
+                let mut number = self.rng.gen_range(0..variants.len());
+                if variants[number].2.is_none() && name == "Side" && !self.rng.gen_ratio(1, 100) {
+                    number = variants.iter().position(|v| v.2.is_some()).expect("one");
+                }
+                Value::Variant(number, self.field_values(&variants[number].1, deep))
+            }
+            Changed::Bare(edit) => self.value(&edit, deep),
+        }
+    }
+
+    fn field_values(&mut self, fields: &Fields, deep: u32) -> Vec<Value> {
+        fields
+            .iter()
+            .map(|(field, of)| match of {
+                Some((_, edit)) => self.value(edit, deep),
+                None => self.any(&field.kind),
+            })
+            .collect()
+    }
+
+    /// A value of a kind that the program does not have.
+    fn any(&mut self, kind: &Kind) -> Value {
+        match kind {
+            Kind::Number(_) => Value::Whole(self.rng.gen_range(0..100)),
+            Kind::Text => self.text(),
+            Kind::Option(inner) => Value::Some(Box::new(self.any(inner))),
+            Kind::List(inner) => Value::List((0..3).map(|_| self.any(inner)).collect()),
+            Kind::Tuple(parts) => Value::Parts(parts.iter().map(|part| self.any(part)).collect()),
+            kind => panic!("no {kind:?} was dropped"),
+        }
+    }
+
+    fn text(&mut self) -> Value {
+        let length = *[0, 1, 3, 8, 300].choose(&mut self.rng).expect("one");
+        Value::Text((0..length).map(|_| self.rng.gen_range('a'..='ö')).collect())
+    }
+
+    fn number(&mut self, stored: &Kind, wanted: u8, odd: bool) -> Value {
+        let Kind::Number(tag) = stored else { panic!("{stored:?}") };
+        if is_float(*tag) {
+            let whole = f64::from(self.rng.gen_range(-2000_i32..2000));
+            let number = if odd && *tag == 14 { whole * 0.1 } else { whole / 8.0 };
+            return Value::Float(number.to_bits());
+        }
+        let (least, most) = bounds(*tag);
+        let (wanted_least, wanted_most) =
+            if is_float(wanted) { (-(1 << 20), 1 << 20) } else { bounds(wanted) };
+        let both = (least.max(wanted_least), most.min(wanted_most));
+        let (least, most) = if odd { (least, most) } else { both };
+        Value::Whole(match self.rng.gen_range(0..4) {
+            0 => least,
+            1 => most,
+            2 => self.rng.gen_range(least..=most),
+            _ => self.rng.gen_range(least.max(-9)..=most.min(9)),
+        })
+    }
+}
+
+/// The bounds of a kind; of those of 128 bits not all.
+fn bounds(tag: u8) -> (i128, i128) {
+    let bits = 8 * width(tag).min(15);
+    if tag <= 7 { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
+}
+
+/// How often what was done to which field of which class.
+pub(crate) type Findings = BTreeMap<(Change, String, String), u64>;
+
+pub(crate) struct Twin<'t> {
+    pub(crate) edits: &'t Edits<'t>,
+    pub(crate) options: LoadOptions,
+    pub(crate) findings: Findings,
+    pub(crate) errors: Vec<ErrorKind>,
+    /// Objects that a load makes.
+    pub(crate) objects: u64,
+}
+
+/// Where a value stands.
+#[derive(Clone)]
+struct Place {
+    class: String,
+    field: String,
+}
+
+impl Twin<'_> {
+    /// The value that the program must have; a save with an error gives none.
+    pub(crate) fn world(&mut self, value: &Value) -> Value {
+        self.class("World", value, true)
+    }
+
+    fn find(&mut self, change: Change, class: &str, field: &str) {
+        *self.findings.entry((change, class.to_owned(), field.to_owned())).or_insert(0) += 1;
+    }
+
+    fn schema(&self) -> &Schema {
+        self.edits.program
+    }
+
+    /// `object` is true of what an object or the save itself is.
+    fn class(&mut self, name: &str, value: &Value, object: bool) -> Value {
+        let edits = self.edits;
+        let stored = edits.names[name].clone();
+        match (&edits.classes[name], value, &self.schema().get(name).form) {
+            (Changed::Struct(old), Value::Parts(values), Form::Struct(new)) => {
+                let new = new.clone();
+                Value::Parts(self.fields(&stored, None, old, &new, values, object))
+            }
+            (Changed::Enum(old), Value::Variant(number, values), Form::Enum(new)) => {
+                let new = new.clone();
+                let (variant, fields, target) = &old[*number];
+                match target {
+                    Some(target) => {
+                        let new = &new[*target].fields;
+                        let values =
+                            self.fields(&stored, Some(&variant.name), fields, new, values, object);
+                        Value::Variant(*target, values)
+                    }
+                    None => {
+                        let Some(other) = new.iter().position(|variant| variant.other) else {
+                            self.errors.push(ErrorKind::NotFound);
+                            return Value::Variant(0, vec![]);
+                        };
+                        self.find(Change::Replaced, &stored, &variant.name);
+                        Value::Variant(other, vec![])
+                    }
+                }
+            }
+            (Changed::Bare(edit), value, Form::Bare(kind)) => {
+                if !self.is_same(&edit.stored, &kind.clone()) {
+                    self.find(Change::Converted, &stored, "");
+                }
+                self.convert(edit, value, &Place { class: stored, field: String::new() })
+            }
+            (_, value, _) => panic!("{value:?} is no {name}"),
+        }
+    }
+
+    fn fields(
+        &mut self,
+        class: &str,
+        variant: Option<&str>,
+        old: &Fields,
+        new: &[super::model::Field],
+        values: &[Value],
+        object: bool,
+    ) -> Vec<Value> {
+        let path = |name: &str| match variant {
+            Some(variant) => format!("{variant}.{name}"),
+            None => name.to_owned(),
+        };
+        let mut found: Vec<Option<Value>> = vec![None; new.len()];
+        for ((field, of), value) in old.iter().zip(values) {
+            let place = Place { class: class.to_owned(), field: path(&field.name) };
+            match of {
+                Some((target, edit)) => {
+                    if !self.is_same(&field.kind, &new[*target].kind) {
+                        self.find(Change::Converted, class, &place.field);
+                    }
+                    found[*target] = Some(self.convert(edit, value, &place));
+                }
+                None if object && !self.options.drop_unknown => {
+                    self.find(Change::Kept, class, &place.field);
+                }
+                None => self.find(Change::Dropped, class, &place.field),
+            }
+        }
+        let found = found.into_iter().zip(new);
+        found
+            .map(|(value, field)| {
+                value.unwrap_or_else(|| {
+                    self.find(Change::Defaulted, class, &path(&field.name));
+                    field.default.clone().expect("only fields with a default are left out")
+                })
+            })
+            .collect()
+    }
+
+    /// True if kinds differ at most inside of classes.
+    fn is_same(&self, stored: &Kind, wanted: &Kind) -> bool {
+        match (stored, wanted) {
+            (Kind::Option(a), Kind::Option(b)) | (Kind::List(a), Kind::List(b)) => {
+                self.is_same(a, b)
+            }
+            (Kind::Array(a, n), Kind::Array(b, m)) => n == m && self.is_same(a, b),
+            (Kind::Map(a, c), Kind::Map(b, d)) => self.is_same(a, b) && self.is_same(c, d),
+            (Kind::Tuple(a), Kind::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.is_same(a, b))
+            }
+            (Kind::Class(a), Kind::Class(b)) => self.edits.names.get(b) == Some(a),
+            (Kind::Reference(a, c), Kind::Reference(b, d)) => {
+                a == b && self.edits.names.get(d) == Some(c)
+            }
+            (a, b) => a == b,
+        }
+    }
+
+    fn fail(&mut self, kind: ErrorKind) -> Value {
+        self.errors.push(kind);
+        Value::None
+    }
+
+    fn convert(&mut self, edit: &Edit, value: &Value, place: &Place) -> Value {
+        match (&edit.how, value) {
+            (How::Number(tag), value) => self.number(value, *tag, place),
+            (How::Text, value) => value.clone(),
+            (How::Option(_), Value::None) => Value::None,
+            (How::Option(inner), Value::Some(value)) => {
+                Value::Some(Box::new(self.convert(inner, value, place)))
+            }
+            (How::Elements(inner, wanted), Value::List(values)) => {
+                if wanted.is_some_and(|wanted| wanted != values.len()) {
+                    return self.fail(ErrorKind::InvalidValue);
+                }
+                Value::List(values.iter().map(|value| self.convert(inner, value, place)).collect())
+            }
+            (How::Map(key_edit, value_edit, is_map), value) => {
+                let entries: Vec<(Value, Value)> = match value {
+                    Value::Map(entries) => entries.clone(),
+                    Value::List(pairs) => {
+                        let pair = |pair: &Value| match pair {
+                            Value::Parts(parts) => (parts[0].clone(), parts[1].clone()),
+                            other => panic!("{other:?} is no pair"),
+                        };
+                        pairs.iter().map(pair).collect()
+                    }
+                    other => panic!("{other:?} is no map"),
+                };
+                let mut found: Vec<(Value, Value)> = Vec::new();
+                for (key, value) in entries {
+                    let key = self.convert(key_edit, &key, place);
+                    if *is_map && found.iter().any(|(known, _)| *known == key) {
+                        self.fail(ErrorKind::InvalidValue);
+                    }
+                    let value = self.convert(value_edit, &value, place);
+                    found.push((key, value));
+                }
+                if *is_map {
+                    return Value::Map(found);
+                }
+                Value::List(found.into_iter().map(|(k, v)| Value::Parts(vec![k, v])).collect())
+            }
+            (How::Tuple(parts), Value::Parts(values)) => {
+                let parts = parts.iter().zip(values);
+                Value::Parts(parts.map(|(part, v)| self.convert(part, v, place)).collect())
+            }
+            (How::Class(name), value) => self.class(name, value, false),
+            (How::Reference(inner), Value::Reference(value)) => {
+                self.objects += 1;
+                let How::Class(name) = &inner.how else { panic!("{inner:?} is no class") };
+                Value::Reference(Box::new(self.class(name, value, true)))
+            }
+            (How::Some(inner), value) => Value::Some(Box::new(self.convert(inner, value, place))),
+            (How::One(inner), value) => Value::List(vec![self.convert(inner, value, place)]),
+            (How::Share(inner), value) => {
+                self.objects += 1;
+                Value::Reference(Box::new(self.convert(inner, value, place)))
+            }
+            (How::Present(_), Value::None) => self.fail(ErrorKind::InvalidValue),
+            (How::Present(inner), Value::Some(value))
+            | (How::Inline(inner), Value::Reference(value)) => self.convert(inner, value, place),
+            (How::Unwrap(inner), Value::Parts(values)) => self.convert(inner, &values[0], place),
+            (How::Wrap(inner), value) => Value::Parts(vec![self.convert(inner, value, place)]),
+            (How::Variant(_), Value::Text(text)) => match &**text {
+                "North" => Value::Variant(0, vec![]),
+                "South" | "Down" => Value::Variant(1, vec![]),
+                "East" => Value::Variant(2, vec![]),
+                _ => self.fail(ErrorKind::InvalidValue),
+            },
+            (How::Struct(name, parts), Value::Parts(values)) => {
+                let Form::Struct(fields) = &self.schema().get(name).form else {
+                    panic!("{name} is no struct")
+                };
+                // The fields are z, y, x; the parts are x and y.
+                let kinds = [fields[2].kind.clone(), fields[1].kind.clone()];
+                let default = fields[0].default.clone().expect("it has one");
+                self.find(Change::Defaulted, name, "z");
+                let mut found = Vec::new();
+                for (i, (part, value)) in parts.iter().zip(values).enumerate() {
+                    if !self.is_same(&part.stored, &kinds[i]) {
+                        self.find(Change::Converted, name, &i.to_string());
+                    }
+                    let place = Place { class: name.clone(), field: i.to_string() };
+                    found.push(self.convert(part, value, &place));
+                }
+                let [x, y] = [0, 1].map(|i| found[i].clone());
+                Value::Parts(vec![default, y, x])
+            }
+            (how, value) => panic!("{value:?} for {how:?}"),
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "on purpose")]
+    fn number(&mut self, value: &Value, wanted: u8, place: &Place) -> Value {
+        let (found, exact) = match value {
+            Value::Whole(number) if is_float(wanted) => {
+                let nearest = if wanted == 13 { f64::from(*number as f32) } else { *number as f64 };
+                // All that is tried is far below what a float can hold.
+                (Value::Float(nearest.to_bits()), nearest as i128 == *number)
+            }
+            Value::Whole(number) => {
+                let (mut least, mut most) = bounds(wanted);
+                if width(wanted) == 16 {
+                    least = if wanted == 7 { 0 } else { i128::MIN };
+                    most = i128::MAX;
+                }
+                let nearest = (*number).clamp(least, most);
+                (Value::Whole(nearest), nearest == *number)
+            }
+            Value::Float(bits) if wanted == 13 => {
+                let nearest = f64::from(f64::from_bits(*bits) as f32);
+                (Value::Float(nearest.to_bits()), nearest.to_bits() == *bits)
+            }
+            value => (value.clone(), true),
+        };
+        if !exact && self.options.clamp {
+            self.find(Change::Clamped, &place.class, &place.field);
+        } else if !exact {
+            return self.fail(ErrorKind::InvalidValue);
+        }
+        found
+    }
+}
