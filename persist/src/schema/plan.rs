@@ -7,46 +7,11 @@ use super::matching::{Matching, find_variant, is_older};
 use super::pass::Pass;
 use super::quick::Quick;
 use super::{
-    Change, ClassSchema, Event, FieldSchema, Form, KindSchema, Run, Stored, VariantSchema,
+    Change, ClassSchema, Event, FieldSchema, Form, KindSchema, Program, Run, Stored, VariantSchema,
 };
-use crate::codec::{ClassAccess, NoLinks};
-use crate::reflect::{Class, FieldRecord, Migration};
+use crate::codec::NoLinks;
+use crate::reflect::{FieldRecord, Migration};
 use crate::{Error, ErrorKind, LoadOptions, Result};
-
-/// The program's classes: their schema, and how to reach their fields.
-#[derive(Clone, Default)]
-pub(crate) struct Program {
-    pub(crate) classes: Vec<ClassSchema>,
-    /// For each class; classes of bare values have none.
-    pub(crate) targets: Vec<Option<Target>>,
-    /// The classes that are registered for a trait.
-    pub(crate) implementors: HashSet<usize>,
-    /// By class, variant and field: the kind that the field's `convert` takes.
-    pub(crate) old_kinds: HashMap<(usize, usize, usize), KindSchema>,
-}
-
-impl Program {
-    /// Kind of a field of a struct (`variant` is 0) or of a variant.
-    pub(super) fn field_kind(
-        &self,
-        class: usize,
-        variant: usize,
-        field: usize,
-    ) -> Option<&KindSchema> {
-        let fields = match &self.classes[class].form {
-            Form::Struct(fields) => fields,
-            Form::Enum(variants) => &variants.get(variant)?.fields,
-            Form::Value(_) => return None,
-        };
-        fields.get(field).map(|field| &field.kind)
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct Target {
-    pub(crate) class: &'static Class,
-    pub(crate) access: &'static dyn ClassAccess,
-}
 
 /// How the records of one class become the program's.
 pub(super) enum Plan {

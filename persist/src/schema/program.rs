@@ -1,0 +1,40 @@
+use std::collections::{HashMap, HashSet};
+
+use super::{ClassSchema, Form, KindSchema};
+use crate::codec::ClassAccess;
+use crate::reflect::Class;
+
+/// The program's classes: their schema, and how to reach their fields.
+#[derive(Clone, Default)]
+pub(crate) struct Program {
+    pub(crate) classes: Vec<ClassSchema>,
+    /// For each class; classes of bare values have none.
+    pub(crate) targets: Vec<Option<Target>>,
+    /// The classes that are registered for a trait.
+    pub(crate) implementors: HashSet<usize>,
+    /// By class, variant and field: the kind that the field's `convert` takes.
+    pub(crate) old_kinds: HashMap<(usize, usize, usize), KindSchema>,
+}
+
+impl Program {
+    /// Kind of a field of a struct (`variant` is 0) or of a variant.
+    pub(super) fn field_kind(
+        &self,
+        class: usize,
+        variant: usize,
+        field: usize,
+    ) -> Option<&KindSchema> {
+        let fields = match &self.classes[class].form {
+            Form::Struct(fields) => fields,
+            Form::Enum(variants) => &variants.get(variant)?.fields,
+            Form::Value(_) => return None,
+        };
+        fields.get(field).map(|field| &field.kind)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    pub(crate) class: &'static Class,
+    pub(crate) access: &'static dyn ClassAccess,
+}
