@@ -51,7 +51,11 @@ pub(super) const SCALARS: [KindSchema; 16] = [
 
 /// Appends the definition; `number` gives the file's number of a class, which is held
 /// by value, or the target of a reference.
-pub(super) fn write(class: &ClassSchema, number: &dyn Fn(usize, bool) -> u64, out: &mut Vec<u8>) {
+pub(super) fn write(
+    class: &ClassSchema,
+    number: &dyn Fn(usize, Option<Holder>) -> u64,
+    out: &mut Vec<u8>,
+) {
     out.extend_from_slice(&class.id.0.to_le_bytes());
     write_text(&class.name, out);
     count::push(u64::from(class.version), out);
@@ -80,7 +84,11 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn write_fields(fields: &[FieldSchema], number: &dyn Fn(usize, bool) -> u64, out: &mut Vec<u8>) {
+fn write_fields(
+    fields: &[FieldSchema],
+    number: &dyn Fn(usize, Option<Holder>) -> u64,
+    out: &mut Vec<u8>,
+) {
     count::push(fields.len() as u64, out);
     for field in fields {
         write_text(&field.name, out);
@@ -95,7 +103,7 @@ fn write_fields(fields: &[FieldSchema], number: &dyn Fn(usize, bool) -> u64, out
     }
 }
 
-fn write_kind(kind: &KindSchema, number: &dyn Fn(usize, bool) -> u64, out: &mut Vec<u8>) {
+fn write_kind(kind: &KindSchema, number: &dyn Fn(usize, Option<Holder>) -> u64, out: &mut Vec<u8>) {
     match kind {
         KindSchema::Option(inner) => write_tagged(OPTION, inner, number, out),
         KindSchema::List(inner) => write_tagged(LIST, inner, number, out),
@@ -118,12 +126,12 @@ fn write_kind(kind: &KindSchema, number: &dyn Fn(usize, bool) -> u64, out: &mut 
         }
         KindSchema::Class(class) => {
             out.push(CLASS);
-            count::push(number(*class, false), out);
+            count::push(number(*class, None), out);
         }
         KindSchema::Reference { holder, weak, class } => {
             out.push(REFERENCE);
             out.push(holder.code() | if *weak { WEAK } else { 0 });
-            count::push(number(*class, true), out);
+            count::push(number(*class, Some(*holder)), out);
         }
         KindSchema::Dynamic(name) => {
             out.push(DYNAMIC);
@@ -149,7 +157,7 @@ fn write_kind(kind: &KindSchema, number: &dyn Fn(usize, bool) -> u64, out: &mut 
 fn write_tagged(
     tag: u8,
     inner: &KindSchema,
-    number: &dyn Fn(usize, bool) -> u64,
+    number: &dyn Fn(usize, Option<Holder>) -> u64,
     out: &mut Vec<u8>,
 ) {
     out.push(tag);

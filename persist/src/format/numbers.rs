@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::definition;
-use crate::reflect::ClassId;
+use crate::reflect::{ClassId, Holder};
 use crate::schema::{ClassSchema, KindSchema, Program, Stored, is_same_class};
 
 /// The numbers of the classes in a save that is being written.
@@ -13,8 +13,9 @@ pub(crate) struct ClassNumbers {
     /// Those of classes that were kept from other saves, by the address of the schema and
     /// the index.
     foreign: HashMap<(usize, usize), u64>,
-    /// Those of the classes that references of kept values lead to, where they are the program's.
-    targets: HashMap<(usize, usize), u64>,
+    /// Those of the classes that references of kept values lead to, where the objects are the
+    /// program's.
+    targets: HashMap<(usize, usize, Holder), u64>,
     /// Holds on to those schemas, whose addresses are taken.
     schemas: Vec<Rc<Stored>>,
     ids: HashSet<ClassId>,
@@ -47,7 +48,7 @@ impl ClassNumbers {
                 for kind in classes[class].kinds() {
                     let mut targets = Vec::new();
                     mentioned(kind, &mut next, &mut targets);
-                    next.append(&mut targets);
+                    next.extend(targets.into_iter().map(|(target, _)| target));
                 }
             }
         }
@@ -92,12 +93,12 @@ impl ClassNumbers {
             for kind in stored.kinds() {
                 let mut targets = Vec::new();
                 mentioned(kind, &mut next, &mut targets);
-                for target in targets {
-                    // Objects of a class that the program has are in the program's form.
-                    match program.find(&schema[target]) {
+                for (target, holder) in targets {
+                    // The load says which objects are in the program's form.
+                    match program.find(&schema[target]).filter(|_| schema.is_made(target, holder)) {
                         Some(own) => {
                             let number = self.number(own, classes);
-                            self.targets.insert((address, target), number);
+                            self.targets.insert((address, target, holder), number);
                         }
                         None => next.push(target),
                     }
@@ -125,8 +126,8 @@ impl ClassNumbers {
                 }
                 Fresh::Foreign(schema, class, id) => {
                     let address = Rc::as_ptr(&schema).addr();
-                    let number = |class, is_target| {
-                        let own = self.targets.get(&(address, class)).filter(|_| is_target);
+                    let number = |class, holder: Option<Holder>| {
+                        let own = holder.and_then(|of| self.targets.get(&(address, class, of)));
                         own.or_else(|| self.foreign.get(&(address, class))).copied().unwrap_or(0)
                     };
                     let Some(class) = schema.schema(class) else { continue };
@@ -142,7 +143,7 @@ impl ClassNumbers {
 }
 
 /// Adds the classes that a kind mentions by value, and those that it refers to.
-fn mentioned(kind: &KindSchema, found: &mut Vec<usize>, targets: &mut Vec<usize>) {
+fn mentioned(kind: &KindSchema, found: &mut Vec<usize>, targets: &mut Vec<(usize, Holder)>) {
     match kind {
         KindSchema::Option(inner)
         | KindSchema::List(inner)
@@ -156,7 +157,7 @@ fn mentioned(kind: &KindSchema, found: &mut Vec<usize>, targets: &mut Vec<usize>
             parts.iter().for_each(|part| mentioned(part, found, targets));
         }
         KindSchema::Class(class) => found.push(*class),
-        KindSchema::Reference { class, .. } => targets.push(*class),
+        KindSchema::Reference { class, holder, .. } => targets.push((*class, *holder)),
         _ => {}
     }
 }

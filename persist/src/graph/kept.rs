@@ -53,15 +53,17 @@ impl Table<'_> {
 
     /// The class of this number, whose values are as they are stored.
     pub(super) fn as_stored(&self, number: u64) -> Result<usize> {
-        let class = usize::try_from(number).unwrap_or(0).saturating_sub(1);
-        if class >= self.stored.len() && self.stored.alone(class).is_none() {
+        let class = number.checked_sub(1).and_then(|class| usize::try_from(class).ok());
+        let is_known =
+            |class: &usize| *class < self.stored.len() || self.stored.alone(*class).is_some();
+        let Some(class) = class.filter(is_known) else {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 format!(
                     "what is kept is of class number {number}, which the save does not define; it is damaged or made to harm"
                 ),
             ));
-        }
+        };
         if !self.rewritten.get(class).copied().unwrap_or(false) {
             return Ok(class);
         }

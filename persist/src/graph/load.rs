@@ -70,6 +70,9 @@ impl<'l> Loader<'l> {
         let plans = Plans::new(classes, registry.program(), options, root);
         let first_free = records.iter().map(|record| record.id).max().unwrap_or(0) + 1;
         let resolved = (0..plans.stored.len()).map(|class| plans.resolve(class)).collect();
+        plans.stored.note_made(|class, holder| {
+            plans.resolve(class).is_some_and(|class| registry.object(class, holder).is_some())
+        });
         let mut table =
             Table::new(registry, limits, ids, plans.stored.clone(), resolved, Handles::new(remap));
         table.save_bytes = save.len() as u64;

@@ -4,6 +4,8 @@
 //! value: a hostile save may have long kinds and many values.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::ops::Deref;
 
 use super::order::inner_first;
@@ -26,6 +28,8 @@ pub(crate) struct Stored {
     /// Names of the arenas that handles lead into, one for each kind of handle.
     arenas: Vec<String>,
     pub(super) passes: Passes,
+    /// The classes and holders of which the load makes the program's objects.
+    made: OnceCell<HashSet<(usize, Holder)>>,
 }
 
 /// A kind, and what is known of all its values.
@@ -117,9 +121,32 @@ impl Stored {
         });
         let parts = parts.collect();
         let (nodes, arenas) = (layout.nodes, layout.arenas);
-        let mut this = Self { nodes, arenas, classes, parts, passes: Passes::default() };
+        let mut this = Self {
+            nodes,
+            arenas,
+            classes,
+            parts,
+            made: OnceCell::new(),
+            passes: Passes::default(),
+        };
         this.passes = Passes::of(&this);
         this
+    }
+
+    /// Notes which objects of those that kinds refer to the load makes.
+    pub(crate) fn note_made(&self, is_made: impl Fn(usize, Holder) -> bool) {
+        let mut found = HashSet::new();
+        for kind in self.classes.iter().flat_map(ClassSchema::kinds) {
+            referred(kind, &mut found);
+        }
+        found.retain(|(class, holder)| is_made(*class, *holder));
+        // It is noted once.
+        let _ = self.made.set(found);
+    }
+
+    /// True if objects of a class in a holder are the program's, and not kept as they are stored.
+    pub(crate) fn is_made(&self, class: usize, holder: Holder) -> bool {
+        self.made.get().is_some_and(|made| made.contains(&(class, holder)))
     }
 
     /// The node of a class as a kind.
@@ -340,6 +367,23 @@ fn fewest(kind: &KindSchema, classes: &[u32]) -> u32 {
         | KindSchema::Unknown => 1,
         KindSchema::Handle(_) => HANDLE,
         scalar => u32::try_from(scalar.width()).unwrap_or(u32::MAX),
+    }
+}
+
+/// Adds the classes and holders that a kind refers to.
+fn referred(kind: &KindSchema, found: &mut HashSet<(usize, Holder)>) {
+    match kind {
+        KindSchema::Option(inner)
+        | KindSchema::List(inner)
+        | KindSchema::Set(inner)
+        | KindSchema::Array(inner, _) => referred(inner, found),
+        KindSchema::Map(parts) => {
+            referred(&parts.0, found);
+            referred(&parts.1, found);
+        }
+        KindSchema::Tuple(parts) => parts.iter().for_each(|part| referred(part, found)),
+        KindSchema::Reference { holder, class, .. } => drop(found.insert((*class, *holder))),
+        _ => {}
     }
 }
 

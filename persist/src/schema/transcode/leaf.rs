@@ -12,6 +12,9 @@ use crate::{Error, ErrorKind, Result};
 /// What was kept of an object: the class of each value, and its bytes.
 type Kept<'t> = Vec<(usize, &'t [u8])>;
 
+/// What a copy of an object that has become a value takes at least, in memory and in time.
+const COPY: u64 = 64;
+
 impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Rewrites a number.
     pub(super) fn number(&mut self, from: Width, to: Width, clamped: usize) -> Result<()> {
@@ -147,6 +150,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         self.inlined.push(id);
         if self.plans.inlined.contains_key(&id) {
             self.plans.events.count(shared, self.id);
+            // A copy takes more than its bytes, and a few objects could ask for any number.
+            self.plans.after += COPY;
         } else {
             self.plans.inlined.insert(id, (shared, self.id));
         }
