@@ -70,8 +70,8 @@ impl LoadLinks for Table<'_> {
     }
 
     fn keep(&mut self, number: u64, rest: &[u8]) -> Result<(Unknown, usize)> {
-        self.kept.push(number);
         let class = self.as_stored(number)?;
+        self.kept.push(number);
         self.unknown(class, rest).map(|(value, length)| (value.into(), length))
     }
 

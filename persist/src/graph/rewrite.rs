@@ -163,7 +163,7 @@ impl<'l> Loader<'l> {
         {
             for number in noted.drain(..) {
                 // What is kept of a class has been counted by the plan.
-                if let Ok(class) = u32::try_from(number - 1)
+                if let Ok(class) = u32::try_from(number.wrapping_sub(1))
                     && (class as usize) < self.plans.stored.len()
                 {
                     counts.entry(class).or_insert((0, record.id)).0 += 1;

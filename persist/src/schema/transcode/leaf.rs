@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind, Result};
 type Kept<'t> = Vec<(usize, &'t [u8])>;
 
 /// What a copy of an object that has become a value takes at least, in memory and in time.
-const COPY: u64 = 64;
+const COPY: u64 = 128;
 
 impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Rewrites a number.
