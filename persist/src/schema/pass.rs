@@ -30,6 +30,50 @@ pub(super) struct Passes {
     flat: Vec<Option<Box<[Pass]>>>,
 }
 
+/// The longest text whose length is one byte.
+const SHORT: u8 = 247;
+
+impl Pass {
+    /// The bytes of a value that these begin with; `None` if it is long or there are fewer, and for
+    /// structs.
+    #[inline]
+    pub(super) fn length(self, bytes: &[u8]) -> Option<usize> {
+        match self {
+            Self::Fixed(width) => Some(width),
+            Self::Text => text_length(bytes),
+            Self::Maybe(width) => match bytes.first()? {
+                0 => Some(1),
+                1 => width.checked_add(1),
+                _ => None,
+            },
+            Self::MaybeText => match bytes.split_first()? {
+                (0, _) => Some(1),
+                (1, text) => Some(1 + text_length(text)?),
+                _ => None,
+            },
+            Self::Many(width) => {
+                let count = *bytes.first().filter(|count| **count <= SHORT)?;
+                width.checked_mul(usize::from(count))?.checked_add(1)
+            }
+            Self::Texts => {
+                let count = *bytes.first().filter(|count| **count <= SHORT)?;
+                let mut length = 1;
+                for _ in 0..count {
+                    length += text_length(bytes.get(length..)?)?;
+                }
+                Some(length)
+            }
+            Self::Flat(_) => None,
+        }
+    }
+}
+
+#[inline]
+fn text_length(bytes: &[u8]) -> Option<usize> {
+    let head = *bytes.first().filter(|head| **head <= SHORT)?;
+    Some(1 + usize::from(head))
+}
+
 impl Passes {
     pub(super) fn of(stored: &Stored) -> Self {
         let mut this = Self { widths: vec![None; stored.len()], flat: vec![None; stored.len()] };

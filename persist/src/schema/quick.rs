@@ -10,17 +10,11 @@ use crate::codec::copy;
 /// How the records of a small struct are rewritten.
 pub(super) struct Quick {
     /// What follows what in a stored record.
-    pieces: Vec<Length>,
+    pieces: Vec<Pass>,
     /// What follows what in the program's.
     parts: Vec<Part>,
     /// By how many bytes a record grows.
     growth: usize,
-}
-
-#[derive(Clone, Copy)]
-enum Length {
-    Fixed(usize),
-    Text,
 }
 
 #[derive(Clone, Copy)]
@@ -30,13 +24,10 @@ enum Part {
 }
 
 /// A record has no more pieces.
-const PIECES: usize = 8;
+const PIECES: usize = 24;
 
 /// Bytes that are made room for at once.
 const ROOM: usize = 512;
-
-/// The longest text whose length is one byte.
-const SHORT: u8 = 247;
 
 impl Quick {
     /// The quick way of a plan, if it has one.
@@ -47,11 +38,10 @@ impl Quick {
         for walked in walk {
             let first = pieces.len();
             for pass in walked.passes.as_deref()? {
-                pieces.push(match pass {
-                    Pass::Fixed(width) => Length::Fixed(*width),
-                    Pass::Text => Length::Text,
-                    _ => return None,
-                });
+                if let Pass::Flat(_) = pass {
+                    return None;
+                }
+                pieces.push(*pass);
             }
             places.push(first..pieces.len());
         }
@@ -83,17 +73,13 @@ impl Quick {
             let mut length = self.growth;
             let mut is_whole = true;
             for (of, piece) in self.pieces.iter().zip(&mut pieces) {
-                let width = match (of, behind.first()) {
-                    (Length::Fixed(width), _) => *width,
-                    (Length::Text, Some(head)) if *head <= SHORT => 1 + usize::from(*head),
-                    (Length::Text, _) => usize::MAX,
-                };
+                let width = of.length(behind).unwrap_or(usize::MAX);
                 let Some((taken, left)) = behind.split_at_checked(width) else {
                     is_whole = false;
                     break;
                 };
                 (*piece, behind) = (taken, left);
-                length += width;
+                length = length.saturating_add(width);
             }
             if !is_whole {
                 break;

@@ -26,13 +26,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let place = if self.is_object() { 1 } else { 2 };
         self.plans.events.count_all(fields.runs[0], count, self.id);
         self.plans.events.count_all(fields.runs[place], count, self.id);
-        let mut first = 0;
-        if let Some(quick) = &fields.quick {
-            let mut rest = self.input.rest();
-            first = quick.run(count, &mut rest, self.out);
-            self.input.go_back(rest);
-            self.check(self.out.len())?;
-        }
+        let first = self.quick_records(fields, count)?;
         for next in first..count {
             if let Err(error) = self.flat_fields(class, target, fields) {
                 // It says which of them.
@@ -42,6 +36,16 @@ impl<'t> Transcoder<'t, '_, '_> {
         }
         self.end_record();
         Ok(true)
+    }
+
+    /// Rewrites the first of so many records, if the plan has a quick way; returns how many.
+    fn quick_records(&mut self, plan: &Fields, count: u64) -> Result<u64> {
+        let Some(quick) = &plan.quick else { return Ok(0) };
+        let mut rest = self.input.rest();
+        let done = quick.run(count, &mut rest, self.out);
+        self.input.go_back(rest);
+        self.check(self.out.len())?;
+        Ok(done)
     }
 
     /// Rewrites a flat struct.
@@ -56,6 +60,9 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     fn flat_fields(&mut self, class: usize, target: usize, plan: &Fields) -> Result<()> {
+        if self.quick_records(plan, 1)? == 1 {
+            return Ok(());
+        }
         let kept = self.kept.len();
         if plan.ordered {
             self.flat_in_order(class, target, plan, kept)?;
