@@ -104,10 +104,14 @@ fn safe_changes_are_told_and_pass() {
 #[test]
 fn a_default_that_hides_a_rename_is_told() {
     let report = report::<plain::Hero, renamed_with_default::Hero>();
-    assert!(report.loads());
-    assert!(
-        report.to_string().contains("if it is what hp was, give it `#[persist(alias = \"hp\")]`")
-    );
+    assert!(!report.loads());
+    let worst = worst(&report);
+    assert_eq!((worst.verdict, worst.field.as_deref()), (Verdict::NeedsAlias, Some("health")));
+    assert_eq!(worst.attribute.as_deref(), Some("#[persist(alias = \"hp\")]"));
+    // Locked, it is meant.
+    let mut lock = locked(&registry::<plain::Hero>());
+    lock.update("0.2.0", &registry::<renamed_with_default::Hero>()).unwrap();
+    assert!(lock.compare(&registry::<renamed_with_default::Hero>()).loads());
 }
 
 #[test]
@@ -315,7 +319,7 @@ fn a_report_is_a_page_for_people() {
 
     breaks: Mood.Angry (since 0.1.0): the variant went; values of it load only into a variant `#[persist(other)]`
 
-    note (0.1.0): a sample with Mood::Angry does not load: the program's Mood has no variant Angry; keep it, or name it as an `alias` of another
+    note (0.1.0): a sample with Mood::Angry does not load: the program's Mood has no variant Angry; keep it, name it as an `alias` of another, or give the enum a variant `#[persist(other)] Other(persist::Unknown)`
     "#);
     let safe = report::<plain::Hero, with_default::Hero>();
     insta::assert_snapshot!(safe.to_string(), @"

@@ -238,6 +238,7 @@ impl<'l> Loader<'l> {
             }
         }
         self.table.stand_ins.clear();
+        let mut freed = HashSet::new();
         for id in inlined {
             let Some(record) = self.table.find(id).map(|record| record as usize) else { continue };
             let is_added = self.records[record].added;
@@ -249,10 +250,31 @@ impl<'l> Loader<'l> {
             }
             // Nothing is connected yet: it holds stand-ins only.
             self.table.entries[record] = Entry::None;
+            freed.insert(record);
             if self.table.kinds[record].take().is_some() {
                 let class = self.records[record].class as usize;
                 self.outcome.uncount_object(&self.plans.stored[class].name);
             }
+        }
+        self.count_dangling(&freed);
+    }
+
+    /// Counts the weak references to objects that are values now, and nothing else.
+    fn count_dangling(&mut self, freed: &HashSet<usize>) {
+        let is_freed =
+            |reference: &Pending| reference.target().is_some_and(|target| freed.contains(&target));
+        for (index, record) in self.records.iter().enumerate() {
+            let held = self.table.range(index);
+            let count = self.table.pending[held].iter().filter(|held| is_freed(held)).count();
+            if count > 0 && !freed.contains(&index) {
+                self.dangling.entry(record.class).or_insert((0, record.id)).0 += count as u64;
+            }
+        }
+        let root = 0..self.table.starts.first().copied().unwrap_or(0);
+        let count = self.table.pending[root].iter().filter(|held| is_freed(held)).count();
+        let value = self.records.iter().find(|record| record.is_value());
+        if let Some(value) = value.filter(|_| count > 0) {
+            self.dangling.entry(value.class).or_insert((0, value.id)).0 += count as u64;
         }
     }
 

@@ -34,7 +34,13 @@ impl Plans<'_> {
             let kind = &old.fields[source].kind;
             let conversion = self.field_conversion(old.first + source, kind, new, field, &place);
             let Some(conversion) = conversion else {
-                let error = self.field_mismatch(old.class, kind, wanted, record);
+                let error = self.field_mismatch(
+                    old.class,
+                    kind,
+                    wanted,
+                    record,
+                    (new.class, new.variant, field),
+                );
                 return Err(error.in_field(&old.path(&wanted.name)));
             };
             targets[source] = Some(steps.len());
@@ -194,14 +200,21 @@ impl Plans<'_> {
         stored: &KindSchema,
         wanted: &FieldSchema,
         record: &FieldRecord,
+        place: (usize, usize, usize),
     ) -> Error {
         let name = &wanted.name;
-        let what = if record.convert.is_some() {
-            format!("field {name} of {class}, also for its `convert`,")
-        } else {
-            format!("field {name} of {class}")
+        let Some(old) = self.program.old_kinds.get(&place).filter(|_| record.convert.is_some())
+        else {
+            return self.mismatch(&format!("field {name} of {class}"), stored, &wanted.kind);
         };
-        self.mismatch(&what, stored, &wanted.kind)
+        let (stored, classes) = (stored.display(&self.stored), &self.program.classes);
+        let (old, new) = (old.display(classes), wanted.kind.display(classes));
+        Error::new(
+            ErrorKind::KindMismatch,
+            format!(
+                "the save holds {stored} where field {name} of {class} is {new}, and its `convert` takes {old}; give it a function that takes what is stored, where a struct or an enum has the name that it had, `#[persist(class = \"...\")]`"
+            ),
+        )
     }
 
     /// The error for a value that cannot become what the program has.
@@ -210,8 +223,12 @@ impl Plans<'_> {
             |(old, new): (usize, usize)| (&self.stored[old].name, &self.program.classes[new].name);
         let advice = match self.differing_classes(stored, wanted).map(names) {
             Some((old, new)) => {
+                let (old, new) = renamed_part(old, new);
                 format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
             }
+            None if refers(stored) || refers(wanted) => String::from(
+                "give the class that holds it a new `version` and a `migrate`, or keep the old type",
+            ),
             None if matches!((stored, wanted), (KindSchema::Tuple(_), KindSchema::Class(_))) => {
                 String::from(
                     "to take a tuple by position, give the fields `#[persist(alias = \"0\")]`, `#[persist(alias = \"1\")]` and so on",
@@ -256,6 +273,34 @@ impl Plans<'_> {
             }
             _ => None,
         }
+    }
+}
+
+/// True for a kind with pointers or trait objects in it, which no `convert` takes.
+fn refers(kind: &KindSchema) -> bool {
+    match kind {
+        KindSchema::Option(part)
+        | KindSchema::List(part)
+        | KindSchema::Set(part)
+        | KindSchema::Array(part, _) => refers(part),
+        KindSchema::Map(parts) => refers(&parts.0) || refers(&parts.1),
+        KindSchema::Tuple(parts) => parts.iter().any(refers),
+        KindSchema::Reference { .. }
+        | KindSchema::TraitReference { .. }
+        | KindSchema::Dynamic(_) => true,
+        _ => false,
+    }
+}
+
+/// The argument by which two names of one generic class differ, if it is one; else the names.
+fn renamed_part<'n>(old: &'n str, new: &'n str) -> (&'n str, &'n str) {
+    let is_part = |letter: char| !"<>()[],; &".contains(letter);
+    let split = |name: &'n str| name.split(move |letter| !is_part(letter)).collect::<Vec<_>>();
+    let (olds, news) = (split(old), split(new));
+    let mut differ = olds.iter().zip(&news).filter(|(old, new)| old != new);
+    match (differ.next(), differ.next()) {
+        (Some((old, new)), None) if olds.len() == news.len() && olds.len() > 1 => (old, new),
+        _ => (old, new),
     }
 }
 

@@ -109,7 +109,10 @@ impl<'p> Matching<'p> {
     fn is_same(&self, stored: &ClassSchema, target: Option<usize>) -> bool {
         let Some(target) = target else { return false };
         let class = self.program.targets[target].map(|target| target.class);
-        if class.is_some_and(|class| is_older(stored, class.version, class.migration)) {
+        // Fields of the same names may mean something else in another version.
+        if class.is_some_and(|class| {
+            is_older(stored, class.version, class.migration) || stored.version > class.version
+        }) {
             return false;
         }
         let same_fields = |stored: &[FieldSchema], compiled: &[FieldSchema], records| {

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::conversion::{Conversion, Place};
@@ -153,8 +153,8 @@ pub(crate) struct Plans<'p> {
     /// Objects that are values now: the run of those that were shared, and the object that
     /// has the first copy.
     pub(super) inlined: HashMap<u64, (usize, u64)>,
-    /// Classes that the save has in a newer version, as far as that is noted.
-    newer: HashSet<usize>,
+    /// Classes that the save has in a newer version, with their runs.
+    newer: HashMap<usize, usize>,
     /// Counts elements without bytes that are rewritten.
     pub(super) empty: NoLinks,
     /// Bytes of the payloads that were rewritten, as stored.
@@ -195,7 +195,7 @@ impl<'p> Plans<'p> {
             events: Events::default(),
             single_runs: HashMap::new(),
             inlined: HashMap::new(),
-            newer: HashSet::new(),
+            newer: HashMap::new(),
             empty: NoLinks::default(),
             before: 0,
             after: 0,
@@ -253,13 +253,22 @@ impl<'p> Plans<'p> {
     pub(super) fn migration(&mut self, class: usize, target: usize) -> Option<Migration> {
         let all = self.stored.clone();
         let (stored, target) = (&all[class], self.program.targets[target]?.class);
-        if stored.version > target.version && self.newer.insert(class) {
+        if stored.version > target.version && !self.newer.contains_key(&class) {
             let run = self.events.run();
             let detail = format!("version {} to {}", stored.version, target.version);
             self.events.enter(run, Change::Newer, &stored.name, "", &detail);
-            self.events.count(run, 0);
+            self.newer.insert(class, run);
         }
         is_older(stored, target.version, target.migration).then_some(target.migration)
+    }
+
+    /// Counts records of a class that are of a newer version.
+    pub(super) fn count_newer(&mut self, class: usize, count: u64, object: u64) {
+        if !self.newer.is_empty()
+            && let Some(run) = self.newer.get(&class)
+        {
+            self.events.count_all(*run, count, object);
+        }
     }
 
     /// Counts what happened to one value.
@@ -355,7 +364,7 @@ impl<'p> Plans<'p> {
                 Err(Error::new(
                     ErrorKind::KindMismatch,
                     format!(
-                        "the save holds {} where the program has {}; give the class a new name by `#[persist(class = \"...\")]`, or keep its form",
+                        "the save holds {} where the program has {}; keep its form; or give the new type another name, `#[persist(class = \"...\")]`, and the fields that hold it a `convert` from the old one",
                         what(stored),
                         what(compiled)
                     ),

@@ -135,8 +135,8 @@ impl Comparison<'_> {
                 }
                 (None, None) if pair.records[field].flags.unknown => {}
                 (None, None) => {
-                    let change = self.defaulted(pair, field, &dropped);
-                    self.tell(Difference::new(name, Verdict::Safe, change).in_field(path));
+                    let difference = self.defaulted(class, name, pair, field, &dropped);
+                    self.tell(difference.in_field(path));
                 }
                 (None, Some(source)) => self.kept(class, name, pair, field, *source),
             }
@@ -222,17 +222,47 @@ impl Comparison<'_> {
         old.display(&self.stored) == new.display(&self.program.classes)
     }
 
-    /// What is said of a field that has a default.
-    fn defaulted(&self, pair: &Pair<'_>, field: usize, dropped: &[usize]) -> String {
-        let mut change = String::from("the field came; old saves get its default");
+    /// What is said of a field that has a default, which may hide that it was renamed.
+    fn defaulted(
+        &self,
+        class: usize,
+        name: &str,
+        pair: &Pair<'_>,
+        field: usize,
+        dropped: &[usize],
+    ) -> Difference {
+        let new = &pair.new[field];
+        let change = String::from("the field came; old saves get its default");
         let mut same = dropped.iter().filter(|old| self.is_same_kind(pair, field, **old));
-        if let (Some(old), None) = (same.next(), same.next()) {
-            let old = &pair.old[*old].name;
-            change.push_str(&format!(
-                "; if it is what {old} was, give it `#[persist(alias = {old:?})]`"
-            ));
+        let (Some(old), None) = (same.next(), same.next()) else {
+            return Difference::new(name, Verdict::Safe, change);
+        };
+        if self.is_locked(class, pair, &new.name) {
+            return Difference::new(name, Verdict::Safe, change);
         }
-        change
+        let old = &pair.old[*old].name;
+        let change = format!(
+            "{change}, and {old} of its kind went; if it is what {old} was, give it the `alias`, else say so by updating the lock"
+        );
+        let kind = new.kind.display(&self.program.classes);
+        Difference::new(name, Verdict::NeedsAlias, change)
+            .paste(format!("#[persist(alias = {old:?})]"), format!("{}: {kind}", new.name))
+    }
+
+    /// True if whoever locked the newest version knew of a field.
+    fn is_locked(&self, class: usize, pair: &Pair<'_>, field: &str) -> bool {
+        let id = self.stored[class].id;
+        let Some(newest) = self.newest else { return false };
+        let Some(class) = newest.classes.iter().find(|class| class.id == id) else { return false };
+        let fields = match &class.form {
+            Form::Struct(fields) => Some(fields),
+            Form::Enum(variants) => variants
+                .iter()
+                .find(|variant| Some(&*variant.name) == pair.name.as_deref())
+                .map(|variant| &variant.fields),
+            Form::Value(_) => None,
+        };
+        fields.is_some_and(|fields| fields.iter().any(|known| known.name == field))
     }
 
     /// A field that both sides have.

@@ -26,6 +26,8 @@ pub(super) struct Findings {
 /// A version against the program.
 struct Comparison<'c> {
     section: &'c Section,
+    /// The newest version, if it is another.
+    newest: Option<&'c Section>,
     program: &'c Program,
     /// The classes of the version, by the new names of those that seem to have been renamed.
     stored: Rc<Vec<ClassSchema>>,
@@ -48,6 +50,7 @@ pub(super) fn compare(section: &Section, registry: &Registry, newest: &Section) 
     let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
     let mut comparison = Comparison {
         section,
+        newest: (!is_newest).then_some(newest),
         program,
         stored: Rc::new(section.classes.clone()),
         resolved: original.clone(),

@@ -139,7 +139,7 @@ impl Comparison<'_> {
                 self.check(renamed, class).is_ok()
             }
         });
-        let keeps = target.class.variants().iter().any(|variant| variant.other);
+        let other = target.class.variants().iter().find(|variant| variant.other);
         for variant in &gone {
             let gone = &old[*variant].name;
             let difference = match alike.iter().find(|(old, _)| old == variant) {
@@ -149,8 +149,15 @@ impl Comparison<'_> {
                     Difference::new(name, Verdict::NeedsAlias, change)
                         .paste(format!("#[persist(alias = {gone:?})]"), new.clone())
                 }
-                None if keeps => {
-                    let change = String::from("the variant went; values of it are kept as unknown");
+                None if let Some(other) = other => {
+                    let change = if other.fields.is_empty() {
+                        format!(
+                            "the variant went; values of it become {}, and what they held is lost",
+                            other.name
+                        )
+                    } else {
+                        String::from("the variant went; values of it are kept as unknown")
+                    };
                     self.tell(Difference::new(name, Verdict::Safe, change).in_field(gone.clone()));
                     continue;
                 }

@@ -23,6 +23,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             return Ok(false);
         }
         self.count_record()?;
+        self.plans.count_newer(class, count, self.id);
         let place = if self.is_object() { 1 } else { 2 };
         self.plans.events.count_all(fields.runs[0], count, self.id);
         self.plans.events.count_all(fields.runs[place], count, self.id);

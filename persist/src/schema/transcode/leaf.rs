@@ -82,7 +82,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             None => Err(Error::new(
                 ErrorKind::InvalidValue,
                 format!(
-                    "the save holds the text {:?} where the program has enum {}, which has no such variant without fields; name it as an `alias` of one",
+                    "the save holds the text {:?} where the program has enum {}, which has no such variant without fields; name it as an `alias` of one, mark a unit variant `other`, or give the field a `convert`",
                     crate::schema::event::shortened(&text),
                     self.plans.program.classes[target].name
                 ),

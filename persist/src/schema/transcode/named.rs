@@ -376,7 +376,13 @@ impl<'t> Transcoder<'t, '_, '_> {
                     .or_else(|| self.plans.field_conversion(node, stored, wanted, field, place));
                 let Some(conversion) = conversion else {
                     let (schema, record) = (&wanted.fields[field], &wanted.records[field]);
-                    return Err(self.plans.field_mismatch(place.class, stored, schema, record));
+                    return Err(self.plans.field_mismatch(
+                        place.class,
+                        stored,
+                        schema,
+                        record,
+                        (wanted.class, wanted.variant, field),
+                    ));
                 };
                 self.plans.named.insert(key, conversion);
                 if !self.plans.matching.is_compatible(stored, kind) {

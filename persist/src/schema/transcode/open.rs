@@ -162,6 +162,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         frames: &mut Vec<Frame<'t>>,
     ) -> Result<()> {
         let plan = self.plans.plan(class, target)?;
+        self.plans.count_newer(class, 1, self.id);
         match &*plan {
             Plan::Value(conversion, run) => {
                 self.plans.events.count(*run, self.id);
