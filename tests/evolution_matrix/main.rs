@@ -9,6 +9,7 @@ mod enums;
 mod forge;
 mod harness;
 mod kept;
+mod kept_freed;
 mod migrations;
 mod nest;
 mod numbers;

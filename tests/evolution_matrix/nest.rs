@@ -36,7 +36,7 @@ enum Choice<T> {
 }
 
 macro_rules! nest {
-    ($name:ident { $($(#[$meta:meta])* $extra:ident: $ty:ty = $value:expr),* }) => {
+    ($name:ident { $($(#[$meta:meta])* $extra:ident: $ty:ty),* }) => {
         #[derive(Persist)]
         #[persist(class = "Nest", bound = "T: Case")]
         pub(crate) struct $name<T: Case> {
@@ -59,28 +59,6 @@ macro_rules! nest {
         }
 
         impl<T: Case> $name<T> {
-            /// With `PLACES` different values.
-            fn new(mut next: impl FnMut() -> T) -> Self {
-                Self {
-                    $($extra: $value,)*
-                    direct: next(),
-                    list: vec![next(), next()],
-                    maybe: Some(next()),
-                    nothing: None,
-                    map: [("key".to_owned(), vec![next()])].into(),
-                    array: [next(), next()],
-                    pair: (7, next()),
-                    boxed: Box::new(next()),
-                    choices: [Choice::One(next()), Choice::Two { first: next() }],
-                    cell: shared(next()),
-                    lock: Arc::new(Mutex::new(next())),
-                    plain: Rc::new(next()),
-                    bare: shared(vec![next()]),
-                    dynamic: Box::new(next()),
-                    shared_dynamic: shared(next()),
-                }
-            }
-
             /// The same values, as text.
             fn values(&self) -> Vec<String> {
                 let mut found = Vec::new();
@@ -110,8 +88,33 @@ macro_rules! nest {
     };
 }
 
-nest!(Nest { gone: u8 = 3 });
-nest!(Other { #[persist(alias = "gone")] got: u32 = 3, #[persist(default)] come: Vec<u8> = vec![] });
+nest!(Nest { gone: u8 });
+
+impl<T: Case> Nest<T> {
+    /// With `PLACES` different values.
+    fn new(mut next: impl FnMut() -> T) -> Self {
+        Self {
+            gone: 3,
+            direct: next(),
+            list: vec![next(), next()],
+            maybe: Some(next()),
+            nothing: None,
+            map: [("key".to_owned(), vec![next()])].into(),
+            array: [next(), next()],
+            pair: (7, next()),
+            boxed: Box::new(next()),
+            choices: [Choice::One(next()), Choice::Two { first: next() }],
+            cell: shared(next()),
+            lock: Arc::new(Mutex::new(next())),
+            plain: Rc::new(next()),
+            bare: shared(vec![next()]),
+            dynamic: Box::new(next()),
+            shared_dynamic: shared(next()),
+        }
+    }
+}
+
+nest!(Other { #[persist(alias = "gone")] got: u32, #[persist(default)] come: Vec<u8> });
 
 /// Saves values in all places by a program that has `Old`, loads them by one that has `New`,
 /// within a class that is as it was and within one that has changed, and compares.

@@ -1,5 +1,11 @@
 //! Every width of numbers as every other, at the bounds of each.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "what is lost is what is asked for"
+)]
+
 use persist::{Change, ErrorKind, Persist};
 
 use super::forge;
@@ -209,7 +215,7 @@ fn saved(from: usize, value: &[u8]) -> Vec<u8> {
 
 fn compare<T: Numbers>() {
     let to = T::KIND;
-    for from in 0..12 {
+    for (from, name) in NAMES.iter().enumerate() {
         let values: Vec<(Vec<u8>, Fate)> = if is_float(from) {
             let fate = |bytes: Vec<u8>| (bytes.clone(), float_to(&bytes, from, to));
             floats(from).into_iter().map(fate).collect()
@@ -218,7 +224,7 @@ fn compare<T: Numbers>() {
             wholes(from).into_iter().map(fate).collect()
         };
         for (value, fate) in values {
-            let what = format!("{} {value:?} to {}", NAMES[from], NAMES[to]);
+            let what = format!("{name} {value:?} to {}", NAMES[to]);
             let save = saved(from, &value);
             let strict = try_load::<T>(&save, LENIENT);
             let clamped = try_load::<T>(&save, CLAMP);
@@ -237,7 +243,7 @@ fn compare<T: Numbers>() {
                 Fate::Lossy(_) | Fate::LostNan => {
                     let error = strict.map(drop).expect_err(&what);
                     let to = NAMES[to];
-                    check(&error, ErrorKind::InvalidValue, "value", &[NAMES[from], to, "convert"]);
+                    check(&error, ErrorKind::InvalidValue, "value", &[*name, to, "convert"]);
                     let (found, rows) = clamped.expect(&what);
                     let (found, list) = found.borrow().bytes();
                     if let Fate::Lossy(expected) = &fate {
@@ -258,7 +264,7 @@ fn compare<T: Numbers>() {
                 Fate::Refused => {
                     for loaded in [strict, clamped] {
                         let error = loaded.map(drop).expect_err(&what);
-                        let words = [NAMES[from], NAMES[to], "#[persist(convert = "];
+                        let words = [*name, NAMES[to], "#[persist(convert = "];
                         check(&error, ErrorKind::KindMismatch, "value", &words);
                     }
                 }

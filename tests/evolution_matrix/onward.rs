@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use persist::{ErrorKind, Persist};
+use persist::Persist;
 
-use super::harness::{LENIENT, Shared, cases, check, refused, shared};
+use super::harness::{Shared, cases, shared};
 use super::nest::{PLACES, everywhere};
 
 #[derive(Persist, Debug, Clone)]

@@ -204,11 +204,14 @@ struct Little {
     before: u8,
 }
 
+type Everything =
+    (u8, String, Vec<u8>, Option<Gem>, [Side; 2], BTreeMap<u8, u8>, Box<Filled>, char);
+
 #[derive(Persist, Debug)]
 #[persist(class = "Case")]
 struct More {
     before: u8,
-    value: (u8, String, Vec<u8>, Option<Gem>, [Side; 2], BTreeMap<u8, u8>, Box<Filled>, char),
+    value: Everything,
 }
 
 #[derive(Persist, Debug)]

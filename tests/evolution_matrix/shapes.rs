@@ -105,11 +105,11 @@ fn new_shape(i: u8) -> new::Shape {
 }
 
 fn side(i: u8) -> Side {
-    if i % 2 == 0 { Side::North } else { Side::Down }
+    if i.is_multiple_of(2) { Side::North } else { Side::Down }
 }
 
 fn side_name(i: u8) -> String {
-    if i % 2 == 0 { "North" } else { "Down" }.to_owned()
+    if i.is_multiple_of(2) { "North" } else { "Down" }.to_owned()
 }
 
 fn once<T>(value: T) -> OnceCell<T> {

@@ -41,7 +41,7 @@ pub(crate) enum How {
     Unwrap(Box<Edit>),
     Wrap(Box<Edit>),
     /// A text to a variant.
-    Variant(String),
+    Variant,
     /// A tuple to a struct by position.
     Struct(String, Vec<Edit>),
 }
@@ -207,10 +207,12 @@ impl<'p> Edits<'p> {
     fn edit(&mut self, wanted: &Kind, deep: u32) -> Edit {
         // A list of what holds it ends in an empty one.
         let is_kids = *wanted == Kind::List(Box::new(Kind::Class("Tree".into())));
-        if deep > 0 && !is_kids && self.chance() {
-            if let Some(edit) = self.wrapping(wanted, deep - 1) {
-                return edit;
-            }
+        if deep > 0
+            && !is_kids
+            && self.chance()
+            && let Some(edit) = self.wrapping(wanted, deep - 1)
+        {
+            return edit;
         }
         self.plain(wanted, deep)
     }
@@ -357,7 +359,7 @@ impl<'p> Edits<'p> {
             return self.same_class(name);
         }
         match name {
-            "Side" => Edit { stored: Kind::Text, how: How::Variant(name.to_owned()) },
+            "Side" => Edit { stored: Kind::Text, how: How::Variant },
             "Level" => {
                 let inner = self.edit(&Kind::Number(5), deep);
                 Edit { stored: inner.stored.clone(), how: How::Wrap(Box::new(inner)) }

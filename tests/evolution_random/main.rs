@@ -10,6 +10,7 @@ mod forge;
 mod model;
 mod program;
 mod twin;
+mod values;
 
 use edits::{Edit, Edits, How};
 use model::{Kind, Schema};
@@ -118,9 +119,7 @@ proptest! {
 /// Those that went wrong once, and some for ever.
 #[test]
 fn chosen_edits_come_out_as_the_twin_says() {
-    for seed in [15_835_984_835_882_634_440] {
-        compare(seed);
-    }
+    compare(15_835_984_835_882_634_440);
     let loaded = (0..300).filter(|seed| compare(*seed)).count();
     // Most can be loaded; some must not.
     assert!((150..300).contains(&loaded), "{loaded} of 300");

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use super::Plans;
+
 /// What a [`Finding`](crate::Finding) is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -122,6 +124,45 @@ impl Events {
     pub(super) fn happened(&self) -> impl Iterator<Item = (&Event, Run)> {
         let counted = self.events.iter().map(|(event, run)| (event, self.runs[*run]));
         counted.filter(|(_, run)| run.count > 0)
+    }
+}
+
+impl Plans<'_> {
+    /// Counts what happened to one value.
+    pub(super) fn happened(
+        &mut self,
+        change: Change,
+        class: &str,
+        field: &str,
+        detail: &str,
+        object: u64,
+    ) {
+        let key = (change, class.to_owned(), field.to_owned());
+        let run = *self.single_runs.entry(key).or_insert_with(|| {
+            let run = self.events.run();
+            self.events.enter(run, change, class, field, detail);
+            run
+        });
+        self.events.count(run, object);
+    }
+
+    /// True if an object has become a value.
+    pub(crate) fn is_inlined(&self, object: u64) -> bool {
+        self.inlined.contains_key(&object)
+    }
+
+    /// The objects that have become values, in order.
+    pub(crate) fn inlined(&self) -> Vec<u64> {
+        let mut inlined: Vec<u64> = self.inlined.keys().copied().collect();
+        inlined.sort_unstable();
+        inlined
+    }
+
+    /// Counts an object that has become a value, and that something else leads to.
+    pub(crate) fn count_unshared(&mut self, object: u64) {
+        if let Some((run, holder)) = self.inlined.get(&object) {
+            self.events.count(*run, *holder);
+        }
     }
 }
 

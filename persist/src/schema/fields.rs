@@ -181,13 +181,13 @@ impl Plans<'_> {
         run: usize,
     ) {
         if !self.matching.is_compatible(kind, wanted) {
-            let detail = self.change_of_kind(kind, wanted);
+            let detail = self.both_kinds(kind, wanted);
             self.events.enter(run, Change::Converted, place.class, place.field, &detail);
         }
     }
 
     /// Two kinds, for a report.
-    pub(super) fn change_of_kind(&self, stored: &KindSchema, wanted: &KindSchema) -> String {
+    pub(super) fn both_kinds(&self, stored: &KindSchema, wanted: &KindSchema) -> String {
         let (stored, wanted) =
             (stored.display(&self.stored), wanted.display(&self.program.classes));
         format!("{} to {}", shortened(&stored), shortened(&wanted))

@@ -23,6 +23,7 @@ mod read;
 mod same;
 mod transcode;
 mod walk;
+mod wrapped;
 mod write;
 
 pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};

@@ -149,7 +149,7 @@ pub(crate) struct Plans<'p> {
     pub(super) named: HashMap<(usize, usize, usize, usize), usize>,
     pub(super) events: Events,
     /// The runs of what happens to single values, by class and field.
-    single_runs: HashMap<(Change, String, String), usize>,
+    pub(super) single_runs: HashMap<(Change, String, String), usize>,
     /// Objects that are values now: the run of those that were shared, and the object that
     /// has the first copy.
     pub(super) inlined: HashMap<u64, (usize, u64)>,
@@ -230,25 +230,6 @@ impl<'p> Plans<'p> {
         self.options
     }
 
-    /// True if an object has become a value.
-    pub(crate) fn is_inlined(&self, object: u64) -> bool {
-        self.inlined.contains_key(&object)
-    }
-
-    /// The objects that have become values, in order.
-    pub(crate) fn inlined(&self) -> Vec<u64> {
-        let mut inlined: Vec<u64> = self.inlined.keys().copied().collect();
-        inlined.sort_unstable();
-        inlined
-    }
-
-    /// Counts an object that has become a value, and that something else leads to.
-    pub(crate) fn count_unshared(&mut self, object: u64) {
-        if let Some((run, holder)) = self.inlined.get(&object) {
-            self.events.count(*run, *holder);
-        }
-    }
-
     /// The migration of the records of a stored class, if they are older; newer ones are noted.
     pub(super) fn migration(&mut self, class: usize, target: usize) -> Option<Migration> {
         let all = self.stored.clone();
@@ -269,24 +250,6 @@ impl<'p> Plans<'p> {
         {
             self.events.count_all(*run, count, object);
         }
-    }
-
-    /// Counts what happened to one value.
-    pub(super) fn happened(
-        &mut self,
-        change: Change,
-        class: &str,
-        field: &str,
-        detail: &str,
-        object: u64,
-    ) {
-        let key = (change, class.to_owned(), field.to_owned());
-        let run = *self.single_runs.entry(key).or_insert_with(|| {
-            let run = self.events.run();
-            self.events.enter(run, change, class, field, detail);
-            run
-        });
-        self.events.count(run, object);
     }
 
     /// Makes the plan for a stored class that the program has, as a load of its records would.

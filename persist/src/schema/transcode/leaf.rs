@@ -1,6 +1,6 @@
 //! Values without parts, and what becomes an object or stops being one.
 
-use super::{Found, Frame, SharedValue, Transcoder};
+use super::{Found, Frame, Keeps, SharedValue, Transcoder};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::reflect::{Holder, VariantRecord};
 use crate::schema::conversion::Conversion;
@@ -8,9 +8,6 @@ use crate::schema::matching::find_variant;
 use crate::schema::number::{Fit, Width};
 use crate::schema::walk::fault;
 use crate::{Error, ErrorKind, Result};
-
-/// What was kept of an object: the class of each value, and its bytes.
-type Kept<'t> = Vec<(usize, &'t [u8])>;
 
 /// What a copy of an object that has become a value takes at least, in memory and in time.
 const COPY: u64 = 128;
@@ -122,7 +119,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         class: usize,
         holder: Holder,
         shared: usize,
-    ) -> Result<(Frame<'t>, Kept<'t>)> {
+    ) -> Result<(Frame<'t>, Keeps<'t>)> {
         let id = count::decode(&mut self.input).map_err(fault)?;
         let Some(Found { payload, kept }) = (self.objects)(id, class, holder) else {
             return Err(Error::new(

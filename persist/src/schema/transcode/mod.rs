@@ -58,8 +58,11 @@ pub(crate) struct SharedValue {
 /// An object that has become a value: its payload, and what a program kept of it.
 pub(crate) struct Found<'s> {
     pub(crate) payload: &'s [u8],
-    pub(crate) kept: Vec<(usize, &'s [u8])>,
+    pub(crate) kept: Keeps<'s>,
 }
+
+/// Values that are kept of an object: the class of each, and its bytes.
+pub(crate) type Keeps<'s> = Vec<(usize, &'s [u8])>;
 
 /// Finds an object by its id, class and holder.
 pub(crate) type Objects<'s> = dyn Fn(u64, usize, Holder) -> Option<Found<'s>> + 's;

@@ -386,7 +386,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 };
                 self.plans.named.insert(key, conversion);
                 if !self.plans.matching.is_compatible(stored, kind) {
-                    let detail = self.plans.change_of_kind(stored, kind);
+                    let detail = self.plans.both_kinds(stored, kind);
                     self.plans.happened(
                         Change::Converted,
                         place.class,
