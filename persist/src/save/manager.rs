@@ -285,9 +285,9 @@ impl SaveManager {
     /// Loads the objects of a file; the manager's own stay as they are until
     /// [`adopt`](Self::adopt).
     ///
-    /// Objects of classes that are not registered are skipped, and counted in the
-    /// report as [`Change::Unknown`](crate::Change::Unknown); look there before
-    /// you save over the file.
+    /// Objects of classes that are not registered, and fields that the classes do not have, are kept
+    /// aside, and counted in the report as [`Change::Kept`](crate::Change::Kept); they go back to
+    /// the next save after [`adopt`](Self::adopt), and only then.
     ///
     /// # Errors
     ///
@@ -316,8 +316,7 @@ impl SaveManager {
     }
 
     /// Makes what was loaded what the next save writes, in place of the
-    /// manager's objects; ids stay the same. Objects that the load skipped are
-    /// not among them.
+    /// manager's objects; ids stay the same. What the program did not know goes along.
     ///
     /// From then on the manager holds them: when it is dropped or cleared, the last pointers go as any others
     /// do, by your own `Drop`, which recurses along a chain.

@@ -3,28 +3,27 @@
 //! What a walk asks of a kind is worked out once for each kind, not for each
 //! value: a hostile save may have long kinds and many values.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ops::Deref;
 
 use super::order::inner_first;
 use super::pass::Passes;
-use super::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
-use crate::reflect::{ClassId, Holder};
+use super::{ClassSchema, FieldSchema, Form, KindSchema};
+use crate::reflect::Holder;
 
 /// Bytes of a handle.
 const HANDLE: u32 = 9;
 
 /// The classes of a save, and a node for every kind in them.
 pub(crate) struct Stored {
-    classes: Vec<ClassSchema>,
+    pub(super) classes: Vec<ClassSchema>,
     /// First one for each class as a kind, then those of their parts; parts that
     /// follow one another do so here.
-    nodes: Vec<Node>,
+    pub(super) nodes: Vec<Node>,
     /// For each class the first node of its fields, of the fields of each variant,
     /// or of its value.
-    parts: Vec<Vec<usize>>,
+    pub(super) parts: Vec<Vec<usize>>,
     /// Names of the arenas that handles lead into, one for each kind of handle.
     arenas: Vec<String>,
     pub(super) passes: Passes,
@@ -162,84 +161,10 @@ impl Stored {
         &self.arenas[arena]
     }
 
-    /// The index of a field as a class of its own, a struct with this field alone: as
-    /// such it is kept.
-    pub(crate) fn field_alone(&self, node: usize) -> usize {
-        self.classes.len() + node
-    }
-
-    /// The index of a variant as a class of its own, an enum with this variant alone.
-    pub(crate) fn variant_alone(&self, class: usize, variant: usize) -> usize {
-        // The root of the class's variants, as no field has it.
-        self.classes.len() + self.nodes.len() + (class << 16) + variant
-    }
-
-    /// What a class index is of; `None` if it is of none.
-    pub(crate) fn alone(&self, index: usize) -> Option<Alone<'_>> {
-        let index = index.checked_sub(self.classes.len())?;
-        if let Some(variant) = index.checked_sub(self.nodes.len()) {
-            let (class, variant) = (variant >> 16, variant & 0xffff);
-            let Form::Enum(variants) = &self.classes.get(class)?.form else { return None };
-            let schema = variants.get(variant)?;
-            return Some(Alone::Variant {
-                class: &self.classes[class].name,
-                variant: schema,
-                first: self.first(class, variant),
-            });
-        }
-        // The blocks of fields are in the order of classes; empty ones have the node of the next.
-        let class = self.parts.partition_point(|parts| parts[0] <= index).checked_sub(1)?;
-        let variant = self.parts[class].partition_point(|first| *first <= index).checked_sub(1)?;
-        let (name, fields) = match &self.classes[class].form {
-            Form::Struct(fields) => (None, fields),
-            Form::Enum(variants) => (Some(&*variants[variant].name), &variants[variant].fields),
-            Form::Value(_) => return None,
-        };
-        let field = fields.get(index - self.first(class, variant))?;
-        Some(Alone::Field { class: &self.classes[class].name, variant: name, field, node: index })
-    }
-
-    /// A class of the save, or what is kept as one.
-    pub(crate) fn schema(&self, index: usize) -> Option<Cow<'_, ClassSchema>> {
-        match self.classes.get(index) {
-            Some(class) => Some(Cow::Borrowed(class)),
-            None => self.alone(index).map(|alone| Cow::Owned(alone.schema())),
-        }
-    }
-
     /// The first node of a struct's fields or of a bare value (`variant` is 0), or
     /// of a variant's fields.
     pub(super) fn first(&self, class: usize, variant: usize) -> usize {
         self.parts[class][variant]
-    }
-}
-
-/// A part of a class that is kept as a class of its own.
-pub(crate) enum Alone<'s> {
-    Field { class: &'s str, variant: Option<&'s str>, field: &'s FieldSchema, node: usize },
-    Variant { class: &'s str, variant: &'s VariantSchema, first: usize },
-}
-
-impl Alone<'_> {
-    /// The class that it is.
-    fn schema(&self) -> ClassSchema {
-        let name = self.name();
-        let form = match self {
-            Self::Field { field, .. } => Form::Struct(vec![(*field).clone()]),
-            Self::Variant { variant, .. } => Form::Enum(vec![(*variant).clone()]),
-        };
-        ClassSchema { id: ClassId::of(&name), name, version: 1, form }
-    }
-
-    /// Its name: that of the class with that of the part.
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Self::Field { class, variant: None, field, .. } => format!("{class}.{}", field.name),
-            Self::Field { class, variant: Some(variant), field, .. } => {
-                format!("{class}::{variant}.{}", field.name)
-            }
-            Self::Variant { class, variant, .. } => format!("{class}::{}", variant.name),
-        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! differ, a plan made once per class rewrites each record into the
 //! program's form first.
 
+mod alone;
 mod conversion;
 mod describe;
 mod empty;
@@ -26,10 +27,11 @@ mod walk;
 mod wrapped;
 mod write;
 
+pub(crate) use alone::Alone;
 pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::Change;
 pub(crate) use event::{Event, Run};
-pub(crate) use layout::{Alone, Stored};
+pub(crate) use layout::Stored;
 pub(crate) use order::inner_first;
 pub(crate) use plan::Plans;
 pub(crate) use program::{Program, Target};

@@ -258,7 +258,7 @@ impl Comparison<'_> {
             Form::Struct(fields) => Some(fields),
             Form::Enum(variants) => variants
                 .iter()
-                .find(|variant| Some(&*variant.name) == pair.name.as_deref())
+                .find(|variant| Some(&*variant.name) == pair.name)
                 .map(|variant| &variant.fields),
             Form::Value(_) => None,
         };

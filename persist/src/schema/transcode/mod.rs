@@ -6,6 +6,7 @@
 mod fields;
 mod flat;
 mod leaf;
+mod member;
 mod named;
 mod open;
 

@@ -1,6 +1,7 @@
 //! Records by the names of what they have: those that are migrated, and those that have kept
 //! what an earlier program did not know.
 
+use super::member::{Head, Member, MemberValue};
 use super::{Frame, KeptPlace, Transcoder};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::reflect::Migration;
@@ -8,9 +9,9 @@ use crate::schema::conversion::Place;
 use crate::schema::matching::find_variant;
 use crate::schema::migrate::{Written, migrate};
 use crate::schema::plan::{Given, Step, Wanted};
-use crate::schema::walk::{dynamic, fault, left_behind};
+use crate::schema::walk::left_behind;
 use crate::schema::{Change, FieldSchema, Form, KindSchema, Reader, write_value};
-use crate::value::{Field, Record, Value};
+use crate::value::{Field, Record};
 use crate::{Error, ErrorKind, Result};
 
 /// A record whose fields are put together.
@@ -37,30 +38,6 @@ enum Action<'t> {
     /// What a migration has made.
     Made(Vec<u8>),
     Make(Step),
-}
-
-/// What a record has.
-struct Found<'t> {
-    name: String,
-    id: Option<u32>,
-    value: FoundValue<'t>,
-    /// The class as which it can be kept.
-    kept: Option<usize>,
-    place: Option<KeptPlace>,
-}
-
-enum FoundValue<'t> {
-    Stored { kind: &'t KindSchema, node: usize, bytes: &'t [u8] },
-    Made(Value),
-}
-
-/// The variant of a record, and its fields.
-struct Head<'t> {
-    variant: Option<(usize, &'t str)>,
-    fields: &'t [FieldSchema],
-    first: usize,
-    /// True if it was kept, and has no place in the class.
-    is_kept: bool,
 }
 
 impl Named<'_> {
@@ -155,103 +132,8 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(None)
     }
 
-    /// Reads which fields follow: of a struct, of a variant, or of a variant that was kept.
-    fn head(&mut self, class: usize, target: usize) -> Result<Head<'t>> {
-        let stored = self.stored;
-        if let Form::Struct(fields) = &stored[class].form {
-            let first = stored.first(class, 0);
-            return Ok(Head { variant: None, fields, first, is_kept: false });
-        }
-        let (number, schema) = self.read_tag(class)?;
-        let first = stored.first(class, number);
-        let head = Head {
-            variant: Some((number, &schema.name)),
-            fields: &schema.fields,
-            first,
-            is_kept: false,
-        };
-        let [FieldSchema { kind: KindSchema::Unknown, .. }] = &schema.fields[..] else {
-            return Ok(head);
-        };
-        // A kept variant is one value, of an enum with that variant alone.
-        let before = self.input.rest();
-        if count::decode(&mut self.input).map_err(fault)? == 1 {
-            let kept = dynamic(stored, &mut self.input).map_err(fault)?;
-            if let Form::Enum(variants) = &stored[kept].form
-                && let [variant] = &variants[..]
-            {
-                if self.input.take(1).map_err(fault)? != [0] {
-                    return Err(fault(crate::codec::Fail::Value));
-                }
-                let is_known = self.target_variant(target, Some(&variant.name)).is_some();
-                let first = stored.first(kept, 0);
-                return Ok(Head {
-                    variant: Some((number, &variant.name)),
-                    fields: &variant.fields,
-                    first,
-                    is_kept: !is_known,
-                });
-            }
-        }
-        self.input.go_back(before);
-        Ok(head)
-    }
-
-    /// The fields that follow, those that were kept among them.
-    fn found(&mut self, head: &Head<'t>) -> Result<Vec<Found<'t>>> {
-        let stored = self.stored;
-        let mut found = Vec::new();
-        for (i, field) in head.fields.iter().enumerate() {
-            let node = head.first + i;
-            if field.kind == KindSchema::Unknown {
-                self.kept_fields(&mut found)?;
-                continue;
-            }
-            let bytes = self.taken(node, 1, stored.node(node).width())?;
-            let end = self.length.saturating_sub(self.input.rest().len());
-            found.push(Found {
-                name: field.name.clone(),
-                id: field.id,
-                value: FoundValue::Stored { kind: &field.kind, node, bytes },
-                kept: Some(stored.field_alone(node)),
-                place: Some(KeptPlace::Payload(end.saturating_sub(bytes.len())..end)),
-            });
-        }
-        Ok(found)
-    }
-
-    /// Reads what an earlier program kept of a record.
-    fn kept_fields(&mut self, found: &mut Vec<Found<'t>>) -> Result<()> {
-        let count = count::decode(&mut self.input).map_err(fault)?;
-        for _ in 0..count {
-            let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
-            let bytes = self.taken(self.stored.root(class), 1, None)?;
-            let end = self.length.saturating_sub(self.input.rest().len());
-            let place = KeptPlace::Payload(end.saturating_sub(bytes.len())..end);
-            match self.kept_field(class, bytes, Some(place)) {
-                Some(field) => found.push(field),
-                None => return Err(fault(crate::codec::Fail::Value)),
-            }
-        }
-        Ok(())
-    }
-
-    /// What was kept as a value of this class: its one field.
-    fn kept_field(
-        &self,
-        class: usize,
-        bytes: &'t [u8],
-        place: Option<KeptPlace>,
-    ) -> Option<Found<'t>> {
-        let Form::Struct(fields) = &self.stored[class].form else { return None };
-        let [field] = &fields[..] else { return None };
-        let node = self.stored.first(class, 0);
-        let value = FoundValue::Stored { kind: &field.kind, node, bytes };
-        Some(Found { name: field.name.clone(), id: field.id, value, kept: Some(class), place })
-    }
-
     /// The program's variant of this name; of a struct 0.
-    fn target_variant(&self, target: usize, name: Option<&str>) -> Option<usize> {
+    pub(super) fn target_variant(&self, target: usize, name: Option<&str>) -> Option<usize> {
         let Some(name) = name else { return Some(0) };
         find_variant(name, self.plans.program.targets[target]?.class.variants())
     }
@@ -262,9 +144,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         class: usize,
         target: usize,
         migration: Migration,
-        found: Vec<Found<'t>>,
+        found: Vec<Member<'t>>,
         variant: Option<String>,
-    ) -> Result<(Vec<Found<'t>>, Option<String>)> {
+    ) -> Result<(Vec<Member<'t>>, Option<String>)> {
         let stored = self.stored;
         let schema = &stored[class];
         let mut record = match variant {
@@ -273,7 +155,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         };
         let mut reader = Reader::new(self.limits, self.length as u64);
         for (i, field) in found.iter().enumerate() {
-            let FoundValue::Stored { kind, node, bytes } = &field.value else { continue };
+            let MemberValue::Stored { kind, node, bytes } = &field.value else { continue };
             let mut links = NoLinks::default();
             let mut input = Decoder::new(bytes, self.limits, &mut links);
             let value = reader
@@ -285,16 +167,16 @@ impl<'t> Transcoder<'t, '_, '_> {
         migrate(&mut record, schema.version..version, migration)?;
         let detail = format!("version {} to {version}", schema.version);
         self.plans.happened(Change::Migrated, &schema.name, "", &detail, self.id);
-        let mut found: Vec<Option<Found<'t>>> = found.into_iter().map(Some).collect();
+        let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
         let variant = record.variant().map(str::to_owned);
         let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
             let origin = field.origin.and_then(|origin| found.get_mut(origin)?.take());
             match origin {
-                Some(found) => Found { name: field.name.to_string(), ..found },
-                None => Found {
+                Some(found) => Member { name: field.name.to_string(), ..found },
+                None => Member {
                     name: field.name.to_string(),
                     id: None,
-                    value: FoundValue::Made(field.value),
+                    value: MemberValue::Made(field.value),
                     kept: None,
                     place: None,
                 },
@@ -309,7 +191,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         (class, target): (usize, usize),
         variant: Option<&str>,
         number: usize,
-        found: Vec<Found<'t>>,
+        found: Vec<Member<'t>>,
     ) -> Result<Vec<Action<'t>>> {
         let program = self.plans.program;
         let stored = self.stored;
@@ -335,7 +217,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             })
             .collect();
         let sources = crate::schema::matching::sources(&names, fields, records);
-        let mut found: Vec<Option<Found<'t>>> = found.into_iter().map(Some).collect();
+        let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
         let mut actions = Vec::new();
         for (field, source) in sources.into_iter().enumerate() {
             let Some(source) = source.and_then(|source| found[source].take()) else {
@@ -361,7 +243,7 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     fn field_action(
         &mut self,
-        source: Found<'t>,
+        source: Member<'t>,
         wanted: &Wanted<'_>,
         field: usize,
         place: &Place<'_>,
@@ -369,7 +251,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let program = self.plans.program;
         let kind = &wanted.fields[field].kind;
         match source.value {
-            FoundValue::Stored { kind: stored, node, bytes } => {
+            MemberValue::Stored { kind: stored, node, bytes } => {
                 let key = (node, wanted.class, wanted.variant, field);
                 let known = self.plans.named.get(&key).copied();
                 let conversion = known
@@ -397,7 +279,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 }
                 Ok(Action::Convert { conversion, bytes, name: source.name })
             }
-            FoundValue::Made(value) => {
+            MemberValue::Made(value) => {
                 let mut bytes = Vec::new();
                 let mut target = Written { plans: self.plans, limits: self.limits, id: self.id };
                 let value = target.migrated(value)?;
@@ -408,13 +290,13 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Keeps a field that the program does not have, where there is room for it.
-    fn keep_or_drop(&mut self, field: Found<'t>, given: &Given<'_>, has_room: bool) {
+    fn keep_or_drop(&mut self, field: Member<'t>, given: &Given<'_>, has_room: bool) {
         let path = given.path(&field.name);
         let class = field.kept.filter(|_| !self.plans.options.drop_unknown);
         // What was kept before is reported as a value of its class.
         let is_new = class.is_none_or(|class| class >= self.stored.len());
         let change = match (class, field.value, field.place) {
-            (Some(class), FoundValue::Stored { bytes, .. }, _) if has_room => {
+            (Some(class), MemberValue::Stored { bytes, .. }, _) if has_room => {
                 self.kept.push((class, bytes));
                 Change::Kept
             }

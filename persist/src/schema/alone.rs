@@ -1,0 +1,82 @@
+//! Fields and variants as classes of their own, which is how they are kept.
+
+use std::borrow::Cow;
+
+use super::{ClassSchema, FieldSchema, Form, Stored, VariantSchema};
+use crate::reflect::ClassId;
+
+/// A part of a class that is kept as a class of its own.
+pub(crate) enum Alone<'s> {
+    Field { class: &'s str, variant: Option<&'s str>, field: &'s FieldSchema, node: usize },
+    Variant { class: &'s str, variant: &'s VariantSchema, first: usize },
+}
+
+impl Alone<'_> {
+    /// The class that it is.
+    fn schema(&self) -> ClassSchema {
+        let name = self.name();
+        let form = match self {
+            Self::Field { field, .. } => Form::Struct(vec![(*field).clone()]),
+            Self::Variant { variant, .. } => Form::Enum(vec![(*variant).clone()]),
+        };
+        ClassSchema { id: ClassId::of(&name), name, version: 1, form }
+    }
+
+    /// Its name: that of the class with that of the part.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Field { class, variant: None, field, .. } => format!("{class}.{}", field.name),
+            Self::Field { class, variant: Some(variant), field, .. } => {
+                format!("{class}::{variant}.{}", field.name)
+            }
+            Self::Variant { class, variant, .. } => format!("{class}::{}", variant.name),
+        }
+    }
+}
+
+impl Stored {
+    /// The index of a field as a class of its own, a struct with this field alone: as
+    /// such it is kept.
+    pub(crate) fn field_alone(&self, node: usize) -> usize {
+        self.classes.len() + node
+    }
+
+    /// The index of a variant as a class of its own, an enum with this variant alone.
+    pub(crate) fn variant_alone(&self, class: usize, variant: usize) -> usize {
+        // The root of the class's variants, as no field has it.
+        self.classes.len() + self.nodes.len() + (class << 16) + variant
+    }
+
+    /// What a class index is of; `None` if it is of none.
+    pub(crate) fn alone(&self, index: usize) -> Option<Alone<'_>> {
+        let index = index.checked_sub(self.classes.len())?;
+        if let Some(variant) = index.checked_sub(self.nodes.len()) {
+            let (class, variant) = (variant >> 16, variant & 0xffff);
+            let Form::Enum(variants) = &self.classes.get(class)?.form else { return None };
+            let schema = variants.get(variant)?;
+            return Some(Alone::Variant {
+                class: &self.classes[class].name,
+                variant: schema,
+                first: self.first(class, variant),
+            });
+        }
+        // The blocks of fields are in the order of classes; empty ones have the node of the next.
+        let class = self.parts.partition_point(|parts| parts[0] <= index).checked_sub(1)?;
+        let variant = self.parts[class].partition_point(|first| *first <= index).checked_sub(1)?;
+        let (name, fields) = match &self.classes[class].form {
+            Form::Struct(fields) => (None, fields),
+            Form::Enum(variants) => (Some(&*variants[variant].name), &variants[variant].fields),
+            Form::Value(_) => return None,
+        };
+        let field = fields.get(index - self.first(class, variant))?;
+        Some(Alone::Field { class: &self.classes[class].name, variant: name, field, node: index })
+    }
+
+    /// A class of the save, or what is kept as one.
+    pub(crate) fn schema(&self, index: usize) -> Option<Cow<'_, ClassSchema>> {
+        match self.classes.get(index) {
+            Some(class) => Some(Cow::Borrowed(class)),
+            None => self.alone(index).map(|alone| Cow::Owned(alone.schema())),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a record has, by name.
+
+use super::{KeptPlace, Transcoder};
+use crate::Result;
+use crate::codec::count;
+use crate::schema::walk::{dynamic, fault};
+use crate::schema::{FieldSchema, Form, KindSchema};
+use crate::value::Value;
+
+/// What a record has.
+pub(super) struct Member<'t> {
+    pub(super) name: String,
+    pub(super) id: Option<u32>,
+    pub(super) value: MemberValue<'t>,
+    /// The class as which it can be kept.
+    pub(super) kept: Option<usize>,
+    pub(super) place: Option<KeptPlace>,
+}
+
+pub(super) enum MemberValue<'t> {
+    Stored { kind: &'t KindSchema, node: usize, bytes: &'t [u8] },
+    Made(Value),
+}
+
+/// The variant of a record, and its fields.
+pub(super) struct Head<'t> {
+    pub(super) variant: Option<(usize, &'t str)>,
+    pub(super) fields: &'t [FieldSchema],
+    pub(super) first: usize,
+    /// True if it was kept, and has no place in the class.
+    pub(super) is_kept: bool,
+}
+
+impl<'t> Transcoder<'t, '_, '_> {
+    /// Reads which fields follow: of a struct, of a variant, or of a variant that was kept.
+    pub(super) fn head(&mut self, class: usize, target: usize) -> Result<Head<'t>> {
+        let stored = self.stored;
+        if let Form::Struct(fields) = &stored[class].form {
+            let first = stored.first(class, 0);
+            return Ok(Head { variant: None, fields, first, is_kept: false });
+        }
+        let (number, schema) = self.read_tag(class)?;
+        let first = stored.first(class, number);
+        let head = Head {
+            variant: Some((number, &schema.name)),
+            fields: &schema.fields,
+            first,
+            is_kept: false,
+        };
+        let [FieldSchema { kind: KindSchema::Unknown, .. }] = &schema.fields[..] else {
+            return Ok(head);
+        };
+        // A kept variant is one value, of an enum with that variant alone.
+        let before = self.input.rest();
+        if count::decode(&mut self.input).map_err(fault)? == 1 {
+            let kept = dynamic(stored, &mut self.input).map_err(fault)?;
+            if let Form::Enum(variants) = &stored[kept].form
+                && let [variant] = &variants[..]
+            {
+                if self.input.take(1).map_err(fault)? != [0] {
+                    return Err(fault(crate::codec::Fail::Value));
+                }
+                let is_known = self.target_variant(target, Some(&variant.name)).is_some();
+                let first = stored.first(kept, 0);
+                return Ok(Head {
+                    variant: Some((number, &variant.name)),
+                    fields: &variant.fields,
+                    first,
+                    is_kept: !is_known,
+                });
+            }
+        }
+        self.input.go_back(before);
+        Ok(head)
+    }
+
+    /// The fields that follow, those that were kept among them.
+    pub(super) fn found(&mut self, head: &Head<'t>) -> Result<Vec<Member<'t>>> {
+        let stored = self.stored;
+        let mut found = Vec::new();
+        for (i, field) in head.fields.iter().enumerate() {
+            let node = head.first + i;
+            if field.kind == KindSchema::Unknown {
+                self.kept_fields(&mut found)?;
+                continue;
+            }
+            let bytes = self.taken(node, 1, stored.node(node).width())?;
+            let end = self.length.saturating_sub(self.input.rest().len());
+            found.push(Member {
+                name: field.name.clone(),
+                id: field.id,
+                value: MemberValue::Stored { kind: &field.kind, node, bytes },
+                kept: Some(stored.field_alone(node)),
+                place: Some(KeptPlace::Payload(end.saturating_sub(bytes.len())..end)),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Reads what an earlier program kept of a record.
+    fn kept_fields(&mut self, found: &mut Vec<Member<'t>>) -> Result<()> {
+        let count = count::decode(&mut self.input).map_err(fault)?;
+        for _ in 0..count {
+            let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
+            let bytes = self.taken(self.stored.root(class), 1, None)?;
+            let end = self.length.saturating_sub(self.input.rest().len());
+            let place = KeptPlace::Payload(end.saturating_sub(bytes.len())..end);
+            match self.kept_field(class, bytes, Some(place)) {
+                Some(field) => found.push(field),
+                None => return Err(fault(crate::codec::Fail::Value)),
+            }
+        }
+        Ok(())
+    }
+
+    /// What was kept as a value of this class: its one field.
+    pub(super) fn kept_field(
+        &self,
+        class: usize,
+        bytes: &'t [u8],
+        place: Option<KeptPlace>,
+    ) -> Option<Member<'t>> {
+        let Form::Struct(fields) = &self.stored[class].form else { return None };
+        let [field] = &fields[..] else { return None };
+        let node = self.stored.first(class, 0);
+        let value = MemberValue::Stored { kind: &field.kind, node, bytes };
+        Some(Member { name: field.name.clone(), id: field.id, value, kept: Some(class), place })
+    }
+}
