@@ -146,7 +146,9 @@ impl<'l> Loader<'l> {
             };
             return Err(Error::new(ErrorKind::WrongClass, message));
         };
-        if self.plans.resolve(root.class as usize) != Some(class) {
+        let is_other = self.plans.resolve(root.class as usize) != Some(class)
+            || self.plans.check_bare(root.class as usize).is_err();
+        if is_other {
             let found = &self.plans.stored[root.class as usize].name;
             return Err(Error::new(
                 ErrorKind::WrongClass,

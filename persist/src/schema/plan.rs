@@ -264,6 +264,11 @@ impl<'p> Plans<'p> {
         }
     }
 
+    /// The same for a bare value, which has no name by which to know that it is another.
+    pub(crate) fn check_bare(&mut self, class: usize) -> Result<()> {
+        if matches!(self.stored[class].form, Form::Value(_)) { self.check(class) } else { Ok(()) }
+    }
+
     /// The plan from a stored class to one of the program; made once.
     pub(super) fn plan(&mut self, class: usize, target: usize) -> Result<Rc<Plan>> {
         let is_own = self.resolve(class) == Some(target);
