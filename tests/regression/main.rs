@@ -10,10 +10,12 @@ mod local_types_of_one_name;
 mod markers_in_generics;
 mod memory_in_boxes;
 mod memory_out_of_proportion;
+mod newer_version_of_the_same_fields;
 mod none_for_what_is_inside;
 mod pointers_of_a_map;
 #[cfg(unix)]
 mod save_onto_a_pipe;
 mod saves_that_did_not_load;
 mod unreached_objects;
+mod weak_pointer_to_a_value;
 mod with_module_of_its_own_type;

@@ -1,0 +1,34 @@
+//! A save of a newer version whose fields were the same was loaded as if it were the program's, also
+//! under the strict policy.
+
+use persist::{Change, ErrorKind, LoadOptions, LoadPolicy, Persist, SaveManager};
+
+mod newer {
+    #[derive(persist::Persist)]
+    #[persist(class = "Purse", version = 2)]
+    pub(super) struct Purse {
+        pub(super) coins: u64,
+    }
+}
+
+#[derive(Persist)]
+struct Purse {
+    coins: u64,
+}
+
+#[test]
+fn a_newer_version_of_the_same_fields_is_noticed() {
+    let save = persist::to_vec(&newer::Purse { coins: 200 }).unwrap();
+    let mut saves = SaveManager::new();
+    let (purse, loaded) = saves.value_from_slice::<Purse>(&save).unwrap();
+    assert_eq!(purse.coins, 200);
+    let [finding] = loaded.report().findings() else { panic!("{}", loaded.report()) };
+    assert_eq!((finding.change, &*finding.class, finding.count), (Change::Newer, "Purse", 1));
+    assert_eq!(finding.object.map(persist::ObjectId::get), Some(1));
+    assert_eq!(finding.detail.as_deref(), Some("version 2 to 1"));
+
+    let policy = LoadPolicy::Strict;
+    saves.set_load_options(LoadOptions { policy, ..LoadOptions::default() });
+    let error = saves.value_from_slice::<Purse>(&save).map(drop).unwrap_err();
+    assert_eq!((error.kind(), error.class()), (ErrorKind::Refused, Some("Purse")));
+}
