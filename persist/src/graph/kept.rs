@@ -46,7 +46,14 @@ impl Table<'_> {
             }
             self.pending.push(Pending::new(target, weak, Within::Cell));
         }
-        let name = self.name_of(class);
+        let name = match self.kept_names.get(&class) {
+            Some(name) => name.clone(),
+            None => {
+                let name: Rc<str> = self.name_of(class).into();
+                self.kept_names.insert(class, name.clone());
+                name
+            }
+        };
         let class = ForeignClass { name, schema: stored, index: class };
         Ok((Piece::new(class, bytes[..length].to_vec(), parts), length))
     }

@@ -27,7 +27,14 @@ impl<'l> Loader<'l> {
     pub(super) fn rewrite(&mut self, record: &RecordPlace, identical: bool) -> Result<Keeps<'l>> {
         let kept = self.kept_before(record.id)?;
         if identical {
-            return Ok(kept);
+            if !self.plans.options().drop_unknown {
+                return Ok(kept);
+            }
+            for (class, _) in kept {
+                let name = self.table.name_of(class);
+                self.plans.drop_kept(&name, record.id);
+            }
+            return Ok(Vec::new());
         }
         let payload = record.payload(self.save);
         let (save, table, records, before) = (self.save, &self.table, &self.records, &self.before);
@@ -251,6 +258,7 @@ impl<'l> Loader<'l> {
             // Nothing is connected yet: it holds stand-ins only.
             self.table.entries[record] = Entry::None;
             freed.insert(record);
+            self.keeps.remove(&record);
             if self.table.kinds[record].take().is_some() {
                 let class = self.records[record].class as usize;
                 self.outcome.uncount_object(&self.plans.stored[class].name);

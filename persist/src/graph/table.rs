@@ -19,6 +19,8 @@ pub(super) struct Table<'l> {
     pub(super) registry: &'l Registry,
     pub(super) limits: &'l Limits,
     ids: Ids,
+    /// Names of the classes of what is kept.
+    pub(super) kept_names: HashMap<usize, Rc<str>>,
     /// Those of values that have become objects.
     more_ids: HashMap<u64, u32>,
     /// By record.
@@ -136,6 +138,7 @@ impl<'l> Table<'l> {
             registry,
             limits,
             ids,
+            kept_names: HashMap::new(),
             more_ids: HashMap::new(),
             entries: Vec::new(),
             kinds: Vec::new(),

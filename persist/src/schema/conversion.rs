@@ -90,6 +90,9 @@ pub(super) const DEEPEST: u32 = 100;
 /// save made to harm has kinds in which there are many.
 const MOST_TRIES: u32 = 4000;
 
+/// Tuples that become structs may stand in each other so deep.
+const TUPLES: usize = 4;
+
 impl Plans<'_> {
     /// The conversion between two kinds; `None` if there is none.
     pub(super) fn conversion(
@@ -101,7 +104,15 @@ impl Plans<'_> {
     ) -> Option<usize> {
         let all = self.stored.clone();
         let mut compiler = Compiler { plans: self, all: &all, place, tries: 0 };
-        compiler.convert(node, stored, wanted, DEEPEST)
+        compiler.plans.tuples_in_tuples += 1;
+        // A tuple that becomes a struct is planned anew inside of another.
+        let found = if compiler.plans.tuples_in_tuples > TUPLES {
+            None
+        } else {
+            compiler.convert(node, stored, wanted, DEEPEST)
+        };
+        self.tuples_in_tuples -= 1;
+        found
     }
 
     /// True for a conversion whose parts need not be opened.
@@ -300,6 +311,14 @@ impl Compiler<'_, '_> {
         let start = self.plans.parts.len();
         self.plans.parts.extend(&parts);
         Some(Conversion::Parts(start, parts.len()))
+    }
+
+    /// True for a struct of the program of one field without a name.
+    pub(super) fn is_newtype(&self, target: usize) -> bool {
+        match &self.plans.program.classes[target].form {
+            Form::Struct(fields) => matches!(&fields[..], [field] if field.name == "0"),
+            _ => false,
+        }
     }
 
     /// True for a struct whose fields have the names of the parts of a tuple.

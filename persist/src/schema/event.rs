@@ -146,6 +146,11 @@ impl Plans<'_> {
         self.events.count(run, object);
     }
 
+    /// Counts what was kept before and is dropped now.
+    pub(crate) fn drop_kept(&mut self, class: &str, object: u64) {
+        self.happened(Change::Dropped, class, "", "", object);
+    }
+
     /// True if an object has become a value.
     pub(crate) fn is_inlined(&self, object: u64) -> bool {
         self.inlined.contains_key(&object)

@@ -136,12 +136,9 @@ impl Plans<'_> {
             let of = this.conversion(node, kind, old, place)?;
             Some(this.typed(of, new.class, new.variant, field))
         };
-        match old {
-            Some(old) if self.matching.is_compatible(kind, old) => typed(self, old),
-            _ => self
-                .conversion(node, kind, wanted, place)
-                .or_else(|| old.and_then(|old| typed(self, old))),
-        }
+        // What is older still becomes what the `convert` takes.
+        let typed = old.and_then(|old| typed(self, old));
+        typed.or_else(|| self.conversion(node, kind, wanted, place))
     }
 
     /// What a field gets that the save does not have, and what to report of it.

@@ -28,7 +28,13 @@ pub(super) struct Passes {
     widths: Vec<Option<usize>>,
     /// How the fields of a struct are passed over.
     flat: Vec<Option<Box<[Pass]>>>,
+    /// How many steps that takes, with those of the structs inside.
+    steps: Vec<usize>,
 }
+
+/// More steps than this no struct takes that is passed over without a stack: a hostile save may nest
+/// any number.
+const STEPS: usize = 64;
 
 /// The longest text whose length is one byte.
 const SHORT: u8 = 247;
@@ -74,9 +80,16 @@ fn text_length(bytes: &[u8]) -> Option<usize> {
     Some(1 + usize::from(head))
 }
 
+/// Parts of a tuple that are looked at.
+const SHORT_TUPLE: usize = 16;
+
 impl Passes {
     pub(super) fn of(stored: &Stored) -> Self {
-        let mut this = Self { widths: vec![None; stored.len()], flat: vec![None; stored.len()] };
+        let mut this = Self {
+            widths: vec![None; stored.len()],
+            flat: vec![None; stored.len()],
+            steps: vec![0; stored.len()],
+        };
         // A class comes behind those that it holds, so that none holds itself.
         for class in inner_first(stored).unwrap_or_default() {
             match &stored[class].form {
@@ -88,7 +101,13 @@ impl Passes {
                         .try_fold(0_usize, |sum, node| sum.checked_add(this.width(node, stored)?));
                     let passes =
                         nodes.map(|node| this.pass(node, stored)).collect::<Option<Vec<_>>>();
-                    this.flat[class] = passes.map(joined);
+                    let passes = passes.map(joined);
+                    let steps = passes.iter().flatten().fold(1_usize, |sum, pass| match pass {
+                        Pass::Flat(inner) => sum.saturating_add(this.steps[*inner]),
+                        _ => sum.saturating_add(1),
+                    });
+                    this.steps[class] = steps;
+                    this.flat[class] = passes.filter(|_| steps <= STEPS);
                 }
                 Form::Enum(variants) => {
                     let is_flat = variants.iter().all(|variant| variant.fields.is_empty());
@@ -108,11 +127,21 @@ impl Passes {
             Shape::Bool => Some(1),
             Shape::Char => Some(4),
             Shape::Handle(_) => Some(9),
-            Shape::Array(part, len) => self.width(part, stored)?.checked_mul(len),
-            Shape::Tuple { first, len } => (first..first + len)
-                .try_fold(0_usize, |sum, node| sum.checked_add(self.width(node, stored)?)),
+            Shape::Array(part, len) => self.part_width(part, stored)?.checked_mul(len),
+            // It is asked for each list: of long tuples only numbers are known.
+            Shape::Tuple { first, len } if len <= SHORT_TUPLE => (first..first + len)
+                .try_fold(0_usize, |sum, node| sum.checked_add(self.part_width(node, stored)?)),
             Shape::Class(class) => self.widths[class],
             _ => None,
+        }
+    }
+
+    /// The same of a part, which has no parts itself but numbers.
+    fn part_width(&self, node: usize, stored: &Stored) -> Option<usize> {
+        let laid = stored.node(node);
+        match laid.shape {
+            Shape::Array(..) | Shape::Tuple { .. } => laid.width(),
+            _ => self.width(node, stored),
         }
     }
 

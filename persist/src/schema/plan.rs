@@ -143,6 +143,8 @@ pub(crate) struct Plans<'p> {
     pub(super) parts: Vec<usize>,
     /// Tuples that become structs.
     pub(super) tuples: Vec<Rc<Fields>>,
+    /// How deep the conversion of a tuple to a struct is in others, while they are made.
+    pub(super) tuples_in_tuples: usize,
     /// A plan without fields.
     pub(super) nothing: Rc<Fields>,
     /// Those to fields that are found by name.
@@ -190,6 +192,7 @@ impl<'p> Plans<'p> {
             conversions: Vec::new(),
             parts: Vec::new(),
             tuples: Vec::new(),
+            tuples_in_tuples: 0,
             nothing: Rc::default(),
             named: HashMap::new(),
             events: Events::default(),

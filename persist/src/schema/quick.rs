@@ -36,6 +36,9 @@ impl Quick {
         // For each place of the walk the first of its pieces, and how many they are.
         let mut places = Vec::new();
         for walked in walk {
+            if let Action::Keep { .. } = walked.action {
+                return None;
+            }
             let first = pieces.len();
             for pass in walked.passes.as_deref()? {
                 if let Pass::Flat(_) = pass {

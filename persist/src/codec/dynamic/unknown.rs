@@ -42,7 +42,7 @@ pub(crate) struct Piece {
 /// A class of the save that a value comes from.
 #[derive(Clone)]
 pub(crate) struct ForeignClass {
-    pub(crate) name: String,
+    pub(crate) name: Rc<str>,
     /// The schema of that save.
     pub(crate) schema: Rc<dyn Any>,
     /// Index of the class in it.

@@ -73,7 +73,7 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     /// True while the fields of the object itself are read.
     pub(super) fn is_object(&self) -> bool {
-        self.records == 1 && self.inlined.len() == 1 && self.plans.aside
+        !self.bare && self.records == 1 && self.inlined.len() == 1 && self.plans.aside
     }
 
     pub(super) fn end_record(&mut self) {

@@ -81,7 +81,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         for (i, field) in head.fields.iter().enumerate() {
             let node = head.first + i;
             if field.kind == KindSchema::Unknown {
-                self.kept_fields(&mut found)?;
+                self.kept_fields(head.variant.map(|(_, name)| name), &mut found)?;
                 continue;
             }
             let bytes = self.taken(node, 1, stored.node(node).width())?;
@@ -98,14 +98,14 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Reads what an earlier program kept of a record.
-    fn kept_fields(&mut self, found: &mut Vec<Member<'t>>) -> Result<()> {
+    fn kept_fields(&mut self, variant: Option<&str>, found: &mut Vec<Member<'t>>) -> Result<()> {
         let count = count::decode(&mut self.input).map_err(fault)?;
         for _ in 0..count {
             let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
             let bytes = self.taken(self.stored.root(class), 1, None)?;
             let end = self.length.saturating_sub(self.input.rest().len());
             let place = KeptPlace::Payload(end.saturating_sub(bytes.len())..end);
-            match self.kept_field(class, bytes, Some(place)) {
+            match self.kept_field(class, variant, bytes, Some(place)) {
                 Some(field) => found.push(field),
                 None => return Err(fault(crate::codec::Fail::Value)),
             }
@@ -117,13 +117,24 @@ impl<'t> Transcoder<'t, '_, '_> {
     pub(super) fn kept_field(
         &self,
         class: usize,
+        variant: Option<&str>,
         bytes: &'t [u8],
         place: Option<KeptPlace>,
     ) -> Option<Member<'t>> {
         let Form::Struct(fields) = &self.stored[class].form else { return None };
         let [field] = &fields[..] else { return None };
+        // One of another variant belongs to none of this one's.
+        let name = match variant {
+            Some(variant)
+                if !self.stored[class].name.ends_with(&format!("::{variant}.{}", field.name)) =>
+            {
+                String::new()
+            }
+            _ => field.name.clone(),
+        };
         let node = self.stored.first(class, 0);
         let value = MemberValue::Stored { kind: &field.kind, node, bytes };
-        Some(Member { name: field.name.clone(), id: field.id, value, kept: Some(class), place })
+        let id = field.id.filter(|_| !name.is_empty());
+        Some(Member { name, id, value, kept: Some(class), place })
     }
 }

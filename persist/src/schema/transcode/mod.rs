@@ -15,7 +15,7 @@ use std::ops::Range;
 use self::fields::{Piece, Record};
 use self::named::Named;
 use super::walk::{self, LONGEST_PATH, left_behind, push_name};
-use super::{Plans, Stored};
+use super::{Form, Plans, Stored};
 use crate::codec::{Buffer, Decoder, NoLinks};
 use crate::reflect::Holder;
 use crate::{Limits, Result};
@@ -90,6 +90,7 @@ pub(crate) fn transcode<'s>(
         id: source.id,
         limits,
         objects,
+        bare: matches!(stored[source.class].form, Form::Value(_)),
         length: payload.len(),
         input: Decoder::new(payload, limits, &mut links),
         out,
@@ -131,6 +132,8 @@ struct Transcoder<'t, 's, 'p> {
     id: u64,
     limits: &'t Limits,
     objects: &'t Objects<'s>,
+    /// True in a bare value, whose parts have no ids to be kept by.
+    bare: bool,
     /// Bytes of the record.
     length: usize,
     input: Decoder<'t>,

@@ -64,7 +64,12 @@ impl<'t> Transcoder<'t, '_, '_> {
         let bytes = &start[..start.len() - self.input.rest().len()];
         let behind = self.input.rest();
         for (i, (class, bytes)) in given.iter().enumerate() {
-            found.extend(self.kept_field(*class, bytes, Some(KeptPlace::Kept(i))));
+            found.extend(self.kept_field(
+                *class,
+                head.variant.map(|(_, name)| name),
+                bytes,
+                Some(KeptPlace::Kept(i)),
+            ));
         }
         let mut variant = head.variant.map(|(_, name)| name.to_owned());
         if let Some(migration) = migration {
