@@ -85,7 +85,7 @@ fn a_day_on_which_nothing_is_done_changes_no_byte() {
     let mut saves = plain::manager();
     let loaded = saves.from_slice(&first).unwrap();
     assert_eq!(report(&loaded), FIRST_REPORT);
-    let summary = "the save was loaded, but 24 parts that this version does not know will be kept, 4 parts could not be loaded";
+    let summary = "the save was loaded, but 24 parts that this version does not know will be kept, 4 parts could not be kept";
     assert_eq!(loaded.report().summary(), summary);
     saves.adopt(loaded);
     let second = saves.to_vec().unwrap();
@@ -247,7 +247,7 @@ fn what_is_dropped_is_gone_and_reported() {
         let lock = format!("kept as unknown: {lock}, 1 times, first in object #6");
         assert!(report(&loaded).contains(&lock), "{}", loaded.report());
         let summary = format!(
-            "the save was loaded, but 9 parts that this version does not know will be kept, {} parts could not be loaded",
+            "the save was loaded, but 9 parts that this version does not know will be kept, {} parts could not be kept",
             15 + slots
         );
         assert_eq!(loaded.report().summary(), summary);
@@ -325,7 +325,7 @@ fn a_game_that_is_one_value_gets_everything_back() {
     let of_game = ["Game.season", "Game.charms"];
     let of_game = of_game.map(|f| format!("kept as unknown: {f}, 1 times, first in object #1"));
     assert_eq!((&found[..2], found.len()), (&of_game[..], 14));
-    let summary = "the save was loaded, but 27 parts that this version does not know will be kept, 4 parts could not be loaded";
+    let summary = "the save was loaded, but 27 parts that this version does not know will be kept, 4 parts could not be kept";
     assert_eq!(loaded.report().summary(), summary);
     saves.adopt(loaded);
     let carl = play!(&game.heroes, plain, saves);

@@ -124,7 +124,7 @@ impl LoadReport {
             found.push(format!("{} had to be changed", parts(changed)));
         }
         if lost > 0 {
-            found.push(format!("without {} that this version does not know", parts(lost)));
+            found.push(format!("{} could not be kept", parts(lost)));
         }
         if count(&[Change::Newer]) > 0 {
             found.push(String::from("the save is of a newer version"));

@@ -313,14 +313,6 @@ impl Compiler<'_, '_> {
         Some(Conversion::Parts(start, parts.len()))
     }
 
-    /// True for a struct of the program of one field without a name.
-    pub(super) fn is_newtype(&self, target: usize) -> bool {
-        match &self.plans.program.classes[target].form {
-            Form::Struct(fields) => matches!(&fields[..], [field] if field.name == "0"),
-            _ => false,
-        }
-    }
-
     /// True for a struct whose fields have the names of the parts of a tuple.
     fn is_tuple(&self, class: usize, len: usize) -> bool {
         match &self.all[class].form {

@@ -224,7 +224,7 @@ impl Plans<'_> {
                 format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
             }
             None if refers(stored) || refers(wanted) => String::from(
-                "give the class that holds it a new `version` and a `migrate`, or keep the old type",
+                "give the class that holds it `#[persist(version = 2, migrate = function)]`, or keep the old type",
             ),
             None if matches!((stored, wanted), (KindSchema::Tuple(_), KindSchema::Class(_))) => {
                 String::from(

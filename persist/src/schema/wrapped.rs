@@ -17,7 +17,6 @@ impl Compiler<'_, '_> {
         if let K::Class(class) = s
             && let Some((part, kind)) = self.newtype(*class)
             && !self.leads_to(*class, w)
-            && !matches!(w, K::Class(target) if self.is_newtype(*target))
         {
             return self.convert(part, &kind.clone(), w, deep);
         }
@@ -26,8 +25,6 @@ impl Compiler<'_, '_> {
             && let Form::Struct(fields) = &program.classes[*target].form
             && let [FieldSchema { name, kind, .. }] = &fields[..]
             && name == "0"
-            // Of two newtypes one must be said to be the other.
-            && !matches!(s, K::Class(class) if self.newtype(*class).is_some())
             && !self.comes_from(*target, s, DEEPEST)
         {
             return self.convert(at, s, kind, deep);
