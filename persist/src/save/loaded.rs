@@ -8,7 +8,7 @@ use crate::codec::{Object, Persist, Phase, Prototypes, Unknown, Visitor};
 use crate::graph::{
     Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets, free_unheld,
 };
-use crate::{Change, Error, ErrorKind, Limits, ObjectId, Result};
+use crate::{Change, ClassId, Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
 ///
@@ -30,7 +30,7 @@ pub struct Loaded {
     implementors: Rc<Implementors>,
     /// What is kept of each object, and of the value that was loaded.
     pub(super) kept: HashMap<ObjectId, Unknown>,
-    pub(super) root_kept: Option<(usize, Unknown)>,
+    pub(super) root_kept: Option<(ClassId, Unknown)>,
     report: LoadReport,
     /// True once the objects are a manager's.
     pub(super) adopted: bool,
@@ -38,7 +38,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// `root` is the class of the value that was loaded, if one was.
-    pub(super) fn new(loaded: LoadedObjects, root: Option<usize>, report: LoadReport) -> Self {
+    pub(super) fn new(loaded: LoadedObjects, root: Option<ClassId>, report: LoadReport) -> Self {
         let LoadedObjects { objects, order, kept, root_kept, implementors } = loaded;
         let root_kept = root.zip(Some(root_kept));
         Self { objects, order, implementors, kept, root_kept, report, adopted: false }

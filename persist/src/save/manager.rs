@@ -7,7 +7,7 @@ use super::Loaded;
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
 use crate::format::{Header, MAX_ID};
 use crate::graph::{Counted, Registry, Saver, free_unheld};
-use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
+use crate::{ClassId, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads
 /// them back.
@@ -56,7 +56,7 @@ pub struct SaveManager {
     pub(super) ids: HashMap<usize, ObjectId>,
     /// What the program does not know of objects, and of the value that was loaded last.
     pub(super) kept: HashMap<ObjectId, Unknown>,
-    pub(super) root_kept: Option<(usize, Unknown)>,
+    pub(super) root_kept: Option<(ClassId, Unknown)>,
     /// The largest id given out so far.
     last_id: u64,
     /// Kept between saves, so that those after the first find it large enough.

@@ -49,7 +49,8 @@ impl SaveManager {
         let options = (&self.limits, self.options);
         let loader = Loader::new(&self.registry, options, save, remap, Some(class))?;
         let (value, objects, outcome) = loader.load_value(class)?;
-        Ok((value, Loaded::new(objects, Some(class), LoadReport::new(outcome))))
+        let id = self.registry.program().classes[class].id;
+        Ok((value, Loaded::new(objects, Some(id), LoadReport::new(outcome))))
     }
 }
 

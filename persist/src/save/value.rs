@@ -185,7 +185,7 @@ impl SaveManager {
         let mut saver = Saver::new(&self.registry, &self.limits, 1);
         saver.keep(&self.kept, &self.ids);
         if let Some((of, kept)) = &self.root_kept
-            && *of == class
+            && *of == self.registry.program().classes[class].id
         {
             saver.keep_of_value(kept);
         }
