@@ -372,3 +372,18 @@ fn a_chain_of_objects_takes_no_stack() {
         assert_eq!(error.kind(), ErrorKind::MissingObject);
     }
 }
+
+#[test]
+fn structs_in_structs_that_are_unknown_do_not_overflow_the_stack() {
+    // A field that the program lacks, of a class that holds another, and so on, by value.
+    let depth = 20_000;
+    let gone = [&[0x16][..], &counted(2)].concat();
+    let mut items = vec![class("Sword", &[("power", &[3]), ("gone", &gone)])];
+    for i in 0..depth {
+        let inner = [&[0x16][..], &counted(i + 3)].concat();
+        let inner: &[u8] = if i + 1 < depth { &inner } else { &[0x0f] };
+        items.push(class(&format!("C{i}"), &[("inner", inner), ("name", &[0x0f])]));
+    }
+    let payload = [vec![7], vec![0; usize::try_from(depth).unwrap() + 1]].concat();
+    let _ = try_load(one_of(&items, &payload), value::<Sword>);
+}

@@ -5,6 +5,7 @@ mod default_with_a_pointer;
 mod factory_of_a_value;
 mod forgotten_registration;
 mod freed_once;
+mod kept_and_converted;
 mod kept_objects_and_circles;
 mod local_types_of_one_name;
 mod markers_in_generics;

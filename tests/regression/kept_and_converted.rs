@@ -1,0 +1,96 @@
+//! What an attack on older saves found: a `convert` that was passed over for still older saves, kept
+//! parts that stayed against `drop_unknown`, or went to another variant, or were lost from a small
+//! struct.
+
+use persist::{Change, LoadOptions, Persist, SaveManager};
+
+#[derive(Persist)]
+#[persist(class = "Purse")]
+struct OldPurse {
+    coins: u16,
+}
+
+#[derive(Persist)]
+struct Purse {
+    #[persist(convert = in_silver)]
+    coins: u64,
+}
+
+fn in_silver(gold: u32) -> u64 {
+    u64::from(gold) * 20
+}
+
+#[test]
+fn a_still_older_number_becomes_what_the_convert_takes() {
+    let save = persist::to_vec(&OldPurse { coins: 3 }).unwrap();
+    assert_eq!(persist::from_slice::<Purse>(&save).unwrap().coins, 60);
+}
+
+mod modded {
+    #[derive(persist::Persist)]
+    #[persist(class = "Case")]
+    pub(super) struct Case {
+        pub(super) a: u8,
+        pub(super) b: u16,
+    }
+
+    #[derive(persist::Persist)]
+    #[persist(class = "Shape")]
+    pub(super) enum Shape {
+        Circle {
+            radius: u8,
+            colour: u8,
+        },
+        Square {
+            side: u8,
+            #[persist(default)]
+            colour: u8,
+        },
+    }
+}
+
+#[derive(Persist, Default)]
+struct Case {
+    a: u8,
+}
+
+#[derive(Persist)]
+enum Shape {
+    Circle { radius: u8 },
+    Square { side: u8 },
+}
+
+#[test]
+fn a_field_that_is_unknown_in_a_small_struct_is_kept_and_dropped_on_request() {
+    let save = persist::to_vec(&modded::Case { a: 1, b: 2 }).unwrap();
+    let mut saves = SaveManager::new();
+    let (case, loaded) = saves.value_from_slice::<Case>(&save).unwrap();
+    saves.adopt(loaded);
+    let kept = saves.value_to_vec(&case).unwrap();
+    assert_eq!(persist::from_slice::<modded::Case>(&kept).unwrap().b, 2);
+
+    saves.clear();
+    saves.set_load_options(LoadOptions { drop_unknown: true, ..LoadOptions::default() });
+    let (case, loaded) = saves.value_from_slice::<Case>(&kept).unwrap();
+    let changes: Vec<Change> = loaded.report().findings().iter().map(|row| row.change).collect();
+    assert_eq!(changes, [Change::Dropped]);
+    saves.adopt(loaded);
+    let dropped = saves.value_to_vec(&case).unwrap();
+    assert_eq!(dropped, persist::to_vec(&Case { a: 1 }).unwrap());
+}
+
+#[test]
+fn what_is_kept_of_one_variant_is_not_given_to_another() {
+    let save = persist::to_vec(&modded::Shape::Circle { radius: 1, colour: 7 }).unwrap();
+    let mut saves = SaveManager::new();
+    let (_, loaded) = saves.value_from_slice::<Shape>(&save).unwrap();
+    saves.adopt(loaded);
+    let same = saves.value_to_vec(&Shape::Circle { radius: 2 }).unwrap();
+    let modded::Shape::Circle { radius: 2, colour: 7 } = persist::from_slice(&same).unwrap() else {
+        panic!("a circle with its colour")
+    };
+    let other = saves.value_to_vec(&Shape::Square { side: 2 }).unwrap();
+    let modded::Shape::Square { side: 2, colour: 0 } = persist::from_slice(&other).unwrap() else {
+        panic!("a square with the default colour")
+    };
+}
