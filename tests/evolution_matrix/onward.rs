@@ -48,6 +48,9 @@ cases! {
     CONVERTED present_list: Option<u8> = |i| Some(i), Vec<u16> = vec![i.into()];
     CONVERTED options_in_option: Vec<Option<u8>> = |i| vec![None, Some(i)],
         Option<Vec<Option<u16>>> = Some(vec![None, Some(i.into())]);
+    CONVERTED none_twice: Option<u8> = |_i| None, Option<Option<u16>> = None;
+    CONVERTED some_twice: Option<u8> = |i| Some(i), Option<Option<u16>> = Some(Some(i.into()));
+    CONVERTED lists_in_list: Vec<u8> = |i| vec![i, 1], Vec<Vec<u16>> = vec![vec![i.into()], vec![1]];
     CONVERTED array_in_list: [u8; 2] = |i| [i, 1], Vec<[u8; 2]> = vec![[i, 1]];
     CONVERTED map_in_list: BTreeMap<u8, u8> = |i| [(i, 1)].into(),
         Vec<BTreeMap<u8, u16>> = vec![[(i, 1)].into()];

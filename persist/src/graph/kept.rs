@@ -170,7 +170,7 @@ impl Loader<'_> {
         if self.table.dangling > 0 {
             self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
         }
-        let before = self.kept_before(record.id)?;
+        let before = self.kept_before(record.id);
         self.keep(before, Some(index), record.id).map_err(|error| self.named(index, error))?;
         self.table.late_ranges.insert(index, start..self.table.pending.len());
         unknown.holder = Some(record.holder);

@@ -7,11 +7,8 @@ use super::pending::Pending;
 use super::table::{Entry, MADE};
 use crate::codec::{Decoder, Fail, Piece, Unknown, Within, left_over};
 use crate::format::{MAX_ID, RecordPlace};
-use crate::schema::{Found, KeptPlace, SharedValue, Source, transcode};
+use crate::schema::{Found, Keeps, KeptPlace, SharedValue, Source, transcode};
 use crate::{Change, Error, ErrorKind, LoadPolicy, Result};
-
-/// Values that are kept of an object: the class of each, and its bytes.
-type Keeps<'l> = Vec<(usize, &'l [u8])>;
 
 /// Ids of values that have become objects, while they are decoded: those of the save are
 /// smaller, also those that name none of its objects.
@@ -25,7 +22,7 @@ fn kept_of<'l>(before: &HashMap<u64, Vec<RecordPlace>>, id: u64, save: &'l [u8])
 impl<'l> Loader<'l> {
     /// Rewrites a record into the program's form; returns what is to be kept of it.
     pub(super) fn rewrite(&mut self, record: &RecordPlace, identical: bool) -> Result<Keeps<'l>> {
-        let kept = self.kept_before(record.id)?;
+        let kept = self.kept_before(record.id);
         if identical {
             if !self.plans.options().drop_unknown {
                 return Ok(kept);
@@ -70,8 +67,8 @@ impl<'l> Loader<'l> {
     }
 
     /// What earlier programs kept of an object.
-    pub(super) fn kept_before(&self, id: u64) -> Result<Keeps<'l>> {
-        Ok(kept_of(&self.before, id, self.save))
+    pub(super) fn kept_before(&self, id: u64) -> Keeps<'l> {
+        kept_of(&self.before, id, self.save)
     }
 
     /// Keeps values of an object, or of the value that is loaded.

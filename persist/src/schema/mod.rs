@@ -37,6 +37,6 @@ pub(crate) use plan::Plans;
 pub(crate) use program::{Program, Target};
 pub(crate) use read::Reader;
 pub(crate) use same::is_same_class;
-pub(crate) use transcode::{Found, KeptPlace, SharedValue, Source, transcode};
+pub(crate) use transcode::{Found, Keeps, KeptPlace, SharedValue, Source, transcode};
 pub(crate) use walk::{Met, length, locate};
 pub(crate) use write::{Strict, Target as WriteTarget, write_class, write_value};
