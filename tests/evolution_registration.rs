@@ -160,7 +160,11 @@ macro_rules! by_hand {
                 Err(out.no_field())
             }
 
-            fn decode_field(&mut self, _: usize, _: &mut Decoder<'_>) -> Result<(), Fail> {
+            fn decode_fields(
+                &mut self,
+                _: codec::OrderedFields<'_>,
+                _: &mut Decoder<'_>,
+            ) -> Result<(), Fail> {
                 Err(Fail::Value)
             }
 

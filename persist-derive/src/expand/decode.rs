@@ -167,7 +167,7 @@ fn read(fields: &Fields, layout: &TokenStream) -> TokenStream {
 }
 
 /// The struct or variant of the local variables; the rest has its defaults.
-fn construct(path: &TokenStream, fields: &Fields) -> TokenStream {
+pub fn construct(path: &TokenStream, fields: &Fields) -> TokenStream {
     let members = fields.0.iter().map(|field| {
         let member = &field.member;
         let value = match field.store {

@@ -21,25 +21,7 @@ pub fn expand(input: &Input) -> TokenStream {
             _ => write(field, &value),
         }
     });
-    let fail = emit! { #result::Err(_persist::codec::Fail::Value) };
-    let decode = select(input, &fail, |field, access| match &field.store {
-        Store::With(module) => {
-            let restore = module_restore(module);
-            let target = access.target(field);
-            emit! {{
-                #target = #restore?;
-                #result::Ok(())
-            }}
-        }
-        _ => {
-            let value = access.mutable(field);
-            let stored = stored(&field.ty);
-            emit! {{
-                let __head = __input.take(#stored::HEAD)?;
-                #stored::decode_into(#value, __head, __input)
-            }}
-        }
-    });
+    let decode = decode_fields(input);
     let encode_default = encode_default(input, &stop);
     let field = select(input, &none, |field, access| {
         let value = access.shared(field);
@@ -63,13 +45,7 @@ pub fn expand(input: &Input) -> TokenStream {
             #encode
         }
 
-        fn decode_field(
-            &mut self,
-            __field: #usize,
-            __input: &mut _persist::codec::Decoder<'_>,
-        ) -> #result<(), _persist::codec::Fail> {
-            #decode
-        }
+        #decode
 
         fn encode_default(
             __variant: #usize,
@@ -87,6 +63,44 @@ pub fn expand(input: &Input) -> TokenStream {
             #field_mut
         }
     }
+}
+
+/// `decode_fields`, if there are any.
+fn decode_fields(input: &Input) -> Option<TokenStream> {
+    input.all_fields().find(|field| !matches!(field.store, Store::Skip))?;
+    let result = emit! { _persist::__private::std::result::Result };
+    let fail = emit! { return #result::Err(_persist::codec::Fail::Value) };
+    // It is matched again for each field.
+    let this = emit! { &mut *self };
+    let select = select_in(input, &this, &fail, |field, access| match &field.store {
+        Store::With(module) => {
+            let restore = module_restore(module);
+            let target = access.target(field);
+            emit! {{
+                if !__order.is_same() {
+                    #fail;
+                }
+                #target = #restore?;
+            }}
+        }
+        _ => {
+            let value = access.mutable(field);
+            let stored = stored(&field.ty);
+            emit! { #stored::decode_ordered_into(#value, __order, __input)? }
+        }
+    });
+    Some(emit! {
+        fn decode_fields(
+            &mut self,
+            __fields: _persist::codec::OrderedFields<'_>,
+            __input: &mut _persist::codec::Decoder<'_>,
+        ) -> #result<(), _persist::codec::Fail> {
+            for (__field, __order) in __fields {
+                #select
+            }
+            #result::Ok(())
+        }
+    })
 }
 
 /// Writes a value whole. Not by `Encoder::value`: what is not `Persist` would
@@ -114,6 +128,16 @@ fn select(
     otherwise: &TokenStream,
     each: impl Fn(&Field, Access) -> TokenStream,
 ) -> TokenStream {
+    select_in(input, &emit! { self }, otherwise, each)
+}
+
+/// The same, for a value that is not `self` itself.
+fn select_in(
+    input: &Input,
+    this: &TokenStream,
+    otherwise: &TokenStream,
+    each: impl Fn(&Field, Access) -> TokenStream,
+) -> TokenStream {
     match &input.body {
         Body::Struct(fields) => {
             let arms = fields.stored().enumerate().map(|(index, field)| {
@@ -132,7 +156,7 @@ fn select(
                     arms.extend(emit! { (#path { #member: #local, .. }, #index) => #done, });
                 }
             }
-            emit! { match (self, __field) { #arms _ => #otherwise, } }
+            emit! { match (#this, __field) { #arms _ => #otherwise, } }
         }
     }
 }

@@ -13,6 +13,7 @@ mod encode;
 mod fields;
 mod layout;
 mod migration;
+mod order;
 mod transparent;
 mod visit;
 
@@ -64,11 +65,12 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
     let prototype = prototype(input);
     let encode = encode::expand(input);
     let decode = decode::expand(input);
+    let ordered = order::expand(input);
     let visit = visit::expand(input);
     let pointee = pointee(bounds);
     let persist = bounds.implement(
         &emit! { _persist::Persist },
-        &emit! { #consts #naming #prototype #encode #decode #visit },
+        &emit! { #consts #naming #prototype #encode #decode #ordered #visit },
     );
 
     let tables = class::expand(input, bounds);

@@ -85,6 +85,23 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
                 #stored::decode_into(&mut self.#member, __head, __input)
             }
 
+            #[inline]
+            fn decode_ordered(
+                __order: _persist::codec::Order<'_>,
+                __input: &mut _persist::codec::Decoder<'_>,
+            ) -> #result<Self, _persist::codec::Fail> {
+                #result::Ok(Self { #member: #stored::decode_ordered(__order, __input)?, #(#rest),* })
+            }
+
+            #[inline]
+            fn decode_ordered_into(
+                &mut self,
+                __order: _persist::codec::Order<'_>,
+                __input: &mut _persist::codec::Decoder<'_>,
+            ) -> #result<(), _persist::codec::Fail> {
+                #stored::decode_ordered_into(&mut self.#member, __order, __input)
+            }
+
             fn visit(&mut self, __visitor: &mut _persist::codec::Visitor<'_>) -> _persist::Result<()> {
                 #stored::visit(&mut self.#member, __visitor)
             }

@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, RwLock};
 
-use super::{AsCell, Decoder, Encoder, Fail, Persist, PointTo, Prototypes, Stop, TypeSet, Visitor};
+use super::{
+    AsCell, Decoder, Encoder, Fail, Order, Persist, PointTo, Prototypes, Stop, TypeSet, Visitor,
+};
 use crate::Result;
 use crate::reflect::Kind;
 
@@ -73,6 +75,32 @@ pub trait BoxOf<C: ?Sized> {
         Ok(())
     }
 
+    /// As [`Persist::decode_ordered`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Box<C>, Fail> {
+        if order.is_same() { Self::decode(input) } else { Err(Fail::Value) }
+    }
+
+    /// As [`Persist::decode_ordered_into`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn decode_ordered_into(
+        content: &mut Box<C>,
+        order: Order<'_>,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        if order.is_same() {
+            return Self::decode_into(content, input);
+        }
+        *content = Self::decode_ordered(order, input)?;
+        Ok(())
+    }
+
     /// As [`Persist::visit`].
     ///
     /// # Errors
@@ -129,6 +157,21 @@ impl<T: Persist> BoxOf<T> for AsCell {
         input.nested_in::<T, _>(|input| input.value_into(&mut **content))
     }
 
+    #[inline]
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Box<T>, Fail> {
+        input.charge_box::<T>()?;
+        input.nested_in::<T, _>(|input| T::decode_ordered(order, input).map(Box::new))
+    }
+
+    #[inline]
+    fn decode_ordered_into(
+        content: &mut Box<T>,
+        order: Order<'_>,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        input.nested_in::<T, _>(|input| content.decode_ordered_into(order, input))
+    }
+
     fn visit(content: &mut T, visitor: &mut Visitor<'_>) -> Result<()> {
         if T::LEAF { Ok(()) } else { visitor.nested(|visitor| content.visit(visitor)) }
     }
@@ -172,6 +215,20 @@ impl<C: ?Sized + Content> Persist for Box<C> {
     #[inline]
     fn decode_into(&mut self, _: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
         <C::As as BoxOf<C>>::decode_into(self, input)
+    }
+
+    #[inline]
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        <C::As as BoxOf<C>>::decode_ordered(order, input)
+    }
+
+    #[inline]
+    fn decode_ordered_into(
+        &mut self,
+        order: Order<'_>,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        <C::As as BoxOf<C>>::decode_ordered_into(self, order, input)
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {

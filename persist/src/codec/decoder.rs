@@ -1,7 +1,7 @@
 use std::fmt::Display;
 
 use super::list::{large, large_box, levels};
-use super::{LoadLinks, Persist, Within, count};
+use super::{LoadLinks, Order, Persist, Within, count};
 use crate::{Error, ErrorKind, Limits};
 
 /// Why a decode stopped, in one byte so that results stay in registers.
@@ -41,11 +41,19 @@ pub struct Decoder<'a> {
     error: Option<Error>,
     /// The class of the value that was skipped last.
     skipped: Option<u64>,
+    /// The order in which a record has what is in it, if that is another one.
+    order: Option<Order<'a>>,
 }
 
 impl<'a> Decoder<'a> {
     pub(crate) fn new(rest: &'a [u8], limits: &'a Limits, links: &'a mut dyn LoadLinks) -> Self {
-        Self { rest, depth: limits.depth, limits, links, error: None, skipped: None }
+        Self { rest, depth: limits.depth, limits, links, error: None, skipped: None, order: None }
+    }
+
+    /// The same for a record in another order. It may nest half as deep: frames are larger, and
+    /// what is deeper can be rewritten.
+    pub(crate) fn in_order(self, order: Option<Order<'a>>) -> Self {
+        Self { order, depth: self.depth / 2, ..self }
     }
 
     pub(crate) fn take_error(&mut self) -> Option<Error> {
@@ -100,6 +108,22 @@ impl<'a> Decoder<'a> {
     pub fn value_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
         let head = self.take(T::HEAD)?;
         target.decode_into(head, self)
+    }
+
+    /// Reads the value of a record.
+    pub(crate) fn record<T: Persist>(&mut self) -> Result<T, Fail> {
+        match self.order {
+            Some(order) => T::decode_ordered(order, self),
+            None => self.value(),
+        }
+    }
+
+    /// Reads the value of a record into an existing one.
+    pub(crate) fn record_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
+        match self.order {
+            Some(order) => target.decode_ordered_into(order, self),
+            None => self.value_into(target),
+        }
     }
 
     /// Reads a count or a length whole.

@@ -17,6 +17,7 @@ mod links;
 mod list;
 mod lock;
 mod object;
+mod order;
 mod persist;
 mod pointee;
 mod prototypes;
@@ -42,6 +43,8 @@ pub use links::{
 };
 pub(crate) use object::WeakShared;
 pub use object::{Object, Shared};
+pub use order::{Order, OrderedFields, Variant};
+pub(crate) use order::{OrderNode, OrderedVariant, SAME};
 pub use persist::{Persist, Reflect};
 pub use pointee::{AsCell, AsLengthy, AsValue, Lengthy, OpenCell, PointTo, Pointee, Unsized};
 pub(crate) use prototypes::PrototypeTable;

@@ -1,6 +1,6 @@
 use std::any::Any;
 
-use super::{Decoder, Encoder, Fail, Prototypes, Stop, TypeSet, Visitor};
+use super::{Decoder, Encoder, Fail, Order, OrderedFields, Prototypes, Stop, TypeSet, Visitor};
 use crate::Result;
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 
@@ -146,6 +146,37 @@ pub trait Persist: Sized + 'static {
         Ok(())
     }
 
+    /// Reads a value whole, with the fields and variants of the classes inside in another order.
+    ///
+    /// A type that holds classes and does not implement it fails, and is read by the slower way
+    /// of records that are rewritten.
+    ///
+    /// # Errors
+    ///
+    /// As [`decode`](Persist::decode).
+    #[inline]
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        if order.is_same() { input.value() } else { Err(Fail::Value) }
+    }
+
+    /// Reads the same over an existing value.
+    ///
+    /// # Errors
+    ///
+    /// As [`decode_into`](Persist::decode_into).
+    #[inline]
+    fn decode_ordered_into(
+        &mut self,
+        order: Order<'_>,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        if order.is_same() {
+            return input.value_into(self);
+        }
+        *self = Self::decode_ordered(order, input)?;
+        Ok(())
+    }
+
     /// Visits the references and hooks inside.
     ///
     /// # Errors
@@ -219,12 +250,29 @@ pub trait Reflect: Persist {
     /// [`Stop`] if it does not fit or is not there.
     fn encode_field(&self, field: usize, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
+    /// Reads over fields, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such fields; the value then is a valid mixture.
+    fn decode_fields(
+        &mut self,
+        mut fields: OrderedFields<'_>,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        let _ = input;
+        // It has none.
+        if fields.next().is_some() { Err(Fail::Value) } else { Ok(()) }
+    }
+
     /// Reads over one field.
     ///
     /// # Errors
     ///
     /// A [`Fail`] if the bytes are not such a field.
-    fn decode_field(&mut self, field: usize, input: &mut Decoder<'_>) -> Result<(), Fail>;
+    fn decode_field(&mut self, field: usize, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        OrderedFields::one(field, |fields| self.decode_fields(fields, input))
+    }
 
     /// Writes the default of one field of a variant.
     ///

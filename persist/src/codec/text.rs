@@ -31,9 +31,13 @@ pub(crate) fn decode_text(rest: &[u8], len: usize) -> Result<String, Fail> {
     }
 }
 
-/// Reads the first `len` bytes of `rest` over `text`, which keeps its buffer.
+/// Reads the first `len` bytes of `rest` over `text`, which keeps its buffer if that is enough.
 #[inline(always)]
 pub(crate) fn decode_text_into(text: &mut String, rest: &[u8], len: usize) -> Result<(), Fail> {
+    if text.capacity() < len {
+        *text = decode_text(rest, len)?;
+        return Ok(());
+    }
     let block = if len <= 16 {
         rest.first_chunk::<16>().map(|chunk| pad(masked(*chunk, len)))
     } else if len <= 32 {

@@ -160,11 +160,11 @@ impl<'l> Loader<'l> {
         let visits = traits.references || traits.after_load;
         let value = self.passes(
             |loader| match loader.registry.make::<T>() {
-                Some(mut value) => loader.fill(&root, None, |input| {
-                    input.value_into(&mut value)?;
+                Some(mut value) => {
+                    loader.fill(&root, None, |input| input.record_into(&mut value))?;
                     Ok(value)
-                }),
-                None => loader.fill(&root, None, |input| input.value::<T>()),
+                }
+                None => loader.fill(&root, None, |input| input.record::<T>()),
             },
             |value, visitor| {
                 if visits {
@@ -282,7 +282,7 @@ impl<'l> Loader<'l> {
         &mut self,
         record: &RecordPlace,
         index: Option<usize>,
-        read: impl FnOnce(&mut Decoder<'_>) -> Result<R, Fail>,
+        mut read: impl FnMut(&mut Decoder<'_>) -> Result<R, Fail>,
     ) -> Result<R> {
         let class = record.class as usize;
         if record.class >= MADE {
@@ -296,6 +296,18 @@ impl<'l> Loader<'l> {
         let classes = self.plans.stored.clone();
         let named = |error: Error| error.in_object(record.id).in_class(&*classes[class].name);
         let identical = self.plans.is_identical(class);
+        if !identical
+            && !self.before.contains_key(&record.id)
+            && let Some(orders) = self.plans.orders(class)
+        {
+            let input = Decoder::new(stored, self.limits, &mut self.table);
+            let mut input = input.in_order(orders.order(class));
+            match read(&mut input) {
+                Ok(value) if input.rest().is_empty() => return Ok(value),
+                // What is wrong, or what type cannot be read so, shows the other way.
+                _ => self.plans.rewrite_always(class),
+            }
+        }
         let keeps = self.rewrite(record, identical).map_err(|error| named(place(error)))?;
         let payload = if identical { stored } else { &self.scratch[..] };
         self.table.dangling = 0;

@@ -84,10 +84,7 @@ impl<'p> Matching<'p> {
         };
         let mut identical: Vec<bool> = stored.iter().enumerate().map(is_same).collect();
         // What holds a changed class is changed, and so on.
-        let mut holders = Holders { of: vec![Vec::new(); stored.len()], dynamic: Vec::new() };
-        for (class, schema) in stored.iter().enumerate() {
-            schema.kinds().for_each(|kind| holders.add(kind, class));
-        }
+        let mut holders = Holders::new(stored);
         let mut changed: Vec<usize> =
             (0..stored.len()).filter(|class| !identical[*class]).collect();
         while let Some(class) = changed.pop() {
@@ -250,13 +247,21 @@ fn in_pairs(stored: &KindSchema, wanted: &KindSchema, found: &mut dyn FnMut(usiz
 }
 
 /// The classes that hold each class by value.
-struct Holders {
-    of: Vec<Vec<usize>>,
+pub(super) struct Holders {
+    pub(super) of: Vec<Vec<usize>>,
     /// Those that hold trait objects.
     dynamic: Vec<usize>,
 }
 
 impl Holders {
+    pub(super) fn new(stored: &[ClassSchema]) -> Self {
+        let mut holders = Self { of: vec![Vec::new(); stored.len()], dynamic: Vec::new() };
+        for (class, schema) in stored.iter().enumerate() {
+            schema.kinds().for_each(|kind| holders.add(kind, class));
+        }
+        holders
+    }
+
     /// Notes a class as the holder of those that the kind mentions.
     fn add(&mut self, kind: &KindSchema, class: usize) {
         match kind {

@@ -16,6 +16,7 @@ mod matching;
 mod migrate;
 mod number;
 mod order;
+mod ordered;
 mod pass;
 mod plan;
 mod program;

@@ -98,6 +98,7 @@ impl Width {
 
     /// Writes an integer of fewer bytes, or an `f32` as an `f64`; `wide` has as many as this kind.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "all bits of the sign are alike")]
     pub(super) fn widen(self, from: Self, bytes: &[u8], wide: &mut [u8]) {
         if let (Self::F32, Self::F64) = (from, self) {
             LittleEndian::write_u64(wide, widened(LittleEndian::read_u32(bytes)));
@@ -105,9 +106,24 @@ impl Width {
         }
         let is_negative = matches!(from, Self::Signed(_))
             && bytes.last().is_some_and(|highest| highest & 0x80 != 0);
-        let (low, high) = wide.split_at_mut(bytes.len());
-        copy(low, bytes);
-        high.fill(if is_negative { 0xff } else { 0 });
+        let sign = if is_negative { u64::MAX } else { 0 };
+        // The next width is the usual one; a fill of few bytes is a call.
+        match (bytes.len(), wide.len()) {
+            (1, 2) => wide.copy_from_slice(&[bytes[0], sign.to_le_bytes()[0]]),
+            (2, 4) => {
+                let low = u32::from(LittleEndian::read_u16(bytes));
+                LittleEndian::write_u32(wide, low | ((sign as u32) << 16));
+            }
+            (4, 8) => {
+                let low = u64::from(LittleEndian::read_u32(bytes));
+                LittleEndian::write_u64(wide, low | (sign << 32));
+            }
+            _ => {
+                let (low, high) = wide.split_at_mut(bytes.len());
+                copy(low, bytes);
+                high.fill(sign.to_le_bytes()[0]);
+            }
+        }
     }
 
     /// Writes a number, or the nearest of this kind.

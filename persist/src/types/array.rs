@@ -1,6 +1,6 @@
 //! Arrays of any length: the elements, without a count.
 
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Order, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -83,6 +83,31 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
             return Ok(());
         }
         self.iter_mut().try_for_each(|item| input.value_into(item))
+    }
+
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        if order.is_same() {
+            return input.value();
+        }
+        let order = order.each()?;
+        let mut items = Vec::new();
+        items.try_reserve_exact(N).map_err(|_| Fail::Limit)?;
+        for _ in 0..N {
+            items.push(T::decode_ordered(order, input)?);
+        }
+        items.try_into().map_err(|_| Fail::Count)
+    }
+
+    fn decode_ordered_into(
+        &mut self,
+        order: Order<'_>,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        if order.is_same() {
+            return input.value_into(self);
+        }
+        let order = order.each()?;
+        self.iter_mut().try_for_each(|item| item.decode_ordered_into(order, input))
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {

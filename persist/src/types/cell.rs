@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::option::some;
 use crate::Result;
 use crate::codec::{
-    AsCell, AsValue, Content, Decoder, Encoder, Fail, Lock, OpenCell, Persist, Phase, Pointee,
-    Prototypes, Stop, TypeSet, Visitor, Within,
+    AsCell, AsValue, Content, Decoder, Encoder, Fail, Lock, OpenCell, Order, Persist, Phase,
+    Pointee, Prototypes, Stop, TypeSet, Visitor, Within,
 };
 use crate::reflect::{self, Kind};
 
@@ -86,7 +86,7 @@ impl<T: Persist + Copy> OpenCell for Cell<T> {
 
     fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail> {
         let mut value = self.get();
-        input.value_into(&mut value)?;
+        input.record_into(&mut value)?;
         self.set(value);
         Ok(())
     }
@@ -138,6 +138,19 @@ macro_rules! guarded {
                 input.in_cell::<T, _>(Within::Cell, |input| input.value_into(get_mut(self)))
             }
 
+            fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                T::decode_ordered(order, input).map($cell::new)
+            }
+
+            fn decode_ordered_into(
+                &mut self,
+                order: Order<'_>,
+                input: &mut Decoder<'_>,
+            ) -> Result<(), Fail> {
+                let get_mut: fn(&mut Self) -> &mut T = $get_mut;
+                get_mut(self).decode_ordered_into(order, input)
+            }
+
             fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
                 let get_mut: fn(&mut Self) -> &mut T = $get_mut;
                 if visitor.leaves_cells() { Ok(()) } else { get_mut(self).visit(visitor) }
@@ -180,7 +193,7 @@ macro_rules! guarded {
 
             fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail> {
                 match self.open_mut(input.limits().lock_wait) {
-                    Ok(mut value) => input.value_into(&mut *value),
+                    Ok(mut value) => input.record_into(&mut *value),
                     Err(error) => Err(input.refuse(error)),
                 }
             }

@@ -9,7 +9,8 @@ use super::counted_items;
 use super::set::Encoded;
 use crate::Result;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, Stop, TypeSet, Visitor, count,
+    Buffer, Decoder, Encoder, Fail, NoLinks, Order, Persist, Prototypes, Stop, TypeSet, Visitor,
+    count,
 };
 use crate::reflect::Kind;
 
@@ -21,6 +22,24 @@ fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
 
 /// What an entry takes at least, as an element of a list.
 type Entry<K, V> = (K, V);
+
+/// Reads a map whose keys and values have another order, and which holds no references.
+fn decode_ordered<K: Persist, V: Persist>(
+    order: Order<'_>,
+    input: &mut Decoder<'_>,
+    mut insert: impl FnMut(K, V) -> bool,
+) -> Result<(), Fail> {
+    let (key, value) = (order.part(0)?, order.part(1)?);
+    let head = input.take(1)?;
+    let count = input.elements::<Entry<K, V>>(head)?;
+    input.nested_in::<Entry<K, V>, _>(|input| {
+        (0..count).try_for_each(|_| {
+            let key = K::decode_ordered(key, input)?;
+            let value = V::decode_ordered(value, input)?;
+            if insert(key, value) { Ok(()) } else { Err(Fail::Duplicate) }
+        })
+    })
+}
 
 /// Visits values in the order of their encoded keys, which is the order of a
 /// `HashMap` on disk and does not depend on its hasher.
@@ -116,6 +135,15 @@ where
         Ok(map)
     }
 
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        if order.is_same() {
+            return input.value();
+        }
+        let mut map = Self::with_hasher(S::default());
+        decode_ordered(order, input, |key, value| map.insert(key, value).is_none())?;
+        Ok(map)
+    }
+
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
         if V::LEAF { Ok(()) } else { visit_in_key_order(self.iter_mut(), visitor, V::visit) }
     }
@@ -176,6 +204,15 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
             input.links().reorder(start, &ranges);
         }
         Ok(map.into_iter().map(|(key, (value, _))| (key, value)).collect())
+    }
+
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        if order.is_same() {
+            return input.value();
+        }
+        let mut map = Self::new();
+        decode_ordered(order, input, |key, value| map.insert(key, value).is_none())?;
+        Ok(map)
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {

@@ -32,6 +32,14 @@ macro_rules! fixed_items {
             *self = super::number::fixed(head)?;
             Ok(())
         }
+
+        #[inline(always)]
+        fn decode_ordered(
+            _: $crate::codec::Order<'_>,
+            input: &mut Decoder<'_>,
+        ) -> Result<Self, Fail> {
+            input.value()
+        }
     };
 }
 pub(super) use fixed_items;

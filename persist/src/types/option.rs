@@ -1,7 +1,7 @@
 //! `Option`: a byte, and the value behind a 1.
 
 use crate::Result;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Order, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
 
 /// A value, or `None` if it is of a class that the program does not have where it
@@ -66,6 +66,33 @@ impl<T: Persist> Persist for Option<T> {
             (1, Some(value)) if !T::NULLABLE => input.value_into(value)?,
             (1, this) => *this = some(input)?,
             _ => return Err(Fail::Value),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        if order.is_same() {
+            return input.value();
+        }
+        let some = input.value::<bool>()?;
+        some.then(|| T::decode_ordered(order.each()?, input)).transpose()
+    }
+
+    #[inline]
+    fn decode_ordered_into(
+        &mut self,
+        order: Order<'_>,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        match self {
+            Some(value) if !order.is_same() => {
+                if input.value::<bool>()? {
+                    return value.decode_ordered_into(order.each()?, input);
+                }
+                *self = None;
+            }
+            _ => *self = Self::decode_ordered(order, input)?,
         }
         Ok(())
     }

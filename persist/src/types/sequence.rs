@@ -4,7 +4,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::counted_items;
 use crate::Result;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, count};
+use crate::codec::{
+    Decoder, Encoder, Fail, Order, Persist, Prototypes, Stop, TypeSet, Visitor, count,
+};
 use crate::reflect::Kind;
 
 /// Writes what follows the head of a sequence.
@@ -93,6 +95,10 @@ impl<T: Persist> Persist for Vec<T> {
 
     #[inline]
     fn decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+        if self.capacity() == 0 {
+            *self = decode_vec(head, input)?;
+            return Ok(());
+        }
         let count = input.elements::<T>(head)?;
         if T::FIXED && T::HEAD > 0 {
             let segment = input.take(count.checked_mul(T::HEAD).ok_or(Fail::End)?)?;
@@ -109,6 +115,42 @@ impl<T: Persist> Persist for Vec<T> {
             self.try_reserve(count - self.len()).map_err(|_| Fail::Limit)?;
             while self.len() < count {
                 self.push(input.value()?);
+            }
+            Ok(())
+        };
+        if T::LEAF { elements(input) } else { input.nested_in::<T, _>(elements) }
+    }
+
+    #[inline]
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let mut items = Vec::new();
+        items.decode_ordered_into(order, input)?;
+        Ok(items)
+    }
+
+    fn decode_ordered_into(
+        &mut self,
+        order: Order<'_>,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        if order.is_same() {
+            return input.value_into(self);
+        }
+        let order = order.each()?;
+        let head = input.take(1)?;
+        let count = input.elements::<T>(head)?;
+        let mut elements = |input: &mut Decoder<'_>| {
+            self.truncate(count);
+            for item in self.iter_mut() {
+                item.decode_ordered_into(order, input)?;
+            }
+            self.try_reserve_exact(count - self.len()).map_err(|_| Fail::Limit)?;
+            while self.len() < count {
+                // Never so; the compiler builds the item where it belongs.
+                if self.len() == self.capacity() {
+                    return Err(Fail::Count);
+                }
+                self.push(T::decode_ordered(order, input)?);
             }
             Ok(())
         };
@@ -145,6 +187,11 @@ impl<T: Persist> Persist for Box<[T]> {
         decode_vec(head, input).map(Vec::into_boxed_slice)
     }
 
+    #[inline]
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        Vec::decode_ordered(order, input).map(Self::from)
+    }
+
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
         visit_each(self.iter_mut(), visitor)
     }
@@ -177,6 +224,11 @@ impl<T: Persist> Persist for VecDeque<T> {
     #[inline]
     fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         decode_vec(head, input).map(Self::from)
+    }
+
+    #[inline]
+    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        Vec::decode_ordered(order, input).map(Self::from)
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {

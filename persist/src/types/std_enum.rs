@@ -3,7 +3,10 @@
 use std::any::Any;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor};
+use crate::codec::{
+    Decoder, Encoder, Fail, Order, OrderedFields, Persist, Prototypes, Reflect, Stop, TypeSet,
+    Variant, Visitor,
+};
 use crate::reflect::{Argument, Body, Class, FieldRecord, Kind, Prototype, VariantRecord};
 
 macro_rules! std_enums {
@@ -43,12 +46,19 @@ macro_rules! std_enums {
                 }
             }
 
-            fn decode_field(&mut self, field: usize, input: &mut Decoder<'_>) -> Result<(), Fail> {
-                match (self, field) {
-                    (Self::$first(value), 0) => input.value_into(value),
-                    (Self::$second(value), 0) => input.value_into(value),
-                    _ => Err(Fail::Value),
+            fn decode_fields(
+                &mut self,
+                fields: OrderedFields<'_>,
+                input: &mut Decoder<'_>,
+            ) -> Result<(), Fail> {
+                for (field, order) in fields {
+                    match (&mut *self, field) {
+                        (Self::$first(value), 0) => value.decode_ordered_into(order, input)?,
+                        (Self::$second(value), 0) => value.decode_ordered_into(order, input)?,
+                        _ => return Err(Fail::Value),
+                    }
                 }
+                Ok(())
             }
 
             fn encode_default(_: usize, _: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -101,6 +111,22 @@ macro_rules! std_enums {
                 match self {
                     Self::$first(value) => out.value(value),
                     Self::$second(value) => out.value(value),
+                }
+            }
+
+            fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                let (variant, mut fields) = match order.variant(input)? {
+                    Variant::Whole(value) => return Ok(value),
+                    Variant::Fields(variant, fields) => (variant, fields),
+                };
+                match (variant, fields.next(), fields.next()) {
+                    (0, Some((0, order)), None) => {
+                        Persist::decode_ordered(order, input).map(Self::$first)
+                    }
+                    (1, Some((0, order)), None) => {
+                        Persist::decode_ordered(order, input).map(Self::$second)
+                    }
+                    _ => Err(Fail::Value),
                 }
             }
 

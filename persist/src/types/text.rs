@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Prototypes, Stop, count, decode_text, decode_text_into,
+    Decoder, Encoder, Fail, Order, Persist, Prototypes, Stop, count, decode_text, decode_text_into,
 };
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
@@ -71,6 +71,11 @@ impl Persist for String {
         decode_text_into(self, input.rest(), len)?;
         input.take(len)?;
         Ok(())
+    }
+
+    #[inline(always)]
+    fn decode_ordered(_: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        input.value()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::number::fixed;
 use crate::Result;
 use crate::codec::layout::{cut, cut_mut};
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Order, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
 
 macro_rules! tuples {
@@ -69,6 +69,25 @@ macro_rules! tuples {
                 } else {
                     $(input.value_into(&mut self.$index)?;)+
                 }
+                Ok(())
+            }
+
+            fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                if order.is_same() {
+                    return input.value();
+                }
+                Ok(($($part::decode_ordered(order.part($index)?, input)?,)+))
+            }
+
+            fn decode_ordered_into(
+                &mut self,
+                order: Order<'_>,
+                input: &mut Decoder<'_>,
+            ) -> Result<(), Fail> {
+                if order.is_same() {
+                    return input.value_into(self);
+                }
+                $(self.$index.decode_ordered_into(order.part($index)?, input)?;)+
                 Ok(())
             }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::num::{Saturating, Wrapping};
 
 use crate::Result;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Order, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
 
 macro_rules! wrappers {
@@ -54,6 +54,20 @@ macro_rules! wrappers {
             #[inline]
             fn decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
                 self.0.decode_into(head, input)
+            }
+
+            #[inline]
+            fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                T::decode_ordered(order, input).map(Self)
+            }
+
+            #[inline]
+            fn decode_ordered_into(
+                &mut self,
+                order: Order<'_>,
+                input: &mut Decoder<'_>,
+            ) -> Result<(), Fail> {
+                self.0.decode_ordered_into(order, input)
             }
 
             fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {

@@ -139,7 +139,7 @@ struct LengthyDraft<P: ?Sized + Lengthy> {
 
 impl<P: ?Sized + Lengthy> Draft for LengthyDraft<P> {
     fn fill(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        input.value_into(&mut self.value)
+        input.record_into(&mut self.value)
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {

@@ -21,7 +21,7 @@ struct ValueDraft<T> {
 
 impl<T: Persist> Draft for ValueDraft<T> {
     fn fill(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        input.value_into(&mut self.value)
+        input.record_into(&mut self.value)
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
