@@ -8,6 +8,7 @@ mod freed_once;
 mod kept_and_converted;
 mod kept_objects_and_circles;
 mod local_types_of_one_name;
+mod lock_matches_as_a_load;
 mod markers_in_generics;
 mod memory_in_boxes;
 mod memory_out_of_proportion;

@@ -175,7 +175,7 @@ pub(super) fn is_older(stored: &ClassSchema, version: u32, migration: Migration)
 
 /// For each field of the program, the stored field that it is: of its name, else of an alias, else
 /// of its number. No stored field is two.
-pub(super) fn sources(
+pub(crate) fn sources(
     stored: &[FieldSchema],
     wanted: &[FieldSchema],
     records: &[FieldRecord],
@@ -201,7 +201,7 @@ pub(super) fn sources(
 }
 
 /// The program's variant for a stored one.
-pub(super) fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usize> {
+pub(crate) fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usize> {
     variants
         .iter()
         .position(|variant| variant.name == name)

@@ -33,6 +33,7 @@ pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSch
 pub use event::Change;
 pub(crate) use event::{Event, Run};
 pub(crate) use layout::Stored;
+pub(crate) use matching::{find_variant, sources};
 pub(crate) use order::inner_first;
 pub(crate) use plan::Plans;
 pub(crate) use program::{Program, Target};

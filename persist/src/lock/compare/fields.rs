@@ -5,7 +5,7 @@ use super::plans::{Failure, Place};
 use crate::ErrorKind;
 use crate::lock::report::{Difference, Verdict};
 use crate::reflect::FieldRecord;
-use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Target, VariantSchema};
+use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Target, find_variant, sources};
 
 /// The fields of a struct or a variant, as they were and as they are.
 pub(super) struct Pair<'p> {
@@ -16,9 +16,21 @@ pub(super) struct Pair<'p> {
     pub(super) old: &'p [FieldSchema],
     pub(super) new: &'p [FieldSchema],
     records: &'p [FieldRecord],
+    /// For each of the program's fields the stored one that it is.
+    sources: Vec<Option<usize>>,
 }
 
-impl Pair<'_> {
+impl<'p> Pair<'p> {
+    fn new(
+        (name, variant): (Option<&'p str>, usize),
+        old: &'p [FieldSchema],
+        new: &'p [FieldSchema],
+        records: &'p [FieldRecord],
+    ) -> Self {
+        let sources = sources(old, new, records);
+        Self { name, variant, old, new, records, sources }
+    }
+
     /// A field as an error names it.
     pub(super) fn path(&self, field: &str) -> String {
         self.name.map_or_else(|| field.to_owned(), |variant| format!("{variant}.{field}"))
@@ -26,11 +38,7 @@ impl Pair<'_> {
 
     /// The stored field for one of the program's.
     pub(super) fn source(&self, field: usize) -> Option<usize> {
-        let (wanted, record) = (&self.new[field], &self.records[field]);
-        let by_name = self.old.iter().position(|old| old.name == wanted.name);
-        let by_id = || self.old.iter().position(|old| old.id.is_some() && old.id == wanted.id);
-        let by_alias = || self.old.iter().position(|old| record.aliases.contains(&&*old.name));
-        by_name.or_else(by_id).or_else(by_alias)
+        self.sources[field]
     }
 }
 
@@ -43,32 +51,17 @@ pub(super) fn fields_mut(form: &mut Form, variant: usize) -> Option<&mut Vec<Fie
     }
 }
 
-/// The program's variant for a stored one.
-pub(super) fn variant_of(
-    old: &VariantSchema,
-    new: &[VariantSchema],
-    target: Target,
-) -> Option<usize> {
-    let by_name = new.iter().position(|new| new.name == old.name);
-    let records = target.class.variants();
-    by_name.or_else(|| records.iter().position(|record| record.aliases.contains(&&*old.name)))
-}
-
 fn pairs<'p>(old: &'p ClassSchema, new: &'p ClassSchema, target: Option<Target>) -> Vec<Pair<'p>> {
     match (&old.form, &new.form, target) {
         (Form::Struct(old), Form::Struct(new), Some(target)) => {
-            vec![Pair { name: None, variant: 0, old, new, records: target.class.fields() }]
+            vec![Pair::new((None, 0), old, new, target.class.fields())]
         }
         (Form::Enum(old), Form::Enum(new), Some(target)) => {
+            let records = target.class.variants();
             let found = old.iter().enumerate().filter_map(|(variant, old)| {
-                let place = variant_of(old, new, target)?;
-                Some(Pair {
-                    name: Some(&old.name),
-                    variant,
-                    old: &old.fields,
-                    new: &new[place].fields,
-                    records: target.class.variants()[place].fields,
-                })
+                let place = find_variant(&old.name, records)?;
+                let (new, records) = (&new[place].fields, records[place].fields);
+                Some(Pair::new((Some(&old.name), variant), &old.fields, new, records))
             });
             found.collect()
         }
@@ -112,7 +105,7 @@ impl Comparison<'_> {
         failures: &[Failure],
         mended: &[ClassSchema],
     ) {
-        let sources: Vec<Option<usize>> = (0..pair.new.len()).map(|i| pair.source(i)).collect();
+        let sources = &pair.sources;
         let mut dropped: Vec<usize> =
             (0..pair.old.len()).filter(|i| !sources.contains(&Some(*i))).collect();
         let error = |field: usize| {

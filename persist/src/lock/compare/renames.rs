@@ -3,10 +3,9 @@
 use std::rc::Rc;
 
 use super::Comparison;
-use super::fields::variant_of;
 use crate::LoadOptions;
 use crate::lock::report::{Difference, Verdict};
-use crate::schema::{ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema};
+use crate::schema::{ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema, find_variant};
 
 /// Those of two lists that fit one of the other, and no more than one.
 fn only_pairs(
@@ -121,7 +120,7 @@ impl Comparison<'_> {
         target: Target,
     ) {
         let places: Vec<Option<usize>> =
-            old.iter().map(|old| variant_of(old, new, target)).collect();
+            old.iter().map(|old| find_variant(&old.name, target.class.variants())).collect();
         let gone: Vec<usize> = (0..old.len()).filter(|i| places[*i].is_none()).collect();
         let came: Vec<usize> = (0..new.len()).filter(|i| !places.contains(&Some(*i))).collect();
         for (old, place) in old.iter().zip(&places) {

@@ -1,0 +1,40 @@
+//! The lock asked for a field's number before its `alias`, a load for the alias first: so the lock
+//! told of another field than old saves give.
+
+use persist::lock::Lock;
+use persist::{Persist, Registry};
+
+#[derive(Persist)]
+#[persist(class = "Hero")]
+struct OldHero {
+    #[persist(id = 1)]
+    rank: u32,
+    title: String,
+}
+
+#[derive(Persist)]
+struct Hero {
+    #[persist(id = 1, alias = "title")]
+    name: String,
+}
+
+fn registry<T: Persist>() -> Registry {
+    let mut registry = Registry::new();
+    registry.register::<T>().unwrap();
+    registry
+}
+
+#[test]
+fn the_lock_finds_the_stored_field_that_a_load_takes() {
+    let save = persist::to_vec(&OldHero { rank: 3, title: "Ada".into() }).unwrap();
+    assert_eq!(persist::from_slice::<Hero>(&save).unwrap().name, "Ada");
+
+    let mut lock = Lock::new();
+    lock.update("0.1.0", &registry::<OldHero>()).unwrap();
+    let report = lock.compare(&registry::<Hero>());
+    assert!(report.loads(), "{report}");
+    let changes: Vec<_> =
+        report.differences().iter().map(|found| (found.field.as_deref(), &*found.change)).collect();
+    let went = "the field went; its old values are kept as unknown with an object, else skipped";
+    assert_eq!(changes, [(Some("name"), "the field was title"), (Some("rank"), went)]);
+}
