@@ -3,6 +3,7 @@
 use super::report::{Difference, Verdict};
 use super::sample::{Samples, Skip, Subject, Values};
 use super::section::Section;
+use crate::schema::texts_of_variants;
 use crate::{Error, ErrorKind, Registry, SaveManager};
 
 /// So many objects that do not load are told of one version.
@@ -17,13 +18,17 @@ pub(super) struct Loads {
     pub(super) is_whole: bool,
     /// The boundary values that the program refuses, and why.
     pub(super) refused: Vec<(String, String)>,
+    /// The places of texts that were names of variants, as they must be.
+    pub(super) named: Vec<String>,
 }
 
 impl Loads {
     pub(super) fn new(section: &Section, registry: &Registry) -> Self {
         let saves = SaveManager::with_registry(registry.clone());
-        let samples = Samples::new(section);
-        let mut loads = Self { is_whole: true, ..Self::default() };
+        let texts = texts_of_variants(&section.classes, registry.program());
+        let samples = Samples::new(section, texts);
+        let named = samples.named.clone();
+        let mut loads = Self { is_whole: true, named, ..Self::default() };
         for object in samples.missing(&Skip::default()) {
             let name = samples.object(object);
             loads.notes.push(format!(

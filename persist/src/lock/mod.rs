@@ -90,6 +90,7 @@ pub use self::report::{Difference, LockReport, Note, Verdict};
 pub use self::sample::Values;
 use self::sample::{Samples, Skip};
 use self::section::Section;
+use crate::schema::Texts;
 use crate::{Error, ErrorKind, Limits, Registry, Result, storage};
 
 /// The schemas of the released versions of a program: a `persist.lock`.
@@ -225,7 +226,7 @@ impl Lock {
                 format!("the lock does not have version {version}"),
             ));
         };
-        Ok(Samples::new(section).make(values, &Skip::default())?.bytes)
+        Ok(Samples::new(section, Texts::new()).make(values, &Skip::default())?.bytes)
     }
 }
 

@@ -49,6 +49,8 @@ pub(super) enum Conversion {
     Dynamic,
     /// A text to the variant of that name of the program's class, and back.
     Variant {
+        /// The node of the text.
+        node: usize,
         class: usize,
         /// The run of texts that became the `other` variant.
         lost: usize,
@@ -243,7 +245,8 @@ impl Compiler<'_, '_> {
             }
             (K::Tuple(parts), K::Class(target)) => self.tuple(at, parts, *target)?,
             (K::Text, K::Class(target)) if self.has_unit_variant(*target) => {
-                Conversion::Variant { class: *target, lost: self.run(Change::Replaced, s, w) }
+                let lost = self.run(Change::Replaced, s, w);
+                Conversion::Variant { node: at, class: *target, lost }
             }
             (K::Class(class), K::Text) if self.is_unit_enum(*class) => Conversion::Name(*class),
             _ => return None,

@@ -391,7 +391,8 @@ impl<'p> Plans<'p> {
     }
 }
 
-fn given(all: &Stored, class: usize, variant: usize) -> Given<'_> {
+/// The fields of a stored class, of one variant if it is an enum.
+pub(super) fn given(all: &Stored, class: usize, variant: usize) -> Given<'_> {
     let (name, fields) = match &all[class].form {
         Form::Struct(fields) => (None, &fields[..]),
         Form::Enum(variants) => (Some(&*variants[variant].name), &variants[variant].fields[..]),

@@ -188,6 +188,17 @@ impl Comparison<'_> {
             self.differences[place].attribute = None;
             self.differences[place].above = None;
         }
+        for difference in &mut self.differences {
+            let Some(place) = &difference.converted else { continue };
+            let is_in = |named: &String| {
+                named
+                    .strip_prefix(place.as_str())
+                    .is_some_and(|r| r.is_empty() || r.starts_with('.'))
+            };
+            if loads.named.iter().any(is_in) {
+                difference.change.push_str("; a text that is the name of no variant does not load");
+            }
+        }
         let mut notes = loads.notes;
         for (what, why) in loads.refused {
             // Values that fit the old kind and not the new one are lost.

@@ -15,13 +15,14 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use self::ends::Ends;
-use self::variations::Variation;
+use self::variations::{Choices, Variation};
 use self::write::{Basic, Value, basic_id};
 use super::section::Section;
 use super::text::cell_of;
 use crate::codec::{Buffer, NoLinks, Pointed, SaveLinks, Shared, Within};
 use crate::format::{ClassNumbers, Header, RecordLinks, Writer};
 use crate::reflect::TraitName;
+use crate::schema::Texts;
 use crate::{Limits, Result};
 
 /// Which values are in a sample; see [`Lock::sample`](super::Lock::sample).
@@ -46,6 +47,10 @@ pub(super) struct Samples<'s> {
     /// With all objects.
     whole: Ends,
     variations: Vec<Variation>,
+    /// The texts that are to be names of variants.
+    texts: Texts,
+    /// The places of those.
+    pub(super) named: Vec<String>,
 }
 
 /// A sample, and what of the plan is not in it.
@@ -72,10 +77,11 @@ pub(super) enum Subject<'p> {
 }
 
 impl<'s> Samples<'s> {
-    pub(super) fn new(section: &'s Section) -> Self {
+    /// Samples whose texts are anything but for those in `texts`.
+    pub(super) fn new(section: &'s Section, texts: Texts) -> Self {
         let whole = Ends::new(section, &HashSet::new());
-        let variations = variations::all(section, &whole);
-        Self { section, whole, variations }
+        let (variations, named) = variations::all(section, &whole, &texts);
+        Self { section, whole, variations, texts, named }
     }
 
     /// What the object with this id is.
@@ -123,13 +129,13 @@ impl<'s> Samples<'s> {
             let number = links.numbers.number(class, &section.classes);
             writer.record(number, (holder, true), id, links, |out| out.bytes(&payload))
         };
-        let nothing = variations::Choices::new();
+        let nothing = Choices::new();
         for object in 0..section.objects.len() {
             if ends.objects[object].is_none() {
                 continue;
             }
             for basic in Basic::ALL {
-                let value = Value::new(section, ends, &mut links.numbers, &nothing, basic);
+                let value = self.value(ends, &mut links.numbers, &nothing, basic);
                 let payload = value.object(object)?;
                 write(object, basic_id(object, basic), payload, &mut links)?;
             }
@@ -149,13 +155,23 @@ impl<'s> Samples<'s> {
                 continue;
             }
             let choices = choices.iter().copied().collect();
-            let value = Value::new(section, ends, &mut links.numbers, &choices, Basic::Small);
+            let value = self.value(ends, &mut links.numbers, &choices, Basic::Small);
             let payload = value.object(*object)?;
             total += payload.len();
             write(*object, id, payload, &mut links)?;
         }
         writer.finish()?;
         Ok(Sample { bytes, left_out })
+    }
+
+    fn value<'v>(
+        &'v self,
+        ends: &'v Ends,
+        numbers: &'v mut ClassNumbers,
+        choices: &'v Choices,
+        basic: Basic,
+    ) -> Value<'v> {
+        Value::new((self.section, ends, &self.texts), numbers, choices, basic)
     }
 }
 

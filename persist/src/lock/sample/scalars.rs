@@ -83,7 +83,7 @@ pub(super) fn boundaries(kind: &KindSchema) -> Vec<(String, Vec<u8>)> {
     }
 }
 
-fn text(text: &str) -> Vec<u8> {
+pub(super) fn text(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     count::push(text.len() as u64, &mut bytes);
     bytes.extend_from_slice(text.as_bytes());

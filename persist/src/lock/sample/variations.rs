@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::ends::Ends;
 use super::scalars;
 use crate::lock::section::Section;
-use crate::schema::{FieldSchema, Form, KindSchema};
+use crate::schema::{FieldSchema, Form, KindSchema, Texts};
 
 /// Where a value leaves a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,8 +16,13 @@ pub(super) enum Site {
 
 impl Site {
     pub(super) fn of(kind: &KindSchema) -> Self {
-        Self::Kind(std::ptr::from_ref(kind).addr())
+        Self::Kind(address(kind))
     }
+}
+
+/// Where a kind stands in the section.
+pub(super) fn address(kind: &KindSchema) -> usize {
+    std::ptr::from_ref(kind).addr()
 }
 
 /// What is chosen where: the number of the elements, 1 for `Some`, the number of a boundary
@@ -35,15 +40,18 @@ pub(super) struct Variation {
     pub(super) boundary: bool,
 }
 
-/// Every choice in every class that objects hold by value, each once.
-pub(super) fn all(section: &Section, ends: &Ends) -> Vec<Variation> {
+/// Every choice in every class that objects hold by value, each once; and the places of texts that are
+/// to be names of variants.
+pub(super) fn all(section: &Section, ends: &Ends, texts: &Texts) -> (Vec<Variation>, Vec<String>) {
     let mut search = Search {
         section,
         ends,
+        texts,
         object: 0,
         seen: HashSet::new(),
         next: VecDeque::new(),
         found: Vec::new(),
+        named: Vec::new(),
     };
     for (object, (class, _)) in section.objects.iter().enumerate() {
         if ends.objects[object].is_none() {
@@ -55,7 +63,7 @@ pub(super) fn all(section: &Section, ends: &Ends) -> Vec<Variation> {
             search.class(class, &route);
         }
     }
-    search.found
+    (search.found, search.named)
 }
 
 /// The choices on the way to a value.
@@ -64,11 +72,13 @@ type Route = Vec<(Site, usize)>;
 struct Search<'s> {
     section: &'s Section,
     ends: &'s Ends,
+    texts: &'s Texts,
     object: usize,
     seen: HashSet<usize>,
     /// Classes on the way from the object; none twice on one way.
     next: VecDeque<(usize, Route)>,
     found: Vec<Variation>,
+    named: Vec<String>,
 }
 
 fn with(route: &Route, site: Site, choice: usize) -> Route {
@@ -169,6 +179,12 @@ impl Search<'_> {
                     let (name, _) = scalars::handle(choice);
                     self.vary(route, site, choice, format!("{place} as {name}"), true);
                 }
+            }
+            KindSchema::Text if let Some(names) = self.texts.get(&address(kind)) => {
+                for (i, name) in names.iter().enumerate() {
+                    self.vary(route, site, i + 1, format!("{place} = {name:?}"), false);
+                }
+                self.named.push(place.to_owned());
             }
             scalar => {
                 for (i, (name, _)) in scalars::boundaries(scalar).iter().enumerate() {

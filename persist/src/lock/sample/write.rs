@@ -1,11 +1,11 @@
 use super::ends::Ends;
 use super::scalars;
-use super::variations::{Choices, Site};
+use super::variations::{Choices, Site, address};
 use crate::codec::count;
 use crate::format::ClassNumbers;
 use crate::lock::section::Section;
 use crate::reflect::{Cell, Holder};
-use crate::schema::{FieldSchema, Form, KindSchema};
+use crate::schema::{FieldSchema, Form, KindSchema, Texts};
 use crate::{Error, ErrorKind, Result};
 
 /// The basic objects of a type.
@@ -63,6 +63,7 @@ const MOST_PARTS: u64 = 1 << 22;
 pub(super) struct Value<'v> {
     section: &'v Section,
     ends: &'v Ends,
+    texts: &'v Texts,
     numbers: &'v mut ClassNumbers,
     choices: &'v Choices,
     basic: Basic,
@@ -79,8 +80,7 @@ pub(super) struct Value<'v> {
 
 impl<'v> Value<'v> {
     pub(super) fn new(
-        section: &'v Section,
-        ends: &'v Ends,
+        (section, ends, texts): (&'v Section, &'v Ends, &'v Texts),
         numbers: &'v mut ClassNumbers,
         choices: &'v Choices,
         basic: Basic,
@@ -88,6 +88,7 @@ impl<'v> Value<'v> {
         Self {
             section,
             ends,
+            texts,
             numbers,
             choices,
             basic,
@@ -244,6 +245,12 @@ impl<'v> Value<'v> {
             }
             KindSchema::Unknown => {
                 self.out.push(0);
+                Ok(())
+            }
+            KindSchema::Text if let Some(names) = self.texts.get(&address(kind)) => {
+                let choice = chosen.and_then(|chosen| chosen.checked_sub(1));
+                let name = names[choice.unwrap_or(usize::from(self.nth)) % names.len()];
+                self.out.extend_from_slice(&scalars::text(name));
                 Ok(())
             }
             scalar => {

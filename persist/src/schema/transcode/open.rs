@@ -101,7 +101,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                         _ => return self.copy(self.stored.root(class), 1, None),
                     }
                 }
-                Conversion::Variant { class, lost } => return self.text_to_variant(class, lost),
+                Conversion::Variant { class, lost, .. } => {
+                    return self.text_to_variant(class, lost);
+                }
                 Conversion::Name(class) => return self.variant_to_text(class),
                 Conversion::Share { class, holder, of: inner } => {
                     frames.push(Frame::Shared { class, holder, start: self.out.len() });

@@ -1,0 +1,157 @@
+//! Which texts of a save become variants of the program's enums.
+
+use std::collections::{HashMap, HashSet};
+
+use super::conversion::{Conversion, Place};
+use super::layout::Shape;
+use super::matching::{find_variant, sources};
+use super::plan::{Plans, Wanted, given};
+use super::{ClassSchema, Form, KindSchema, Program, Stored};
+use crate::LoadOptions;
+
+/// The kinds of texts that load only if they are names of variants, by their addresses in the
+/// classes, and the names.
+pub(crate) type Texts = HashMap<usize, Vec<&'static str>>;
+
+/// Finds the texts that the program asks for as variants.
+pub(crate) fn texts_of_variants(classes: &[ClassSchema], program: &Program) -> Texts {
+    let mut plans = Plans::new(classes.to_vec(), program, LoadOptions::default(), None);
+    let wanted = plans.texts();
+    let mut texts = Texts::new();
+    plans.stored.each_kind(classes, &mut |kind, node| {
+        if let Some(names) = wanted.get(&node).and_then(|class| names(program, *class)) {
+            texts.insert(std::ptr::from_ref(kind).addr(), names);
+        }
+    });
+    texts
+}
+
+/// The texts that load as variants of an enum; `None` if all do.
+fn names(program: &Program, class: usize) -> Option<Vec<&'static str>> {
+    let variants = program.targets[class]?.class.variants();
+    if variants.iter().any(|variant| variant.other && variant.fields.is_empty()) {
+        return None;
+    }
+    let units = variants.iter().filter(|variant| variant.fields.is_empty());
+    let names: Vec<_> = units.map(|variant| variant.name).collect();
+    Some(names).filter(|names| !names.is_empty())
+}
+
+impl Plans<'_> {
+    /// The program's enum for each node of a text that becomes one, whether its class loads
+    /// or not.
+    fn texts(&mut self) -> HashMap<usize, usize> {
+        let resolved =
+            (0..self.stored.len()).filter_map(|class| Some((class, self.resolve(class)?)));
+        let mut next: Vec<(usize, usize)> = resolved.collect();
+        let mut seen: HashSet<(usize, usize)> = next.iter().copied().collect();
+        let mut texts = HashMap::new();
+        while let Some((class, target)) = next.pop() {
+            let before = self.conversions.len();
+            self.convert_fields(class, target);
+            for conversion in &self.conversions[before..] {
+                match *conversion {
+                    Conversion::Variant { node, class, .. } => drop(texts.insert(node, class)),
+                    Conversion::Class(class, target) if seen.insert((class, target)) => {
+                        next.push((class, target));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        texts
+    }
+
+    /// Makes the conversions of the fields of a class, as far as there are any.
+    fn convert_fields(&mut self, class: usize, target: usize) {
+        let (all, program) = (self.stored.clone(), self.program);
+        let records = program.targets[target].map(|target| target.class);
+        let mut pairs = Vec::new();
+        match (&all[class].form, &program.classes[target].form, records) {
+            (Form::Struct(_), Form::Struct(fields), Some(records)) => {
+                let records = records.fields();
+                pairs.push((0, Wanted { class: target, variant: 0, fields, records }));
+            }
+            (Form::Enum(old), Form::Enum(new), Some(records)) => {
+                let records = records.variants();
+                for (i, old) in old.iter().enumerate() {
+                    if let Some(variant) = find_variant(&old.name, records) {
+                        let (fields, records) = (&new[variant].fields, records[variant].fields);
+                        pairs.push((i, Wanted { class: target, variant, fields, records }));
+                    }
+                }
+            }
+            (Form::Value(old), Form::Value(new), _) => {
+                let place = Place { class: &all[class].name, field: "" };
+                self.conversion(all.first(class, 0), old, new, &place);
+            }
+            _ => {}
+        }
+        let is_migrated = self.migration(class, target).is_some();
+        for (variant, wanted) in pairs {
+            let given = given(&all, class, variant);
+            let sources = sources(given.fields, wanted.fields, wanted.records);
+            let is_free = |source: &usize| !sources.contains(&Some(*source));
+            let free: Vec<usize> = (0..given.fields.len()).filter(is_free).collect();
+            let pairs = sources.iter().enumerate().flat_map(|(field, source)| {
+                // A migration may give a field any other name.
+                let renamed = free.iter().filter(|_| is_migrated && source.is_none());
+                source.iter().chain(renamed).map(move |source| (field, *source))
+            });
+            for (field, source) in pairs {
+                let place = Place { class: given.class, field: &given.fields[source].name };
+                let kind = &given.fields[source].kind;
+                self.field_conversion(given.first + source, kind, &wanted, field, &place);
+            }
+        }
+    }
+}
+
+impl Stored {
+    /// Visits every kind in classes that are like those laid out, with its node.
+    fn each_kind<'k>(
+        &self,
+        classes: &'k [ClassSchema],
+        visit: &mut dyn FnMut(&'k KindSchema, usize),
+    ) {
+        for (class, schema) in classes.iter().enumerate() {
+            let fields = |variant: usize| self.first(class, variant);
+            match &schema.form {
+                Form::Struct(list) => {
+                    let kinds = list.iter().map(|field| &field.kind);
+                    (fields(0)..).zip(kinds).for_each(|(node, kind)| self.kind(kind, node, visit));
+                }
+                Form::Enum(variants) => {
+                    for (variant, schema) in variants.iter().enumerate() {
+                        let kinds = schema.fields.iter().map(|field| &field.kind);
+                        let nodes = fields(variant)..;
+                        nodes.zip(kinds).for_each(|(node, kind)| self.kind(kind, node, visit));
+                    }
+                }
+                Form::Value(kind) => self.kind(kind, fields(0), visit),
+            }
+        }
+    }
+
+    fn kind<'k>(
+        &self,
+        kind: &'k KindSchema,
+        node: usize,
+        visit: &mut dyn FnMut(&'k KindSchema, usize),
+    ) {
+        visit(kind, node);
+        match (kind, self.node(node).shape) {
+            (KindSchema::Option(part), Shape::Option(first))
+            | (KindSchema::List(part) | KindSchema::Set(part), Shape::List(first))
+            | (KindSchema::Array(part, _), Shape::Array(first, _)) => self.kind(part, first, visit),
+            (KindSchema::Map(parts), Shape::Map(first)) => {
+                self.kind(&parts.0, first, visit);
+                self.kind(&parts.1, first + 1, visit);
+            }
+            (KindSchema::Tuple(parts), Shape::Tuple { first, .. }) => {
+                (first..).zip(parts).for_each(|(node, part)| self.kind(part, node, visit));
+            }
+            _ => {}
+        }
+    }
+}
