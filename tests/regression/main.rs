@@ -10,6 +10,7 @@ mod kept_objects_and_circles;
 mod local_types_of_one_name;
 mod lock_matches_as_a_load;
 mod lock_texts_to_variants;
+mod lock_untested_changes;
 mod markers_in_generics;
 mod memory_in_boxes;
 mod memory_out_of_proportion;

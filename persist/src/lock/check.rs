@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::{Lock, LockReport, Verdict};
+use super::{Lock, LockReport};
 use crate::{Error, ErrorKind, Registry, Result};
 
 /// The name of the file.
@@ -128,7 +128,7 @@ pub fn check_file(
 /// The error that old saves get first.
 fn broken(report: &LockReport) -> Option<ErrorKind> {
     let worst = report.differences().first();
-    worst.filter(|worst| worst.verdict != Verdict::Safe).map(|worst| worst.kind)
+    worst.filter(|worst| worst.verdict.is_bad()).map(|worst| worst.kind)
 }
 
 /// Refuses to replace the section of a version whose saves would not load any more: if it is

@@ -1,5 +1,7 @@
 //! Loading the samples of a version with the program as it is.
 
+use std::collections::HashSet;
+
 use super::report::{Difference, Verdict};
 use super::sample::{Samples, Skip, Subject, Values};
 use super::section::Section;
@@ -20,6 +22,8 @@ pub(super) struct Loads {
     pub(super) refused: Vec<(String, String)>,
     /// The places of texts that were names of variants, as they must be.
     pub(super) named: Vec<String>,
+    /// The classes of which not all values were loaded, for something else that does not load.
+    pub(super) untested: HashSet<usize>,
 }
 
 impl Loads {
@@ -27,7 +31,7 @@ impl Loads {
         let saves = SaveManager::with_registry(registry.clone());
         let texts = texts_of_variants(&section.classes, registry.program());
         let samples = Samples::new(section, texts);
-        let named = samples.named.clone();
+        let named = samples.named().to_vec();
         let mut loads = Self { is_whole: true, named, ..Self::default() };
         for object in samples.missing(&Skip::default()) {
             let name = samples.object(object);
@@ -41,13 +45,41 @@ impl Loads {
         loads
     }
 
-    /// Loads a sample; without what was refused, again, until the rest loads.
+    /// Loads a sample, without what is refused.
     fn load(&mut self, saves: &SaveManager, samples: &Samples<'_>, values: Values) {
         let mut skip = Skip::default();
+        if !self.load_rest(saves, samples, values, &mut skip) {
+            self.untested.extend(samples.classes());
+            return;
+        }
+        let before = samples.missing(&Skip::default());
+        let missing = samples.missing(&skip);
+        self.untested.extend(samples.classes_in(&missing));
+        for object in missing {
+            if !before.contains(&object) && !skip.objects.contains(&object) {
+                let name = samples.object(object);
+                self.note(format!(
+                    "{name} is not tested by loads: it needs another object that is not"
+                ));
+            }
+        }
+    }
+
+    /// Skips what is refused until the rest loads; false if that has no end.
+    fn load_rest(
+        &mut self,
+        saves: &SaveManager,
+        samples: &Samples<'_>,
+        values: Values,
+        skip: &mut Skip,
+    ) -> bool {
         loop {
-            let sample = match samples.make(values, &skip) {
+            let sample = match samples.make(values, skip) {
                 Ok(sample) => sample,
-                Err(error) => return self.fail("a sample cannot be made", &error),
+                Err(error) => {
+                    self.fail("a sample cannot be made", &error);
+                    return false;
+                }
             };
             let error = match saves.from_slice(&sample.bytes) {
                 Ok(loaded) => {
@@ -57,7 +89,7 @@ impl Loads {
                         let count = sample.left_out;
                         self.note(format!("{count} variations would make the sample too large"));
                     }
-                    break;
+                    return true;
                 }
                 Err(error) => error,
             };
@@ -85,19 +117,13 @@ impl Loads {
                         self.fail(&format!("a sample with {what} does not load"), &error);
                     }
                 }
-                _ => return self.fail("a sample does not load", &error),
+                _ => {
+                    self.fail("a sample does not load", &error);
+                    return false;
+                }
             }
             if self.failures.len() >= MOST_FAILURES {
-                return;
-            }
-        }
-        let before = samples.missing(&Skip::default());
-        for object in samples.missing(&skip) {
-            if !before.contains(&object) && !skip.objects.contains(&object) {
-                let name = samples.object(object);
-                self.note(format!(
-                    "{name} is not tested by loads: it needs another object that is not"
-                ));
+                return false;
             }
         }
     }

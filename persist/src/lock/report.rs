@@ -21,12 +21,22 @@ pub struct LockReport {
 pub enum Verdict {
     /// They load.
     Safe,
+    /// They load as far as the schemas tell; no sample shows it, for another change that must be mended
+    /// first, or for a hook.
+    Untested,
     /// They do not load, or lose something, until the new one has `#[persist(default)]`.
     NeedsDefault,
     /// They do not load, or lose something, until the new name has an `#[persist(alias = "old")]`.
     NeedsAlias,
     /// They do not load.
     Breaks,
+}
+
+impl Verdict {
+    /// True if old saves do not load, or lose something.
+    pub(super) fn is_bad(self) -> bool {
+        self > Self::Untested
+    }
 }
 
 /// A change since some versions.
@@ -52,6 +62,8 @@ pub struct Difference {
     pub(super) cause: Option<String>,
     /// A field of another kind than before, as samples name it.
     pub(super) converted: Option<String>,
+    /// The stored class whose samples show whether it is safe.
+    pub(super) shown_by: Option<usize>,
 }
 
 impl Difference {
@@ -67,6 +79,7 @@ impl Difference {
             kind: ErrorKind::NotFound,
             cause: None,
             converted: None,
+            shown_by: None,
         }
     }
 
@@ -77,6 +90,11 @@ impl Difference {
     /// What comes of this error.
     pub(super) fn because(self, error: &Error) -> Self {
         Self { kind: error.kind(), cause: Some(error.message().to_owned()), ..self }
+    }
+
+    /// Which is safe only if the samples of a stored class load.
+    pub(super) fn shown_by(self, class: usize) -> Self {
+        Self { shown_by: Some(class), ..self }
     }
 
     /// With a line to paste.
@@ -150,10 +168,11 @@ impl LockReport {
         &self.notes
     }
 
-    /// True if the saves of every locked version load: all changes are [`Verdict::Safe`].
+    /// True if nothing is known for which the saves of a locked version would not load: no change is worse
+    /// than [`Verdict::Untested`].
     #[must_use]
     pub fn loads(&self) -> bool {
-        self.differences.iter().all(|difference| difference.verdict == Verdict::Safe)
+        !self.differences.iter().any(|difference| difference.verdict.is_bad())
     }
 
     /// True if the newest version in the lock has the schemas of the program.
@@ -175,9 +194,8 @@ impl fmt::Display for LockReport {
         if self.loads() {
             writeln!(f, "the saves of {versions} locked version{plural} load, up to {newest}")?;
         } else {
-            let safe = |difference: &&Difference| difference.verdict == Verdict::Safe;
             let all = self.differences.len();
-            let bad = all - self.differences.iter().filter(safe).count();
+            let bad = self.differences.iter().filter(|found| found.verdict.is_bad()).count();
             writeln!(
                 f,
                 "old saves are not safe: {bad} of {all} changes, since {versions} locked version{plural} up to {newest}"
@@ -209,6 +227,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Safe => "safe",
+            Self::Untested => "untested",
             Self::NeedsDefault => "needs default",
             Self::NeedsAlias => "needs alias",
             Self::Breaks => "breaks",

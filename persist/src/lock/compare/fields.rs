@@ -228,10 +228,10 @@ impl Comparison<'_> {
         let change = String::from("the field came; old saves get its default");
         let mut same = dropped.iter().filter(|old| self.is_same_kind(pair, field, **old));
         let (Some(old), None) = (same.next(), same.next()) else {
-            return Difference::new(name, Verdict::Safe, change);
+            return Difference::new(name, Verdict::Safe, change).shown_by(class);
         };
         if self.is_locked(class, pair, &new.name) {
-            return Difference::new(name, Verdict::Safe, change);
+            return Difference::new(name, Verdict::Safe, change).shown_by(class);
         }
         let old = &pair.old[*old].name;
         let change = format!(
@@ -271,10 +271,10 @@ impl Comparison<'_> {
             let (old, new) = (old.display(&self.stored), new.display(&self.program.classes));
             let change = format!("{old} became {new}");
             let variant = pair.name.map_or_else(String::new, |variant| format!("::{variant}"));
-            let class = &self.section.classes[class].name;
-            let place = format!("{class}{variant}.{}", pair.old[source].name);
+            let of = &self.section.classes[class].name;
+            let place = format!("{of}{variant}.{}", pair.old[source].name);
             let difference = Difference::new(name, Verdict::Safe, change).in_field(path);
-            self.tell(Difference { converted: Some(place), ..difference });
+            self.tell(Difference { converted: Some(place), ..difference.shown_by(class) });
         }
     }
 }

@@ -104,7 +104,7 @@ impl Comparison<'_> {
             }
             if old.version != new.version {
                 let change = format!("version {} became {}", old.version, new.version);
-                self.tell(Difference::new(name, Verdict::Safe, change));
+                self.tell(Difference::new(name, Verdict::Safe, change).shown_by(class));
             }
             self.fields(class, target, loads);
         }
@@ -218,11 +218,28 @@ impl Comparison<'_> {
                 None => notes.push(format!("the program refuses {what}: {why}")),
             }
         }
+        for difference in &mut self.differences {
+            let is_untested =
+                difference.shown_by.is_some_and(|class| loads.untested.contains(&class));
+            if is_untested && difference.verdict == Verdict::Safe {
+                difference.verdict = Verdict::Untested;
+            }
+        }
         let is_doubtful = !(self.doubtful.is_empty() && self.accepted.is_empty());
         for failure in loads.failures {
             // What the plans have said is said once.
             let known = |known: &Difference| known.cause == failure.cause;
             if self.differences.iter().any(known) {
+                continue;
+            }
+            let is_of = |known: &&mut Difference| {
+                known.shown_by.is_some()
+                    && (&known.class, &known.field) == (&failure.class, &failure.field)
+            };
+            if let Some(known) = self.differences.iter_mut().find(is_of) {
+                known.verdict = Verdict::Breaks;
+                (known.kind, known.cause) = (failure.kind, failure.cause);
+                known.change.push_str(&format!("; {}", failure.change));
                 continue;
             }
             // The load met what is doubtful for that reason.

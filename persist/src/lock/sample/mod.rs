@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use self::ends::Ends;
-use self::variations::{Choices, Variation};
+use self::variations::{Choices, Variation, Varied};
 use self::write::{Basic, Value, basic_id};
 use super::section::Section;
 use super::text::cell_of;
@@ -46,11 +46,9 @@ pub(super) struct Samples<'s> {
     section: &'s Section,
     /// With all objects.
     whole: Ends,
-    variations: Vec<Variation>,
+    varied: Varied,
     /// The texts that are to be names of variants.
     texts: Texts,
-    /// The places of those.
-    pub(super) named: Vec<String>,
 }
 
 /// A sample, and what of the plan is not in it.
@@ -80,8 +78,8 @@ impl<'s> Samples<'s> {
     /// Samples whose texts are anything but for those in `texts`.
     pub(super) fn new(section: &'s Section, texts: Texts) -> Self {
         let whole = Ends::new(section, &HashSet::new());
-        let (variations, named) = variations::all(section, &whole, &texts);
-        Self { section, whole, variations, texts, named }
+        let varied = variations::all(section, &whole, &texts);
+        Self { section, whole, varied, texts }
     }
 
     /// What the object with this id is.
@@ -91,10 +89,26 @@ impl<'s> Samples<'s> {
         match place.checked_sub(basic) {
             None => Some(Subject::Basic(place / Basic::ALL.len())),
             Some(place) => {
-                let variation = self.variations.get(place)?;
+                let variation = self.varied.variations.get(place)?;
                 Some(Subject::Variation(place, &variation.what, variation.boundary))
             }
         }
+    }
+
+    /// The places of texts that are names of variants.
+    pub(super) fn named(&self) -> &[String] {
+        &self.varied.named
+    }
+
+    /// The classes that are tested.
+    pub(super) fn classes(&self) -> impl Iterator<Item = usize> {
+        self.varied.classes.keys().copied()
+    }
+
+    /// Those that are tested by objects of these types.
+    pub(super) fn classes_in(&self, objects: &[usize]) -> impl Iterator<Item = usize> {
+        let classes = self.varied.classes.iter();
+        classes.filter(|(_, object)| objects.contains(object)).map(|(class, _)| *class)
     }
 
     /// How an object type is named in a report.
@@ -142,7 +156,7 @@ impl<'s> Samples<'s> {
         }
         let first = basic_id(section.objects.len(), Basic::ALL[0]);
         let (mut total, mut left_out) = (0, 0);
-        for (id, (place, variation)) in (first..).zip(self.variations.iter().enumerate()) {
+        for (id, (place, variation)) in (first..).zip(self.varied.variations.iter().enumerate()) {
             let Variation { object, boundary, choices, .. } = variation;
             if *boundary != (values == Values::Boundary)
                 || ends.objects[*object].is_none()

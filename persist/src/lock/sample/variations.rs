@@ -1,4 +1,4 @@
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use super::ends::Ends;
 use super::scalars;
@@ -40,19 +40,20 @@ pub(super) struct Variation {
     pub(super) boundary: bool,
 }
 
-/// Every choice in every class that objects hold by value, each once; and the places of texts that are
-/// to be names of variants.
-pub(super) fn all(section: &Section, ends: &Ends, texts: &Texts) -> (Vec<Variation>, Vec<String>) {
-    let mut search = Search {
-        section,
-        ends,
-        texts,
-        object: 0,
-        seen: HashSet::new(),
-        next: VecDeque::new(),
-        found: Vec::new(),
-        named: Vec::new(),
-    };
+/// All variations of a section, and what they are of.
+#[derive(Default)]
+pub(super) struct Varied {
+    pub(super) variations: Vec<Variation>,
+    /// The places of texts that are to be names of variants.
+    pub(super) named: Vec<String>,
+    /// For each class the object type in which it is varied.
+    pub(super) classes: HashMap<usize, usize>,
+}
+
+/// Every choice in every class that objects hold by value, each once.
+pub(super) fn all(section: &Section, ends: &Ends, texts: &Texts) -> Varied {
+    let mut search =
+        Search { section, ends, texts, object: 0, next: VecDeque::new(), found: Varied::default() };
     for (object, (class, _)) in section.objects.iter().enumerate() {
         if ends.objects[object].is_none() {
             continue;
@@ -63,7 +64,7 @@ pub(super) fn all(section: &Section, ends: &Ends, texts: &Texts) -> (Vec<Variati
             search.class(class, &route);
         }
     }
-    (search.found, search.named)
+    search.found
 }
 
 /// The choices on the way to a value.
@@ -74,11 +75,9 @@ struct Search<'s> {
     ends: &'s Ends,
     texts: &'s Texts,
     object: usize,
-    seen: HashSet<usize>,
     /// Classes on the way from the object; none twice on one way.
     next: VecDeque<(usize, Route)>,
-    found: Vec<Variation>,
-    named: Vec<String>,
+    found: Varied,
 }
 
 fn with(route: &Route, site: Site, choice: usize) -> Route {
@@ -89,14 +88,16 @@ fn with(route: &Route, site: Site, choice: usize) -> Route {
 
 impl Search<'_> {
     fn reach(&mut self, class: usize, route: &Route) {
-        if self.ends.classes[class].is_some() && self.seen.insert(class) {
+        let classes = &mut self.found.classes;
+        if self.ends.classes[class].is_some() && !classes.contains_key(&class) {
+            classes.insert(class, self.object);
             self.next.push_back((class, route.clone()));
         }
     }
 
     fn vary(&mut self, route: &Route, site: Site, choice: usize, what: String, boundary: bool) {
         let choices = with(route, site, choice);
-        self.found.push(Variation { object: self.object, choices, what, boundary });
+        self.found.variations.push(Variation { object: self.object, choices, what, boundary });
     }
 
     fn class(&mut self, class: usize, route: &Route) {
@@ -184,7 +185,7 @@ impl Search<'_> {
                 for (i, name) in names.iter().enumerate() {
                     self.vary(route, site, i + 1, format!("{place} = {name:?}"), false);
                 }
-                self.named.push(place.to_owned());
+                self.found.named.push(place.to_owned());
             }
             scalar => {
                 for (i, (name, _)) in scalars::boundaries(scalar).iter().enumerate() {
