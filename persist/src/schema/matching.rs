@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program};
 use crate::reflect::{ClassId, FieldRecord, Migration, VariantRecord};
 
@@ -25,7 +27,7 @@ impl<'p> Matching<'p> {
             found.extend(this.resolved[class].map(|target| (class, target)));
         }
         // What a bare value is, its use tells: a `Vec<u32>` where the program has a `Vec<u64>`.
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         while let Some((class, target)) = found.pop() {
             if this.resolved[class].is_none() && this.is_bare(&stored[class], target) {
                 this.resolved[class] = Some(target);
@@ -79,8 +81,10 @@ impl<'p> Matching<'p> {
     /// have kept something are not, if that is to be dropped.
     pub(super) fn identical(&self, stored: &[ClassSchema], drop_unknown: bool) -> Vec<bool> {
         let keeps = |schema: &ClassSchema| schema.kinds().any(|kind| *kind == KindSchema::Unknown);
+        let kept = kept_variants(stored);
         let is_same = |(class, schema): (usize, &ClassSchema)| {
-            self.is_same(schema, self.resolved[class]) && !(drop_unknown && keeps(schema))
+            self.is_same(schema, self.resolved[class])
+                && !(keeps(schema) && (drop_unknown || self.knows(class, &kept)))
         };
         let mut identical: Vec<bool> = stored.iter().enumerate().map(is_same).collect();
         // What holds a changed class is changed, and so on.
@@ -100,6 +104,15 @@ impl<'p> Matching<'p> {
             }
         }
         identical
+    }
+
+    /// True if the program's class has one of the variants that were kept.
+    fn knows(&self, class: usize, kept: &HashSet<&str>) -> bool {
+        let target = self.resolved[class].and_then(|target| self.program.targets[target]);
+        let variants = target.map_or(&[][..], |target| target.class.variants());
+        variants.iter().any(|variant| {
+            kept.contains(variant.name) || variant.aliases.iter().any(|name| kept.contains(name))
+        })
     }
 
     /// True if a class has the bytes of the program's, but for the classes inside.
@@ -166,6 +179,20 @@ impl<'p> Matching<'p> {
             (a, b) => a == b,
         }
     }
+}
+
+/// The variants that stand in a save as classes of their own.
+fn kept_variants(stored: &[ClassSchema]) -> HashSet<&str> {
+    let mut kept = HashSet::new();
+    for class in stored {
+        if let Form::Enum(variants) = &class.form
+            && let [variant] = &variants[..]
+            && class.name.ends_with(&format!("::{}", variant.name))
+        {
+            kept.insert(&*variant.name);
+        }
+    }
+    kept
 }
 
 /// True if records of a stored class must be migrated.
