@@ -8,7 +8,7 @@ use crate::reflect::ClassId;
 /// A part of a class that is kept as a class of its own.
 pub(crate) enum Alone<'s> {
     Field { class: &'s str, variant: Option<&'s str>, field: &'s FieldSchema, node: usize },
-    Variant { class: &'s str, variant: &'s VariantSchema, first: usize },
+    Variant { class: &'s ClassSchema, variant: &'s VariantSchema, first: usize },
 }
 
 impl Alone<'_> {
@@ -19,7 +19,12 @@ impl Alone<'_> {
             Self::Field { field, .. } => Form::Struct(vec![(*field).clone()]),
             Self::Variant { variant, .. } => Form::Enum(vec![(*variant).clone()]),
         };
-        ClassSchema { id: ClassId::of(&name), name, version: 1, form }
+        let version = match self {
+            Self::Field { .. } => 1,
+            // It is migrated from there when a program knows it again.
+            Self::Variant { class, .. } => class.version,
+        };
+        ClassSchema { id: ClassId::of(&name), name, version, form }
     }
 
     /// Its name: that of the class with that of the part.
@@ -29,7 +34,7 @@ impl Alone<'_> {
             Self::Field { class, variant: Some(variant), field, .. } => {
                 format!("{class}::{variant}.{}", field.name)
             }
-            Self::Variant { class, variant, .. } => format!("{class}::{}", variant.name),
+            Self::Variant { class, variant, .. } => format!("{}::{}", class.name, variant.name),
         }
     }
 }
@@ -52,11 +57,11 @@ impl Stored {
         let index = index.checked_sub(self.classes.len())?;
         if let Some(variant) = index.checked_sub(self.nodes.len()) {
             let (class, variant) = (variant >> 16, variant & 0xffff);
-            let Form::Enum(variants) = &self.classes.get(class)?.form else { return None };
-            let schema = variants.get(variant)?;
+            let schema = self.classes.get(class)?;
+            let Form::Enum(variants) = &schema.form else { return None };
             return Some(Alone::Variant {
-                class: &self.classes[class].name,
-                variant: schema,
+                class: schema,
+                variant: variants.get(variant)?,
                 first: self.first(class, variant),
             });
         }

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program};
-use crate::reflect::{ClassId, FieldRecord, Migration, VariantRecord};
+use crate::reflect::{Class, ClassId, FieldRecord, Migration, VariantRecord};
 
 /// Which of the program's classes those of a save are.
 pub(super) struct Matching<'p> {
@@ -120,9 +120,9 @@ impl<'p> Matching<'p> {
         let Some(target) = target else { return false };
         let class = self.program.targets[target].map(|target| target.class);
         // Fields of the same names may mean something else in another version.
-        if class.is_some_and(|class| {
-            is_older(stored, class.version, class.migration) || stored.version > class.version
-        }) {
+        if class
+            .is_some_and(|class| is_older(stored.version, class) || stored.version > class.version)
+        {
             return false;
         }
         let same_fields = |stored: &[FieldSchema], compiled: &[FieldSchema], records| {
@@ -195,9 +195,9 @@ fn kept_variants(stored: &[ClassSchema]) -> HashSet<&str> {
     kept
 }
 
-/// True if records of a stored class must be migrated.
-pub(super) fn is_older(stored: &ClassSchema, version: u32, migration: Migration) -> bool {
-    stored.version < version && !matches!(migration, Migration::None)
+/// True if records of this version of a class must be migrated.
+pub(super) fn is_older(version: u32, class: &Class) -> bool {
+    version < class.version && !matches!(class.migration, Migration::None)
 }
 
 /// For each field of the program, the stored field that it is: of its name, else of an alias, else

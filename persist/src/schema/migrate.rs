@@ -73,7 +73,7 @@ impl Written<'_, '_> {
                     && let Some(target) = self.plans.program.targets[target]
                 {
                     let (stored, class) = (&self.plans.stored[class], target.class);
-                    if is_older(stored, class.version, class.migration) {
+                    if is_older(stored.version, class) {
                         migrate(record, stored.version..class.version, class.migration)?;
                     }
                 }

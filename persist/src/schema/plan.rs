@@ -11,7 +11,7 @@ use super::{
     Change, ClassSchema, Event, FieldSchema, Form, KindSchema, Program, Run, Stored, VariantSchema,
 };
 use crate::codec::NoLinks;
-use crate::reflect::{FieldRecord, Migration};
+use crate::reflect::FieldRecord;
 use crate::{Error, ErrorKind, LoadOptions, Result};
 
 /// How the records of one class become the program's.
@@ -23,7 +23,7 @@ pub(super) enum Plan {
     Value(usize, usize),
     /// By the names of what is stored, value by value: it is migrated, or what a program
     /// kept of it is to be looked through.
-    Named(Option<Migration>),
+    Named,
 }
 
 pub(super) enum VariantPlan {
@@ -240,17 +240,19 @@ impl<'p> Plans<'p> {
         self.options
     }
 
-    /// The migration of the records of a stored class, if they are older; newer ones are noted.
-    pub(super) fn migration(&mut self, class: usize, target: usize) -> Option<Migration> {
+    /// True if the records of a stored class are migrated; newer ones are noted.
+    pub(super) fn is_migrated(&mut self, class: usize, target: usize) -> bool {
         let all = self.stored.clone();
-        let (stored, target) = (&all[class], self.program.targets[target]?.class);
+        let (stored, target) =
+            (&all[class], self.program.targets[target].map(|target| target.class));
+        let Some(target) = target else { return false };
         if stored.version > target.version && !self.newer.contains_key(&class) {
             let run = self.events.run();
             let detail = format!("version {} to {}", stored.version, target.version);
             self.events.enter(run, Change::Newer, &stored.name, "", &detail);
             self.newer.insert(class, run);
         }
-        is_older(stored, target.version, target.migration).then_some(target.migration)
+        is_older(stored.version, target)
     }
 
     /// Counts records of a class that are of a newer version.
@@ -304,11 +306,9 @@ impl<'p> Plans<'p> {
         let all = self.stored.clone();
         let (stored, compiled) = (&all[class], &program.classes[index]);
         let target = program.targets[index].map(|target| target.class);
-        if let Some(migration) = self.migration(class, index) {
-            return Ok(Plan::Named(Some(migration)));
-        }
-        if stored.kinds().any(|kind| *kind == KindSchema::Unknown) {
-            return Ok(Plan::Named(None));
+        let has_kept = stored.kinds().any(|kind| *kind == KindSchema::Unknown);
+        if self.is_migrated(class, index) || has_kept {
+            return Ok(Plan::Named);
         }
         match (&stored.form, &compiled.form, target) {
             (Form::Struct(_), Form::Struct(fields), Some(target)) => {

@@ -87,7 +87,7 @@ impl Plans<'_> {
             }
             _ => {}
         }
-        let is_migrated = self.migration(class, target).is_some();
+        let is_migrated = self.is_migrated(class, target);
         for (variant, wanted) in pairs {
             let given = given(&all, class, variant);
             let sources = sources(given.fields, wanted.fields, wanted.records);

@@ -27,6 +27,8 @@ pub(super) struct Head<'t> {
     pub(super) variant: Option<(usize, &'t str)>,
     pub(super) fields: &'t [FieldSchema],
     pub(super) first: usize,
+    /// The version of the class that they are of.
+    pub(super) version: u32,
     /// True if it was kept, and has no place in the class.
     pub(super) is_kept: bool,
 }
@@ -34,10 +36,10 @@ pub(super) struct Head<'t> {
 impl<'t> Transcoder<'t, '_, '_> {
     /// Reads which fields follow: of a struct, of a variant, or of a variant that was kept.
     pub(super) fn head(&mut self, class: usize, target: usize) -> Result<Head<'t>> {
-        let stored = self.stored;
+        let (stored, version) = (self.stored, self.stored[class].version);
         if let Form::Struct(fields) = &stored[class].form {
             let first = stored.first(class, 0);
-            return Ok(Head { variant: None, fields, first, is_kept: false });
+            return Ok(Head { variant: None, fields, first, version, is_kept: false });
         }
         let (number, schema) = self.read_tag(class)?;
         let first = stored.first(class, number);
@@ -45,6 +47,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             variant: Some((number, &schema.name)),
             fields: &schema.fields,
             first,
+            version,
             is_kept: false,
         };
         let [FieldSchema { kind: KindSchema::Unknown, .. }] = &schema.fields[..] else {
@@ -66,6 +69,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                     variant: Some((number, &variant.name)),
                     fields: &variant.fields,
                     first,
+                    version: stored[kept].version,
                     is_kept: !is_known,
                 });
             }

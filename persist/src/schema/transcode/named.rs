@@ -4,9 +4,9 @@
 use super::member::{Head, Member, MemberValue};
 use super::{Frame, KeptPlace, Transcoder};
 use crate::codec::{Decoder, NoLinks, count};
-use crate::reflect::Migration;
+use crate::reflect::Class;
 use crate::schema::conversion::Place;
-use crate::schema::matching::find_variant;
+use crate::schema::matching::{find_variant, is_older};
 use crate::schema::migrate::{Written, migrate};
 use crate::schema::plan::{Given, Step, Wanted};
 use crate::schema::walk::left_behind;
@@ -52,7 +52,6 @@ impl<'t> Transcoder<'t, '_, '_> {
         &mut self,
         class: usize,
         target: usize,
-        migration: Option<Migration>,
         given: &[(usize, &'s [u8])],
         frames: &mut Vec<Frame<'t>>,
     ) -> Result<()> {
@@ -72,8 +71,10 @@ impl<'t> Transcoder<'t, '_, '_> {
             ));
         }
         let mut variant = head.variant.map(|(_, name)| name.to_owned());
-        if let Some(migration) = migration {
-            (found, variant) = self.migrated(class, target, migration, found, variant)?;
+        let described = self.plans.program.targets[target].map(|target| target.class);
+        if let Some(described) = described.filter(|described| is_older(head.version, described)) {
+            let from = (class, head.version);
+            (found, variant) = self.migrated(from, described, found, variant)?;
         }
         let kept = self.kept.len();
         let mut actions = Vec::new();
@@ -146,9 +147,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Runs the migrations of a record over what it has.
     fn migrated(
         &mut self,
-        class: usize,
-        target: usize,
-        migration: Migration,
+        (class, version): (usize, u32),
+        target: &Class,
         found: Vec<Member<'t>>,
         variant: Option<String>,
     ) -> Result<(Vec<Member<'t>>, Option<String>)> {
@@ -168,9 +168,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 .map_err(|error| error.in_field(&field.name))?;
             record.fields.push(Field { name: (&*field.name).into(), value, origin: Some(i) });
         }
-        let version = self.plans.program.targets[target].map_or(1, |target| target.class.version);
-        migrate(&mut record, schema.version..version, migration)?;
-        let detail = format!("version {} to {version}", schema.version);
+        migrate(&mut record, version..target.version, target.migration)?;
+        let detail = format!("version {version} to {}", target.version);
         self.plans.happened(Change::Migrated, &schema.name, "", &detail, self.id);
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
         let variant = record.variant().map(str::to_owned);

@@ -26,8 +26,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             ));
         };
         if !source.kept.is_empty() && !matches!(self.stored[class].form, Form::Value(_)) {
-            let migration = self.plans.migration(class, target);
-            return self.open_named(class, target, migration, source.kept, frames);
+            return self.open_named(class, target, source.kept, frames);
         }
         self.open_class(class, target, frames)
     }
@@ -146,8 +145,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         };
         let target = target.filter(|_| !matches!(self.stored[class].form, Form::Value(_)));
         if let Some(target) = target {
-            let migration = self.plans.migration(class, target);
-            return self.open_named(class, target, migration, kept, frames);
+            return self.open_named(class, target, kept, frames);
         }
         for (part, _) in kept {
             let name = self.stored.schema(*part).map_or_else(String::new, |part| part.name.clone());
@@ -170,7 +168,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 self.plans.events.count(*run, self.id);
                 self.open(*conversion, frames)
             }
-            Plan::Named(migration) => self.open_named(class, target, *migration, &[], frames),
+            Plan::Named => self.open_named(class, target, &[], frames),
             Plan::Struct(fields) if fields.flat => self.flat_record(class, target, fields),
             Plan::Struct(_) => {
                 let Form::Struct(fields) = &self.stored[class].form else {
