@@ -21,6 +21,21 @@ struct Stone {
 }
 
 #[derive(Persist, Debug)]
+struct Celsius(f32);
+
+#[derive(Persist, Debug)]
+struct Fahrenheit(f32);
+
+#[derive(Persist, Debug)]
+struct Around(Fahrenheit);
+
+#[derive(Persist, Debug)]
+struct Outside(Celsius);
+
+#[derive(Persist, Debug)]
+struct Inside(Celsius);
+
+#[derive(Persist, Debug)]
 struct Place {
     x: u8,
     y: u8,
@@ -116,6 +131,24 @@ refusals! {
         ["\"Deep\"", "Side", "alias"];
     a_variant_with_fields_is_no_text: Side = Side::Deep(1), String, KindMismatch,
         ["Side", "String", "convert"];
+    a_newtype_is_no_other: Celsius = Celsius(1.0), Fahrenheit, KindMismatch,
+        ["Celsius", "Fahrenheit", "alias = \"Celsius\""];
+    an_optional_newtype_is_no_other: Option<Celsius> = Some(Celsius(1.0)), Option<Fahrenheit>,
+        KindMismatch, ["Celsius", "Fahrenheit", "alias = \"Celsius\""];
+    newtypes_in_a_list_are_no_others: Vec<Celsius> = vec![Celsius(1.0)], Vec<Fahrenheit>,
+        KindMismatch, ["Celsius", "Fahrenheit", "alias = \"Celsius\""];
+    a_newtype_is_no_option_of_another: Celsius = Celsius(1.0), Option<Fahrenheit>, KindMismatch,
+        ["Celsius", "Fahrenheit", "convert"];
+    a_newtype_is_no_pointer_to_another: Celsius = Celsius(1.0), Shared<Fahrenheit>, KindMismatch,
+        ["Celsius", "Fahrenheit"];
+    an_option_of_a_newtype_is_no_other: Option<Celsius> = Some(Celsius(1.0)), Fahrenheit,
+        KindMismatch, ["Celsius", "Fahrenheit", "convert"];
+    a_newtype_around_a_newtype_is_no_other: Outside = Outside(Celsius(1.0)), Fahrenheit, KindMismatch,
+        ["Outside", "Fahrenheit", "alias"];
+    a_newtype_is_none_around_another: Celsius = Celsius(1.0), Around, KindMismatch,
+        ["Celsius", "Around", "alias"];
+    newtypes_around_one_newtype_differ: Outside = Outside(Celsius(1.0)), Inside, KindMismatch,
+        ["Outside", "Inside", "alias"];
     a_text_is_no_number: String = "1".into(), u8, KindMismatch, ["String", "u8", "convert"];
     a_number_is_no_text: u8 = 1, String, KindMismatch, ["u8", "String", "convert"];
     a_bool_is_no_number: bool = true, u8, KindMismatch, ["bool", "u8", "convert"];

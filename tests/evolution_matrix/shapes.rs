@@ -62,6 +62,12 @@ mod new {
 struct Level(u32);
 
 #[derive(Persist, Debug, Clone)]
+struct Rank(Level);
+
+#[derive(Persist, Debug, Clone)]
+struct Levels(Vec<u32>);
+
+#[derive(Persist, Debug, Clone)]
 struct Pair((u8, String));
 
 #[derive(Persist, Debug, Clone)]
@@ -134,6 +140,12 @@ cases! {
     CONVERTED newtype: u16 = |i| i.into(), Level = Level(i.into());
     CONVERTED newtype_tuple: (u8, String) = |i| (i, "a".into()), Pair = Pair((i, "a".into()));
     CONVERTED newtype_gem: old::Gem = |i| gem(i), Wrapped = Wrapped(new_gem(i));
+    CONVERTED newtype_out: Level = |i| Level(i.into()), u16 = i.into();
+    CONVERTED newtype_in_newtype: Level = |i| Level(i.into()), Rank = Rank(Level(i.into()));
+    CONVERTED newtype_of_newtype: Rank = |i| Rank(Level(i.into())), Level = Level(i.into());
+    CONVERTED newtype_of_newtype_out: Rank = |i| Rank(Level(i.into())), u64 = i.into();
+    CONVERTED newtype_of_list: Levels = |i| Levels(vec![i.into()]),
+        Vec<Level> = vec![Level(i.into())];
     CONVERTED newtypes: Vec<u8> = |i| vec![i], Vec<Level> = vec![Level(i.into())];
     SAME transparent: String = |i| i.to_string(), Clear = Clear { inner: i.to_string() };
     CONVERTED array: [u16; 3] = |i| [i.into(); 3], Vec<u16> = vec![i.into(); 3];

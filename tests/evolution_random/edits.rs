@@ -222,6 +222,10 @@ impl<'p> Edits<'p> {
         match self.rng.gen_range(0..6) {
             0 => {
                 let inner = self.edit(wanted, deep);
+                // No newtype becomes another one.
+                if inner.crosses(&|how| matches!(how, How::Wrap(_))) {
+                    return None;
+                }
                 let name = format!("Newtype{}", self.extra.len());
                 let kind = inner.stored.clone();
                 let field =
@@ -362,6 +366,9 @@ impl<'p> Edits<'p> {
             "Side" => Edit { stored: Kind::Text, how: How::Variant },
             "Level" => {
                 let inner = self.edit(&Kind::Number(5), deep);
+                if inner.crosses(&|how| matches!(how, How::Unwrap(_))) {
+                    return self.same_class(name);
+                }
                 Edit { stored: inner.stored.clone(), how: How::Wrap(Box::new(inner)) }
             }
             "Spot" => {
@@ -416,6 +423,23 @@ impl<'p> Edits<'p> {
             Form::Struct(fields) => Some(fields[0].kind.clone()),
             _ => None,
         }
+    }
+}
+
+impl Edit {
+    /// True if this is done to the value itself, and not to its parts.
+    fn crosses(&self, is: &dyn Fn(&How) -> bool) -> bool {
+        let goes_on = match &self.how {
+            How::Unwrap(inner)
+            | How::Wrap(inner)
+            | How::Some(inner)
+            | How::Present(inner)
+            | How::One(inner)
+            | How::Share(inner)
+            | How::Inline(inner) => inner.crosses(is),
+            _ => false,
+        };
+        is(&self.how) || goes_on
     }
 }
 

@@ -17,6 +17,7 @@ mod markers_in_generics;
 mod memory_in_boxes;
 mod memory_out_of_proportion;
 mod newer_version_of_the_same_fields;
+mod newtypes_of_other_units;
 mod none_for_what_is_inside;
 mod pointers_of_a_map;
 #[cfg(unix)]

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::layout::Shape;
 use super::number::Width;
 use super::plan::{Given, Plans, Wanted};
+use super::wrapped::Crossed;
 use super::{Change, FieldSchema, Form, KindSchema, Stored};
 use crate::reflect::Holder;
 
@@ -105,7 +106,7 @@ impl Plans<'_> {
         place: &Place<'_>,
     ) -> Option<usize> {
         let all = self.stored.clone();
-        let mut compiler = Compiler { plans: self, all: &all, place, tries: 0 };
+        let mut compiler = Compiler { plans: self, all: &all, place, tries: 0, crossed: None };
         compiler.plans.tuples_in_tuples += 1;
         // A tuple that becomes a struct is planned anew inside of another.
         let found = if compiler.plans.tuples_in_tuples > TUPLES {
@@ -167,6 +168,8 @@ pub(super) struct Compiler<'c, 'p> {
     pub(super) all: &'c Stored,
     place: &'c Place<'c>,
     tries: u32,
+    /// The newtype through which the value has come.
+    pub(super) crossed: Option<Crossed>,
 }
 
 impl Compiler<'_, '_> {
@@ -185,7 +188,11 @@ impl Compiler<'_, '_> {
         if self.plans.is_identical_kind(s, w) {
             return Some(self.copy(at));
         }
-        let Some(made) = self.direct(at, s, w, deep) else {
+        // Parts are values of their own.
+        let crossed = self.crossed.take();
+        let made = self.direct(at, s, w, deep);
+        self.crossed = crossed;
+        let Some(made) = made else {
             return self.wrapped(at, s, w, deep);
         };
         Some(self.plans.enter(made))

@@ -3,7 +3,16 @@
 use super::conversion::{Compiler, Conversion, DEEPEST};
 use super::{Change, ClassSchema, FieldSchema, Form, KindSchema};
 
-impl Compiler<'_, '_> {
+/// On which side a value went through a newtype.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Crossed {
+    /// Out of one of the save.
+    Out,
+    /// Into one of the program.
+    In,
+}
+
+impl<'c> Compiler<'c, '_> {
     /// Conversions into something around a value, or out of it.
     pub(super) fn wrapped(
         &mut self,
@@ -16,18 +25,16 @@ impl Compiler<'_, '_> {
         let all = self.all;
         if let K::Class(class) = s
             && let Some((part, kind)) = self.newtype(*class)
-            && !self.leads_to(*class, w)
+            && !self.leads_to(*class, w, DEEPEST)
         {
-            return self.convert(part, &kind.clone(), w, deep);
+            return self.cross(Crossed::Out, |this| this.convert(part, kind, w, deep));
         }
         let program = self.plans.program;
         if let K::Class(target) = w
-            && let Form::Struct(fields) = &program.classes[*target].form
-            && let [FieldSchema { name, kind, .. }] = &fields[..]
-            && name == "0"
+            && let Some(kind) = newtype_of(&program.classes[*target])
             && !self.comes_from(*target, s, DEEPEST)
         {
-            return self.convert(at, s, kind, deep);
+            return self.cross(Crossed::In, |this| this.convert(at, s, kind, deep));
         }
         let made = match (s, w) {
             (_, K::Option(b)) if !is_around_option(all, s) => {
@@ -67,25 +74,44 @@ impl Compiler<'_, '_> {
         Some(self.plans.enter(made))
     }
 
-    /// What a stored struct of one field without a name holds.
-    fn newtype(&self, class: usize) -> Option<(usize, &KindSchema)> {
-        match &self.all[class].form {
-            Form::Struct(fields) => match &fields[..] {
-                [field] if field.name == "0" => Some((self.all.first(class, 0), &field.kind)),
-                _ => None,
-            },
-            _ => None,
+    /// Goes out of a newtype of the save, or into one of the program; not both for one value: that
+    /// they hold the same does not make them the same.
+    fn cross(
+        &mut self,
+        to: Crossed,
+        go_on: impl FnOnce(&mut Self) -> Option<usize>,
+    ) -> Option<usize> {
+        let before = self.crossed;
+        if before.is_some_and(|before| before != to) {
+            return None;
         }
+        self.crossed = Some(to);
+        let found = go_on(self);
+        self.crossed = before;
+        found
+    }
+
+    /// What a stored newtype holds, and its node.
+    fn newtype(&self, class: usize) -> Option<(usize, &'c KindSchema)> {
+        let all = self.all;
+        newtype_of(&all[class]).map(|kind| (all.first(class, 0), kind))
     }
 
     /// True if a stored class is found in the kind as itself.
-    fn leads_to(&self, class: usize, w: &KindSchema) -> bool {
+    fn leads_to(&self, class: usize, w: &KindSchema, deep: u32) -> bool {
+        let Some(deep) = deep.checked_sub(1) else { return false };
         match w {
             KindSchema::Option(part) | KindSchema::List(part) | KindSchema::Set(part) => {
-                self.leads_to(class, part)
+                self.leads_to(class, part, deep)
             }
             KindSchema::Class(target) | KindSchema::Reference { class: target, .. } => {
+                let wanted = &self.plans.program.classes[*target];
+                let inner = match &wanted.form {
+                    Form::Value(kind) => Some(kind),
+                    _ => newtype_of(wanted),
+                };
                 self.is_related(class, *target)
+                    || inner.is_some_and(|kind| self.leads_to(class, kind, deep))
             }
             _ => false,
         }
@@ -108,6 +134,17 @@ impl Compiler<'_, '_> {
             }
             _ => false,
         }
+    }
+}
+
+/// What a newtype holds: a struct of one field without a name.
+fn newtype_of(class: &ClassSchema) -> Option<&KindSchema> {
+    match &class.form {
+        Form::Struct(fields) => match &fields[..] {
+            [FieldSchema { name, kind, .. }] if name == "0" => Some(kind),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
