@@ -1,5 +1,6 @@
 //! Bugs that were fixed, a file each.
 
+mod bad_fields_are_named;
 mod buffered_writer;
 mod default_with_a_pointer;
 mod factory_of_a_value;

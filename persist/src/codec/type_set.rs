@@ -202,6 +202,17 @@ pub trait ClassAccess: Sync {
         field: usize,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail>;
+
+    /// Reads over a value of the class.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a value.
+    fn decode_over(&self, input: &mut Decoder<'_>) -> Result<(), Fail>;
+
+    /// The first field of a struct that cannot be read; it is what comes next then.
+    fn find_bad_field(&self, prototypes: &Prototypes<'_>, input: &mut Decoder<'_>)
+    -> Option<usize>;
 }
 
 struct Access<T>(PhantomData<fn() -> T>);
@@ -264,5 +275,25 @@ impl<T: Reflect> ClassAccess for Access<T> {
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
         value.downcast_mut::<T>().ok_or(Fail::Value)?.decode_field(field, input)
+    }
+
+    fn decode_over(&self, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        input.value::<T>().map(drop)
+    }
+
+    fn find_bad_field(
+        &self,
+        prototypes: &Prototypes<'_>,
+        input: &mut Decoder<'_>,
+    ) -> Option<usize> {
+        let mut value = T::prototype(prototypes).ok()?;
+        (0..T::FIELDS.len()).find(|field| {
+            let before = input.rest();
+            let is_bad = value.decode_field(*field, input).is_err();
+            if is_bad {
+                input.go_back(before);
+            }
+            is_bad
+        })
     }
 }

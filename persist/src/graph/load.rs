@@ -341,7 +341,8 @@ impl<'l> Loader<'l> {
                     Met::Class(class) => !self.table.is_refused(class),
                 };
                 let found = locate(class, &self.plans.stored, stored, self.limits, &mut is_target);
-                Err(named(match (refused, found) {
+                let is_shown = found.is_some();
+                let error = match (refused, found) {
                     (Some(error), Some((found, offset))) => place(error)
                         .in_field(found.field().unwrap_or_default())
                         .moved_to((record.start + offset) as u64),
@@ -351,7 +352,12 @@ impl<'l> Loader<'l> {
                         error.at((record.start + stored.len() - left) as u64)
                     }
                     (None, None) => error.at(record.start as u64),
-                }))
+                };
+                let target = self.plans.resolve(class).filter(|_| !is_shown);
+                let Some(target) = target else { return Err(named(error)) };
+                let rewritten = std::mem::take(&mut self.scratch);
+                let payload = if identical { stored } else { &rewritten[..] };
+                Err(named(self.in_bad_field(error, target, payload)))
             }
         }
     }

@@ -3,6 +3,7 @@
 
 mod components;
 mod connect;
+mod fault;
 mod handles;
 mod identity;
 mod ids;

@@ -154,6 +154,8 @@ impl<'l> Loader<'l> {
             Ok(_) => left_over(left),
             Err(fail) => refused.unwrap_or_else(|| Error::from(fail)),
         };
+        let class = record.class.saturating_sub(MADE) as usize;
+        let error = self.in_bad_field(error, class, &payload);
         Err(error.in_object(record.id).in_class(self.table.name(record.class)))
     }
 

@@ -1,0 +1,149 @@
+//! What only the type refuses named class and object, but not the field: a `NonZero` of 0, an
+//! element of a set or a key that stands there twice, also when a migration put it there.
+
+#![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::num::NonZeroU8;
+use std::rc::Rc;
+
+use persist::{Error, ErrorKind, Persist, Record, SaveManager, Value};
+
+/// The error of loading an object.
+fn error<Then: Persist, Now: Persist>(then: Then) -> Error {
+    let mut saves = SaveManager::new();
+    saves.add(&Rc::new(RefCell::new(then))).unwrap();
+    let save = saves.to_vec().unwrap();
+    let mut saves = SaveManager::new();
+    saves.register::<Now>().unwrap();
+    saves.from_slice(&save).map(drop).unwrap_err()
+}
+
+fn place(error: &Error) -> (Option<&str>, Option<&str>, Option<u64>) {
+    (error.class(), error.field(), error.object())
+}
+
+#[derive(Persist)]
+#[persist(class = "Bag")]
+struct OldBag {
+    count: u8,
+}
+
+#[derive(Persist)]
+#[persist(class = "Hero")]
+struct OldHero {
+    level: u8,
+    bags: Vec<Option<Box<OldBag>>>,
+    belt: [OldBag; 2],
+}
+
+#[derive(Persist)]
+struct Bag {
+    count: NonZeroU8,
+}
+
+#[derive(Persist)]
+struct Hero {
+    level: NonZeroU8,
+    bags: Vec<Option<Box<Bag>>>,
+    belt: [Bag; 2],
+}
+
+#[derive(Persist)]
+#[persist(class = "Hero")]
+struct WiderHero {
+    belt: [Bag; 2],
+    bags: Vec<Option<Box<Bag>>>,
+    level: u64,
+}
+
+fn hero(level: u8, belt: u8) -> OldHero {
+    OldHero {
+        level,
+        bags: vec![None, Some(Box::new(OldBag { count: 1 }))],
+        belt: [OldBag { count: 1 }, OldBag { count: belt }],
+    }
+}
+
+#[test]
+fn a_number_that_must_not_be_zero_is_named() {
+    let found = error::<_, Hero>(hero(0, 1));
+    assert_eq!(found.kind(), ErrorKind::InvalidValue);
+    assert_eq!(place(&found), (Some("Hero"), Some("level"), Some(1)));
+    let found = error::<_, Hero>(hero(1, 0));
+    assert_eq!(place(&found), (Some("Hero"), Some("belt[1].count"), Some(1)));
+    let found = error::<_, WiderHero>(hero(1, 0));
+    assert_eq!(place(&found), (Some("Hero"), Some("belt[1].count"), Some(1)));
+}
+
+#[derive(Persist)]
+#[persist(class = "Deck")]
+struct OldDeck {
+    before: Vec<u8>,
+    cards: Vec<u8>,
+    prices: Vec<(String, u8)>,
+}
+
+#[derive(Persist)]
+#[persist(class = "Deck")]
+struct Deck {
+    before: Vec<u8>,
+    cards: BTreeSet<u32>,
+    prices: HashMap<String, u8>,
+}
+
+#[derive(Persist)]
+#[persist(class = "Deck", version = 2, migrate = twice)]
+struct NewDeck {
+    cards: BTreeSet<u32>,
+    #[persist(default = NonZeroU8::MIN)]
+    size: NonZeroU8,
+}
+
+fn twice(deck: &mut Record, _from: u32) {
+    if deck.get("prices").and_then(Value::as_seq).is_some_and(<[Value]>::is_empty) {
+        deck.set("size", 0_u8);
+    }
+}
+
+fn deck(cards: &[u8], prices: &[&str]) -> OldDeck {
+    let prices = prices.iter().map(|name| ((*name).to_owned(), 1)).collect();
+    OldDeck { before: vec![1, 1], cards: cards.into(), prices }
+}
+
+#[test]
+fn a_set_or_a_map_with_something_twice_is_named() {
+    let found = error::<_, Deck>(deck(&[1, 2, 1], &["ace"]));
+    assert_eq!(found.kind(), ErrorKind::InvalidValue);
+    assert_eq!(place(&found), (Some("Deck"), Some("cards"), Some(1)));
+    let found = error::<_, Deck>(deck(&[1, 2], &["ace", "ace"]));
+    assert_eq!(place(&found), (Some("Deck"), Some("prices"), Some(1)));
+}
+
+#[test]
+fn what_a_migration_set_badly_is_named() {
+    let found = error::<_, NewDeck>(deck(&[1, 1], &["ace"]));
+    assert_eq!(place(&found), (Some("Deck"), Some("cards"), Some(1)));
+    let found = error::<_, NewDeck>(deck(&[], &[]));
+    assert_eq!(place(&found), (Some("Deck"), Some("size"), Some(1)), "{found}");
+}
+
+#[derive(Persist)]
+#[persist(class = "Table")]
+struct OldTable {
+    deck: OldDeck,
+}
+
+#[derive(Persist)]
+#[persist(class = "Table")]
+struct Table {
+    deck: Rc<RefCell<Deck>>,
+}
+
+#[test]
+fn a_value_that_became_an_object_names_its_own_field() {
+    let found = error::<_, Table>(OldTable { deck: deck(&[1, 2], &["ace", "ace"]) });
+    let (class, field, _) = place(&found);
+    assert_eq!((class, field), (Some("Deck"), Some("prices")), "{found}");
+}
