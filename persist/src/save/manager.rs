@@ -318,6 +318,10 @@ impl SaveManager {
     /// Makes what was loaded what the next save writes, in place of the
     /// manager's objects; ids stay the same. What the program did not know goes along.
     ///
+    /// What it did not know of the value of a [`load_value`](Self::load_value) goes with every value of that class
+    /// which the manager saves from then on: a value has no id by which it would be known again. Before
+    /// you save another one, such as a new game, [`clear`](Self::clear) the manager.
+    ///
     /// From then on the manager holds them: when it is dropped or cleared, the last pointers go as any others
     /// do, by your own `Drop`, which recurses along a chain.
     pub fn adopt(&mut self, mut loaded: Loaded) {
