@@ -9,6 +9,7 @@ mod freed_once;
 mod kept_and_converted;
 mod kept_objects_and_circles;
 mod kept_of_a_value;
+mod kept_parts_of_a_moved_value;
 mod kept_variant_of_an_older_version;
 mod kept_variant_under_an_alias;
 mod local_types_of_one_name;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::matching::{find_variant, is_older, sources};
+use super::matching::{find_variant, sources};
 use super::plan::{Plans, Step};
-use super::{Change, FieldSchema, Form, KindSchema, WriteTarget, empty};
-use crate::codec::{Buffer, Encoder, NoLinks, Prototypes};
+use super::{Change, FieldSchema, Form, KindSchema, Strict, WriteTarget, empty, write_class};
+use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::reflect::{FieldRecord, Migration};
 use crate::value::{Field, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
@@ -51,45 +51,17 @@ pub(super) struct Written<'w, 'p> {
 }
 
 impl Written<'_, '_> {
-    /// A value whose own parts have been brought on, too.
-    pub(super) fn migrated(&self, mut value: Value) -> Result<Value> {
-        self.bring_on(&mut value)?;
-        Ok(value)
-    }
-
-    fn bring_on(&self, value: &mut Value) -> Result<()> {
-        match value {
-            Value::Option(Some(inner)) => self.bring_on(inner),
-            Value::Seq(parts) | Value::Tuple(parts) => {
-                parts.iter_mut().try_for_each(|part| self.bring_on(part))
-            }
-            Value::Map(entries) => entries.iter_mut().try_for_each(|(key, value)| {
-                self.bring_on(key)?;
-                self.bring_on(value)
-            }),
-            Value::Struct(record) | Value::Enum(record) => {
-                let resolve = |class: usize| Some((class, self.plans.resolve(class)?));
-                if let Some((class, target)) = record.origin.and_then(resolve)
-                    && let Some(target) = self.plans.program.targets[target]
-                {
-                    let (stored, class) = (&self.plans.stored[class], target.class);
-                    if is_older(stored.version, class) {
-                        migrate(record, stored.version..class.version, class.migration)?;
-                    }
-                }
-                record.fields.iter_mut().try_for_each(|field| self.bring_on(&mut field.value))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The program's fields of a class or a variant.
-    fn fields(&self, class: usize, variant: usize) -> (&[FieldSchema], &'static [FieldRecord]) {
+    pub(super) fn fields(
+        &self,
+        class: usize,
+        variant: usize,
+    ) -> (&[FieldSchema], &'static [FieldRecord]) {
         let program = self.plans.program;
         let target = program.targets[class].map(|target| target.class);
         match (&program.classes[class].form, target) {
             (Form::Struct(fields), Some(target)) => (fields, target.fields()),
-            (Form::Enum(variants), Some(target)) => {
+            (Form::Enum(variants), Some(target)) if variant < variants.len() => {
                 (&variants[variant].fields, target.variants()[variant].fields)
             }
             _ => (&[], &[]),
@@ -97,7 +69,12 @@ impl Written<'_, '_> {
     }
 
     /// For each field of the program the field of a record that it is.
-    fn sources(&self, class: usize, variant: usize, record: &Record) -> Vec<Option<usize>> {
+    pub(super) fn sources(
+        &self,
+        class: usize,
+        variant: usize,
+        record: &Record,
+    ) -> Vec<Option<usize>> {
         let name = |field: &Field| FieldSchema {
             name: field.name.to_string(),
             id: None,
@@ -209,6 +186,17 @@ impl WriteTarget for Written<'_, '_> {
         let stored = 0..self.plans.stored.len();
         let found = stored.into_iter().find(|stored| self.plans.resolve(*stored) == Some(class));
         found.map_or(0, |found| found as u64 + 1)
+    }
+
+    fn kept(&mut self, part: &Value, out: &mut Vec<u8>) -> Result<bool> {
+        let Some(class) = part.as_record().and_then(|record| record.origin) else {
+            return Ok(false);
+        };
+        let stored = self.plans.stored.clone();
+        count::push(class as u64 + 1, out);
+        let mut target = Strict::new(&stored, self.limits, &|_, _| Ok(()));
+        write_class(&mut target, &stored, class, part, out)?;
+        Ok(true)
     }
 
     fn check_reference(&self, _: &KindSchema, _: Option<ObjectId>) -> Result<()> {

@@ -6,6 +6,7 @@
 //! program's form first.
 
 mod alone;
+mod bring_on;
 mod conversion;
 mod describe;
 mod empty;

@@ -9,7 +9,7 @@ mod strict;
 mod value;
 
 use super::KindSchema;
-use crate::value::{Field, Record};
+use crate::value::{Field, Record, Value};
 use crate::{ObjectId, Result};
 
 pub(crate) use strict::Strict;
@@ -69,6 +69,17 @@ pub(crate) trait Target {
 
     /// The number that a class has in the save.
     fn number(&mut self, class: usize) -> u64;
+
+    /// Appends one of the parts of an [`Unknown`](crate::Unknown), if it is of a class that the
+    /// target does not have; else false.
+    ///
+    /// # Errors
+    ///
+    /// If it is not as it was.
+    fn kept(&mut self, part: &Value, out: &mut Vec<u8>) -> Result<bool> {
+        let _ = (part, out);
+        Ok(false)
+    }
 
     /// Checks that a text may be so long.
     ///

@@ -1,7 +1,7 @@
 //! Values as the classes of the save that they were read from: every field is there,
 //! no other is.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 use super::Target;
@@ -21,7 +21,7 @@ pub(crate) struct Strict<'s> {
     /// Indices of the classes by their names; `None` of a name that several have.
     by_name: OnceCell<HashMap<&'s str, Option<usize>>>,
     /// Of each class those of its variants.
-    variants: Vec<OnceCell<HashMap<&'s str, usize>>>,
+    variants: RefCell<HashMap<usize, HashMap<&'s str, usize>>>,
     /// The largest number of a class whose value was written as a trait object.
     pub(crate) highest: u64,
 }
@@ -32,8 +32,14 @@ impl<'s> Strict<'s> {
         limits: &'s Limits,
         check_reference: &'s CheckReference<'s>,
     ) -> Self {
-        let variants = classes.iter().map(|_| OnceCell::new()).collect();
-        Self { classes, limits, check_reference, by_name: OnceCell::new(), variants, highest: 0 }
+        Self {
+            classes,
+            limits,
+            check_reference,
+            by_name: OnceCell::new(),
+            variants: RefCell::default(),
+            highest: 0,
+        }
     }
 
     /// The name of a class with that of its variant.
@@ -70,7 +76,8 @@ impl Target for Strict<'_> {
 
     fn variant(&self, class: usize, name: &str) -> Option<usize> {
         let Form::Enum(variants) = &self.classes[class].form else { return None };
-        let names = self.variants[class].get_or_init(|| {
+        let mut known = self.variants.borrow_mut();
+        let names = known.entry(class).or_insert_with(|| {
             variants.iter().enumerate().map(|(i, variant)| (&*variant.name, i)).collect()
         });
         names.get(name).copied()

@@ -335,7 +335,11 @@ impl Run<'_> {
         let Value::Seq(values) = value else { return Err(self.mismatch(kind, value)) };
         count::push(values.len() as u64, self.out);
         for (i, value) in values.iter().enumerate() {
-            self.dynamic(kind, value).map_err(|error| error.in_field(&format!("[{i}]")))?;
+            let result = match self.target.kept(value, self.out) {
+                Ok(false) => self.dynamic(kind, value),
+                result => result.map(drop),
+            };
+            result.map_err(|error| error.in_field(&format!("[{i}]")))?;
         }
         Ok(())
     }
