@@ -32,7 +32,7 @@ pub struct Limits {
     /// Bytes that the empty objects of a save, with their boxes and bare pointers,
     /// and elements that are large for the fewest bytes they can take may have in
     /// memory for each byte of the save; 64 MiB they may always have. The same holds for the records of an older save with the defaults of new
-    /// fields filled in. Default 256.
+    /// fields filled in, and four times as much for what is migrated or kept of them, where a field counts several hundred bytes. Default 256.
     pub expansion: u64,
     /// Levels of nesting inside one value: each `Box`, sequence or map that
     /// can hold a class is a level, and one more for every 2 KiB that what is

@@ -7,6 +7,7 @@ mod changed;
 #[allow(dead_code, reason = "shared with the other saves made by hand")]
 #[path = "../forge.rs"]
 mod forge;
+mod work;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -137,7 +137,7 @@ impl Plans<'_> {
         detail: &str,
         object: u64,
     ) {
-        let key = (change, class.to_owned(), field.to_owned());
+        let key = (change, shortened(class), shortened(field));
         let run = *self.single_runs.entry(key).or_insert_with(|| {
             let run = self.events.run();
             self.events.enter(run, change, class, field, detail);

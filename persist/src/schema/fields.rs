@@ -5,7 +5,7 @@ use super::event::shortened;
 use super::matching::sources;
 use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
 use super::quick::Quick;
-use super::{Change, FieldSchema, KindSchema};
+use super::{Change, FieldSchema, Form, KindSchema, Stored};
 use crate::reflect::FieldRecord;
 use crate::{Error, ErrorKind, Result};
 
@@ -299,6 +299,17 @@ fn renamed_part<'n>(old: &'n str, new: &'n str) -> (&'n str, &'n str) {
         (Some((old, new)), None) if olds.len() == news.len() && olds.len() > 1 => (old, new),
         _ => (old, new),
     }
+}
+
+/// The fields of a stored class, of one variant if it is an enum.
+pub(super) fn given(all: &Stored, class: usize, variant: usize) -> Given<'_> {
+    let (name, fields) = match &all[class].form {
+        Form::Struct(fields) => (None, &fields[..]),
+        Form::Enum(variants) => (Some(&*variants[variant].name), &variants[variant].fields[..]),
+        Form::Value(_) => (None, &[][..]),
+    };
+    let first = all.first(class, variant);
+    Given { class: &all[class].name, variant: name, fields, first, is_tuple: false }
 }
 
 impl Given<'_> {

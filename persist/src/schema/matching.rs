@@ -200,20 +200,37 @@ pub(super) fn is_older(version: u32, class: &Class) -> bool {
     version < class.version && !matches!(class.migration, Migration::None)
 }
 
+/// A field of the save, or what has come of it.
+pub(crate) trait StoredField {
+    fn name(&self) -> &str;
+
+    fn id(&self) -> Option<u32>;
+}
+
+impl StoredField for FieldSchema {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn id(&self) -> Option<u32> {
+        self.id
+    }
+}
+
 /// For each field of the program, the stored field that it is: of its name, else of an alias, else
 /// of its number. No stored field is two.
-pub(crate) fn sources(
-    stored: &[FieldSchema],
+pub(crate) fn sources<F: StoredField>(
+    stored: &[F],
     wanted: &[FieldSchema],
     records: &[FieldRecord],
 ) -> Vec<Option<usize>> {
     let mut taken = vec![false; stored.len()];
     let mut sources: Vec<Option<usize>> = wanted
         .iter()
-        .map(|field| stored.iter().position(|stored| stored.name == field.name))
+        .map(|field| stored.iter().position(|stored| stored.name() == field.name))
         .collect();
     sources.iter().flatten().for_each(|source| taken[*source] = true);
-    let mut find = |is: &dyn Fn(&FieldSchema, &FieldRecord) -> bool| {
+    let mut find = |is: &dyn Fn(&F, &FieldRecord) -> bool| {
         for (source, record) in sources.iter_mut().zip(records) {
             if source.is_none() {
                 let mut free = stored.iter().zip(&taken);
@@ -222,8 +239,8 @@ pub(crate) fn sources(
             }
         }
     };
-    find(&|stored, record| record.aliases.contains(&&*stored.name));
-    find(&|stored, record| stored.id.is_some() && stored.id == record.id);
+    find(&|stored, record| record.aliases.contains(&stored.name()));
+    find(&|stored, record| stored.id().is_some() && stored.id() == record.id);
     sources
 }
 

@@ -1,10 +1,13 @@
 //! Records of older versions, brought on by the program's functions.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::matching::{find_variant, sources};
+use super::matching::{StoredField, find_variant, sources};
 use super::plan::{Plans, Step};
-use super::{Change, FieldSchema, Form, KindSchema, Strict, WriteTarget, empty, write_class};
+use super::{
+    Change, FieldSchema, Form, KindSchema, Reader, Strict, WriteTarget, empty, write_class,
+};
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::reflect::{FieldRecord, Migration};
 use crate::value::{Field, Record, Value};
@@ -43,6 +46,21 @@ pub(super) fn migrate(
     Ok(())
 }
 
+impl Plans<'_> {
+    /// What reads records as values, within what all that was rewritten so far may take.
+    pub(super) fn reader(&mut self, limits: &Limits) -> &mut Reader {
+        let before = self.before;
+        let reader = self.reader.get_or_insert_with(|| Reader::new(limits, before));
+        reader.allow_in_all(limits, before);
+        reader
+    }
+
+    /// The name of the stored field of this node.
+    pub(super) fn field_name(&mut self, node: usize, name: &str) -> Arc<str> {
+        self.names.entry(node).or_insert_with(|| name.into()).clone()
+    }
+}
+
 /// The program's classes, as what values of a migration are written.
 pub(super) struct Written<'w, 'p> {
     pub(super) plans: &'w mut Plans<'p>,
@@ -75,14 +93,18 @@ impl Written<'_, '_> {
         variant: usize,
         record: &Record,
     ) -> Vec<Option<usize>> {
-        let name = |field: &Field| FieldSchema {
-            name: field.name.to_string(),
-            id: None,
-            kind: KindSchema::Unit,
-        };
-        let names: Vec<FieldSchema> = record.fields.iter().map(name).collect();
         let (fields, records) = self.fields(class, variant);
-        sources(&names, fields, records)
+        sources(&record.fields, fields, records)
+    }
+}
+
+impl StoredField for Field {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn id(&self) -> Option<u32> {
+        None
     }
 }
 

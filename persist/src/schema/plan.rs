@@ -1,8 +1,10 @@
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::conversion::{Conversion, Place};
 use super::event::Events;
+use super::fields::given;
 use super::matching::{Matching, find_variant, is_older};
 use super::ordered::Orders;
 use super::pass::Pass;
@@ -164,6 +166,10 @@ pub(crate) struct Plans<'p> {
     newer: HashMap<usize, usize>,
     /// Counts elements without bytes that are rewritten.
     pub(super) empty: NoLinks,
+    /// Reads what is migrated; counts the work on what is migrated and kept.
+    pub(super) reader: Option<super::Reader>,
+    /// Names of stored fields by their nodes, which records share.
+    pub(super) names: HashMap<usize, Arc<str>>,
     /// Bytes of the payloads that were rewritten, as stored.
     pub(super) before: u64,
     /// Bytes of the same in the program's form.
@@ -207,6 +213,8 @@ impl<'p> Plans<'p> {
             inlined: HashMap::new(),
             newer: HashMap::new(),
             empty: NoLinks::default(),
+            reader: None,
+            names: HashMap::new(),
             before: 0,
             after: 0,
         }
@@ -389,15 +397,4 @@ impl<'p> Plans<'p> {
         let holds = !records[other].fields.is_empty();
         Some((other, holds.then(|| self.stored.variant_alone(class, variant))))
     }
-}
-
-/// The fields of a stored class, of one variant if it is an enum.
-pub(super) fn given(all: &Stored, class: usize, variant: usize) -> Given<'_> {
-    let (name, fields) = match &all[class].form {
-        Form::Struct(fields) => (None, &fields[..]),
-        Form::Enum(variants) => (Some(&*variants[variant].name), &variants[variant].fields[..]),
-        Form::Value(_) => (None, &[][..]),
-    };
-    let first = all.first(class, variant);
-    Given { class: &all[class].name, variant: name, fields, first, is_tuple: false }
 }

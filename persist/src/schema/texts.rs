@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::conversion::{Conversion, Place};
+use super::fields::given;
 use super::layout::Shape;
 use super::matching::{find_variant, sources};
-use super::plan::{Plans, Wanted, given};
+use super::plan::{Plans, Wanted};
 use super::{ClassSchema, Form, KindSchema, Program, Stored};
 use crate::LoadOptions;
 

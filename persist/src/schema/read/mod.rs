@@ -110,6 +110,13 @@ impl Reader {
         Run { reader: self, stored, input, depth: NESTING }.value((kind, Some(node)))
     }
 
+    /// Allows all values that were read so far as much memory as so many bytes of a save may take.
+    pub(crate) fn allow_in_all(&mut self, limits: &Limits, bytes: u64) {
+        let used = self.most - self.room;
+        self.allow(limits, bytes);
+        self.room = self.most.saturating_sub(used);
+    }
+
     fn names(&mut self, stored: &Stored, class: usize) -> Arc<Names> {
         if self.names.len() <= class {
             self.names.resize(stored.len(), None);
@@ -117,8 +124,8 @@ impl Reader {
         self.names[class].get_or_insert_with(|| Arc::new(Names::of(stored, class))).clone()
     }
 
-    /// Counts the memory of values.
-    fn charge(&mut self, count: usize, size: usize) -> Result<()> {
+    /// Counts the memory of values, and other work on them as if it were memory.
+    pub(crate) fn charge(&mut self, count: usize, size: usize) -> Result<()> {
         let bytes = (count as u64).saturating_mul(size as u64);
         match self.room.checked_sub(bytes) {
             Some(room) => {

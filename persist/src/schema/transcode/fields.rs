@@ -130,7 +130,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 }
                 Action::Keep { class, .. } => {
                     let bytes = self.passed(walked)?;
-                    self.keep_field(class, bytes, plan);
+                    self.keep_field(class, bytes, plan)?;
                     self.no_piece(plan);
                 }
             }

@@ -8,6 +8,9 @@ use crate::schema::plan::{Action, FLAT_FIELDS, Fields, Plan, Step, Walked};
 use crate::schema::walk::{LONGEST_PATH, fault};
 use crate::{Error, Result};
 
+/// What a field that is kept takes, in memory and in time, beside its bytes.
+const KEPT: usize = 256;
+
 impl<'t> Transcoder<'t, '_, '_> {
     /// Rewrites so many elements, if they are flat structs; else false.
     pub(super) fn flat_records(
@@ -146,7 +149,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     fn flat_bytes(&mut self, walked: &Walked, plan: &Fields) -> Result<&'t [u8]> {
         let bytes = self.passed(walked)?;
         if let Action::Keep { class, .. } = walked.action {
-            self.keep_field(class, bytes, plan);
+            self.keep_field(class, bytes, plan)?;
         }
         Ok(bytes)
     }
@@ -171,7 +174,13 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Keeps a field that the program does not have, where there is room for it.
-    pub(super) fn keep_field(&mut self, class: usize, bytes: &'t [u8], plan: &Fields) {
+    pub(super) fn keep_field(
+        &mut self,
+        class: usize,
+        bytes: &'t [u8],
+        plan: &Fields,
+    ) -> Result<()> {
+        self.plans.reader(self.limits).charge(1, KEPT)?;
         if plan.room {
             self.kept.push((class, bytes));
         } else if self.is_object() {
@@ -179,6 +188,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             let place = KeptPlace::Payload(end - bytes.len()..end);
             self.rest.kept.push((class, place));
         }
+        Ok(())
     }
 
     /// Rewrites a value that needs no frames.

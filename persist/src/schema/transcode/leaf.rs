@@ -151,6 +151,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             self.plans.after += COPY;
         } else {
             self.plans.inlined.insert(id, (shared, self.id));
+            self.plans.before += payload.len() as u64;
         }
         self.check(self.out.len().saturating_add(payload.len()))?;
         let behind = self.input.rest();

@@ -1,5 +1,7 @@
 //! What a record has, by name.
 
+use std::sync::Arc;
+
 use super::{KeptPlace, Transcoder};
 use crate::Result;
 use crate::codec::count;
@@ -9,7 +11,7 @@ use crate::value::Value;
 
 /// What a record has.
 pub(super) struct Member<'t> {
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) id: Option<u32>,
     pub(super) value: MemberValue<'t>,
     /// The class as which it can be kept.
@@ -91,7 +93,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             let bytes = self.taken(node, 1, stored.node(node).width())?;
             let end = self.length.saturating_sub(self.input.rest().len());
             found.push(Member {
-                name: field.name.clone(),
+                name: self.plans.field_name(node, &field.name),
                 id: field.id,
                 value: MemberValue::Stored { kind: &field.kind, node, bytes },
                 kept: Some(stored.field_alone(node)),
@@ -119,7 +121,7 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     /// What was kept as a value of this class: its one field.
     pub(super) fn kept_field(
-        &self,
+        &mut self,
         class: usize,
         variant: Option<&str>,
         bytes: &'t [u8],
@@ -127,16 +129,16 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Option<Member<'t>> {
         let Form::Struct(fields) = &self.stored[class].form else { return None };
         let [field] = &fields[..] else { return None };
+        let node = self.stored.first(class, 0);
         // One of another variant belongs to none of this one's.
-        let name = match variant {
+        let name: Arc<str> = match variant {
             Some(variant)
                 if !self.stored[class].name.ends_with(&format!("::{variant}.{}", field.name)) =>
             {
-                String::new()
+                "".into()
             }
-            _ => field.name.clone(),
+            _ => self.plans.field_name(node, &field.name),
         };
-        let node = self.stored.first(class, 0);
         let value = MemberValue::Stored { kind: &field.kind, node, bytes };
         let id = field.id.filter(|_| !name.is_empty());
         Some(Member { name, id, value, kept: Some(class), place })

@@ -1,18 +1,23 @@
 //! Records by the names of what they have: those that are migrated, and those that have kept
 //! what an earlier program did not know.
 
+use std::sync::Arc;
+
 use super::member::{Head, Member, MemberValue};
 use super::{Frame, KeptPlace, Transcoder};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::reflect::Class;
 use crate::schema::conversion::Place;
-use crate::schema::matching::{find_variant, is_older};
+use crate::schema::matching::{StoredField, find_variant, is_older, sources};
 use crate::schema::migrate::{Written, migrate};
 use crate::schema::plan::{Given, Step, Wanted};
 use crate::schema::walk::left_behind;
-use crate::schema::{Change, FieldSchema, Form, KindSchema, Reader, write_value};
+use crate::schema::{Change, Form, write_value};
 use crate::value::{Field, Record};
 use crate::{Error, ErrorKind, Result};
+
+/// What a field of such a record takes, in memory and in time, beside its bytes and those of its name.
+const FIELD: usize = 512;
 
 /// A record whose fields are put together.
 pub(super) struct Named<'t> {
@@ -20,7 +25,7 @@ pub(super) struct Named<'t> {
     /// The program's class.
     target: usize,
     /// Name of the field that is being rewritten.
-    field: String,
+    field: Arc<str>,
     /// Where to go on behind the record.
     behind: &'t [u8],
     /// Where what is kept of it begins.
@@ -33,7 +38,7 @@ enum Action<'t> {
     Convert {
         conversion: usize,
         bytes: &'t [u8],
-        name: String,
+        name: Arc<str>,
     },
     /// What a migration has made.
     Made(Vec<u8>),
@@ -63,6 +68,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let bytes = &start[..start.len() - self.input.rest().len()];
         let behind = self.input.rest();
         for (i, (class, bytes)) in given.iter().enumerate() {
+            self.plans.before += bytes.len() as u64;
             found.extend(self.kept_field(
                 *class,
                 head.variant.map(|(_, name)| name),
@@ -70,6 +76,9 @@ impl<'t> Transcoder<'t, '_, '_> {
                 Some(KeptPlace::Kept(i)),
             ));
         }
+        let names = found.iter().map(|field| field.name.len());
+        let work = found.len() * FIELD + names.sum::<usize>();
+        self.plans.reader(self.limits).charge(1, work)?;
         let mut variant = head.variant.map(|(_, name)| name.to_owned());
         let described = self.plans.program.targets[target].map(|target| target.class);
         if let Some(described) = described.filter(|described| is_older(head.version, described)) {
@@ -100,7 +109,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         frames.push(Frame::Named(Named {
             actions: actions.into_iter(),
             target,
-            field: String::new(),
+            field: "".into(),
             behind,
             kept,
             converting: false,
@@ -158,15 +167,16 @@ impl<'t> Transcoder<'t, '_, '_> {
             Some(variant) => Record::of_variant(&*schema.name, variant),
             None => Record::new(&*schema.name),
         };
-        let mut reader = Reader::new(self.limits, self.length as u64);
         for (i, field) in found.iter().enumerate() {
             let MemberValue::Stored { kind, node, bytes } = &field.value else { continue };
             let mut links = NoLinks::default();
             let mut input = Decoder::new(bytes, self.limits, &mut links);
-            let value = reader
+            let value = self
+                .plans
+                .reader(self.limits)
                 .value(stored, (kind, *node), &mut input)
                 .map_err(|error| error.in_field(&field.name))?;
-            record.fields.push(Field { name: (&*field.name).into(), value, origin: Some(i) });
+            record.fields.push(Field { name: field.name.clone(), value, origin: Some(i) });
         }
         migrate(&mut record, version..target.version, target.migration)?;
         let detail = format!("version {version} to {}", target.version);
@@ -176,9 +186,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
             let origin = field.origin.and_then(|origin| found.get_mut(origin)?.take());
             match origin {
-                Some(found) => Member { name: field.name.to_string(), ..found },
+                Some(found) => Member { name: field.name, ..found },
                 None => Member {
-                    name: field.name.to_string(),
+                    name: field.name,
                     id: None,
                     value: MemberValue::Made(field.value),
                     kept: None,
@@ -212,15 +222,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         };
         let wanted = Wanted { class: target, variant: number, fields, records };
         let given = Given { class: name, variant, fields: &[], first: 0, is_tuple: true };
-        let names: Vec<FieldSchema> = found
-            .iter()
-            .map(|field| FieldSchema {
-                name: field.name.clone(),
-                id: field.id,
-                kind: KindSchema::Unit,
-            })
-            .collect();
-        let sources = crate::schema::matching::sources(&names, fields, records);
+        let sources = sources(&found, fields, records);
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
         let mut actions = Vec::new();
         for (field, source) in sources.into_iter().enumerate() {
@@ -356,6 +358,16 @@ impl<'t> Transcoder<'t, '_, '_> {
         };
         self.plans.happened(change, &self.stored[class].name, name, "", self.id);
         Ok(())
+    }
+}
+
+impl StoredField for Member<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn id(&self) -> Option<u32> {
+        self.id
     }
 }
 
