@@ -1,6 +1,8 @@
 //! A migration that moved a value was refused if an earlier program had kept something of that
 //! value: the kept part is of no class that the program has.
 
+#![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
+
 use persist::{Persist, Record, Value};
 
 /// One program: its first version, and the second one, which has lists of both.

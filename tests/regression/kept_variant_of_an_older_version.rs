@@ -1,6 +1,8 @@
 //! A variant that was kept under an older version of its enum was not migrated when a program knew
 //! it again: it was taken for one of the newer version.
 
+#![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
+
 use persist::Persist;
 
 mod first {

@@ -1,6 +1,8 @@
 //! The lock asked for a field's number before its `alias`, a load for the alias first: so the lock
 //! told of another field than old saves give.
 
+#![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
+
 use persist::lock::Lock;
 use persist::{Persist, Registry};
 

@@ -7,7 +7,7 @@ use super::matching::{Holders, find_variant, is_older, sources};
 use super::plan::Plans;
 use super::{FieldSchema, Form, KindSchema};
 use crate::codec::{Order, OrderNode, OrderedVariant, SAME};
-use crate::reflect::{FieldRecord, Prototype};
+use crate::reflect::FieldRecord;
 
 /// The order in the records of each class of a save, and in all that is in them.
 pub(crate) struct Orders {
@@ -87,10 +87,7 @@ impl Making<'_, '_> {
         let compiled = &program.classes[target];
         let known = program.targets[target].map(|target| target.class);
         if let Some(known) = known {
-            let is_other = stored.version > known.version
-                || is_older(stored, known.version, known.migration)
-                // Fields that are not saved would be those of the whole, not their own.
-                || matches!(known.prototype, Prototype::Own);
+            let is_other = stored.version > known.version || is_older(stored.version, known);
             if is_other {
                 return None;
             }
