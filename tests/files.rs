@@ -34,7 +34,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_save_is_the_only_file_that_is_left() {
+fn a_save_and_its_backup_are_the_only_files_that_are_left() {
     let folder = folder();
     let path = folder.path().join("game.sav");
     persist::save(&path, &game(1)).unwrap();
@@ -42,18 +42,22 @@ fn a_save_is_the_only_file_that_is_left() {
     let mut saves = SaveManager::new();
     saves.add(&Rc::new(RefCell::new(game(3)))).unwrap();
     saves.save(folder.path().join("objects.sav")).unwrap();
-    assert_eq!(names(folder.path()), ["game.sav", "objects.sav"]);
+    assert_eq!(names(folder.path()), ["game.sav", "game.sav.bak", "objects.sav"]);
     assert_eq!(persist::load::<Game>(&path).unwrap(), game(2));
     let loaded = saves.load(folder.path().join("objects.sav")).unwrap();
     assert_eq!(*loaded.first::<Game>().unwrap().borrow(), game(3));
 }
 
 #[test]
-fn the_file_has_the_bytes_that_memory_has() {
+fn the_file_has_the_bytes_that_memory_has_and_its_generation() {
     let folder = folder();
     let path = folder.path().join("game.sav");
     persist::save(&path, &game(4)).unwrap();
-    assert_eq!(fs::read(&path).unwrap(), persist::to_vec(&game(4)).unwrap());
+    let (file, memory) = (fs::read(&path).unwrap(), persist::to_vec(&game(4)).unwrap());
+    // Tag, length and number in the header, in front of its checksum.
+    assert_eq!(file[16..29], [4, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    // The last 12 bytes are the length of the whole and a checksum.
+    assert_eq!(file[33..file.len() - 12], memory[20..memory.len() - 12]);
     // A shorter save leaves nothing of a longer one.
     persist::save(&path, &Game { level: 5, map: vec![] }).unwrap();
     assert_eq!(persist::load::<Game>(&path).unwrap().level, 5);
@@ -161,7 +165,7 @@ mod unix {
         persist::save(&link, &game(2)).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(persist::load::<Game>(&target).unwrap(), game(2));
-        assert_eq!(names(&slots), ["one.sav"]);
+        assert_eq!(names(&slots), ["one.sav", "one.sav.bak"]);
         assert_eq!(names(folder.path()), ["current.sav", "slots"]);
     }
 
@@ -224,5 +228,5 @@ fn threads_that_save_at_once_leave_one_whole_save() {
     let last: Game = persist::load(&path).unwrap();
     assert_eq!(last, game(last.level));
     assert_eq!(last.level % 10, 9);
-    assert_eq!(names(folder.path()), ["game.sav"]);
+    assert_eq!(names(folder.path()), ["game.sav", "game.sav.bak"]);
 }

@@ -77,6 +77,22 @@ pub enum ErrorKind {
     Refused,
     /// The operating system refused to read or write.
     Io,
+    /// There is no room for the save on the disk, or none left for this user.
+    NoSpace,
+    /// Another program is writing the same save.
+    InUse,
+}
+
+impl ErrorKind {
+    /// The sort of an error of the system.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Self::NoSpace,
+            _ => Self::Io,
+        }
+    }
 }
 
 /// `Result` with the library's [`Error`].
@@ -157,7 +173,7 @@ impl Error {
     }
 
     pub(crate) fn io(doing: &str, path: &std::path::Path, source: io::Error) -> Self {
-        Self::new(ErrorKind::Io, format!("cannot {doing} {}: {source}", path.display()))
+        Self::new(ErrorKind::of(&source), format!("cannot {doing} {}: {source}", path.display()))
             .because(source)
     }
 

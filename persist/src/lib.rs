@@ -55,7 +55,7 @@
 //! | --- | --- |
 //! | [`lock`] | the schemas of released versions, and whether their saves still load |
 //! | `save` | [`SaveManager`], [`Loaded`], [`LoadReport`], [`Document`], and [`save()`], [`load`] for one value |
-//! | `storage` | files that are replaced whole |
+//! | [`storage`] | files that are replaced whole, their backups, damaged ones |
 //! | `graph` | ids, references, the saver's work list, the loader's passes, the [`Registry`] |
 //! | `format` | the file: header, definitions, records, trailer |
 //! | `schema` | the schema of a save against that of the program |
@@ -79,7 +79,7 @@ mod options;
 pub mod reflect;
 mod save;
 mod schema;
-mod storage;
+pub mod storage;
 mod types;
 mod value;
 

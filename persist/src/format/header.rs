@@ -1,6 +1,11 @@
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::{CRITICAL_FIELD, FIELD_APPLICATION, FIELD_APPLICATION_VERSION, FORMAT_VERSION, MAGIC};
+use std::io::{self, Read};
+
+use super::{
+    CRITICAL_FIELD, FIELD_APPLICATION, FIELD_APPLICATION_VERSION, FIELD_GENERATION, FORMAT_VERSION,
+    MAGIC,
+};
 use crate::{Error, ErrorKind, Result};
 
 /// Bytes before the header's fields: magic, version, flags, length.
@@ -16,6 +21,9 @@ pub struct Header {
     pub application: Option<String>,
     /// Version of that program, in its own words.
     pub application_version: Option<String>,
+    /// Grows with every save of a file, so that the newer of two copies is known without a clock;
+    /// 0 in a save that was not made for a file.
+    pub generation: u64,
 }
 
 impl Header {
@@ -35,6 +43,29 @@ impl Header {
         Self::parse(save).map(|(header, _)| header)
     }
 
+    /// Reads the header of a save that is read no further than that.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read), and what the reader returns.
+    pub fn from_reader(reader: impl Read) -> Result<Self> {
+        let failed = |error: io::Error| {
+            Error::new(
+                ErrorKind::of(&error),
+                format!("cannot read the header of the save: {error}"),
+            )
+            .because(error)
+        };
+        let mut reader = reader.take(FIXED as u64);
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).map_err(failed)?;
+        if let Some(length) = bytes.get(12..FIXED) {
+            reader.set_limit(u64::from(LittleEndian::read_u32(length)) + 4);
+            reader.read_to_end(&mut bytes).map_err(failed)?;
+        }
+        Self::read(&bytes)
+    }
+
     pub(super) fn write(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
@@ -50,6 +81,11 @@ impl Header {
                 bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(0).to_le_bytes());
                 bytes.extend_from_slice(text.as_bytes());
             }
+        }
+        if self.generation > 0 {
+            bytes.push(FIELD_GENERATION);
+            bytes.extend_from_slice(&8_u32.to_le_bytes());
+            bytes.extend_from_slice(&self.generation.to_le_bytes());
         }
         let length = u32::try_from(bytes.len() - FIXED).unwrap_or(0);
         LittleEndian::write_u32(&mut bytes[12..FIXED], length);
@@ -106,6 +142,13 @@ impl Header {
             let (length, after) = after.split_at_checked(4).ok_or_else(bad)?;
             let length = LittleEndian::read_u32(length) as usize;
             let (content, after) = after.split_at_checked(length).ok_or_else(bad)?;
+            if tag == FIELD_GENERATION {
+                let number = <[u8; 8]>::try_from(content).map(u64::from_le_bytes);
+                match number {
+                    Ok(number) if number > 0 && self.generation == 0 => self.generation = number,
+                    _ => return Err(bad()),
+                }
+            }
             let slot = match tag {
                 FIELD_APPLICATION => Some(&mut self.application),
                 FIELD_APPLICATION_VERSION => Some(&mut self.application_version),

@@ -4,12 +4,14 @@
 //! ones it names. This room knows bytes, not Rust types.
 
 mod definition;
+mod ends;
 mod header;
 mod numbers;
 mod reader;
 mod writer;
 
 pub(crate) use definition::KIND_DEPTH;
+pub(crate) use ends::Ends;
 pub use header::Header;
 pub(crate) use numbers::ClassNumbers;
 pub(crate) use reader::{RecordPlace, Scan, scan, scan_definitions};
@@ -26,6 +28,7 @@ pub const FORMAT_VERSION: u16 = 1;
 const CRITICAL_FIELD: u8 = 0x80;
 const FIELD_APPLICATION: u8 = 1;
 const FIELD_APPLICATION_VERSION: u8 = 2;
+const FIELD_GENERATION: u8 = 4;
 
 const BLOCK_RECORDS: u8 = 0x01;
 const BLOCK_TRAILER: u8 = 0x7f;

@@ -193,7 +193,7 @@ impl<'w> Writer<'w> {
 }
 
 fn write_error(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("cannot write the save: {error}")).because(error)
+    Error::new(ErrorKind::of(&error), format!("cannot write the save: {error}")).because(error)
 }
 
 fn check_total(written: u64, limits: &Limits) -> Result<()> {

@@ -12,6 +12,7 @@ use crate::reflect::Holder;
 #[cfg(persist_forced_plan)]
 use crate::schema::ClassSchema;
 use crate::schema::{KindSchema, Reader, Stored, Strict, write_class};
+use crate::storage::{Files, SaveOptions};
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
 
@@ -130,7 +131,7 @@ impl Document {
     ///
     /// As [`from_slice`](Self::from_slice), and [`ErrorKind::Io`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_slice(&storage::read_file(path.as_ref(), &Limits::DEFAULT)?)
+        Self::from_slice(&storage::read_file(&Files, path.as_ref(), &Limits::DEFAULT)?)
     }
 
     /// Reads a save from memory.
@@ -266,13 +267,16 @@ impl Document {
         self
     }
 
-    /// Writes the save into a file, which is replaced whole.
+    /// Writes the save into a file, which is replaced whole; the old one stays as a backup.
     ///
     /// # Errors
     ///
     /// As [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        storage::replace_file(path.as_ref(), |out| self.write(out))
+        let options = SaveOptions::DEFAULT;
+        storage::replace(&Files, path.as_ref(), &options, &self.limits, |out, generation| {
+            self.write(out, &Header { generation, ..self.header.clone() })
+        })
     }
 
     /// Writes the save into memory.
@@ -286,13 +290,13 @@ impl Document {
     /// reference that leads to no such object; [`ErrorKind::TooLarge`], [`ErrorKind::TooDeep`].
     pub fn to_vec(&self) -> Result<Vec<u8>> {
         let mut save = Vec::new();
-        self.write(&mut save)?;
+        self.write(&mut save, &self.header)?;
         Ok(save)
     }
 
-    fn write(&self, out: &mut dyn Write) -> Result<()> {
+    fn write(&self, out: &mut dyn Write, header: &Header) -> Result<()> {
         let mut buffer = Buffer::new();
-        let mut writer = Writer::new(out, &self.header, &self.limits, &mut buffer)?;
+        let mut writer = Writer::new(out, header, &self.limits, &mut buffer)?;
         let check_reference =
             |kind: &KindSchema, id: Option<ObjectId>| self.check_reference(kind, id);
         let mut target = Strict::new(&self.stored, &self.limits, &check_reference);

@@ -8,6 +8,7 @@ use crate::codec::{Object, Persist, Phase, Prototypes, Unknown, Visitor};
 use crate::graph::{
     Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets, free_unheld,
 };
+use crate::storage::Recovery;
 use crate::{Change, ClassId, Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
@@ -42,6 +43,12 @@ impl Loaded {
         let LoadedObjects { objects, order, kept, root_kept, implementors } = loaded;
         let root_kept = root.zip(Some(root_kept));
         Self { objects, order, implementors, kept, root_kept, report, adopted: false }
+    }
+
+    /// The same, from a backup if that is how it was.
+    pub(super) fn recovered(mut self, recovery: Option<Recovery>) -> Self {
+        self.report.recovery = recovery;
+        self
     }
 
     /// The first object of type `T` in an `Rc<RefCell<T>>`.

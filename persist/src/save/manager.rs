@@ -2,11 +2,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io::{Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Loaded;
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
 use crate::format::{Header, MAX_ID};
 use crate::graph::{Counted, Registry, Saver, free_unheld};
+use crate::storage::{Files, Recovery, SaveOptions, Storage};
 use crate::{ClassId, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads
@@ -61,6 +63,18 @@ pub struct SaveManager {
     last_id: u64,
     /// Kept between saves, so that those after the first find it large enough.
     pub(super) buffer: Buffer,
+    pub(super) storage: Disk,
+    pub(super) save_options: SaveOptions,
+}
+
+/// Where saves live; the files of the system unless the program says otherwise.
+#[derive(Clone)]
+pub(super) struct Disk(pub(super) Arc<dyn Storage>);
+
+impl Default for Disk {
+    fn default() -> Self {
+        Self(Arc::new(Files))
+    }
 }
 
 impl SaveManager {
@@ -188,6 +202,16 @@ impl SaveManager {
         self.options = options;
     }
 
+    /// Where saves live, in place of the files of the system.
+    pub fn set_storage(&mut self, storage: impl Storage + 'static) {
+        self.storage = Disk(Arc::new(storage));
+    }
+
+    /// How saves are written: backups, and what to do about other programs.
+    pub fn set_save_options(&mut self, options: SaveOptions) {
+        self.save_options = options;
+    }
+
     /// Name and version of the program, written into the header.
     ///
     /// # Errors
@@ -217,17 +241,43 @@ impl SaveManager {
     }
 
     /// Saves to a file: through a temporary one beside it, flushed and renamed,
-    /// so that a crash leaves the old save or the new one. A process that is killed
-    /// meanwhile may leave the temporary one, `.name.xxxxxx.tmp`, beside it.
+    /// so that a crash leaves the old save or the new one. The old one stays as a backup,
+    /// `name.bak`, as [`SaveOptions`] say; a temporary file that a killed process has left is
+    /// removed when the save is next saved or loaded.
     ///
     /// # Errors
     ///
-    /// What an object refuses, with its id, class and field;
-    /// [`ErrorKind::Io`] if the file cannot be written. The old one then is as it
+    /// What an object refuses, with its id, class and field; [`ErrorKind::NoSpace`], or
+    /// [`ErrorKind::Io`] if the file cannot be written; [`ErrorKind::InUse`] if another program is
+    /// writing it. The old one then is as it
     /// was, but for a folder that cannot be flushed after the new one took its
     /// place, which the message says.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<()> {
-        storage::replace_file(path.as_ref(), |out| self.write(out)).map(drop)
+        self.replace(path.as_ref(), Self::write)
+    }
+
+    /// Replaces a file of the storage.
+    pub(super) fn replace(
+        &mut self,
+        path: &Path,
+        write: impl FnOnce(&mut Self, &mut dyn Write) -> Result<u64>,
+    ) -> Result<()> {
+        let (disk, options, limits) = (self.storage.clone(), self.save_options, self.limits);
+        let result = storage::replace(&*disk.0, path, &options, &limits, |out, generation| {
+            self.header.generation = generation;
+            write(self, out)
+        });
+        self.header.generation = 0;
+        result.map(drop)
+    }
+
+    /// Reads a file of the storage, or its newest good backup.
+    pub(super) fn recover<T>(
+        &self,
+        path: &Path,
+        read: impl FnMut(&[u8]) -> Result<T>,
+    ) -> Result<(T, Option<Recovery>)> {
+        storage::load(&*self.storage.0, path, &self.limits, read)
     }
 
     /// Saves into memory.
@@ -289,12 +339,16 @@ impl SaveManager {
     /// aside, and counted in the report as [`Change::Kept`](crate::Change::Kept); they go back to
     /// the next save after [`adopt`](Self::adopt), and only then.
     ///
+    /// If the file is damaged, its newest good backup is loaded, and takes its place; the damaged file
+    /// is kept beside it as `name.damaged`. [`LoadReport::recovery`](crate::LoadReport::recovery) says so.
+    ///
     /// # Errors
     ///
     /// Whatever is not a whole, true save, or holds what its classes do not
     /// accept; nothing then stays behind.
     pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded> {
-        self.from_slice(&storage::read_file(path.as_ref(), &self.limits)?)
+        let (loaded, recovery) = self.recover(path.as_ref(), |save| self.from_slice(save))?;
+        Ok(loaded.recovered(recovery))
     }
 
     /// Loads the objects of a save in memory.

@@ -62,7 +62,10 @@ impl Remapping<'_, '_> {
     /// As there; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id without
     /// a new one under [`Missing::Error`](crate::Missing::Error).
     pub fn load(&mut self, path: impl AsRef<Path>) -> Result<Loaded> {
-        self.from_slice(&storage::read_file(path.as_ref(), &self.saves.limits)?)
+        let (disk, limits) = (self.saves.storage.clone(), self.saves.limits);
+        let read = |save: &[u8]| self.from_slice(save);
+        let (loaded, recovery) = storage::load(&*disk.0, path.as_ref(), &limits, read)?;
+        Ok(loaded.recovered(recovery))
     }
 
     /// Loads the objects of a save in memory.
@@ -89,7 +92,10 @@ impl Remapping<'_, '_> {
     ///
     /// As [`load`](Self::load).
     pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
-        self.value_from_slice(&storage::read_file(path.as_ref(), &self.saves.limits)?)
+        let (disk, limits) = (self.saves.storage.clone(), self.saves.limits);
+        let read = |save: &[u8]| self.value_from_slice(save);
+        let ((value, loaded), recovery) = storage::load(&*disk.0, path.as_ref(), &limits, read)?;
+        Ok((value, loaded.recovered(recovery)))
     }
 
     /// Loads one value from a save in memory.

@@ -2,6 +2,7 @@ use std::fmt;
 
 use crate::format::Header;
 use crate::graph::Outcome;
+use crate::storage::Recovery;
 use crate::{Change, ObjectId};
 
 /// What a load did besides making objects: nothing is silent.
@@ -14,6 +15,7 @@ pub struct LoadReport {
     objects: Vec<(String, u64)>,
     references: u64,
     remapped: u64,
+    pub(super) recovery: Option<Recovery>,
 }
 
 /// One thing that a load did.
@@ -75,6 +77,7 @@ impl LoadReport {
             objects: outcome.objects,
             references: outcome.references,
             remapped: outcome.remapped,
+            recovery: None,
         }
     }
 
@@ -129,17 +132,25 @@ impl LoadReport {
         if count(&[Change::Newer]) > 0 {
             found.push(String::from("the save is of a newer version"));
         }
-        if found.is_empty() {
-            return String::from("everything was loaded");
+        match &self.recovery {
+            Some(recovery) if found.is_empty() => recovery.to_string(),
+            Some(recovery) => format!("{recovery}; {}", found.join(", ")),
+            None if found.is_empty() => String::from("everything was loaded"),
+            None => format!("the save was loaded, but {}", found.join(", ")),
         }
-        format!("the save was loaded, but {}", found.join(", "))
     }
 
     /// True if the save came back exactly as it was written, but for handles that were
     /// [`remapped`](Self::remapped).
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.findings.is_empty()
+        self.findings.is_empty() && self.recovery.is_none()
+    }
+
+    /// What was done about a damaged save, if it was.
+    #[must_use]
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.recovery.as_ref()
     }
 
     /// What the save says of the program that wrote it.
@@ -168,6 +179,9 @@ impl LoadReport {
 
 impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(recovery) = &self.recovery {
+            writeln!(f, "{recovery}: {}", recovery.cause)?;
+        }
         for (class, count) in &self.objects {
             writeln!(f, "{count} {class}")?;
         }

@@ -40,8 +40,7 @@ pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<()> {
 ///
 /// As [`save`], and what a hook refuses.
 pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<()> {
-    storage::replace_file(path.as_ref(), |out| SaveManager::new().write_value_mut(out, value))
-        .map(drop)
+    SaveManager::new().replace(path.as_ref(), |saves, out| saves.write_value_mut(out, value))
 }
 
 /// Loads one value from a file.
@@ -50,7 +49,10 @@ pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<()>
 ///
 /// Whatever is not a whole, true save of a `T`.
 pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
-    from_slice(&storage::read_file(path.as_ref(), &Limits::DEFAULT)?)
+    let mut saves = SaveManager::new();
+    let storage = saves.storage.clone();
+    Ok(storage::load(&*storage.0, path.as_ref(), &Limits::DEFAULT, |save| saves.load_alone(save))?
+        .0)
 }
 
 /// Saves one value into memory.
@@ -108,7 +110,7 @@ impl SaveManager {
     ///
     /// As there.
     pub fn save_value<T: Persist>(&mut self, path: impl AsRef<Path>, value: &T) -> Result<()> {
-        storage::replace_file(path.as_ref(), |out| self.write_value(out, value, false)).map(drop)
+        self.replace(path.as_ref(), |saves, out| saves.write_value(out, value, false))
     }
 
     /// Saves one value into memory.
@@ -142,8 +144,10 @@ impl SaveManager {
     ///
     /// As there.
     pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
-        let save = storage::read_file(path.as_ref(), &self.limits)?;
-        self.value_from_slice(&save)
+        let (disk, limits) = (self.storage.clone(), self.limits);
+        let read = |save: &[u8]| self.value_from_slice(save);
+        let ((value, loaded), recovery) = storage::load(&*disk.0, path.as_ref(), &limits, read)?;
+        Ok((value, loaded.recovered(recovery)))
     }
 
     /// Loads one value from a save in memory.

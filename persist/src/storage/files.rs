@@ -1,0 +1,168 @@
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Lock, NewFile, Storage, StoredFile, folder_of};
+
+/// The files of the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Files;
+
+impl NewFile for File {
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+impl Storage for Files {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        Ok(Box::new(File::open(path)?))
+    }
+
+    fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        if let Ok(like) = fs::metadata(like) {
+            // The system has taken the user's mask off them.
+            let permissions = like.permissions();
+            let result = file.metadata().and_then(|own| {
+                if own.permissions() == permissions {
+                    Ok(())
+                } else {
+                    file.set_permissions(permissions)
+                }
+            });
+            if let Err(error) = result {
+                drop(file);
+                // The error that counts is the first.
+                let _ = fs::remove_file(path);
+                return Err(error);
+            }
+        }
+        Ok(Box::new(file))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::hard_link(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    #[cfg(unix)]
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        match File::open(folder) {
+            Ok(folder) => folder.sync_all(),
+            // Not every folder that may be written to may be read.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A folder cannot be opened; the system keeps a log of names.
+    #[cfg(not(unix))]
+    fn sync_folder(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                continue;
+            }
+            names.push(PathBuf::from(entry.file_name()));
+        }
+        Ok(names)
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+        loop {
+            let file = match OpenOptions::new().write(true).create(true).truncate(false).open(path)
+            {
+                // There a file that is being removed.
+                Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
+                    return Ok(None);
+                }
+                result => result?,
+            };
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                // Where files cannot be locked, the file alone is no lock.
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            // Else its last holder has removed it since.
+            if is_at(&file, path) {
+                let path = path.to_owned();
+                return Ok(Some(Box::new(FileLock { path, file: Some(file) })));
+            }
+        }
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        let path = through_links(path);
+        // A device or a pipe would be gone, with a file in its place.
+        if fs::metadata(&path).is_ok_and(|old| !old.is_file()) {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is not a file"));
+        }
+        let folder = folder_of(&path);
+        if !folder.is_dir() {
+            let folder = folder.display();
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                format!("there is no folder {folder}; create it with `std::fs::create_dir_all`"),
+            ));
+        }
+        Ok(path)
+    }
+}
+
+struct FileLock {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // Where a file can be removed while it is locked, nobody can lock it in between.
+        if !cfg!(unix) {
+            self.file = None;
+        }
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |found: fs::Metadata| (found.dev(), found.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(file), Ok(named)) => place(file) == place(named),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// Where a path leads through links; the last need not lead to a file yet.
+fn through_links(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..40 {
+        if let Ok(whole) = fs::canonicalize(&path) {
+            return whole;
+        }
+        let Ok(link) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(link);
+    }
+    path
+}

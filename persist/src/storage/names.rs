@@ -1,0 +1,54 @@
+//! The names of the files beside a save.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The longest file name that still has room for more in all common systems.
+const LONGEST: usize = 200;
+
+/// The file that a save is written to before it takes its place.
+pub(super) fn temporary(path: &Path) -> PathBuf {
+    hidden(path, ".tmp")
+}
+
+/// The second name of a save that becomes a backup.
+pub(super) fn link(path: &Path) -> PathBuf {
+    hidden(path, ".old")
+}
+
+/// The file that is locked while a save is written.
+pub(super) fn lock(path: &Path) -> PathBuf {
+    hidden(path, ".lock")
+}
+
+/// A backup; the newest has number 1.
+pub(crate) fn backup(path: &Path, number: u32) -> PathBuf {
+    beside(path, ".bak", number)
+}
+
+/// A damaged save that is kept.
+pub(super) fn damaged(path: &Path, number: u32) -> PathBuf {
+    beside(path, ".damaged", number)
+}
+
+fn beside(path: &Path, suffix: &str, number: u32) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    if number > 1 {
+        name.push(number.to_string());
+    }
+    name.into()
+}
+
+fn hidden(path: &Path, suffix: &str) -> PathBuf {
+    let own = path.file_name().unwrap_or_default();
+    let mut name = OsString::from(".");
+    if own.len() <= LONGEST {
+        name.push(own);
+    } else {
+        // Two names that begin alike may not share a file.
+        name.push(format!("persist-{:08x}", crc32fast::hash(own.as_encoded_bytes())));
+    }
+    name.push(suffix);
+    path.with_file_name(name)
+}

@@ -1,0 +1,53 @@
+//! Reads within limits.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::Storage;
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Reads a file whole, if it is within the limit.
+pub(crate) fn read_file(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
+    let failed = |error: io::Error| Error::io("read", path, error);
+    let mut file = storage.open(path).map_err(failed)?;
+    let size = file.seek(io::SeekFrom::End(0)).map_err(failed)?;
+    file.rewind().map_err(failed)?;
+    read_whole(file, size, limits).map_err(|error| match error {
+        ReadError::Io(error) => failed(error),
+        ReadError::TooLarge => too_large(limits),
+    })
+}
+
+/// Reads a stream to its end, if it is within the limit.
+pub(crate) fn read_stream(reader: impl Read, limits: &Limits) -> Result<Vec<u8>> {
+    read_whole(reader, 0, limits).map_err(|error| match error {
+        ReadError::Io(error) => {
+            Error::new(ErrorKind::Io, format!("cannot read the save: {error}")).because(error)
+        }
+        ReadError::TooLarge => too_large(limits),
+    })
+}
+
+enum ReadError {
+    Io(io::Error),
+    TooLarge,
+}
+
+fn read_whole(reader: impl Read, expected: u64, limits: &Limits) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = Vec::new();
+    if expected <= limits.bytes {
+        bytes.reserve_exact(usize::try_from(expected).unwrap_or_default());
+    }
+    // One byte more than allowed tells a save at the limit from one beyond it.
+    let most = limits.bytes.saturating_add(1);
+    reader.take(most).read_to_end(&mut bytes).map_err(ReadError::Io)?;
+    if bytes.len() as u64 > limits.bytes { Err(ReadError::TooLarge) } else { Ok(bytes) }
+}
+
+fn too_large(limits: &Limits) -> Error {
+    let limit = limits.bytes;
+    Error::new(
+        ErrorKind::TooLarge,
+        format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`"),
+    )
+}

@@ -1,0 +1,163 @@
+//! Loads that fall back to a backup.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::commit::{Temporary, free_damaged, header, lock, tidy};
+use super::{Storage, exists, folder_of, names, read_file};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// What a load did about a save that was damaged.
+///
+/// Its [`Display`](fmt::Display) is a sentence for the player.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovery {
+    /// The backup that was loaded. Unless [`damaged`](Self::damaged) is `None` it is the save now, too.
+    pub backup: PathBuf,
+    /// How many saves of this slot were made after the backup, as far as that can be read.
+    pub lost: Option<u64>,
+    /// Where the damaged save is kept; `None` if it could not be moved and is where it was.
+    pub damaged: Option<PathBuf>,
+    /// What was wrong with it.
+    pub cause: String,
+}
+
+impl fmt::Display for Recovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the save was damaged, the backup from before was loaded in its place")?;
+        match &self.damaged {
+            Some(path) => write!(f, "; the damaged file is kept as {}", path.display()),
+            None => f.write_str("; the damaged file is where it was"),
+        }
+    }
+}
+
+/// How many backups may be missing between two; a rotation that is cut short leaves one.
+const GAP: u32 = 2;
+
+/// Reads a save; one that is damaged gives way to its newest good backup.
+pub(crate) fn load<T>(
+    storage: &dyn Storage,
+    path: &Path,
+    limits: &Limits,
+    mut read: impl FnMut(&[u8]) -> Result<T>,
+) -> Result<(T, Option<Recovery>)> {
+    let resolved = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
+    sweep(storage, &resolved);
+    let mut bytes = None;
+    let result = read_file(storage, path, limits).and_then(|save| {
+        let result = read(&save);
+        bytes = Some(save);
+        result
+    });
+    let damage = match result {
+        Ok(value) => return Ok((value, None)),
+        Err(error) if is_damage(&error) => error,
+        Err(error) => return Err(error),
+    };
+    let mut also = String::new();
+    for (number, generation) in backups(storage, &resolved) {
+        let backup = names::backup(&resolved, number);
+        let read = |save: Vec<u8>| read(&save).map(|value| (value, save));
+        match read_file(storage, &backup, limits).and_then(read) {
+            Ok((value, save)) => {
+                let lost = header(storage, &resolved)
+                    .and_then(|header| header.generation.checked_sub(generation));
+                let damaged = keep_damaged(storage, &resolved, bytes.as_deref(), &save, limits);
+                let cause = damage.to_string();
+                return Ok((value, Some(Recovery { backup, lost, damaged, cause })));
+            }
+            Err(error) => also.push_str(&format!("; nor can {}: {error}", backup.display())),
+        }
+    }
+    if also.is_empty() {
+        return Err(damage);
+    }
+    let message = format!("the save cannot be loaded, {damage}{also}; all files are kept");
+    Err(Error::new(damage.kind(), message))
+}
+
+/// True if the bytes are not those that were written.
+fn is_damage(error: &Error) -> bool {
+    use io::ErrorKind::{
+        InvalidInput, IsADirectory, NotADirectory, NotFound, OutOfMemory, PermissionDenied,
+    };
+    match error.kind() {
+        ErrorKind::NotASave | ErrorKind::Truncated | ErrorKind::Damaged => true,
+        ErrorKind::Io => {
+            let source = std::error::Error::source(error);
+            let system = source.and_then(|source| source.downcast_ref::<io::Error>());
+            system.is_some_and(|error| {
+                ![
+                    InvalidInput,
+                    IsADirectory,
+                    NotADirectory,
+                    NotFound,
+                    OutOfMemory,
+                    PermissionDenied,
+                ]
+                .contains(&error.kind())
+            })
+        }
+        _ => false,
+    }
+}
+
+/// Removes what a program that was killed has left, unless one is writing.
+fn sweep(storage: &dyn Storage, path: &Path) {
+    let leftovers = [names::temporary(path), names::lock(path), names::link(path)];
+    if leftovers.iter().any(|left| exists(storage, left))
+        && let Ok(_lock) = lock(storage, path, Duration::ZERO)
+    {
+        // Where nothing can be removed, the save can be read all the same.
+        let _ = tidy(storage, path);
+    }
+}
+
+/// The backups of a save and their generations, newest first.
+fn backups(storage: &dyn Storage, path: &Path) -> Vec<(u32, u64)> {
+    let mut found = Vec::new();
+    let mut missing = 0;
+    for number in 1.. {
+        let backup = names::backup(path, number);
+        if exists(storage, &backup) {
+            let generation = header(storage, &backup).map_or(0, |header| header.generation);
+            found.push((number, generation));
+            missing = 0;
+        } else {
+            missing += 1;
+            if missing == GAP {
+                break;
+            }
+        }
+    }
+    found.sort_by_key(|(number, generation)| (std::cmp::Reverse(*generation), *number));
+    found
+}
+
+/// Gives a damaged save another name, and its own to a copy of the backup; returns the new name.
+fn keep_damaged(
+    storage: &dyn Storage,
+    path: &Path,
+    damaged: Option<&[u8]>,
+    backup: &[u8],
+    limits: &Limits,
+) -> Option<PathBuf> {
+    let _lock = lock(storage, path, Duration::from_secs(1)).ok()?;
+    // Another program may have saved meanwhile.
+    if read_file(storage, path, limits).ok().as_deref() != damaged {
+        return None;
+    }
+    let mut copy = Temporary::create(storage, path).ok()?;
+    copy.write(|file| file.write_all(backup).map(Ok::<(), Error>)).ok()?.ok()?;
+    let name = free_damaged(storage, path);
+    // With two names it is never without one.
+    storage.link(path, &name).or_else(|_| storage.rename(path, &name)).ok()?;
+    copy.replace(path).ok()?;
+    // If it is not flushed, the next load finds the damaged save again.
+    let _ = storage.sync_folder(folder_of(path));
+    Some(name)
+}

@@ -1,0 +1,67 @@
+//! A save on a disk that fails: rows S1 to S17 of `docs/reliability.md` on a disk in memory.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+mod disk;
+mod power_cuts;
+mod recovery;
+mod single_faults;
+
+use std::path::PathBuf;
+
+use persist::storage::SaveOptions;
+use persist::{Persist, SaveManager};
+
+use self::disk::{Disk, Image};
+
+#[derive(Persist, Clone, Debug, PartialEq)]
+struct Game {
+    level: u32,
+    map: Vec<u8>,
+}
+
+const SAVE: &str = "game.sav";
+
+fn game(level: u32) -> Game {
+    // Two sectors and a half, so that a write can be torn.
+    Game { level, map: vec![u8::try_from(level % 251).unwrap(); 1_200] }
+}
+
+fn manager(disk: &Disk, backups: u32) -> SaveManager {
+    let mut saves = SaveManager::new();
+    saves.set_storage(disk.clone());
+    let wait = std::time::Duration::ZERO;
+    saves.set_save_options(SaveOptions { backups, wait, ..SaveOptions::default() });
+    saves
+}
+
+fn save(disk: &Disk, backups: u32, level: u32) -> persist::Result<()> {
+    manager(disk, backups).save_value(SAVE, &game(level))
+}
+
+fn load(disk: &Disk) -> persist::Result<u32> {
+    let (found, _) = manager(disk, 1).load_value::<Game>(SAVE)?;
+    assert_eq!(found, game(found.level), "a mixture of two saves");
+    Ok(found.level)
+}
+
+/// A disk with saves of these levels, one after the other.
+fn saved(levels: impl IntoIterator<Item = u32>, backups: u32) -> Image {
+    let disk = Disk::new(Image::new());
+    levels.into_iter().for_each(|level| save(&disk, backups, level).unwrap());
+    disk.image()
+}
+
+/// The files that may lie beside a save.
+fn assert_no_strays(disk: &Disk, what: &str) {
+    for name in disk.names() {
+        let is_known = name == SAVE
+            || name.starts_with("game.sav.bak")
+            || name.starts_with("game.sav.damaged");
+        assert!(is_known, "{name} is left after {what}");
+    }
+}
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(name)
+}

@@ -1,0 +1,185 @@
+use std::io::ErrorKind as Io;
+
+use persist::ErrorKind;
+
+use super::disk::{Disk, Fault, Image};
+use super::{Game, SAVE, assert_no_strays, game, load, manager, path, save, saved};
+
+/// The disk with a file damaged in one way or another.
+fn damaged(mut image: Image, name: &str, how: usize) -> Image {
+    let bytes = image.get_mut(&path(name)).unwrap();
+    match how {
+        0 => bytes.clear(),
+        1 => bytes.truncate(bytes.len() / 2),
+        2 => bytes.fill(0),
+        3 => bytes.truncate(bytes.len() - 1),
+        4 => {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 4;
+        }
+        _ => bytes.truncate(10),
+    }
+    image
+}
+
+const WAYS: usize = 6;
+
+/// S6.
+#[test]
+fn a_damaged_save_gives_way_to_its_newest_good_backup() {
+    for how in 0..WAYS {
+        let image = damaged(saved([1, 2, 3], 3), SAVE, how);
+        let bytes = image[&path(SAVE)].clone();
+        let disk = Disk::new(image);
+        let (found, loaded) = manager(&disk, 3).load_value::<Game>(SAVE).unwrap();
+        assert_eq!(found, game(2), "way {how}");
+        let recovery = loaded.report().recovery().expect("it was recovered");
+        assert_eq!(recovery.backup, path("game.sav.bak"));
+        assert_eq!(recovery.damaged, Some(path("game.sav.damaged")));
+        assert!(!loaded.report().is_clean());
+        assert_eq!(
+            loaded.report().summary(),
+            "the save was damaged, the backup from before was loaded in its place; the damaged file is kept as game.sav.damaged"
+        );
+        // Nothing is lost, and the next load finds nothing to do.
+        assert_eq!(disk.image()[&path("game.sav.damaged")], bytes);
+        let (found, loaded) = manager(&disk, 3).load_value::<Game>(SAVE).unwrap();
+        assert_eq!((found, loaded.report().recovery()), (game(2), None));
+        assert_no_strays(&disk, "a recovery");
+        // The next save has a generation of its own.
+        save(&disk, 3, 4).unwrap();
+        assert_eq!(load(&disk).unwrap(), 4);
+        assert_eq!(disk.names(), ["game.sav", "game.sav.bak", "game.sav.bak2", "game.sav.damaged"]);
+    }
+}
+
+/// S16.
+#[test]
+fn a_save_whose_backups_are_damaged_too_names_all_causes_and_keeps_all_files() {
+    for how in 0..WAYS {
+        let image = damaged(saved([1, 2], 1), SAVE, how);
+        let image = damaged(image, "game.sav.bak", (how + 1) % WAYS);
+        let disk = Disk::new(image.clone());
+        let error = manager(&disk, 1).load_value::<Game>(SAVE).map(drop).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::NotASave | ErrorKind::Truncated | ErrorKind::Damaged),
+            "{error}"
+        );
+        assert!(error.message().contains("game.sav.bak"), "{error}");
+        assert!(error.message().contains("all files are kept"), "{error}");
+        assert_eq!(disk.image(), image);
+    }
+}
+
+#[test]
+fn older_backups_are_taken_if_newer_ones_are_damaged() {
+    let image = damaged(saved([1, 2, 3, 4], 3), SAVE, 1);
+    let image = damaged(image, "game.sav.bak", 4);
+    assert_eq!(load(&Disk::new(image.clone())).unwrap(), 2);
+    let image = damaged(image, "game.sav.bak2", 0);
+    assert_eq!(load(&Disk::new(image)).unwrap(), 1);
+}
+
+/// What the program does not accept is not damage.
+#[test]
+fn a_save_of_another_kind_does_not_give_way() {
+    let disk = Disk::new(saved([1], 1));
+    manager(&disk, 1).save_value(SAVE, &7_u8).unwrap();
+    let error = manager(&disk, 1).load_value::<Game>(SAVE).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongClass);
+    assert_eq!(manager(&disk, 1).load_value::<u8>(SAVE).unwrap().0, 7);
+}
+
+#[test]
+fn a_save_that_was_removed_stays_removed() {
+    let mut image = saved([1, 2], 1);
+    image.remove(&path(SAVE));
+    let error = load(&Disk::new(image)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.message().contains("not found"), "{error}");
+}
+
+/// A damaged save that nobody has loaded does not push out the good backup.
+#[test]
+fn a_damaged_save_never_becomes_a_backup() {
+    for how in [0, 1, 2, 3, 5] {
+        let disk = Disk::new(damaged(saved([1, 2], 1), SAVE, how));
+        save(&disk, 1, 3).unwrap();
+        assert_eq!(disk.names(), ["game.sav", "game.sav.bak", "game.sav.damaged"], "way {how}");
+        let image = damaged(disk.image(), SAVE, 1);
+        assert_eq!(load(&Disk::new(image)).unwrap(), 1);
+    }
+}
+
+/// S14: killed in the middle of a recovery, any number of times.
+#[test]
+fn a_recovery_that_is_cut_short_is_done_again() {
+    for (how, links) in [(1, true), (4, true), (1, false), (0, false)] {
+        let before = damaged(saved([1, 2, 3], 3), SAVE, how);
+        let mut number = 1;
+        loop {
+            let disk =
+                if links { Disk::new(before.clone()) } else { Disk::without_links(before.clone()) };
+            disk.fail(number, Fault::Ever(Io::Other));
+            let first = load(&disk);
+            if !disk.end_faults() {
+                assert_eq!(first.unwrap(), 2);
+                break;
+            }
+            let what = format!("way {how}, kill at operation {number}");
+            let level = load(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(level, 2, "{what}");
+            assert_no_strays(&disk, &what);
+            number += 1;
+        }
+        assert!(number > 8, "{number}");
+    }
+}
+
+/// The power goes in the middle of a recovery.
+#[test]
+fn a_power_cut_in_a_recovery_loses_nothing() {
+    let before = damaged(saved([1, 2], 1), SAVE, 1);
+    let disk = Disk::new(before);
+    disk.note_cuts();
+    assert_eq!(load(&disk).unwrap(), 1);
+    for cut in disk.cuts() {
+        for kept in [false, true] {
+            for image in cut.images(|_| kept) {
+                assert_eq!(load(&Disk::new(image)).unwrap(), 1, "after {}", cut.after);
+            }
+        }
+    }
+}
+
+/// S13.
+#[test]
+fn a_save_that_another_program_is_writing_is_in_use() {
+    use persist::storage::Storage;
+    let disk = Disk::new(saved([1], 1));
+    let lock = disk.lock(&path(".game.sav.lock")).unwrap();
+    assert!(lock.is_some());
+    let error = save(&disk, 1, 2).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InUse, "{error}");
+    assert_eq!(load(&disk).unwrap(), 1);
+    drop(lock);
+    save(&disk, 1, 2).unwrap();
+    assert_eq!(load(&disk).unwrap(), 2);
+}
+
+/// S17: by number, not by time.
+#[test]
+fn generations_grow_with_every_save_of_a_slot() {
+    let disk = Disk::new(Image::new());
+    for expected in 1..5 {
+        save(&disk, 2, 1).unwrap();
+        let (_, loaded) = manager(&disk, 2).load_value::<Game>(SAVE).unwrap();
+        assert_eq!(loaded.report().header().generation, expected);
+    }
+    // Also after a fall back to a backup.
+    let disk = Disk::new(damaged(disk.image(), SAVE, 3));
+    assert_eq!(load(&disk).unwrap(), 1);
+    save(&disk, 2, 1).unwrap();
+    let (_, loaded) = manager(&disk, 2).load_value::<Game>(SAVE).unwrap();
+    assert!(loaded.report().header().generation >= 4);
+}

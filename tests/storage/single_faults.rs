@@ -1,0 +1,124 @@
+use std::io::ErrorKind as Io;
+
+use persist::ErrorKind;
+
+use super::disk::{Disk, Fault, Image};
+use super::{assert_no_strays, load, save, saved};
+
+/// Saves level 2 over level 1 with a fault at each operation in turn, until none fires.
+fn at_every_operation(
+    backups: u32,
+    disk: impl Fn(Image) -> Disk,
+    fault: Fault,
+    mut check: impl FnMut(&Disk, persist::Result<()>, &str),
+) {
+    let before = saved([1], backups);
+    let mut number = 1;
+    loop {
+        let disk = disk(before.clone());
+        disk.fail(number, fault);
+        let result = save(&disk, backups, 2);
+        let has_fired = disk.end_faults();
+        let what = format!("{fault:?} at operation {number}, {backups} backups: {result:?}");
+        if !has_fired {
+            result.unwrap();
+            assert!(number > 8, "{number} operations are too few to be a save");
+            return;
+        }
+        check(&disk, result, &what);
+        number += 1;
+    }
+}
+
+fn old_or_new(disk: &Disk, result: persist::Result<()>, what: &str) {
+    let in_place = result.as_ref().is_err_and(|error| error.message().contains("in place"));
+    let level = load(disk).unwrap_or_else(|error| panic!("{what}: {error}"));
+    match result {
+        Ok(()) => assert_eq!(level, 2, "{what}"),
+        Err(_) if in_place => assert_eq!(level, 2, "{what}"),
+        Err(_) => assert_eq!(level, 1, "{what}"),
+    }
+    assert_no_strays(disk, what);
+    // The next save is none the worse for it.
+    save(disk, 1, 3).unwrap();
+    assert_eq!(load(disk).unwrap(), 3, "{what}");
+    assert_no_strays(disk, what);
+}
+
+/// S8 and S9, one-shot.
+#[test]
+fn an_operation_that_fails_leaves_the_old_save_and_no_stray_file() {
+    for kind in [Io::Other, Io::StorageFull, Io::PermissionDenied] {
+        for backups in [0, 1, 3] {
+            at_every_operation(backups, Disk::new, Fault::Once(kind), |disk, result, what| {
+                if result.is_err() {
+                    // Not even before the next opening.
+                    assert_no_strays(disk, what);
+                }
+                old_or_new(disk, result, what);
+            });
+            at_every_operation(backups, Disk::without_links, Fault::Once(kind), old_or_new);
+        }
+    }
+}
+
+/// S1: a program that is killed does nothing any more; S9, sticky.
+#[test]
+fn a_kill_at_any_operation_leaves_the_old_save_or_the_new_one() {
+    let killed = |disk: &Disk, result: persist::Result<()>, what: &str| {
+        let level = load(disk).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(level == 2 || level == 1 && result.is_err(), "{what}: level {level}");
+        assert_no_strays(disk, what);
+        save(disk, 1, 3).unwrap();
+        assert_eq!(load(disk).unwrap(), 3, "{what}");
+    };
+    for backups in [0, 1, 3] {
+        at_every_operation(backups, Disk::new, Fault::Ever(Io::Other), killed);
+        at_every_operation(backups, Disk::without_links, Fault::Ever(Io::Other), killed);
+    }
+}
+
+/// S7.
+#[test]
+fn short_and_interrupted_writes_are_completed() {
+    let mut has_fired = 0;
+    for number in 1..40 {
+        let disk = Disk::new(saved([1], 1));
+        disk.fail(number, Fault::Short);
+        save(&disk, 1, 2).unwrap();
+        has_fired += u32::from(disk.end_faults());
+        assert_eq!(load(&disk).unwrap(), 2, "write {number}");
+    }
+    assert!(has_fired >= 3, "{has_fired} writes");
+}
+
+/// S8.
+#[test]
+fn a_full_disk_is_told_apart() {
+    let mut told = 0;
+    at_every_operation(1, Disk::new, Fault::Once(Io::StorageFull), |_, result, what| {
+        if let Err(error) = result {
+            assert_eq!(error.kind(), ErrorKind::NoSpace, "{what}");
+            told += 1;
+        }
+    });
+    assert!(told > 5, "{told} errors");
+}
+
+/// S9.
+#[test]
+fn a_flush_that_failed_is_not_asked_again() {
+    let mut flushes = Vec::new();
+    at_every_operation(1, Disk::new, Fault::Once(Io::Other), |disk, result, what| {
+        let Err(error) = result else { return };
+        if let Some(of) = error.message().strip_prefix("cannot flush ") {
+            // What fails is not in the log.
+            let log = disk.log();
+            let asked = log.iter().filter(|done| done.starts_with("sync")).count();
+            let is_folder = of.starts_with("the folder");
+            assert_eq!(asked, usize::from(is_folder), "{what}: {log:?}");
+            flushes.push(is_folder);
+        }
+    });
+    assert_eq!(flushes, [false, true]);
+}
