@@ -81,6 +81,8 @@ pub enum ErrorKind {
     NoSpace,
     /// Another program is writing the same save.
     InUse,
+    /// The save was given up on demand.
+    Cancelled,
 }
 
 impl ErrorKind {

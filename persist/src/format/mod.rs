@@ -3,6 +3,7 @@
 //! `docs/format.md` is the normative description; the constants here are the
 //! ones it names. This room knows bytes, not Rust types.
 
+mod blocks;
 mod definition;
 mod ends;
 mod header;
@@ -10,6 +11,7 @@ mod numbers;
 mod reader;
 mod writer;
 
+pub(crate) use blocks::{Blocks, Sealer, Snapshot};
 pub(crate) use definition::KIND_DEPTH;
 pub(crate) use ends::Ends;
 pub use header::Header;
@@ -39,8 +41,11 @@ const BLOCK_HEAD: usize = 5;
 /// A block is closed by the first item that takes it to this size.
 const BLOCK_SIZE: usize = 64 << 10;
 
+/// Bytes of a checksum.
+const CRC_SIZE: usize = 4;
+
 /// Block tag, three counts and the checksum.
-const TRAILER_SIZE: usize = 1 + 3 * 8 + 4;
+const TRAILER_SIZE: usize = 1 + 3 * 8 + CRC_SIZE;
 
 /// Ends every definition and record: ASCII's record separator.
 const SEPARATOR: u8 = 0x1e;

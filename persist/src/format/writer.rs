@@ -1,25 +1,21 @@
-use std::io::Write;
-
-use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
+use byteorder::{ByteOrder, LittleEndian};
 
 use super::{
-    ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, BLOCK_TRAILER, ClassNumbers, Header, SEPARATOR,
-    TRAILER_SIZE, definition,
+    ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, Blocks, ClassNumbers, Header, SEPARATOR,
+    definition,
 };
 use crate::codec::{Buffer, Encoder, SaveLinks, Stop, count};
 use crate::reflect::Holder;
 use crate::schema::ClassSchema;
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Writes a save as a stream; it holds one block and the largest record.
+/// Fills the blocks of a save, one after the other; it holds one block and the largest record.
 pub(crate) struct Writer<'w> {
-    out: &'w mut dyn Write,
+    out: &'w mut dyn Blocks,
     limits: Limits,
     buffer: &'w mut Buffer,
     /// Bytes of the buffer in use, the block's head included.
     end: usize,
-    /// Bytes written to `out`.
-    written: u64,
     records: u64,
     definitions: u64,
 }
@@ -33,23 +29,14 @@ pub(crate) trait RecordLinks: SaveLinks {
 impl<'w> Writer<'w> {
     /// Writes the header; the buffer's bytes are of no meaning before and after.
     pub(crate) fn new(
-        out: &'w mut dyn Write,
+        out: &'w mut dyn Blocks,
         header: &Header,
         limits: &Limits,
         buffer: &'w mut Buffer,
     ) -> Result<Self> {
         buffer.reserve(BLOCK_HEAD);
-        let mut writer = Self {
-            out,
-            limits: *limits,
-            buffer,
-            end: BLOCK_HEAD,
-            written: 0,
-            records: 0,
-            definitions: 0,
-        };
-        writer.emit(&header.write())?;
-        Ok(writer)
+        out.header(header)?;
+        Ok(Self { out, limits: *limits, buffer, end: BLOCK_HEAD, records: 0, definitions: 0 })
     }
 
     /// Writes a record, behind the definitions of its class, of all that this
@@ -151,17 +138,7 @@ impl<'w> Writer<'w> {
     /// Writes the last block and the trailer; returns the length of the save.
     pub(crate) fn finish(mut self) -> Result<u64> {
         self.close()?;
-        let total = self.written + TRAILER_SIZE as u64;
-        let mut trailer = vec![BLOCK_TRAILER];
-        for word in [self.records, self.definitions, total] {
-            trailer.write_u64::<LittleEndian>(word).map_err(write_error)?;
-        }
-        let crc = crc32fast::hash(&trailer);
-        trailer.write_u32::<LittleEndian>(crc).map_err(write_error)?;
-        self.emit(&trailer)?;
-        // A buffered writer would swallow what it cannot write when it is dropped.
-        self.out.flush().map_err(write_error)?;
-        Ok(total)
+        self.out.finish(self.records, self.definitions)
     }
 
     fn close_if_full(&mut self) -> Result<()> {
@@ -178,33 +155,8 @@ impl<'w> Writer<'w> {
         let head = &mut self.buffer.bytes_mut()[..BLOCK_HEAD];
         head[0] = BLOCK_RECORDS;
         LittleEndian::write_u32(&mut head[1..], length);
-        let block = &self.buffer.bytes()[..end];
-        let crc = crc32fast::hash(block).to_le_bytes();
-        self.written += (end + crc.len()) as u64;
-        check_total(self.written, &self.limits)?;
-        self.out.write_all(block).and_then(|()| self.out.write_all(&crc)).map_err(write_error)
+        self.out.block(&self.buffer.bytes()[..end])
     }
-
-    fn emit(&mut self, bytes: &[u8]) -> Result<()> {
-        self.written += bytes.len() as u64;
-        check_total(self.written, &self.limits)?;
-        self.out.write_all(bytes).map_err(write_error)
-    }
-}
-
-fn write_error(error: std::io::Error) -> Error {
-    Error::new(ErrorKind::of(&error), format!("cannot write the save: {error}")).because(error)
-}
-
-fn check_total(written: u64, limits: &Limits) -> Result<()> {
-    if written <= limits.bytes {
-        return Ok(());
-    }
-    let limit = limits.bytes;
-    Err(Error::new(
-        ErrorKind::TooLarge,
-        format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`"),
-    ))
 }
 
 #[cold]

@@ -1,7 +1,6 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::Write;
 use std::time::Duration;
 
 use super::Registry;
@@ -11,7 +10,7 @@ use crate::codec::{
     Buffer, Encoder, NoVisitLinks, Persist, Phase, SaveLinks, Shared, Unknown, Visitor,
     not_registered_yet,
 };
-use crate::format::{Header, Writer};
+use crate::format::{Blocks, Header, Writer};
 use crate::reflect::{Cell, Holder, Pointer};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
@@ -73,7 +72,7 @@ impl<'s> Saver<'s> {
     /// Writes the objects that were added and all that they lead to.
     pub(crate) fn save(
         mut self,
-        out: &mut dyn Write,
+        out: &mut dyn Blocks,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<u64> {
@@ -94,7 +93,7 @@ impl<'s> Saver<'s> {
         mut self,
         value: &T,
         class: usize,
-        out: &mut dyn Write,
+        out: &mut dyn Blocks,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<u64> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::codec::Buffer;
-use crate::format::{Header, RecordPlace, Writer, scan_definitions};
+use crate::format::{Header, RecordPlace, Sealer, Writer, scan_definitions};
 use crate::reflect::Holder;
 #[cfg(persist_forced_plan)]
 use crate::schema::ClassSchema;
@@ -296,7 +296,8 @@ impl Document {
 
     fn write(&self, out: &mut dyn Write, header: &Header) -> Result<()> {
         let mut buffer = Buffer::new();
-        let mut writer = Writer::new(out, header, &self.limits, &mut buffer)?;
+        let mut sealer = Sealer::new(out, &self.limits);
+        let mut writer = Writer::new(&mut sealer, header, &self.limits, &mut buffer)?;
         let check_reference =
             |kind: &KindSchema, id: Option<ObjectId>| self.check_reference(kind, id);
         let mut target = Strict::new(&self.stored, &self.limits, &check_reference);

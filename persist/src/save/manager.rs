@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Loaded;
+use super::background::Worker;
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
-use crate::format::{Header, MAX_ID};
+use crate::format::{Blocks, Header, MAX_ID, Sealer};
 use crate::graph::{Counted, Registry, Saver, free_unheld};
 use crate::storage::{Files, Recovery, SaveOptions, Storage};
 use crate::{ClassId, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
@@ -65,6 +66,7 @@ pub struct SaveManager {
     pub(super) buffer: Buffer,
     pub(super) storage: Disk,
     pub(super) save_options: SaveOptions,
+    pub(super) worker: Worker,
 }
 
 /// Where saves live; the files of the system unless the program says otherwise.
@@ -263,6 +265,9 @@ impl SaveManager {
         write: impl FnOnce(&mut Self, &mut dyn Write) -> Result<u64>,
     ) -> Result<()> {
         let (disk, options, limits) = (self.storage.clone(), self.save_options, self.limits);
+        if !self.worker.is_new() {
+            self.worker.make_way(&disk.0.resolve(path).unwrap_or_default());
+        }
         let result = storage::replace(&*disk.0, path, &options, &limits, |out, generation| {
             self.header.generation = generation;
             write(self, out)
@@ -277,7 +282,15 @@ impl SaveManager {
         path: &Path,
         read: impl FnMut(&[u8]) -> Result<T>,
     ) -> Result<(T, Option<Recovery>)> {
+        self.settle(path);
         storage::load(&*self.storage.0, path, &self.limits, read)
+    }
+
+    /// Waits for the saves of a file in the background.
+    pub(super) fn settle(&self, path: &Path) {
+        if !self.worker.is_new() {
+            self.worker.settle(&self.storage.0.resolve(path).unwrap_or_default());
+        }
     }
 
     /// Saves into memory.
@@ -318,6 +331,11 @@ impl SaveManager {
     }
 
     fn write(&mut self, out: &mut dyn Write) -> Result<u64> {
+        let limits = self.limits;
+        self.write_blocks(&mut Sealer::new(out, &limits))
+    }
+
+    pub(super) fn write_blocks(&mut self, out: &mut dyn Blocks) -> Result<u64> {
         self.forget_gone();
         let mut saver = Saver::new(&self.registry, &self.limits, self.last_id.saturating_add(1));
         for (id, shared) in &self.objects {

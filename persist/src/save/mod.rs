@@ -1,5 +1,6 @@
 //! Saving and loading as a program asks for it.
 
+mod background;
 mod document;
 #[cfg(persist_forced_plan)]
 mod forced;
@@ -9,6 +10,7 @@ mod remapping;
 mod report;
 mod value;
 
+pub use background::{BackgroundSave, Progress, SaveOutcome};
 pub use document::{Document, Entry, dump};
 pub use loaded::Loaded;
 pub use manager::SaveManager;

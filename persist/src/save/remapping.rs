@@ -62,6 +62,7 @@ impl Remapping<'_, '_> {
     /// As there; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id without
     /// a new one under [`Missing::Error`](crate::Missing::Error).
     pub fn load(&mut self, path: impl AsRef<Path>) -> Result<Loaded> {
+        self.saves.settle(path.as_ref());
         let (disk, limits) = (self.saves.storage.clone(), self.saves.limits);
         let read = |save: &[u8]| self.from_slice(save);
         let (loaded, recovery) = storage::load(&*disk.0, path.as_ref(), &limits, read)?;
@@ -92,6 +93,7 @@ impl Remapping<'_, '_> {
     ///
     /// As [`load`](Self::load).
     pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
+        self.saves.settle(path.as_ref());
         let (disk, limits) = (self.saves.storage.clone(), self.saves.limits);
         let read = |save: &[u8]| self.value_from_slice(save);
         let ((value, loaded), recovery) = storage::load(&*disk.0, path.as_ref(), &limits, read)?;

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use super::{Loaded, SaveManager};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
+use crate::format::{Blocks, Sealer};
 use crate::graph::{Loader, Saver};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
@@ -144,6 +145,7 @@ impl SaveManager {
     ///
     /// As there.
     pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
+        self.settle(path.as_ref());
         let (disk, limits) = (self.storage.clone(), self.limits);
         let read = |save: &[u8]| self.value_from_slice(save);
         let ((value, loaded), recovery) = storage::load(&*disk.0, path.as_ref(), &limits, read)?;
@@ -172,6 +174,16 @@ impl SaveManager {
     fn write_value<T: Persist>(
         &mut self,
         out: &mut dyn Write,
+        value: &T,
+        hooks_ran: bool,
+    ) -> Result<u64> {
+        let limits = self.limits;
+        self.write_value_blocks(&mut Sealer::new(out, &limits), value, hooks_ran)
+    }
+
+    pub(super) fn write_value_blocks<T: Persist>(
+        &mut self,
+        out: &mut dyn Blocks,
         value: &T,
         hooks_ran: bool,
     ) -> Result<u64> {

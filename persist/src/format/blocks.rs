@@ -1,0 +1,150 @@
+//! What becomes of the blocks that a [`Writer`](super::Writer) fills: bytes of a save, or a snapshot
+//! that becomes one elsewhere.
+
+use std::io::Write;
+
+use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
+
+use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Header, TRAILER_SIZE};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Takes the parts of a save in order.
+pub(crate) trait Blocks {
+    fn header(&mut self, header: &Header) -> Result<()>;
+
+    /// Takes a block, its tag and length included.
+    fn block(&mut self, block: &[u8]) -> Result<()>;
+
+    /// Ends the save; returns how many bytes it has.
+    fn finish(&mut self, records: u64, definitions: u64) -> Result<u64>;
+}
+
+/// Puts checksums to the blocks and writes them.
+pub(crate) struct Sealer<'w> {
+    out: &'w mut dyn Write,
+    limits: &'w Limits,
+    written: u64,
+}
+
+impl<'w> Sealer<'w> {
+    pub(crate) fn new(out: &'w mut dyn Write, limits: &'w Limits) -> Self {
+        Self { out, limits, written: 0 }
+    }
+
+    fn emit(&mut self, parts: &[&[u8]]) -> Result<()> {
+        self.written += parts.iter().map(|part| part.len() as u64).sum::<u64>();
+        check_total(self.written, self.limits)?;
+        parts.iter().try_for_each(|part| self.out.write_all(part)).map_err(write_error)
+    }
+}
+
+impl Blocks for Sealer<'_> {
+    fn header(&mut self, header: &Header) -> Result<()> {
+        self.emit(&[&header.write()])
+    }
+
+    fn block(&mut self, block: &[u8]) -> Result<()> {
+        let crc = crc32fast::hash(block).to_le_bytes();
+        self.emit(&[block, &crc])
+    }
+
+    fn finish(&mut self, records: u64, definitions: u64) -> Result<u64> {
+        let total = self.written + TRAILER_SIZE as u64;
+        let mut trailer = vec![BLOCK_TRAILER];
+        for word in [records, definitions, total] {
+            trailer.write_u64::<LittleEndian>(word).map_err(write_error)?;
+        }
+        let crc = crc32fast::hash(&trailer);
+        trailer.write_u32::<LittleEndian>(crc).map_err(write_error)?;
+        self.emit(&[&trailer])?;
+        // A buffered writer would swallow what it cannot write when it is dropped.
+        self.out.flush().map_err(write_error)?;
+        Ok(total)
+    }
+}
+
+/// The blocks of a save in memory, as they were filled: what takes time is still to be done.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    header: Header,
+    blocks: Vec<u8>,
+    count: u64,
+    records: u64,
+    definitions: u64,
+    limits: Limits,
+}
+
+impl Snapshot {
+    /// An empty one, in memory that another has used.
+    pub(crate) fn new(mut memory: Vec<u8>, limits: &Limits) -> Self {
+        memory.clear();
+        Self { blocks: memory, limits: *limits, ..Self::default() }
+    }
+
+    /// The memory, for another.
+    pub(crate) fn into_memory(self) -> Vec<u8> {
+        self.blocks
+    }
+
+    /// Bytes of the blocks.
+    pub(crate) fn size(&self) -> u64 {
+        self.blocks.len() as u64
+    }
+
+    /// Writes the save; `go_on` is told of each block how many bytes it had.
+    pub(crate) fn write(
+        &self,
+        out: &mut dyn Write,
+        generation: u64,
+        mut go_on: impl FnMut(u64) -> Result<()>,
+    ) -> Result<u64> {
+        let mut sealer = Sealer::new(out, &self.limits);
+        sealer.header(&Header { generation, ..self.header.clone() })?;
+        let mut rest = &self.blocks[..];
+        while let Some(head) = rest.get(..BLOCK_HEAD) {
+            let length = BLOCK_HEAD + LittleEndian::read_u32(&head[1..]) as usize;
+            let (block, behind) = rest.split_at(length);
+            sealer.block(block)?;
+            go_on(length as u64)?;
+            rest = behind;
+        }
+        sealer.finish(self.records, self.definitions)
+    }
+}
+
+impl Blocks for Snapshot {
+    fn header(&mut self, header: &Header) -> Result<()> {
+        self.header = header.clone();
+        Ok(())
+    }
+
+    fn block(&mut self, block: &[u8]) -> Result<()> {
+        self.count += 1;
+        check_total(self.size() + block.len() as u64, &self.limits)?;
+        self.blocks.extend_from_slice(block);
+        Ok(())
+    }
+
+    fn finish(&mut self, records: u64, definitions: u64) -> Result<u64> {
+        (self.records, self.definitions) = (records, definitions);
+        let ends = self.header.write().len() + TRAILER_SIZE;
+        let total = self.size() + self.count * CRC_SIZE as u64 + ends as u64;
+        check_total(total, &self.limits)?;
+        Ok(total)
+    }
+}
+
+fn write_error(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::of(&error), format!("cannot write the save: {error}")).because(error)
+}
+
+fn check_total(written: u64, limits: &Limits) -> Result<()> {
+    if written <= limits.bytes {
+        return Ok(());
+    }
+    let limit = limits.bytes;
+    Err(Error::new(
+        ErrorKind::TooLarge,
+        format!("the save is over the limit of {limit} bytes; raise `Limits::bytes`"),
+    ))
+}

@@ -1,0 +1,262 @@
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use super::super::manager::Disk;
+use super::{Progress, SaveOutcome, cancelled};
+use crate::format::Snapshot;
+use crate::storage::{self, SaveOptions};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Failed saves that are remembered until somebody asks.
+const MOST_FAILED: usize = 16;
+
+/// A save that is to be written.
+pub(super) struct Job {
+    pub(super) path: PathBuf,
+    pub(super) snapshot: Snapshot,
+    pub(super) storage: Disk,
+    pub(super) options: SaveOptions,
+    pub(super) limits: Limits,
+    pub(super) ticket: Arc<Ticket>,
+}
+
+impl Job {
+    fn run(&self) -> Result<SaveOutcome> {
+        let Self { path, snapshot, storage, options, limits, ticket } = self;
+        let go_on = |bytes| {
+            ticket.done.fetch_add(bytes, Ordering::Relaxed);
+            if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
+        };
+        let result = storage::replace(&*storage.0, path, options, limits, |out, generation| {
+            go_on(0)?;
+            snapshot.write(out, generation, go_on)
+        });
+        match result {
+            Ok(_) => Ok(SaveOutcome::Saved),
+            Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What the thread of the game and that of the saves both know of a save.
+pub(super) struct Ticket {
+    done: AtomicU64,
+    total: u64,
+    is_cancelled: AtomicBool,
+    result: Mutex<Outcome>,
+    is_ready: Condvar,
+}
+
+enum Outcome {
+    Waiting,
+    Ready(Result<SaveOutcome>),
+    /// An error that has been told.
+    Told,
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ticket").field(&self.progress()).finish()
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Ticket {
+    pub(super) fn new(total: u64) -> Self {
+        Self {
+            done: AtomicU64::new(0),
+            total,
+            is_cancelled: AtomicBool::new(false),
+            result: Mutex::new(Outcome::Waiting),
+            is_ready: Condvar::new(),
+        }
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        Progress { done: self.done.load(Ordering::Relaxed), total: self.total }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        !matches!(*held(&self.result), Outcome::Waiting)
+    }
+
+    pub(super) fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn wait(&self) -> Result<SaveOutcome> {
+        let is_waiting = |outcome: &mut Outcome| matches!(outcome, Outcome::Waiting);
+        let result = held(&self.result);
+        let result = self.is_ready.wait_while(result, is_waiting);
+        let mut result = result.unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *result, Outcome::Told) {
+            Outcome::Ready(result) => result,
+            // There is one handle, whose `wait` takes it.
+            Outcome::Waiting | Outcome::Told => Ok(SaveOutcome::Superseded),
+        }
+    }
+
+    fn finish(&self, result: Result<SaveOutcome>) {
+        *held(&self.result) = Outcome::Ready(result);
+        self.is_ready.notify_all();
+    }
+
+    /// The error, if it has not been told.
+    fn take_error(&self) -> Option<Error> {
+        let mut result = held(&self.result);
+        match std::mem::replace(&mut *result, Outcome::Told) {
+            Outcome::Ready(Err(error)) => Some(error),
+            other => {
+                *result = other;
+                None
+            }
+        }
+    }
+}
+
+/// The thread that writes saves, and what waits for it.
+#[derive(Default)]
+pub(in crate::save) struct Worker {
+    queue: Arc<Queue>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Job>,
+    /// What is being written.
+    current: Option<PathBuf>,
+    /// Saves that failed, until the error is told.
+    failed: Vec<Arc<Ticket>>,
+    /// Memory of a snapshot that has been written, for the next.
+    spare: Vec<u8>,
+    ends: bool,
+}
+
+impl Worker {
+    pub(super) fn spare_memory(&self) -> Vec<u8> {
+        std::mem::take(&mut held(&self.queue.state).spare)
+    }
+
+    /// Has a save written, in place of one of the same file that waits.
+    pub(super) fn enqueue(&mut self, job: Job) {
+        self.supersede(&job.path);
+        held(&self.queue.state).waiting.push_back(job);
+        self.queue.changed.notify_all();
+        if self.thread.is_none() {
+            let queue = Arc::clone(&self.queue);
+            let thread = std::thread::Builder::new().name(String::from("persist saves"));
+            match thread.spawn(move || while queue.run_next(true) {}) {
+                Ok(thread) => self.thread = Some(thread),
+                // Where there are no threads, it is written now.
+                Err(_) => while self.queue.run_next(false) {},
+            }
+        }
+    }
+
+    /// True if it has never had anything to do.
+    pub(in crate::save) fn is_new(&self) -> bool {
+        self.thread.is_none()
+    }
+
+    /// Takes a save that waits for its turn out: a newer one of the same file is coming.
+    fn supersede(&self, path: &Path) {
+        let mut state = held(&self.queue.state);
+        if let Some(i) = state.waiting.iter().position(|job| job.path == path)
+            && let Some(job) = state.waiting.remove(i)
+        {
+            state.spare = job.snapshot.into_memory();
+            job.ticket.finish(Ok(SaveOutcome::Superseded));
+        }
+    }
+
+    /// Waits for the save of a file that is being written; one that waits for its turn is superseded.
+    pub(in crate::save) fn make_way(&self, path: &Path) {
+        self.supersede(path);
+        self.settle(path);
+    }
+
+    /// Waits for all saves of a file.
+    pub(in crate::save) fn settle(&self, path: &Path) {
+        self.wait_while(|state| {
+            state.current.as_deref() == Some(path)
+                || state.waiting.iter().any(|job| job.path == path)
+        });
+    }
+
+    /// Waits for all saves; returns the first error that nobody has been told of.
+    pub(super) fn wait_for_all(&self) -> Option<Error> {
+        self.wait_while(|state| state.current.is_some() || !state.waiting.is_empty());
+        let failed = std::mem::take(&mut held(&self.queue.state).failed);
+        failed.iter().filter_map(|ticket| ticket.take_error()).next()
+    }
+
+    fn wait_while(&self, is_busy: impl Fn(&State) -> bool) {
+        if self.thread.is_some() {
+            let state = held(&self.queue.state);
+            drop(self.queue.changed.wait_while(state, |state| is_busy(state)));
+        }
+    }
+}
+
+impl Queue {
+    /// Writes the next save; false if there is none, and none will come.
+    fn run_next(&self, waits: bool) -> bool {
+        let mut state = held(&self.state);
+        let job = loop {
+            if let Some(job) = state.waiting.pop_front() {
+                break job;
+            }
+            if state.ends || !waits {
+                return false;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        state.current = Some(job.path.clone());
+        drop(state);
+        // A storage of the program's own may panic; those who wait must not wait for ever.
+        let result = catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|_| {
+            Err(Error::new(ErrorKind::Io, "the storage panicked while a save was written"))
+        });
+        let mut state = held(&self.state);
+        state.current = None;
+        if result.is_err() && state.failed.len() < MOST_FAILED {
+            state.failed.push(Arc::clone(&job.ticket));
+        }
+        state.spare = job.snapshot.into_memory();
+        drop(state);
+        job.ticket.finish(result);
+        self.changed.notify_all();
+        true
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        held(&self.queue.state).ends = true;
+        self.queue.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // What it has to say is in the tickets.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Saves that another thread writes.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+use std::cell::RefCell;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, ThreadId};
+
+use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
+use persist::{ErrorKind, Persist, SaveManager, SaveOutcome};
+
+/// Memory behind a gate: while it is shut, no file can be created.
+#[derive(Clone, Default)]
+struct Gate {
+    memory: Memory,
+    control: Arc<Control>,
+}
+
+#[derive(Default)]
+struct Control {
+    shut: Mutex<bool>,
+    changed: Condvar,
+    /// How many saves have come to the gate, and how many of those are to fail or to panic.
+    arrived: AtomicUsize,
+    fails: AtomicBool,
+    panics: AtomicBool,
+    writer: Mutex<Option<ThreadId>>,
+}
+
+impl Gate {
+    fn shut(&self, shut: bool) {
+        *self.control.shut.lock().unwrap() = shut;
+        self.control.changed.notify_all();
+    }
+
+    /// Waits until so many saves have come.
+    fn wait_for(&self, arrived: usize) {
+        while self.control.arrived.load(Ordering::SeqCst) < arrived {
+            thread::yield_now();
+        }
+    }
+}
+
+impl Storage for Gate {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        self.memory.open(path)
+    }
+
+    fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
+        let control = &self.control;
+        *control.writer.lock().unwrap() = Some(thread::current().id());
+        control.arrived.fetch_add(1, Ordering::SeqCst);
+        let shut = control.shut.lock().unwrap();
+        drop(control.changed.wait_while(shut, |shut| *shut).unwrap());
+        assert!(!control.panics.load(Ordering::SeqCst), "as it was told to");
+        if control.fails.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.memory.create(path, like)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.memory.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.memory.remove(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.memory.sync_folder(folder)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        self.memory.list(folder)
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+        self.memory.lock(path)
+    }
+}
+
+#[derive(Persist, Clone, Debug, PartialEq)]
+struct Game {
+    level: u32,
+    map: Vec<u8>,
+    #[persist(skip)]
+    hooks: u32,
+}
+
+fn game(level: u32) -> Game {
+    Game { level, map: vec![3; 300_000], hooks: 0 }
+}
+
+fn manager() -> (SaveManager, Gate) {
+    let gate = Gate::default();
+    let mut saves = SaveManager::new();
+    saves.set_storage(gate.clone());
+    (saves, gate)
+}
+
+fn level(saves: &mut SaveManager, path: &str) -> u32 {
+    saves.load_value::<Game>(path).unwrap().0.level
+}
+
+#[test]
+fn a_save_in_the_background_is_the_save_of_its_moment() {
+    let (mut saves, gate) = manager();
+    gate.shut(true);
+    let object = Rc::new(RefCell::new(game(1)));
+    saves.add(&object).unwrap();
+    let save = saves.save_in_background("game.sav").unwrap();
+    // What changes now is not in it.
+    object.borrow_mut().level = 2;
+    gate.wait_for(1);
+    assert!(!save.is_done());
+    let progress = save.progress();
+    assert_eq!((progress.done, progress.fraction()), (0, 0.0));
+    assert!(progress.total > 300_000);
+    gate.shut(false);
+    assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
+    assert_ne!(*gate.control.writer.lock().unwrap(), Some(thread::current().id()));
+    let loaded = saves.load("game.sav").unwrap();
+    assert_eq!(loaded.first::<Game>().unwrap().borrow().level, 1);
+}
+
+#[test]
+fn the_bytes_are_those_of_a_save_in_the_foreground() {
+    let (mut saves, gate) = manager();
+    let bytes = |path: &str| {
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut *gate.memory.open(Path::new(path)).unwrap(), &mut bytes)
+            .unwrap();
+        bytes
+    };
+    saves.set_application("quest", "2").unwrap();
+    // Many blocks, and none.
+    for many in [Vec::new(), vec![game(1), game(2), game(3)]] {
+        saves.save_value(format!("{}.sav", many.len()), &many).unwrap();
+        let path = format!("{}.background.sav", many.len());
+        let save = saves.save_value_in_background(&path, &many).unwrap();
+        save.wait().unwrap();
+        assert!(bytes(&path) == bytes(&format!("{}.sav", many.len())));
+    }
+}
+
+#[test]
+fn of_saves_of_one_file_that_wait_the_newest_is_written() {
+    let (mut saves, gate) = manager();
+    gate.shut(true);
+    let first = saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    gate.wait_for(1);
+    let second = saves.save_value_in_background("game.sav", &game(2)).unwrap();
+    let other = saves.save_value_in_background("other.sav", &game(10)).unwrap();
+    let third = saves.save_value_in_background("game.sav", &game(3)).unwrap();
+    assert!(second.is_done());
+    assert_eq!(second.wait().unwrap(), SaveOutcome::Superseded);
+    gate.shut(false);
+    for save in [first, other, third] {
+        assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
+    }
+    assert_eq!((level(&mut saves, "game.sav"), level(&mut saves, "other.sav")), (3, 10));
+}
+
+#[test]
+fn a_load_waits_for_the_saves_of_its_file() {
+    let (mut saves, gate) = manager();
+    gate.shut(true);
+    drop(saves.save_value_in_background("game.sav", &game(1)).unwrap());
+    gate.wait_for(1);
+    drop(saves.save_value_in_background("game.sav", &game(2)).unwrap());
+    let opener = gate.clone();
+    thread::spawn(move || {
+        thread::sleep(std::time::Duration::from_millis(20));
+        opener.shut(false);
+    });
+    assert_eq!(level(&mut saves, "game.sav"), 2);
+}
+
+#[test]
+fn a_save_in_the_foreground_comes_behind_those_in_the_background() {
+    let (mut saves, gate) = manager();
+    gate.shut(true);
+    let first = saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    gate.wait_for(1);
+    let second = saves.save_value_in_background("game.sav", &game(2)).unwrap();
+    let opener = gate.clone();
+    thread::spawn(move || {
+        thread::sleep(std::time::Duration::from_millis(20));
+        opener.shut(false);
+    });
+    saves.save_value("game.sav", &game(3)).unwrap();
+    assert_eq!(first.wait().unwrap(), SaveOutcome::Saved);
+    assert_eq!(second.wait().unwrap(), SaveOutcome::Superseded);
+    assert_eq!(level(&mut saves, "game.sav"), 3);
+}
+
+#[test]
+fn a_cancelled_save_leaves_the_one_before() {
+    let (mut saves, gate) = manager();
+    saves.save_value("game.sav", &game(1)).unwrap();
+    gate.shut(true);
+    let running = saves.save_value_in_background("game.sav", &game(2)).unwrap();
+    gate.wait_for(2);
+    let waiting = saves.save_value_in_background("game.sav", &game(3)).unwrap();
+    running.cancel();
+    waiting.cancel();
+    gate.shut(false);
+    assert_eq!(running.wait().unwrap(), SaveOutcome::Cancelled);
+    assert_eq!(waiting.wait().unwrap(), SaveOutcome::Cancelled);
+    assert_eq!(level(&mut saves, "game.sav"), 1);
+    let names = gate.memory.list(Path::new(".")).unwrap();
+    assert_eq!(names, [PathBuf::from("game.sav")]);
+    // Too late.
+    let save = saves.save_value_in_background("game.sav", &game(4)).unwrap();
+    while !save.is_done() {
+        thread::yield_now();
+    }
+    save.cancel();
+    assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
+}
+
+#[test]
+fn dropping_the_manager_waits_for_its_saves() {
+    let (mut saves, gate) = manager();
+    for i in 0..4 {
+        drop(saves.save_value_in_background(format!("{i}.sav"), &game(i)).unwrap());
+    }
+    drop(saves);
+    let mut saves = SaveManager::new();
+    saves.set_storage(gate.memory.clone());
+    for i in 0..4 {
+        assert_eq!(level(&mut saves, &format!("{i}.sav")), i);
+    }
+}
+
+#[test]
+fn an_error_is_told_once() {
+    let (mut saves, gate) = manager();
+    saves.save_value("game.sav", &game(1)).unwrap();
+    gate.control.fails.store(true, Ordering::SeqCst);
+    let save = saves.save_value_in_background("game.sav", &game(2)).unwrap();
+    assert_eq!(save.wait().unwrap_err().kind(), ErrorKind::NoSpace);
+    saves.wait_for_saves().unwrap();
+    // Nobody asks this one.
+    drop(saves.save_value_in_background("game.sav", &game(3)).unwrap());
+    let error = saves.wait_for_saves().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoSpace);
+    saves.wait_for_saves().unwrap();
+    assert_eq!(level(&mut saves, "game.sav"), 1);
+    // The manager is as good as before.
+    gate.control.fails.store(false, Ordering::SeqCst);
+    drop(saves.save_value_in_background("game.sav", &game(4)).unwrap());
+    saves.wait_for_saves().unwrap();
+    assert_eq!(level(&mut saves, "game.sav"), 4);
+}
+
+#[test]
+fn a_storage_that_panics_is_an_error() {
+    let (mut saves, gate) = manager();
+    gate.control.panics.store(true, Ordering::SeqCst);
+    let save = saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    assert_eq!(save.wait().unwrap_err().kind(), ErrorKind::Io);
+    gate.control.panics.store(false, Ordering::SeqCst);
+    let save = saves.save_value_in_background("game.sav", &game(2)).unwrap();
+    assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
+}
+
+#[derive(Persist)]
+#[persist(before_save = note)]
+struct Hooked {
+    #[persist(skip)]
+    ran_on: Option<ThreadId>,
+}
+
+fn note(hooked: &mut Hooked) {
+    hooked.ran_on = Some(thread::current().id());
+}
+
+#[test]
+fn hooks_run_before_the_call_returns() {
+    let (mut saves, gate) = manager();
+    gate.shut(true);
+    let object = Rc::new(RefCell::new(Hooked { ran_on: None }));
+    saves.add(&object).unwrap();
+    let save = saves.save_in_background("game.sav").unwrap();
+    assert_eq!(object.borrow().ran_on, Some(thread::current().id()));
+    gate.shut(false);
+    save.wait().unwrap();
+}
+
+#[test]
+fn what_an_object_refuses_is_told_at_once() {
+    let (mut saves, _) = manager();
+    let object = Rc::new(RefCell::new(game(1)));
+    saves.add(&object).unwrap();
+    let borrow = object.borrow_mut();
+    let error = saves.save_in_background("game.sav").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Borrowed);
+    drop(borrow);
+    assert!(saves.load("game.sav").is_err());
+}
