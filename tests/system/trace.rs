@@ -1,0 +1,132 @@
+//! Faults at system calls, by `strace`.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::Ran;
+use super::process::{SIZE, arguments, assert_no_strays, has, is_saved, load, save};
+
+/// What a save calls, and a load that recovers.
+const CALLS: [&str; 14] = [
+    "openat", "write", "read", "lseek", "fsync", "rename", "linkat", "unlink", "flock", "close",
+    "fstat", "statx", "readlink", "getcwd",
+];
+
+fn traced(fault: &str, command: &[String]) -> Output {
+    let inject = format!("inject={fault}");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &inject]).args(command);
+    strace.output().unwrap()
+}
+
+fn cannot_trace() -> Option<Ran> {
+    if !has("strace") {
+        return Some(Ran::Skipped("there is no strace".into()));
+    }
+    let works = traced("getppid:error=EIO", &["true".into()]).status.success();
+    (!works).then(|| Ran::Skipped("strace may not trace here".into()))
+}
+
+/// Runs a save of level 2 over level 1 with a fault at each call in turn; `check` gets the path, what
+/// became of the program, and words for the fault.
+fn at_every_call(
+    what: &str,
+    calls: &[&str],
+    fault: &str,
+    prepare: impl Fn(&Path),
+    check: impl Fn(&Path, &Output, &str),
+) -> usize {
+    let mut faults = 0;
+    for call in calls {
+        for number in 1..=count(what, call, &prepare) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("game.sav");
+            prepare(&path);
+            let fault = format!("{call}:{}", fault.replace('#', &number.to_string()));
+            let output = traced(&fault, &arguments(what, &path, 2, SIZE));
+            check(&path, &output, &fault);
+            faults += 1;
+        }
+    }
+    faults
+}
+
+/// How often a program makes a call, its start included.
+pub(crate) fn count(what: &str, call: &str, prepare: &impl Fn(&Path)) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, log) = (folder.path().join("game.sav"), folder.path().join("log"));
+    prepare(&path);
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-e", &format!("trace={call}"), "-o"]).arg(&log);
+    assert!(is_saved(&strace.args(arguments(what, &path, 2, SIZE)).output().unwrap()));
+    fs::read_to_string(&log).unwrap().lines().filter(|line| line.contains(call)).count()
+}
+
+/// S1.
+pub(crate) fn kills() -> Ran {
+    cannot_trace().unwrap_or_else(|| {
+        let check = |path: &Path, output: &Output, what: &str| {
+            let level = load(path, what);
+            assert!(level == 2 || level == 1 && !is_saved(output), "{what}: level {level}");
+            assert_no_strays(path, what);
+        };
+        let fault = "signal=KILL:when=#";
+        let faults = at_every_call("save", &CALLS, fault, |path| save(path, 1), check);
+        assert!(faults > 30, "{faults} kills");
+        Ran::Faults(faults)
+    })
+}
+
+/// S14.
+pub(crate) fn kills_in_a_recovery() -> Ran {
+    cannot_trace().unwrap_or_else(|| {
+        let prepare = |path: &Path| {
+            save(path, 1);
+            save(path, 2);
+            let save = fs::read(path).unwrap();
+            fs::write(path, &save[..save.len() / 2]).unwrap();
+        };
+        let check = |path: &Path, _: &Output, what: &str| {
+            assert_eq!(load(path, what), 1, "{what}");
+            assert_no_strays(path, what);
+        };
+        let faults = at_every_call("load", &CALLS, "signal=KILL:when=#", prepare, check);
+        assert!(faults > 30, "{faults} kills");
+        Ran::Faults(faults)
+    })
+}
+
+/// S8 and S9, one-shot and sticky.
+pub(crate) fn errors() -> Ran {
+    cannot_trace().unwrap_or_else(|| {
+        let check = |path: &Path, output: &Output, what: &str| {
+            let level = load(path, what);
+            let told = String::from_utf8_lossy(&output.stdout);
+            // If it could not even say what it did, the fault was behind the save.
+            let may_be_new = is_saved(output) || told.contains("in place") || told.is_empty();
+            assert!(level == 2 || level == 1 && !is_saved(output), "{what}: level {level}, {told}");
+            assert!(level == 1 || may_be_new, "{what}: an error, and level {level}: {told}");
+            assert_no_strays(path, what);
+        };
+        let calls = ["write", "fsync", "rename", "linkat", "flock", "close"];
+        let mut faults = 0;
+        for fault in ["error=EIO:when=#", "error=ENOSPC:when=#", "error=EIO:when=#+"] {
+            faults += at_every_call("save", &calls, fault, |path| save(path, 1), check);
+        }
+        assert!(faults > 10, "{faults} errors");
+        Ran::Faults(faults)
+    })
+}
+
+/// S7: a write that says it took ten bytes and took none.
+pub(crate) fn lies() -> Ran {
+    cannot_trace().unwrap_or_else(|| {
+        let check = |path: &Path, output: &Output, what: &str| {
+            let level = load(path, what);
+            assert!(level == 2 || level == 1 && !is_saved(output), "{what}: level {level}");
+        };
+        let fault = "retval=10:when=#";
+        Ran::Faults(at_every_call("verify", &["write"], fault, |path| save(path, 1), check))
+    })
+}
