@@ -93,9 +93,9 @@ pub use options::{LoadOptions, LoadPolicy};
 pub use persist_derive::{Persist, dynamic};
 pub use reflect::{Class, ClassId, FieldRecord, Kind};
 pub use save::{
-    BackgroundSave, Document, Entry, Finding, LoadReport, Loaded, Progress, Remapping, SaveManager,
-    SaveOutcome, dump, from_reader, from_slice, load, save, save_mut, to_vec, to_vec_mut,
-    to_writer,
+    BackgroundSave, Document, Entry, Finding, LoadReport, Loaded, Progress, Remapping, Salvage,
+    SaveManager, SaveOutcome, dump, from_reader, from_slice, load, save, save_mut, to_vec,
+    to_vec_mut, to_writer,
 };
 pub use schema::Change;
 pub use types::{Arena, Handle, Missing, Remap};

@@ -38,4 +38,9 @@ pub enum LoadPolicy {
     /// What can be loaded is, and the report says what was done.
     #[default]
     Lenient,
+    /// Of a damaged save, too, every object whose block is whole is loaded, and
+    /// [`LoadReport::salvage`](crate::LoadReport::salvage) says what is lost. Pointers to lost objects are gone from
+    /// options, lists and maps; an object that holds a bare one is lost with it. The last resort, after backups, and
+    /// to be asked for by the player: what comes back is not what was saved.
+    Salvage,
 }

@@ -8,8 +8,6 @@ use crate::{Error, ErrorKind, Result};
 /// What the two ends of a save say of it.
 pub(crate) struct Ends {
     pub(crate) header: Header,
-    /// Bytes of the file.
-    pub(crate) size: u64,
     /// True if it ends with its trailer, so that nothing is cut off; what is between may be damaged.
     pub(crate) is_whole: bool,
 }
@@ -18,23 +16,22 @@ impl Ends {
     /// Reads the header and the trailer of a save.
     pub(crate) fn read(mut file: impl Read + Seek) -> Result<Self> {
         let header = Header::from_reader(&mut file)?;
-        let (size, is_whole) = trailer(&mut file).map_err(|error| {
+        let is_whole = trailer(&mut file).map_err(|error| {
             Error::new(ErrorKind::of(&error), format!("cannot read the end of the save: {error}"))
                 .because(error)
         })?;
-        Ok(Self { header, size, is_whole })
+        Ok(Self { header, is_whole })
     }
 }
 
-fn trailer(file: &mut (impl Read + Seek)) -> io::Result<(u64, bool)> {
+fn trailer(file: &mut (impl Read + Seek)) -> io::Result<bool> {
     let size = file.seek(SeekFrom::End(0))?;
-    let Some(start) = size.checked_sub(TRAILER_SIZE as u64) else { return Ok((size, false)) };
+    let Some(start) = size.checked_sub(TRAILER_SIZE as u64) else { return Ok(false) };
     file.seek(SeekFrom::Start(start))?;
     let mut trailer = [0; TRAILER_SIZE];
     file.read_exact(&mut trailer)?;
     let (content, crc) = trailer.split_at(TRAILER_SIZE - 4);
-    let is_whole = content[0] == BLOCK_TRAILER
+    Ok(content[0] == BLOCK_TRAILER
         && LittleEndian::read_u64(&content[17..]) == size
-        && crc32fast::hash(content) == LittleEndian::read_u32(crc);
-    Ok((size, is_whole))
+        && crc32fast::hash(content) == LittleEndian::read_u32(crc))
 }

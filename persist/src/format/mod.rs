@@ -9,6 +9,7 @@ mod ends;
 mod header;
 mod numbers;
 mod reader;
+mod wreck;
 mod writer;
 
 pub(crate) use blocks::{Blocks, Sealer, Snapshot};
@@ -17,6 +18,7 @@ pub(crate) use ends::Ends;
 pub use header::Header;
 pub(crate) use numbers::ClassNumbers;
 pub(crate) use reader::{RecordPlace, Scan, scan, scan_definitions};
+pub(crate) use wreck::Wreck;
 pub(crate) use writer::{RecordLinks, Writer};
 
 /// The first bytes of every save. The first is no text, the line ends show a

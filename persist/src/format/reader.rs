@@ -79,8 +79,7 @@ pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Ve
         ));
     }
     let (header, mut at) = Header::parse(save)?;
-    let scan = Scan { header, classes: Vec::new(), records: Vec::new() };
-    let mut scan = Scanner { scan, definitions: Vec::new() };
+    let mut scan = Scanner::new(Scan { header, classes: Vec::new(), records: Vec::new() });
     loop {
         let head = save.get(at..).unwrap_or_default();
         if head.first() == Some(&BLOCK_TRAILER) {
@@ -108,13 +107,39 @@ pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Ve
 }
 
 /// A scan under way.
-struct Scanner {
+pub(super) struct Scanner {
     scan: Scan,
     /// Where each class is defined.
     definitions: Vec<usize>,
+    /// Classes from this index on are not known, though they may be defined: their numbers are lost.
+    ignored: usize,
 }
 
 impl Scanner {
+    pub(super) fn new(scan: Scan) -> Self {
+        Self { scan, definitions: Vec::new(), ignored: usize::MAX }
+    }
+
+    pub(super) fn into_parts(self) -> (Scan, Vec<usize>) {
+        (self.scan, self.definitions)
+    }
+
+    /// How many classes have been defined.
+    pub(super) fn classes(&self) -> usize {
+        self.scan.classes.len()
+    }
+
+    /// Defines a class that the save does not.
+    pub(super) fn define(&mut self, class: ClassSchema) {
+        self.scan.classes.push(class);
+        self.definitions.push(0);
+    }
+
+    /// Passes over what is defined from now on, and the records of classes from this index on.
+    pub(super) fn ignore_classes_from(&mut self, class: usize) {
+        self.ignored = class;
+    }
+
     fn end(self, save: &[u8], at: usize) -> Result<(Scan, Vec<usize>)> {
         let Some(trailer) = save.get(at..at + TRAILER_SIZE) else {
             return Err(cut_short(save.len()));
@@ -142,7 +167,13 @@ impl Scanner {
         Ok((self.scan, self.definitions))
     }
 
-    fn block(&mut self, save: &[u8], start: usize, end: usize, limits: &Limits) -> Result<()> {
+    pub(super) fn block(
+        &mut self,
+        save: &[u8],
+        start: usize,
+        end: usize,
+        limits: &Limits,
+    ) -> Result<()> {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(&save[start..end], limits, &mut links);
         while !input.rest().is_empty() {
@@ -164,7 +195,9 @@ impl Scanner {
                 return Err(damaged(at, "the record here does not end with its separator"));
             }
             match head {
+                None if self.ignored < usize::MAX => {}
                 None => self.definition(body, at, start, limits)?,
+                Some(record) if record.class as usize >= self.ignored => {}
                 Some(record) => self.record(RecordPlace { start, length, ..record }, at, limits)?,
             }
         }
@@ -174,7 +207,7 @@ impl Scanner {
     fn record_head(&self, number: u64, at: usize, input: &mut Decoder<'_>) -> Result<RecordPlace> {
         let malformed = |_| damaged(at, "the record here is malformed");
         let class = number - 1;
-        if class >= self.scan.classes.len() as u64 {
+        if class >= self.scan.classes.len() as u64 && self.ignored == usize::MAX {
             return Err(damaged(
                 at,
                 &format!(
@@ -230,7 +263,7 @@ impl Scanner {
 
     /// Checks what a definition alone cannot: ids, and that the classes it
     /// mentions are defined and end.
-    fn check_classes(&self) -> Result<()> {
+    pub(super) fn check_classes(&self) -> Result<()> {
         let classes = &self.scan.classes;
         let mut ids = std::collections::HashSet::new();
         for (class, at) in classes.iter().zip(&self.definitions) {

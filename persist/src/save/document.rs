@@ -1,13 +1,13 @@
 //! A whole save without its types.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::codec::Buffer;
-use crate::format::{Header, RecordPlace, Sealer, Writer, scan_definitions};
+use crate::format::{Header, RecordPlace, Scan, Sealer, Writer, scan_definitions};
 use crate::reflect::Holder;
 #[cfg(persist_forced_plan)]
 use crate::schema::ClassSchema;
@@ -153,6 +153,17 @@ impl Document {
     /// As [`from_slice`](Self::from_slice).
     pub fn within(save: &[u8], limits: &Limits) -> Result<Self> {
         let (scan, definitions) = scan_definitions(save, limits)?;
+        Self::of_scan(save, scan, &definitions, limits, Err)
+    }
+
+    /// Reads the records that a scan has found; `fault` says what becomes of one that cannot be read.
+    pub(super) fn of_scan(
+        save: &[u8],
+        scan: Scan,
+        definitions: &[usize],
+        limits: &Limits,
+        mut fault: impl FnMut(Error) -> Result<()>,
+    ) -> Result<Self> {
         let before = |at: &usize| scan.records.partition_point(|record| record.start < *at);
         let defined = definitions.iter().map(before).collect();
         let mut document = Self {
@@ -167,10 +178,14 @@ impl Document {
         let names: Vec<_> = document.stored.iter().map(|class| (&*class.name).into()).collect();
         for record in &scan.records {
             let class_name = names.get(record.class as usize).cloned().unwrap_or_default();
-            let entry = document.read(record, class_name, save, &mut reader).map_err(|error| {
-                let name = &*document.stored[record.class as usize].name;
-                error.in_object(record.id).in_class(name)
-            })?;
+            let entry = match document.read(record, class_name, save, &mut reader) {
+                Ok(entry) => entry,
+                Err(error) => {
+                    let name = &*document.stored[record.class as usize].name;
+                    fault(error.in_object(record.id).in_class(name))?;
+                    continue;
+                }
+            };
             if !entry.is_kept() {
                 document.places.insert(entry.id, document.entries.len());
             }
@@ -244,6 +259,24 @@ impl Document {
     pub fn root_mut(&mut self) -> Option<&mut Value> {
         let entry = self.entries_mut().find(|entry| entry.is_root())?;
         Some(&mut entry.value)
+    }
+
+    /// What the save says of its classes.
+    pub(super) fn stored(&self) -> &Stored {
+        &self.stored
+    }
+
+    /// The objects with the indices of their classes, last first, to be changed.
+    pub(super) fn last_first(&mut self) -> impl Iterator<Item = (usize, &mut Option<Entry>)> {
+        self.entries.iter_mut().rev().map(|entry| (entry.as_ref().map_or(0, |e| e.class), entry))
+    }
+
+    /// Takes out what is not of these objects.
+    pub(super) fn retain(&mut self, alive: &HashSet<ObjectId>) {
+        self.places.retain(|id, _| alive.contains(id));
+        for entry in &mut self.entries {
+            entry.take_if(|entry| !alive.contains(&entry.id));
+        }
     }
 
     /// Takes an object out, and what was kept of it. What leads to it strongly must be changed

@@ -8,6 +8,7 @@ mod loaded;
 mod manager;
 mod remapping;
 mod report;
+mod salvage;
 mod value;
 
 pub use background::{BackgroundSave, Progress, SaveOutcome};
@@ -16,4 +17,5 @@ pub use loaded::Loaded;
 pub use manager::SaveManager;
 pub use remapping::Remapping;
 pub use report::{Finding, LoadReport};
+pub use salvage::Salvage;
 pub use value::{from_reader, from_slice, load, save, save_mut, to_vec, to_vec_mut, to_writer};

@@ -29,12 +29,14 @@ impl SaveManager {
         save: &[u8],
         remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded> {
+        let (save, salvage) = self.mended(save)?;
+        let save = &*save;
         #[cfg(persist_forced_plan)]
         let save = &*super::forced::disarranged(save, &self.limits);
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
         let loader = Loader::new(&self.registry, (&self.limits, self.options), save, remap, None)?;
         let (objects, outcome) = loader.load()?;
-        Ok(Loaded::new(objects, None, LoadReport::new(outcome)))
+        Ok(Loaded::new(objects, None, LoadReport::new(outcome).salvaged(salvage)))
     }
 
     pub(super) fn load_one<T: Persist>(
@@ -43,6 +45,8 @@ impl SaveManager {
         remap: Option<&mut Remap<'_>>,
     ) -> Result<(T, Loaded)> {
         let class = self.registry.register_value::<T>()?;
+        let (save, salvage) = self.mended(save)?;
+        let save = &*save;
         #[cfg(persist_forced_plan)]
         let save = &*super::forced::disarranged(save, &self.limits);
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
@@ -50,7 +54,7 @@ impl SaveManager {
         let loader = Loader::new(&self.registry, options, save, remap, Some(class))?;
         let (value, objects, outcome) = loader.load_value(class)?;
         let id = self.registry.program().classes[class].id;
-        Ok((value, Loaded::new(objects, Some(id), LoadReport::new(outcome))))
+        Ok((value, Loaded::new(objects, Some(id), LoadReport::new(outcome).salvaged(salvage))))
     }
 }
 

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use super::Salvage;
 use crate::format::Header;
 use crate::graph::Outcome;
 use crate::storage::Recovery;
@@ -16,6 +17,7 @@ pub struct LoadReport {
     references: u64,
     remapped: u64,
     pub(super) recovery: Option<Recovery>,
+    salvage: Option<Salvage>,
 }
 
 /// One thing that a load did.
@@ -78,7 +80,12 @@ impl LoadReport {
             references: outcome.references,
             remapped: outcome.remapped,
             recovery: None,
+            salvage: None,
         }
+    }
+
+    pub(super) fn salvaged(self, salvage: Option<Salvage>) -> Self {
+        Self { salvage, ..self }
     }
 
     /// What was done, a row for each class and field.
@@ -132,9 +139,14 @@ impl LoadReport {
         if count(&[Change::Newer]) > 0 {
             found.push(String::from("the save is of a newer version"));
         }
-        match &self.recovery {
-            Some(recovery) if found.is_empty() => recovery.to_string(),
-            Some(recovery) => format!("{recovery}; {}", found.join(", ")),
+        let damage = match (&self.recovery, &self.salvage) {
+            (_, Some(salvage)) => Some(salvage.to_string()),
+            (Some(recovery), None) => Some(recovery.to_string()),
+            (None, None) => None,
+        };
+        match damage {
+            Some(damage) if found.is_empty() => damage,
+            Some(damage) => format!("{damage}; {}", found.join(", ")),
             None if found.is_empty() => String::from("everything was loaded"),
             None => format!("the save was loaded, but {}", found.join(", ")),
         }
@@ -144,13 +156,19 @@ impl LoadReport {
     /// [`remapped`](Self::remapped).
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.findings.is_empty() && self.recovery.is_none()
+        self.findings.is_empty() && self.recovery.is_none() && self.salvage.is_none()
     }
 
     /// What was done about a damaged save, if it was.
     #[must_use]
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
+    }
+
+    /// What was found of a damaged save, if that was asked for.
+    #[must_use]
+    pub fn salvage(&self) -> Option<&Salvage> {
+        self.salvage.as_ref()
     }
 
     /// What the save says of the program that wrote it.
@@ -181,6 +199,13 @@ impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(recovery) = &self.recovery {
             writeln!(f, "{recovery}: {}", recovery.cause)?;
+        }
+        if let Some(salvage) = &self.salvage {
+            writeln!(
+                f,
+                "{salvage}: {} bytes in {} places, {} objects incomplete, {} pointers cut",
+                salvage.lost_bytes, salvage.places, salvage.incomplete, salvage.cut
+            )?;
         }
         for (class, count) in &self.objects {
             writeln!(f, "{count} {class}")?;

@@ -1,0 +1,315 @@
+//! What comes back of a damaged save, if that is asked for.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
+
+use persist::{ErrorKind, LoadOptions, LoadPolicy, Loaded, ObjectId, Persist, SaveManager};
+
+type Shared<T> = Rc<RefCell<T>>;
+
+#[derive(Persist)]
+struct Item {
+    number: u32,
+    text: String,
+}
+
+#[derive(Persist, Default)]
+struct Room {
+    number: u32,
+    next: Option<Shared<Room>>,
+    items: Vec<Shared<Item>>,
+    by_name: HashMap<String, Shared<Item>>,
+    back: Weak<RefCell<Room>>,
+    text: String,
+}
+
+/// What cannot be without its item.
+#[derive(Persist)]
+struct Hand {
+    holds: Shared<Item>,
+    holder: u32,
+}
+
+fn item(number: u32) -> Shared<Item> {
+    Rc::new(RefCell::new(Item { number, text: format!("item {number} ").repeat(8) }))
+}
+
+const ROOMS: u32 = 2_000;
+
+/// Rooms in a row, with two items each, over several blocks.
+fn world() -> (SaveManager, Vec<Shared<Room>>) {
+    let rooms: Vec<Shared<Room>> = (0..ROOMS)
+        .map(|number| {
+            let items = vec![item(number * 2), item(number * 2 + 1)];
+            let by_name = [("first".into(), items[0].clone())].into();
+            let text = format!("room {number}");
+            Rc::new(RefCell::new(Room { number, items, by_name, text, ..Room::default() }))
+        })
+        .collect();
+    for pair in rooms.windows(2) {
+        pair[0].borrow_mut().next = Some(pair[1].clone());
+        pair[1].borrow_mut().back = Rc::downgrade(&pair[0]);
+    }
+    let mut saves = SaveManager::new();
+    rooms.iter().for_each(|room| drop(saves.add(room).unwrap()));
+    (saves, rooms)
+}
+
+fn unlink(rooms: &[Shared<Room>]) {
+    rooms.iter().for_each(|room| room.borrow_mut().next = None);
+}
+
+fn salvaging() -> SaveManager {
+    let mut saves = SaveManager::new();
+    saves.register::<Room>().unwrap();
+    saves.register::<Hand>().unwrap();
+    saves.set_load_options(LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() });
+    saves
+}
+
+/// Checks everything that came back; returns how many rooms and items that are.
+fn check(loaded: &Loaded) -> (u64, u64) {
+    let (mut rooms, mut items) = (0, 0);
+    let check_item = |item: &Shared<Item>| {
+        let item = item.borrow();
+        assert_eq!(item.text, format!("item {} ", item.number).repeat(8));
+        item.number
+    };
+    for room in loaded.iter::<Room>() {
+        let room = room.borrow();
+        assert_eq!(room.text, format!("room {}", room.number));
+        if let Some(next) = &room.next {
+            assert_eq!(next.borrow().number, room.number + 1);
+        }
+        if let Some(back) = room.back.upgrade() {
+            assert_eq!(back.borrow().number + 1, room.number);
+        }
+        for item in &room.items {
+            assert_eq!(check_item(item) / 2, room.number);
+        }
+        for item in room.by_name.values() {
+            assert_eq!(check_item(item), room.number * 2);
+        }
+        rooms += 1;
+    }
+    for item in loaded.iter::<Item>() {
+        check_item(&item);
+        items += 1;
+    }
+    (rooms, items)
+}
+
+/// Where the content of each block begins, and where it ends.
+fn blocks(save: &[u8]) -> Vec<(usize, usize)> {
+    let word = |at: usize| u32::from_le_bytes(save[at..at + 4].try_into().unwrap()) as usize;
+    let mut at = 16 + word(12) + 4;
+    let mut blocks = Vec::new();
+    while save[at] == 1 {
+        let end = at + 5 + word(at + 1);
+        blocks.push((at + 5, end));
+        at = end + 4;
+    }
+    blocks
+}
+
+#[test]
+fn a_save_that_is_cut_off_gives_what_is_before() {
+    let (mut saves, rooms) = world();
+    let save = saves.to_vec().unwrap();
+    let blocks = blocks(&save);
+    assert!(blocks.len() > 5);
+    let mut before = 0;
+    for (i, (_, end)) in blocks.iter().enumerate() {
+        for cut in [end + 4, end + 100, end + 20_000] {
+            let cut = cut.min(save.len() - 1);
+            // Never by itself.
+            let strict = SaveManager::new().from_slice(&save[..cut]).map(drop).unwrap_err();
+            assert_eq!(strict.kind(), ErrorKind::Truncated);
+            let loaded = salvaging().from_slice(&save[..cut]).unwrap();
+            let (found_rooms, found_items) = check(&loaded);
+            let salvage = loaded.report().salvage().unwrap().clone();
+            assert_eq!(salvage.objects, found_rooms + found_items, "block {i}");
+            assert_eq!((salvage.places, salvage.lost), (1, None));
+            assert!(salvage.objects >= before);
+            before = salvage.objects;
+            loaded.dismantle();
+        }
+    }
+    assert_eq!(before, u64::from(ROOMS) * 3);
+    unlink(&rooms);
+}
+
+#[test]
+fn bit_rot_costs_the_objects_of_its_block_alone() {
+    let (mut saves, rooms) = world();
+    let save = saves.to_vec().unwrap();
+    let whole = u64::from(ROOMS) * 3;
+    // The classes are defined in the first.
+    for (start, end) in blocks(&save).into_iter().skip(1) {
+        for at in [start - 5, start - 3, start, (start + end) / 2, end + 1] {
+            let mut save = save.clone();
+            save[at] ^= 0x10;
+            let loaded = salvaging().from_slice(&save).unwrap();
+            let (found_rooms, found_items) = check(&loaded);
+            let salvage = loaded.report().salvage().unwrap().clone();
+            assert_eq!(salvage.objects, found_rooms + found_items);
+            assert_eq!(salvage.lost, Some(whole - salvage.objects), "a flip at {at}");
+            assert_eq!(salvage.places, 1);
+            assert!(salvage.lost_bytes >= (end - start) as u64, "{salvage:?}");
+            assert!(salvage.objects > whole / 2 && salvage.objects < whole, "{salvage:?}");
+            assert_eq!(salvage.incomplete, 0);
+            assert!(loaded.report().summary().starts_with("the save was damaged, "));
+            assert!(!loaded.report().is_clean());
+            loaded.dismantle();
+        }
+    }
+    unlink(&rooms);
+}
+
+#[test]
+fn what_is_saved_again_is_whole() {
+    let (mut saves, rooms) = world();
+    let mut save = saves.to_vec().unwrap();
+    let (start, end) = blocks(&save)[2];
+    save[start..end].fill(0);
+    let mut saves = salvaging();
+    let loaded = saves.from_slice(&save).unwrap();
+    let found = check(&loaded);
+    saves.adopt(loaded);
+    let save = saves.to_vec().unwrap();
+    let loaded = saves.from_slice(&save).unwrap();
+    assert_eq!(loaded.report().salvage(), None);
+    assert_eq!(check(&loaded), found);
+    loaded.dismantle();
+    unlink(&rooms);
+}
+
+#[test]
+fn a_damaged_header_costs_no_object() {
+    let (mut saves, rooms) = world();
+    let save = saves.to_vec().unwrap();
+    for at in [0, 5, 13, 17] {
+        let mut save = save.clone();
+        save[at] ^= 0x20;
+        let loaded = salvaging().from_slice(&save).unwrap();
+        assert_eq!(check(&loaded), (u64::from(ROOMS), u64::from(ROOMS) * 2), "byte {at}");
+        loaded.dismantle();
+    }
+    unlink(&rooms);
+}
+
+#[test]
+fn what_cannot_be_without_a_lost_object_is_lost_with_it() {
+    let mut saves = SaveManager::new();
+    let hands: Vec<Shared<Hand>> = (0..3_000)
+        .map(|holder| Rc::new(RefCell::new(Hand { holds: item(holder), holder })))
+        .collect();
+    hands.iter().for_each(|hand| drop(saves.add(hand).unwrap()));
+    let mut save = saves.to_vec().unwrap();
+    let blocks = blocks(&save);
+    let last = blocks[blocks.len() - 2];
+    save[last.0 + 10] ^= 1;
+    let loaded = salvaging().from_slice(&save).unwrap();
+    let salvage = loaded.report().salvage().unwrap();
+    let found: Vec<_> = loaded.iter::<Hand>().collect();
+    for hand in &found {
+        let hand = hand.borrow();
+        assert_eq!(hand.holds.borrow().number, hand.holder);
+    }
+    assert!(salvage.incomplete > 100, "{salvage:?}");
+    assert_eq!(salvage.objects + salvage.lost.unwrap(), 6_000);
+    assert_eq!(found.len() as u64, salvage.objects - loaded.iter::<Item>().count() as u64);
+}
+
+/// Classes are numbered as they are defined: if a definition is lost, what follows is known by the
+/// count in the trailer, or not at all.
+#[test]
+fn objects_behind_a_lost_definition_are_never_of_another_class() {
+    #[derive(Persist)]
+    struct Early {
+        text: String,
+    }
+    #[derive(Persist)]
+    struct Middle {
+        text: String,
+    }
+    #[derive(Persist)]
+    struct Late {
+        text: String,
+    }
+    let mut saves = SaveManager::new();
+    let mut keep: Vec<Rc<dyn std::any::Any>> = Vec::new();
+    let text = |of: &str| format!("{of} ").repeat(200);
+    for _ in 0..100 {
+        let object = Rc::new(RefCell::new(Early { text: text("early") }));
+        saves.add(&object).unwrap();
+        keep.push(object);
+    }
+    for _ in 0..100 {
+        let object = Rc::new(RefCell::new(Middle { text: text("middle") }));
+        saves.add(&object).unwrap();
+        keep.push(object);
+    }
+    for _ in 0..100 {
+        let object = Rc::new(RefCell::new(Late { text: text("late") }));
+        saves.add(&object).unwrap();
+        keep.push(object);
+    }
+    let save = saves.to_vec().unwrap();
+    let blocks = blocks(&save);
+    let load = |save: &[u8]| {
+        let mut saves = salvaging();
+        saves.register::<Early>().unwrap();
+        saves.register::<Middle>().unwrap();
+        saves.register::<Late>().unwrap();
+        let loaded = saves.from_slice(save)?;
+        let of = |text: &str, of: &str| assert!(text.starts_with(of), "{text} as {of}");
+        loaded.iter::<Early>().for_each(|object| of(&object.borrow().text, "early"));
+        loaded.iter::<Middle>().for_each(|object| of(&object.borrow().text, "middle"));
+        loaded.iter::<Late>().for_each(|object| of(&object.borrow().text, "late"));
+        Ok::<_, persist::Error>((
+            loaded.iter::<Early>().count(),
+            loaded.iter::<Middle>().count(),
+            loaded.iter::<Late>().count(),
+        ))
+    };
+    assert_eq!(load(&save).unwrap(), (100, 100, 100));
+    let mut has_all_late = false;
+    for (i, (start, end)) in blocks.iter().enumerate() {
+        let mut damaged = save.clone();
+        damaged[*start..*end].fill(0xee);
+        let found = load(&damaged).unwrap_or((0, 0, 0));
+        has_all_late |= i > 0 && found.2 == 100;
+        // Without the trailer nobody knows.
+        let cut = &damaged[..damaged.len() - 5];
+        let without = load(cut).unwrap_or((0, 0, 0));
+        assert!(without.0 <= found.0 && without.1 <= found.1 && without.2 <= found.2, "block {i}");
+    }
+    assert!(has_all_late);
+}
+
+#[test]
+fn what_is_no_save_is_refused_as_ever() {
+    for bytes in [&b""[..], b"something else", &[0; 5_000], &[1; 5_000]] {
+        let error = salvaging().from_slice(bytes).map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotASave, "{error}");
+    }
+}
+
+#[test]
+fn a_value_whose_block_is_whole_comes_back_without_what_is_lost() {
+    let (_, rooms) = world();
+    let mut save = persist::to_vec(&rooms[..1_000].to_vec()).unwrap();
+    let blocks = blocks(&save);
+    let (start, _) = blocks[blocks.len() - 1];
+    save[start] ^= 1;
+    let (value, loaded) = salvaging().value_from_slice::<Vec<Shared<Room>>>(&save).unwrap();
+    assert!(value.len() > 300 && value.len() <= 1_000, "{}", value.len());
+    assert!(loaded.report().salvage().unwrap().cut > 0);
+    assert!(loaded.ids().all(|id: ObjectId| id.get() > 0));
+    unlink(&value);
+    unlink(&rooms);
+}
