@@ -54,7 +54,9 @@ fn world() -> (SaveManager, Vec<Shared<Room>>) {
         pair[1].borrow_mut().back = Rc::downgrade(&pair[0]);
     }
     let mut saves = SaveManager::new();
-    rooms.iter().for_each(|room| drop(saves.add(room).unwrap()));
+    for room in &rooms {
+        saves.add(room).unwrap();
+    }
     (saves, rooms)
 }
 
@@ -207,7 +209,9 @@ fn what_cannot_be_without_a_lost_object_is_lost_with_it() {
     let hands: Vec<Shared<Hand>> = (0..3_000)
         .map(|holder| Rc::new(RefCell::new(Hand { holds: item(holder), holder })))
         .collect();
-    hands.iter().for_each(|hand| drop(saves.add(hand).unwrap()));
+    for hand in &hands {
+        saves.add(hand).unwrap();
+    }
     let mut save = saves.to_vec().unwrap();
     let blocks = blocks(&save);
     let last = blocks[blocks.len() - 2];

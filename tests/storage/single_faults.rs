@@ -10,7 +10,7 @@ fn at_every_operation(
     backups: u32,
     disk: impl Fn(Image) -> Disk,
     fault: Fault,
-    mut check: impl FnMut(&Disk, persist::Result<()>, &str),
+    mut check: impl FnMut(&Disk, &persist::Result<()>, &str),
 ) {
     let before = saved([1], backups);
     let mut number = 1;
@@ -25,12 +25,12 @@ fn at_every_operation(
             assert!(number > 8, "{number} operations are too few to be a save");
             return;
         }
-        check(&disk, result, &what);
+        check(&disk, &result, &what);
         number += 1;
     }
 }
 
-fn old_or_new(disk: &Disk, result: persist::Result<()>, what: &str) {
+fn old_or_new(disk: &Disk, result: &persist::Result<()>, what: &str) {
     let in_place = result.as_ref().is_err_and(|error| error.message().contains("in place"));
     let level = load(disk).unwrap_or_else(|error| panic!("{what}: {error}"));
     match result {
@@ -65,7 +65,7 @@ fn an_operation_that_fails_leaves_the_old_save_and_no_stray_file() {
 /// S1: a program that is killed does nothing any more; S9, sticky.
 #[test]
 fn a_kill_at_any_operation_leaves_the_old_save_or_the_new_one() {
-    let killed = |disk: &Disk, result: persist::Result<()>, what: &str| {
+    let killed = |disk: &Disk, result: &persist::Result<()>, what: &str| {
         let level = load(disk).unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(level == 2 || level == 1 && result.is_err(), "{what}: level {level}");
         assert_no_strays(disk, what);
