@@ -296,7 +296,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Load, ErrorKind)> {
         ),
         ("a header field twice", with_header(&[1, 0, 0, 0, 0, 1, 0, 0, 0, 0]), objects, Damaged),
         ("a header field too long", with_header(&[9, 255, 255, 255, 255]), objects, Damaged),
-        ("an unknown block", patched(20, &[2]), objects, NewerFormat),
+        ("an unknown block", patched(20, &[4]), objects, NewerFormat),
         ("a block of 4 GiB", patched(21, &[255; 4]), objects, Truncated),
         ("a record too many in the trailer", with_trailer([1, 0, 0]), objects, Damaged),
         ("a definition too few in the trailer", with_trailer([0, u64::MAX, 0]), objects, Damaged),

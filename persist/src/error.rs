@@ -69,7 +69,8 @@ pub enum ErrorKind {
     KindMismatch,
     /// A class, object, field or variant of that name is not there.
     NotFound,
-    /// A type cannot be used this way; found when it is registered.
+    /// A type cannot be used this way, found when it is registered; or a save needs a feature of the
+    /// library that this program was built without.
     Unsupported,
     /// An object is mutably borrowed while it is being saved.
     Borrowed,
@@ -185,7 +186,7 @@ impl Error {
         self.inner.kind
     }
 
-    /// Byte offset from the start of the save, where one is known.
+    /// Byte offset from the start of the save, where one is known; in a compressed block, that of the block.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.inner.offset

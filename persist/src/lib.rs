@@ -85,7 +85,7 @@ mod value;
 
 pub use codec::{Persist, Pointee, Reflect, Unknown};
 pub use error::{Error, ErrorKind, Result};
-pub use format::{FORMAT_VERSION, Header};
+pub use format::{Compression, FORMAT_VERSION, Header};
 pub use graph::{Counted, Registry};
 pub use limits::Limits;
 pub use object_id::ObjectId;

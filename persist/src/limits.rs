@@ -27,11 +27,16 @@ use crate::{Error, ErrorKind, Result};
 pub struct Limits {
     /// Bytes of a whole save. Default 4 GiB.
     pub bytes: u64,
+    /// Bytes that the compressed blocks of a save hold; they are in memory during a load. Default 1 GiB.
+    ///
+    /// Beyond 64 MiB they may also be no more than [`expansion`](Self::expansion) allows for the bytes of the save: a
+    /// save writes what compresses better than that as it is.
+    pub decompressed: u64,
     /// Objects in a save. Default 16,777,216.
     pub objects: u64,
     /// Bytes that the empty objects of a save, with their boxes and bare pointers,
     /// and elements that are large for the fewest bytes they can take may have in
-    /// memory for each byte of the save; 64 MiB they may always have. The same holds for the records of an older save with the defaults of new
+    /// memory for each byte of the save; 64 MiB they may always have. A byte of a compressed save counts for what it holds, for at most 16. The same holds for the records of an older save with the defaults of new
     /// fields filled in, and four times as much for what is migrated or kept of them, where a field counts several hundred bytes. Default 256.
     pub expansion: u64,
     /// Levels of nesting inside one value: each `Box`, sequence or map that
@@ -54,6 +59,7 @@ impl Limits {
     /// The default limits.
     pub const DEFAULT: Self = Self {
         bytes: 4 << 30,
+        decompressed: 1 << 30,
         objects: 1 << 24,
         expansion: 256,
         depth: 128,
@@ -68,9 +74,42 @@ impl Limits {
     pub(crate) const FREEING: Self =
         Self { depth: u32::MAX, lock_wait: Duration::ZERO, ..Self::DEFAULT };
 
+    /// What may be asked for by a save of so many bytes.
+    pub(crate) fn most_expanded(&self, save: u64) -> u64 {
+        save.saturating_mul(self.expansion).max(64 << 20)
+    }
+
+    /// Checks what the compressed blocks of a save hold.
+    pub(crate) fn check_decompressed(&self, contents: u64) -> Result<()> {
+        let limit = self.decompressed;
+        if contents <= limit {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "the compressed blocks of the save hold over {limit} bytes, the limit; raise `Limits::decompressed`"
+            ),
+        ))
+    }
+
+    /// Checks what the compressed blocks of a save of so many bytes hold.
+    pub(crate) fn check_ratio(&self, save: u64, contents: u64) -> Result<()> {
+        let most = self.most_expanded(save);
+        if contents <= most {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "the compressed blocks of the save hold over {most} bytes, the limit for a save of {save} bytes; raise `Limits::expansion`"
+            ),
+        ))
+    }
+
     /// Checks what the objects of a save of so many bytes take, empty.
     pub(crate) fn check_expansion(&self, save: u64, objects: u64) -> Result<()> {
-        let most = save.saturating_mul(self.expansion).max(64 << 20);
+        let most = self.most_expanded(save);
         if objects <= most {
             return Ok(());
         }
@@ -85,7 +124,7 @@ impl Limits {
     /// Checks what the records of an older save take in the form of the program,
     /// with the defaults of new fields filled in.
     pub(crate) fn check_rewritten(&self, stored: u64, rewritten: u64) -> Result<()> {
-        let most = stored.saturating_mul(self.expansion).max(64 << 20);
+        let most = self.most_expanded(stored);
         if rewritten <= most {
             return Ok(());
         }

@@ -3,11 +3,15 @@
 //!
 //! ```text
 //! cargo run --release --example savedata
+//! cargo run --release --example savedata --features lz4,zstd
 //! ```
+//!
+//! The second does it with compression, too.
 
 #![expect(clippy::print_stdout, reason = "it is a program to look at")]
 
 mod data;
+mod packed;
 
 use std::error::Error;
 use std::path::Path;
@@ -31,8 +35,9 @@ const STEPS: u64 = 4;
 
 fn main() -> ExitCode {
     match run() {
-        Ok(rows) => {
+        Ok((rows, packed)) => {
             print(&rows);
+            packed::print(&packed);
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -42,7 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<Vec<Row>, Box<dyn Error>> {
+fn run() -> Result<(Vec<Row>, Vec<packed::Row>), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     // Drawn on stderr, and only if that is a terminal.
     let bar = ProgressBar::new(4 * STEPS)
@@ -55,7 +60,11 @@ fn run() -> Result<Vec<Row>, Box<dyn Error>> {
         measure("mk48", data::mk48::generate, folder, &bar)?,
     ];
     bar.finish_and_clear();
-    Ok(rows)
+    let mut packed = packed::measure("log", &data::log::generate())?;
+    packed.extend(packed::measure("mesh", &data::mesh::generate())?);
+    packed.extend(packed::measure("minecraft", &data::minecraft::generate())?);
+    packed.extend(packed::measure("mk48", &data::mk48::generate())?);
+    Ok((rows, packed))
 }
 
 fn measure<T: Persist + PartialEq>(

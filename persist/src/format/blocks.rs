@@ -5,7 +5,7 @@ use std::io::Write;
 
 use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 
-use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Header, TRAILER_SIZE};
+use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE, pack::Packer};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Takes the parts of a save in order.
@@ -15,40 +15,49 @@ pub(crate) trait Blocks {
     /// Takes a block, its tag and length included.
     fn block(&mut self, block: &[u8]) -> Result<()>;
 
-    /// Ends the save; returns how many bytes it has.
-    fn finish(&mut self, records: u64, definitions: u64) -> Result<u64>;
+    /// Ends the save, whose objects take so many bytes of memory even when they are empty; returns how many bytes
+    /// it has.
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<u64>;
 }
 
-/// Puts checksums to the blocks and writes them.
+/// Compresses the blocks, puts checksums to them and writes them.
 pub(crate) struct Sealer<'w> {
     out: &'w mut dyn Write,
     limits: &'w Limits,
+    packer: Packer,
     written: u64,
 }
 
 impl<'w> Sealer<'w> {
-    pub(crate) fn new(out: &'w mut dyn Write, limits: &'w Limits) -> Self {
-        Self { out, limits, written: 0 }
+    pub(crate) fn new(
+        out: &'w mut dyn Write,
+        compression: Compression,
+        limits: &'w Limits,
+    ) -> Self {
+        Self { out, limits, packer: Packer::new(compression), written: 0 }
     }
 
-    fn emit(&mut self, parts: &[&[u8]]) -> Result<()> {
-        self.written += parts.iter().map(|part| part.len() as u64).sum::<u64>();
+    fn emit(&mut self, bytes: &[u8]) -> Result<()> {
+        self.written += bytes.len() as u64;
         check_total(self.written, self.limits)?;
-        parts.iter().try_for_each(|part| self.out.write_all(part)).map_err(write_error)
+        self.out.write_all(bytes).map_err(write_error)
     }
 }
 
 impl Blocks for Sealer<'_> {
     fn header(&mut self, header: &Header) -> Result<()> {
-        self.emit(&[&header.write()])
+        self.emit(&header.write())
     }
 
     fn block(&mut self, block: &[u8]) -> Result<()> {
+        let block = self.packer.pack(block, self.written, self.limits)?;
         let crc = crc32fast::hash(block).to_le_bytes();
-        self.emit(&[block, &crc])
+        self.written += (block.len() + crc.len()) as u64;
+        check_total(self.written, self.limits)?;
+        self.out.write_all(block).and_then(|()| self.out.write_all(&crc)).map_err(write_error)
     }
 
-    fn finish(&mut self, records: u64, definitions: u64) -> Result<u64> {
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<u64> {
         let total = self.written + TRAILER_SIZE as u64;
         let mut trailer = vec![BLOCK_TRAILER];
         for word in [records, definitions, total] {
@@ -56,9 +65,10 @@ impl Blocks for Sealer<'_> {
         }
         let crc = crc32fast::hash(&trailer);
         trailer.write_u32::<LittleEndian>(crc).map_err(write_error)?;
-        self.emit(&[&trailer])?;
+        self.emit(&trailer)?;
         // A buffered writer would swallow what it cannot write when it is dropped.
         self.out.flush().map_err(write_error)?;
+        self.limits.check_expansion(self.packer.weight(total), memory)?;
         Ok(total)
     }
 }
@@ -71,14 +81,16 @@ pub(crate) struct Snapshot {
     count: u64,
     records: u64,
     definitions: u64,
+    memory: u64,
+    compression: Compression,
     limits: Limits,
 }
 
 impl Snapshot {
     /// An empty one, in memory that another has used.
-    pub(crate) fn new(mut memory: Vec<u8>, limits: &Limits) -> Self {
+    pub(crate) fn new(mut memory: Vec<u8>, compression: Compression, limits: &Limits) -> Self {
         memory.clear();
-        Self { blocks: memory, limits: *limits, ..Self::default() }
+        Self { blocks: memory, compression, limits: *limits, ..Self::default() }
     }
 
     /// The memory, for another.
@@ -98,7 +110,7 @@ impl Snapshot {
         generation: u64,
         mut go_on: impl FnMut(u64) -> Result<()>,
     ) -> Result<u64> {
-        let mut sealer = Sealer::new(out, &self.limits);
+        let mut sealer = Sealer::new(out, self.compression, &self.limits);
         sealer.header(&Header { generation, ..self.header.clone() })?;
         let mut rest = &self.blocks[..];
         while let Some(head) = rest.get(..BLOCK_HEAD) {
@@ -108,7 +120,7 @@ impl Snapshot {
             go_on(length as u64)?;
             rest = behind;
         }
-        sealer.finish(self.records, self.definitions)
+        sealer.finish(self.records, self.definitions, self.memory)
     }
 }
 
@@ -120,16 +132,21 @@ impl Blocks for Snapshot {
 
     fn block(&mut self, block: &[u8]) -> Result<()> {
         self.count += 1;
-        check_total(self.size() + block.len() as u64, &self.limits)?;
+        if self.compression == Compression::None {
+            check_total(self.size() + block.len() as u64, &self.limits)?;
+        }
         self.blocks.extend_from_slice(block);
         Ok(())
     }
 
-    fn finish(&mut self, records: u64, definitions: u64) -> Result<u64> {
-        (self.records, self.definitions) = (records, definitions);
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<u64> {
+        (self.records, self.definitions, self.memory) = (records, definitions, memory);
         let ends = self.header.write().len() + TRAILER_SIZE;
         let total = self.size() + self.count * CRC_SIZE as u64 + ends as u64;
-        check_total(total, &self.limits)?;
+        if self.compression == Compression::None {
+            check_total(total, &self.limits)?;
+        }
+        self.limits.check_expansion(total, memory)?;
         Ok(total)
     }
 }

@@ -93,6 +93,12 @@ impl Header {
         bytes
     }
 
+    /// The length in bytes that a header says that it has.
+    pub(super) fn length(save: &[u8]) -> Option<usize> {
+        let length = LittleEndian::read_u32(save.get(12..FIXED)?) as usize;
+        FIXED.checked_add(length)?.checked_add(4)
+    }
+
     /// The header and its length in bytes.
     pub(super) fn parse(save: &[u8]) -> Result<(Self, usize)> {
         if !save.starts_with(&MAGIC[..save.len().min(MAGIC.len())]) || save.is_empty() {

@@ -4,20 +4,26 @@
 //! ones it names. This room knows bytes, not Rust types.
 
 mod blocks;
+mod compression;
 mod definition;
 mod ends;
 mod header;
 mod numbers;
+mod pack;
 mod reader;
+mod unpack;
 mod wreck;
 mod writer;
 
 pub(crate) use blocks::{Blocks, Sealer, Snapshot};
+pub use compression::Compression;
 pub(crate) use definition::KIND_DEPTH;
 pub(crate) use ends::Ends;
 pub use header::Header;
 pub(crate) use numbers::ClassNumbers;
 pub(crate) use reader::{RecordPlace, Scan, scan, scan_definitions};
+use unpack::weight;
+pub(crate) use unpack::{Plain, unpacked};
 pub(crate) use wreck::Wreck;
 pub(crate) use writer::{RecordLinks, Writer};
 
@@ -35,6 +41,8 @@ const FIELD_APPLICATION_VERSION: u8 = 2;
 const FIELD_GENERATION: u8 = 4;
 
 const BLOCK_RECORDS: u8 = 0x01;
+const BLOCK_LZ4: u8 = 0x02;
+const BLOCK_ZSTD: u8 = 0x03;
 const BLOCK_TRAILER: u8 = 0x7f;
 
 /// Tag and length in front of a block's content.

@@ -3,7 +3,8 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::definition::{self, Bad, Why};
 use super::header::newer;
 use super::{
-    ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, Header, MAX_ID, SEPARATOR, TRAILER_SIZE,
+    ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Header, MAX_ID, SEPARATOR,
+    TRAILER_SIZE,
 };
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::Holder;
@@ -56,7 +57,7 @@ pub(super) fn cut_short(length: usize) -> Error {
     .at(length as u64)
 }
 
-fn damaged(at: usize, what: &str) -> Error {
+pub(super) fn damaged(at: usize, what: &str) -> Error {
     Error::new(ErrorKind::Damaged, format!("the save is damaged: {what}; restore a backup"))
         .at(at as u64)
 }
@@ -69,25 +70,35 @@ pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Scan> {
 
 /// The same, with the offsets of the definitions.
 pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Vec<usize>)> {
-    if save.len() as u64 > limits.bytes {
-        let (length, limit) = (save.len(), limits.bytes);
-        return Err(Error::new(
-            ErrorKind::TooLarge,
-            format!(
-                "the save has {length} bytes, over the limit of {limit}; raise `Limits::bytes`"
-            ),
-        ));
-    }
     let (header, mut at) = Header::parse(save)?;
     let mut scan = Scanner::new(Scan { header, classes: Vec::new(), records: Vec::new() });
     loop {
-        let head = save.get(at..).unwrap_or_default();
-        if head.first() == Some(&BLOCK_TRAILER) {
+        if save.get(at) == Some(&BLOCK_TRAILER) {
             return scan.end(save, at);
         }
-        let Some(head) = head.get(..BLOCK_HEAD) else { return Err(cut_short(save.len())) };
-        let start = at + BLOCK_HEAD;
-        let end = start.saturating_add(LittleEndian::read_u32(&head[1..]) as usize);
+        let block = Block::read(save, at)?;
+        if block.tag != BLOCK_RECORDS {
+            return Err(newer(at as u64, "block tag", u64::from(block.tag)));
+        }
+        scan.block(save, at + BLOCK_HEAD, block.end, limits)?;
+        at = block.end + CRC_SIZE;
+    }
+}
+
+/// A block whose checksum is right.
+pub(super) struct Block {
+    pub(super) tag: u8,
+    /// Where it begins, and where its content ends.
+    pub(super) at: usize,
+    pub(super) end: usize,
+}
+
+impl Block {
+    pub(super) fn read(save: &[u8], at: usize) -> Result<Self> {
+        let head = save.get(at..).and_then(|rest| rest.get(..BLOCK_HEAD));
+        let Some(head) = head else { return Err(cut_short(save.len())) };
+        let length = LittleEndian::read_u32(&head[1..]) as usize;
+        let end = (at + BLOCK_HEAD).saturating_add(length);
         let (Some(block), Some(crc)) = (save.get(at..end), save.get(end..end.saturating_add(4)))
         else {
             return Err(cut_short(save.len()));
@@ -98,12 +109,31 @@ pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Ve
                 &format!("the checksum of the block of {} bytes here does not match", block.len()),
             ));
         }
-        if block[0] != BLOCK_RECORDS {
-            return Err(newer(at as u64, "block tag", u64::from(block[0])));
-        }
-        scan.block(save, start, end, limits)?;
-        at = end + 4;
+        Ok(Self { tag: block[0], at, end })
     }
+}
+
+/// Reads the trailer, which ends the save.
+pub(super) fn trailer(save: &[u8], at: usize) -> Result<[u8; TRAILER_SIZE]> {
+    let Some(trailer) = save.get(at..).and_then(|rest| rest.first_chunk::<TRAILER_SIZE>()) else {
+        return Err(cut_short(save.len()));
+    };
+    let (content, crc) = trailer.split_at(TRAILER_SIZE - CRC_SIZE);
+    if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
+        return Err(damaged(at, "the checksum of the trailer does not match"));
+    }
+    if save.len() > at + TRAILER_SIZE {
+        return Err(damaged(at + TRAILER_SIZE, "there are bytes behind its end"));
+    }
+    check_count(at, LittleEndian::read_u64(&content[17..]), save.len(), "bytes")?;
+    Ok(*trailer)
+}
+
+fn check_count(at: usize, told: u64, found: usize, what: &str) -> Result<()> {
+    if told == found as u64 {
+        return Ok(());
+    }
+    Err(damaged(at, &format!("the trailer counts {told} {what}, there are {found}")))
 }
 
 /// A scan under way.
@@ -141,28 +171,10 @@ impl Scanner {
     }
 
     fn end(self, save: &[u8], at: usize) -> Result<(Scan, Vec<usize>)> {
-        let Some(trailer) = save.get(at..at + TRAILER_SIZE) else {
-            return Err(cut_short(save.len()));
-        };
-        let (content, crc) = trailer.split_at(TRAILER_SIZE - 4);
-        if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
-            return Err(damaged(at, "the checksum of the trailer does not match"));
-        }
-        let word = |i: usize| LittleEndian::read_u64(&content[1 + 8 * i..]);
-        if save.len() > at + TRAILER_SIZE {
-            return Err(damaged(at + TRAILER_SIZE, "there are bytes behind its end"));
-        }
+        let trailer = trailer(save, at)?;
         let Scan { records, classes, .. } = &self.scan;
-        let found = [records.len() as u64, classes.len() as u64, save.len() as u64];
-        let names = ["records", "definitions", "bytes"];
-        for (i, (found, name)) in found.into_iter().zip(names).enumerate() {
-            if word(i) != found {
-                return Err(damaged(
-                    at,
-                    &format!("the trailer counts {} {name}, there are {found}", word(i)),
-                ));
-            }
-        }
+        check_count(at, LittleEndian::read_u64(&trailer[1..]), records.len(), "records")?;
+        check_count(at, LittleEndian::read_u64(&trailer[9..]), classes.len(), "definitions")?;
         self.check_classes()?;
         Ok((self.scan, self.definitions))
     }

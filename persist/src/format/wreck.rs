@@ -1,10 +1,14 @@
 //! A damaged save: what of it is whole.
 
+use std::borrow::Cow;
+
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::reader::Scanner;
+use super::reader::{Block, Scanner};
+use super::unpack::Unpacker;
 use super::{
-    BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Header, SEPARATOR, Scan, TRAILER_SIZE,
+    BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header, SEPARATOR, Scan,
+    TRAILER_SIZE,
 };
 use crate::codec::{Decoder, NoLinks, count};
 use crate::reflect::ClassId;
@@ -30,6 +34,41 @@ const LOST: &str = "lost class ";
 const EFFORT: u64 = 16;
 
 impl Wreck {
+    /// The save with its whole compressed blocks made plain ones; what is damaged stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] for a compression that this program was built without.
+    pub(crate) fn unpacked<'s>(save: &'s [u8], limits: &Limits) -> Result<Cow<'s, [u8]>> {
+        let mut unpacker = Unpacker::new(save);
+        let mut effort = (save.len() as u64).saturating_mul(EFFORT);
+        let (mut at, mut copied) = (Header::parse(save).map_or(0, |(_, at)| at), 0);
+        while at < save.len() {
+            let is_block = |tag| tag == BLOCK_RECORDS || Compression::of(tag).is_some();
+            let Some(end) = whole_block(save, at, is_block, &mut effort) else {
+                at += 1;
+                continue;
+            };
+            if save[at] != BLOCK_RECORDS {
+                unpacker.copy(copied..at);
+                // What is malformed behind a true checksum is lost.
+                match unpacker.block(&Block { tag: save[at], at, end }, limits) {
+                    Err(error) if error.kind() == ErrorKind::Damaged => copied = at,
+                    result => {
+                        result?;
+                        copied = end + CRC_SIZE;
+                    }
+                }
+            }
+            at = end + CRC_SIZE;
+        }
+        if copied == 0 {
+            return Ok(Cow::Borrowed(save));
+        }
+        unpacker.copy(copied..save.len());
+        Ok(Cow::Owned(unpacker.into_plain()))
+    }
+
     /// Finds the whole blocks of a save, and the records in them whose classes are known.
     ///
     /// Classes are numbered in the order of their definitions: where some may be lost, those that are
@@ -78,14 +117,14 @@ impl Wreck {
 }
 
 /// The content of a whole block.
-struct Block {
+struct Found {
     start: usize,
     end: usize,
     is_behind_damage: bool,
 }
 
 struct Blocks {
-    whole: Vec<Block>,
+    whole: Vec<Found>,
     lost_bytes: u64,
     places: usize,
     /// Records and definitions that it counts.
@@ -101,9 +140,9 @@ impl Blocks {
         let mut effort = (save.len() as u64).saturating_mul(EFFORT);
         let mut is_damaged = at == 0;
         while at < save.len() {
-            if let Some(end) = whole_block(save, at, &mut effort) {
+            if let Some(end) = whole_block(save, at, |tag| tag == BLOCK_RECORDS, &mut effort) {
                 let start = at + BLOCK_HEAD;
-                this.whole.push(Block { start, end, is_behind_damage: this.places > 0 });
+                this.whole.push(Found { start, end, is_behind_damage: this.places > 0 });
                 at = end + CRC_SIZE;
                 is_damaged = false;
             } else if let Some(trailer) = whole_trailer(save, at) {
@@ -127,8 +166,13 @@ impl Blocks {
 }
 
 /// The end of the content of a block, if there is a whole one.
-fn whole_block(save: &[u8], at: usize, effort: &mut u64) -> Option<usize> {
-    let head = save.get(at..at + BLOCK_HEAD).filter(|head| head[0] == BLOCK_RECORDS)?;
+fn whole_block(
+    save: &[u8],
+    at: usize,
+    is_block: impl Fn(u8) -> bool,
+    effort: &mut u64,
+) -> Option<usize> {
+    let head = save.get(at..at + BLOCK_HEAD).filter(|head| is_block(head[0]))?;
     let end = (at + BLOCK_HEAD).checked_add(LittleEndian::read_u32(&head[1..]) as usize)?;
     let crc = save.get(end..end.checked_add(CRC_SIZE)?)?;
     *effort = effort.checked_sub((end - at) as u64)?;
@@ -143,7 +187,7 @@ fn whole_trailer(save: &[u8], at: usize) -> Option<[u64; 2]> {
 }
 
 /// How many definitions a block has.
-fn definitions_in(save: &[u8], block: &Block) -> u64 {
+fn definitions_in(save: &[u8], block: &Found) -> u64 {
     let (limits, mut links) = (Limits::DEFAULT, NoLinks::default());
     let mut input = Decoder::new(&save[block.start..block.end], &limits, &mut links);
     let mut found = 0;

@@ -135,10 +135,11 @@ impl<'w> Writer<'w> {
         self.close_if_full()
     }
 
-    /// Writes the last block and the trailer; returns the length of the save.
-    pub(crate) fn finish(mut self) -> Result<u64> {
+    /// Writes the last block and the trailer; returns the length of the save, whose objects
+    /// take so many bytes of memory even when they are empty.
+    pub(crate) fn finish(mut self, memory: u64) -> Result<u64> {
         self.close()?;
-        self.out.finish(self.records, self.definitions)
+        self.out.finish(self.records, self.definitions, memory)
     }
 
     fn close_if_full(&mut self) -> Result<()> {

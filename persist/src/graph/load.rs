@@ -9,7 +9,7 @@ use super::table::{Entry, MADE, Refused, Table, TypeIndex};
 use crate::codec::{
     Decoder, Fail, NoVisitLinks, Persist, Phase, Unknown, Visitor, Within, left_over,
 };
-use crate::format::{RecordPlace, Scan, scan};
+use crate::format::{Plain, RecordPlace, Scan, scan};
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, Form, Met, Plans, locate};
 use crate::types::Renumber;
@@ -53,11 +53,11 @@ impl<'l> Loader<'l> {
     pub(crate) fn new(
         registry: &'l Registry,
         (limits, options): (&'l Limits, LoadOptions),
-        save: &'l [u8],
+        save: Plain<'l>,
         remap: Option<&'l mut dyn Renumber>,
         root: Option<usize>,
     ) -> Result<Self> {
-        let Scan { header, classes, records } = scan(save, limits)?;
+        let Scan { header, classes, records } = scan(save.bytes, limits)?;
         let (kept, records): (Vec<_>, Vec<_>) = records.into_iter().partition(RecordPlace::is_kept);
         let ids = Ids::new(&records)?;
         let mut before: HashMap<u64, Vec<RecordPlace>> = HashMap::new();
@@ -75,7 +75,7 @@ impl<'l> Loader<'l> {
         });
         let mut table =
             Table::new(registry, limits, ids, plans.stored.clone(), resolved, Handles::new(remap));
-        table.save_bytes = save.len() as u64;
+        table.save_bytes = save.weight;
         table.rewritten =
             (0..plans.stored.len()).map(|class| plans.rewrites_dynamic(class)).collect();
         table.classes = records.iter().map(|record| record.class).collect();
@@ -84,7 +84,7 @@ impl<'l> Loader<'l> {
         Ok(Self {
             registry,
             limits,
-            save,
+            save: save.bytes,
             records,
             plans,
             table,
@@ -244,7 +244,7 @@ impl<'l> Loader<'l> {
             let Some(object) = object else { continue };
             // A small record may claim a large object, but not many of them.
             held = held.saturating_add(registry.objects[object].footprint);
-            self.limits.check_expansion(self.save.len() as u64, held).map_err(|error| {
+            self.limits.check_expansion(self.table.save_bytes, held).map_err(|error| {
                 error.at(record.start as u64).in_class(&*self.plans.stored[class].name)
             })?;
             let entry = self.table.make(object).map_err(|error| {

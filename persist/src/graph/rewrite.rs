@@ -125,7 +125,7 @@ impl<'l> Loader<'l> {
         }
         self.table.held_bytes =
             self.table.held_bytes.saturating_add(registry.objects[object].footprint);
-        self.limits.check_expansion(self.save.len() as u64, self.table.held_bytes)?;
+        self.limits.check_expansion(self.table.save_bytes, self.table.held_bytes)?;
         let number = MADE + u32::try_from(class).unwrap_or_default();
         self.table.enter(made_id, number, holder, object)?;
         let (start, length) = (self.made.len(), 0);

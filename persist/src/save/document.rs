@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::codec::Buffer;
-use crate::format::{Header, RecordPlace, Scan, Sealer, Writer, scan_definitions};
+use crate::format::{
+    Compression, Header, Plain, RecordPlace, Scan, Sealer, Writer, scan_definitions, unpacked,
+};
 use crate::reflect::Holder;
 #[cfg(persist_forced_plan)]
 use crate::schema::ClassSchema;
@@ -19,7 +21,8 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
 /// A save read by the schema that it holds, with every object as a [`Value`]: for
 /// tools that look into saves and change them, without the program that wrote them.
 ///
-/// One that is not changed is written byte by byte as the library wrote it. The classes stay
+/// One that is not changed is written byte by byte as the library wrote it, but for a level of
+/// [`Compression`] other than 3. The classes stay
 /// as they are: a value that does not fit its field is an error when it is written.
 ///
 /// # Example
@@ -46,6 +49,7 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
 /// ```
 pub struct Document {
     header: Header,
+    compression: Compression,
     limits: Limits,
     stored: Stored,
     /// How many records stood before the definition of each class.
@@ -152,29 +156,33 @@ impl Document {
     ///
     /// As [`from_slice`](Self::from_slice).
     pub fn within(save: &[u8], limits: &Limits) -> Result<Self> {
-        let (scan, definitions) = scan_definitions(save, limits)?;
-        Self::of_scan(save, scan, &definitions, limits, Err)
+        unpacked(save, limits, |save| {
+            let (scan, definitions) = scan_definitions(save.bytes, limits)?;
+            Self::of_scan(save, scan, &definitions, limits, Err)
+        })
     }
 
     /// Reads the records that a scan has found; `fault` says what becomes of one that cannot be read.
     pub(super) fn of_scan(
-        save: &[u8],
+        save: Plain<'_>,
         scan: Scan,
         definitions: &[usize],
         limits: &Limits,
         mut fault: impl FnMut(Error) -> Result<()>,
     ) -> Result<Self> {
+        let Plain { bytes: save, weight, compression } = save;
         let before = |at: &usize| scan.records.partition_point(|record| record.start < *at);
         let defined = definitions.iter().map(before).collect();
         let mut document = Self {
             header: scan.header,
+            compression,
             limits: *limits,
             stored: Stored::new(scan.classes),
             defined,
             entries: Vec::with_capacity(scan.records.len()),
             places: HashMap::with_capacity(scan.records.len()),
         };
-        let mut reader = Reader::new(limits, save.len() as u64);
+        let mut reader = Reader::new(limits, weight);
         let names: Vec<_> = document.stored.iter().map(|class| (&*class.name).into()).collect();
         for record in &scan.records {
             let class_name = names.get(record.class as usize).cloned().unwrap_or_default();
@@ -329,7 +337,7 @@ impl Document {
 
     fn write(&self, out: &mut dyn Write, header: &Header) -> Result<()> {
         let mut buffer = Buffer::new();
-        let mut sealer = Sealer::new(out, &self.limits);
+        let mut sealer = Sealer::new(out, self.compression, &self.limits);
         let mut writer = Writer::new(&mut sealer, header, &self.limits, &mut buffer)?;
         let check_reference =
             |kind: &KindSchema, id: Option<ObjectId>| self.check_reference(kind, id);
@@ -358,7 +366,7 @@ impl Document {
         for class in &self.stored[defined..] {
             writer.definition(class)?;
         }
-        writer.finish().map(drop)
+        writer.finish(0).map(drop)
     }
 
     /// Checks that a reference leads to an object of its class and holder.

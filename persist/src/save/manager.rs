@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Loaded;
 use super::background::Worker;
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
-use crate::format::{Blocks, Header, MAX_ID, Sealer};
+use crate::format::{Blocks, Compression, Header, MAX_ID, Sealer};
 use crate::graph::{Counted, Registry, Saver, free_unheld};
 use crate::storage::{Files, Recovery, SaveOptions, Storage};
 use crate::{ClassId, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
@@ -51,6 +51,7 @@ pub struct SaveManager {
     pub(super) limits: Limits,
     pub(super) options: LoadOptions,
     pub(super) header: Header,
+    pub(super) compression: Compression,
     objects: BTreeMap<ObjectId, Shared>,
     /// Objects that were not added but keep the ids they had in a save. They
     /// live as long as the program holds them.
@@ -204,6 +205,11 @@ impl SaveManager {
         self.options = options;
     }
 
+    /// How saves are compressed from now on; [`Compression::None`] unless this is called. Loads take any.
+    pub fn set_compression(&mut self, compression: Compression) {
+        self.compression = compression;
+    }
+
     /// Where saves live, in place of the files of the system.
     pub fn set_storage(&mut self, storage: impl Storage + 'static) {
         self.storage = Disk(Arc::new(storage));
@@ -332,7 +338,7 @@ impl SaveManager {
 
     fn write(&mut self, out: &mut dyn Write) -> Result<u64> {
         let limits = self.limits;
-        self.write_blocks(&mut Sealer::new(out, &limits))
+        self.write_blocks(&mut Sealer::new(out, self.compression, &limits))
     }
 
     pub(super) fn write_blocks(&mut self, out: &mut dyn Blocks) -> Result<u64> {

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use super::{LoadReport, Loaded, SaveManager};
 use crate::codec::Persist;
+use crate::format::unpacked;
 use crate::graph::Loader;
 use crate::types::{Remap, Renumber};
 use crate::{Result, storage};
@@ -33,9 +34,11 @@ impl SaveManager {
         let save = &*save;
         #[cfg(persist_forced_plan)]
         let save = &*super::forced::disarranged(save, &self.limits);
-        let remap = remap.map(|remap| remap as &mut dyn Renumber);
-        let loader = Loader::new(&self.registry, (&self.limits, self.options), save, remap, None)?;
-        let (objects, outcome) = loader.load()?;
+        let options = (&self.limits, self.options);
+        let (objects, outcome) = unpacked(save, &self.limits, |save| {
+            let remap = remap.map(|remap| remap as &mut dyn Renumber);
+            Loader::new(&self.registry, options, save, remap, None)?.load()
+        })?;
         Ok(Loaded::new(objects, None, LoadReport::new(outcome).salvaged(salvage)))
     }
 
@@ -49,10 +52,11 @@ impl SaveManager {
         let save = &*save;
         #[cfg(persist_forced_plan)]
         let save = &*super::forced::disarranged(save, &self.limits);
-        let remap = remap.map(|remap| remap as &mut dyn Renumber);
         let options = (&self.limits, self.options);
-        let loader = Loader::new(&self.registry, options, save, remap, Some(class))?;
-        let (value, objects, outcome) = loader.load_value(class)?;
+        let (value, objects, outcome) = unpacked(save, &self.limits, |save| {
+            let remap = remap.map(|remap| remap as &mut dyn Renumber);
+            Loader::new(&self.registry, options, save, remap, Some(class))?.load_value(class)
+        })?;
         let id = self.registry.program().classes[class].id;
         Ok((value, Loaded::new(objects, Some(id), LoadReport::new(outcome).salvaged(salvage))))
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::{Document, SaveManager};
-use crate::format::{Wreck, scan};
+use crate::format::{Compression, Plain, Wreck, scan, unpacked};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
 use crate::{Limits, LoadPolicy, ObjectId, Result, Value};
@@ -44,7 +44,9 @@ impl fmt::Display for Salvage {
 impl SaveManager {
     /// The save, or what is whole of it, if that is asked for.
     pub(super) fn mended<'s>(&self, save: &'s [u8]) -> Result<(Cow<'s, [u8]>, Option<Salvage>)> {
-        if self.options.policy != LoadPolicy::Salvage || scan(save, &self.limits).is_ok() {
+        if self.options.policy != LoadPolicy::Salvage
+            || unpacked(save, &self.limits, |save| scan(save.bytes, &self.limits)).is_ok()
+        {
             return Ok((Cow::Borrowed(save), None));
         }
         let (save, salvage) = salvage(save, &self.limits)?;
@@ -54,7 +56,10 @@ impl SaveManager {
 
 /// Makes a whole save of what is whole of a damaged one.
 fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
-    let wreck = Wreck::scan(save, limits)?;
+    let plain = Wreck::unpacked(save, limits)?;
+    let weight = save.len() as u64;
+    let save = Plain { bytes: &plain, weight, compression: Compression::None };
+    let wreck = Wreck::scan(save.bytes, limits)?;
     let mut found =
         Salvage { lost_bytes: wreck.lost_bytes, places: wreck.places, ..Salvage::default() };
     let mut document = Document::of_scan(save, wreck.scan, &wreck.definitions, limits, |_| Ok(()))?;

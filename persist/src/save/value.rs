@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::{Loaded, SaveManager};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
-use crate::format::{Blocks, Sealer};
+use crate::format::{Blocks, Sealer, unpacked};
 use crate::graph::{Loader, Saver};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
@@ -167,8 +167,10 @@ impl SaveManager {
         #[cfg(persist_forced_plan)]
         let save = &*super::forced::disarranged(save, &self.limits);
         let options = (&self.limits, self.options);
-        let loader = Loader::new(&self.registry, options, save, None, Some(class))?;
-        Ok(loader.without_kept().load_value(class)?.0)
+        unpacked(save, &self.limits, |save| {
+            let loader = Loader::new(&self.registry, options, save, None, Some(class))?;
+            Ok(loader.without_kept().load_value(class)?.0)
+        })
     }
 
     fn write_value<T: Persist>(
@@ -178,7 +180,7 @@ impl SaveManager {
         hooks_ran: bool,
     ) -> Result<u64> {
         let limits = self.limits;
-        self.write_value_blocks(&mut Sealer::new(out, &limits), value, hooks_ran)
+        self.write_value_blocks(&mut Sealer::new(out, self.compression, &limits), value, hooks_ran)
     }
 
     pub(super) fn write_value_blocks<T: Persist>(

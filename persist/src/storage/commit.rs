@@ -64,7 +64,7 @@ pub(crate) fn replace<T>(
     let result = temporary.write(|file| Ok(write(file, generation))).map_err(failed("flush"))??;
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
-        format::scan(&save, limits).map_err(|error| {
+        format::unpacked(&save, limits, |save| format::scan(save.bytes, limits)).map_err(|error| {
             Error::new(
                 ErrorKind::Io,
                 format!(

@@ -20,7 +20,7 @@ use self::write::{Basic, Value, basic_id};
 use super::section::Section;
 use super::text::cell_of;
 use crate::codec::{Buffer, NoLinks, Pointed, SaveLinks, Shared, Within};
-use crate::format::{ClassNumbers, Header, RecordLinks, Sealer, Writer};
+use crate::format::{ClassNumbers, Compression, Header, RecordLinks, Sealer, Writer};
 use crate::reflect::TraitName;
 use crate::schema::Texts;
 use crate::{Limits, Result};
@@ -136,7 +136,7 @@ impl<'s> Samples<'s> {
         };
         let mut bytes = Vec::new();
         let (mut buffer, limits) = (Buffer::new(), Limits::DEFAULT);
-        let mut sealer = Sealer::new(&mut bytes, &limits);
+        let mut sealer = Sealer::new(&mut bytes, Compression::None, &limits);
         let mut writer = Writer::new(&mut sealer, &Header::default(), &limits, &mut buffer)?;
         let mut links = Links::default();
         let mut write = |object: usize, id: u64, payload: Vec<u8>, links: &mut Links| {
@@ -175,7 +175,7 @@ impl<'s> Samples<'s> {
             total += payload.len();
             write(*object, id, payload, &mut links)?;
         }
-        writer.finish()?;
+        writer.finish(0)?;
         Ok(Sample { bytes, left_out })
     }
 

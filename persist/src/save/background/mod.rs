@@ -150,7 +150,8 @@ impl SaveManager {
             .0
             .resolve(path)
             .map_err(|error| Error::io("write the save to", path, error))?;
-        let mut snapshot = Snapshot::new(self.worker.spare_memory(), &self.limits);
+        let mut snapshot =
+            Snapshot::new(self.worker.spare_memory(), self.compression, &self.limits);
         write(self, &mut snapshot)?;
         let ticket = Arc::new(Ticket::new(snapshot.size()));
         self.worker.enqueue(Job {

@@ -1,0 +1,68 @@
+//! How much compression spares and costs, in memory.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use persist::{Compression, Persist, Result, SaveManager};
+
+use crate::timed;
+
+/// One data set under one compression.
+pub(crate) struct Row {
+    name: &'static str,
+    compression: Compression,
+    bytes: usize,
+    save: Duration,
+    load: Duration,
+}
+
+const ROUNDS: u32 = 20;
+
+/// The compressions that this build has.
+fn all() -> Vec<Compression> {
+    vec![
+        Compression::None,
+        #[cfg(feature = "lz4")]
+        Compression::Lz4,
+        #[cfg(feature = "zstd")]
+        Compression::Zstd(1),
+        #[cfg(feature = "zstd")]
+        Compression::Zstd(3),
+        #[cfg(feature = "zstd")]
+        Compression::Zstd(9),
+    ]
+}
+
+/// The shortest of several times, with a manager that is kept.
+pub(crate) fn measure<T: Persist>(name: &'static str, value: &T) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for compression in all() {
+        let mut saves = SaveManager::new();
+        saves.set_compression(compression);
+        let bytes = saves.value_to_vec(value)?;
+        let mut row =
+            Row { name, compression, bytes: bytes.len(), save: Duration::MAX, load: Duration::MAX };
+        for _ in 0..ROUNDS {
+            let mut out = Vec::with_capacity(bytes.len());
+            let (saved, time) = timed(|| saves.value_to_writer(&mut out, black_box(value)));
+            saved?;
+            row.save = row.save.min(time);
+            let (loaded, time) = timed(|| persist::from_slice::<T>(black_box(&bytes)));
+            drop(loaded?);
+            row.load = row.load.min(time);
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+pub(crate) fn print(rows: &[Row]) {
+    println!(
+        "\ndata set    compression       bytes       save       load, in memory, best of {ROUNDS}"
+    );
+    for Row { name, compression, bytes, save, load } in rows {
+        let [save, load] = [save, load].map(|time| time.as_secs_f64() * 1e3);
+        let compression = format!("{compression:?}");
+        println!("{name:<12}{compression:<12}{bytes:>11} {save:>7.2} ms {load:>7.2} ms");
+    }
+}

@@ -1,0 +1,94 @@
+use byteorder::{ByteOrder, LittleEndian};
+
+use super::{BLOCK_HEAD, Compression, weight};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Compresses blocks of items if that makes them smaller.
+pub(super) struct Packer {
+    compression: Compression,
+    #[cfg(feature = "zstd")]
+    zstd: Option<zstd::bulk::Compressor<'static>>,
+    /// A compressed block, whose memory is used again.
+    packed: Vec<u8>,
+    /// Bytes that the compressed blocks so far hold.
+    contents: u64,
+    /// Bytes by which the save is shorter than without compression.
+    spared: u64,
+}
+
+impl Packer {
+    pub(super) fn new(compression: Compression) -> Self {
+        Self {
+            compression,
+            #[cfg(feature = "zstd")]
+            zstd: None,
+            packed: Vec::new(),
+            contents: 0,
+            spared: 0,
+        }
+    }
+
+    /// The block as it is to be written; `written` bytes of the save are before it.
+    pub(super) fn pack<'b>(
+        &'b mut self,
+        block: &'b [u8],
+        written: u64,
+        limits: &Limits,
+    ) -> Result<&'b [u8]> {
+        let items = &block[BLOCK_HEAD..];
+        let Some(tag) = self.compress(items).map_err(failed)? else { return Ok(block) };
+        let (before, after) = (items.len(), self.packed.len() - BLOCK_HEAD);
+        let contents = self.contents + before as u64;
+        let most = limits.most_expanded(written + self.packed.len() as u64);
+        // What a load could take for an attack is written as it is.
+        if after >= before || contents > most {
+            return Ok(block);
+        }
+        limits.check_decompressed(contents)?;
+        self.contents = contents;
+        self.spared += (before - after) as u64;
+        self.packed[0] = tag;
+        let length = u32::try_from(after).unwrap_or(u32::MAX);
+        LittleEndian::write_u32(&mut self.packed[1..], length);
+        Ok(&self.packed)
+    }
+
+    /// Bytes of a save of so many, for limits in proportion to it.
+    pub(super) fn weight(&self, written: u64) -> u64 {
+        weight(written + self.spared, written)
+    }
+
+    /// Leaves a head, the length of the items and their frame in `packed`, and returns the block's tag.
+    fn compress(&mut self, items: &[u8]) -> std::io::Result<Option<u8>> {
+        if self.compression == Compression::None {
+            return Ok(None);
+        }
+        self.packed.clear();
+        self.packed.resize(BLOCK_HEAD, 0);
+        // A record fits a `u32` with room for the block before it.
+        let length = u32::try_from(items.len()).unwrap_or(u32::MAX);
+        self.packed.extend_from_slice(&length.to_le_bytes());
+        match self.compression {
+            Compression::None => Ok(None),
+            #[cfg(feature = "lz4")]
+            Compression::Lz4 => {
+                super::compression::lz4::compress(items, &mut self.packed)?;
+                Ok(Some(super::BLOCK_LZ4))
+            }
+            #[cfg(feature = "zstd")]
+            Compression::Zstd(level) => {
+                let compressor = match &mut self.zstd {
+                    Some(compressor) => compressor,
+                    none => none.insert(zstd::bulk::Compressor::new(level.clamp(1, 22))?),
+                };
+                super::compression::zstd::compress(compressor, items, &mut self.packed)?;
+                Ok(Some(super::BLOCK_ZSTD))
+            }
+        }
+    }
+}
+
+#[cold]
+fn failed(error: std::io::Error) -> Error {
+    Error::new(ErrorKind::of(&error), format!("cannot compress the save: {error}")).because(error)
+}
