@@ -549,11 +549,21 @@ class Save:
         return str(payload.integer(int(NAMES[tag][1:]) // 8, NAMES[tag][0] == "i"))
 
 
-def describe(save):
+def describe(save, within=False):
     """The lines before the records."""
     yield f"format {FORMAT}, {len(save.data)} bytes, {len(save.classes)} classes, {len(save.records)} records"
     for tag, content in save.header.items():
         name = {1: "application", 2: "version", 3: "metadata"}.get(tag, f"unknown field {tag}")
+        if tag == 3 and not within:
+            yield "  metadata:"
+            inner = []
+            try:
+                inside = Save(content, inner.append)
+                inside.read()
+                yield from ("    " + line for line in [*list(describe(inside, True)), *inner])
+            except (Refused, ValueError) as error:
+                yield f"    no save of its own, {error}: {content[:100]!r}"
+            continue
         yield f"  {name}: {content!r}"
     for number, cls in enumerate(save.classes, 1):
         form = ("struct", "enum", "bare value")[cls.form]

@@ -395,10 +395,19 @@ fn a_map_key_with_a_pointer_is_refused_by_name() {
 
 #[test]
 fn the_default_limits_are_documented_numbers() {
-    let Limits { bytes, decompressed, objects, expansion, depth, text, empty_elements, lock_wait } =
-        Limits::default();
+    let Limits {
+        bytes,
+        decompressed,
+        metadata,
+        objects,
+        expansion,
+        depth,
+        text,
+        empty_elements,
+        lock_wait,
+    } = Limits::default();
     assert_eq!((bytes, objects, expansion, depth), (1 << 32, 16_777_216, 256, 128));
-    assert_eq!(decompressed, 1 << 30);
+    assert_eq!((decompressed, metadata), (1 << 30, 1 << 20));
     assert_eq!((text, empty_elements), (1 << 26, 1_048_576));
     assert_eq!(lock_wait.as_millis(), 100);
 }

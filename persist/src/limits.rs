@@ -32,6 +32,8 @@ pub struct Limits {
     /// Beyond 64 MiB they may also be no more than [`expansion`](Self::expansion) allows for the bytes of the save: a
     /// save writes what compresses better than that as it is.
     pub decompressed: u64,
+    /// Bytes of a program's own metadata in the header of a save, which a list of saves reads of each. Default 1 MiB.
+    pub metadata: u32,
     /// Objects in a save. Default 16,777,216.
     pub objects: u64,
     /// Bytes that the empty objects of a save, with their boxes and bare pointers,
@@ -60,6 +62,7 @@ impl Limits {
     pub const DEFAULT: Self = Self {
         bytes: 4 << 30,
         decompressed: 1 << 30,
+        metadata: 1 << 20,
         objects: 1 << 24,
         expansion: 256,
         depth: 128,
@@ -77,6 +80,26 @@ impl Limits {
     /// What may be asked for by a save of so many bytes.
     pub(crate) fn most_expanded(&self, save: u64) -> u64 {
         save.saturating_mul(self.expansion).max(64 << 20)
+    }
+
+    /// The same as the default, for headers of files that will be read whole.
+    pub(crate) const WHOLE_HEADER: Self = Self { metadata: u32::MAX, ..Self::DEFAULT };
+
+    /// The most bytes of metadata, for which a header has room.
+    const MOST_METADATA: u32 = 1 << 30;
+
+    /// Checks the length of the metadata.
+    pub(crate) fn check_metadata(&self, length: u64) -> Result<()> {
+        let limit = u64::from(self.metadata.min(Self::MOST_METADATA));
+        if length <= limit {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "the metadata of the save has {length} bytes, over the limit of {limit}; raise `Limits::metadata`"
+            ),
+        ))
     }
 
     /// Checks what the compressed blocks of a save hold.

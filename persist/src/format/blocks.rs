@@ -46,6 +46,7 @@ impl<'w> Sealer<'w> {
 
 impl Blocks for Sealer<'_> {
     fn header(&mut self, header: &Header) -> Result<()> {
+        self.limits.check_metadata(header.metadata_length())?;
         self.emit(&header.write())
     }
 
@@ -126,6 +127,7 @@ impl Snapshot {
 
 impl Blocks for Snapshot {
     fn header(&mut self, header: &Header) -> Result<()> {
+        self.limits.check_metadata(header.metadata_length())?;
         self.header = header.clone();
         Ok(())
     }

@@ -3,7 +3,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::{BLOCK_TRAILER, Header, TRAILER_SIZE};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// What the two ends of a save say of it.
 pub(crate) struct Ends {
@@ -14,8 +14,8 @@ pub(crate) struct Ends {
 
 impl Ends {
     /// Reads the header and the trailer of a save.
-    pub(crate) fn read(mut file: impl Read + Seek) -> Result<Self> {
-        let header = Header::from_reader(&mut file)?;
+    pub(crate) fn read(mut file: impl Read + Seek, limits: &Limits) -> Result<Self> {
+        let header = Header::within(&mut file, limits)?;
         let is_whole = trailer(&mut file).map_err(|error| {
             Error::new(ErrorKind::of(&error), format!("cannot read the end of the save: {error}"))
                 .because(error)

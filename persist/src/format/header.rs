@@ -1,15 +1,20 @@
 use byteorder::{ByteOrder, LittleEndian};
 
+use std::fmt;
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use super::{
-    CRITICAL_FIELD, FIELD_APPLICATION, FIELD_APPLICATION_VERSION, FIELD_GENERATION, FORMAT_VERSION,
-    MAGIC,
+    CRITICAL_FIELD, FIELD_APPLICATION, FIELD_APPLICATION_VERSION, FIELD_GENERATION, FIELD_METADATA,
+    FORMAT_VERSION, MAGIC,
 };
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// Bytes before the header's fields: magic, version, flags, length.
 const FIXED: usize = 16;
+
+/// Bytes for which the fields of a header besides the metadata have room.
+const OTHER_FIELDS: u64 = 256 << 10;
 
 /// What a save says of itself before its first object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +29,24 @@ pub struct Header {
     /// Grows with every save of a file, so that the newer of two copies is known without a clock;
     /// 0 in a save that was not made for a file.
     pub generation: u64,
+    /// What the program says of the save.
+    pub(crate) metadata: Option<Metadata>,
+}
+
+/// A whole save in the header of another.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Metadata(pub(crate) Arc<[u8]>);
+
+impl From<Vec<u8>> for Metadata {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes.into())
+    }
+}
+
+impl fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
 }
 
 impl Header {
@@ -47,8 +70,17 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read), and what the reader returns.
+    /// As [`read`](Self::read), [`ErrorKind::TooLarge`] over the default of [`Limits::metadata`], and what the reader returns.
     pub fn from_reader(reader: impl Read) -> Result<Self> {
+        Self::within(reader, &Limits::DEFAULT)
+    }
+
+    /// Reads the header within other limits than the default ones.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_reader`](Self::from_reader).
+    pub fn within(reader: impl Read, limits: &Limits) -> Result<Self> {
         let failed = |error: io::Error| {
             Error::new(
                 ErrorKind::of(&error),
@@ -60,7 +92,12 @@ impl Header {
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes).map_err(failed)?;
         if let Some(length) = bytes.get(12..FIXED) {
-            reader.set_limit(u64::from(LittleEndian::read_u32(length)) + 4);
+            let length = u64::from(LittleEndian::read_u32(length));
+            // Else the error that counts is found below.
+            if bytes.starts_with(&MAGIC) {
+                limits.check_metadata(length.saturating_sub(OTHER_FIELDS))?;
+            }
+            reader.set_limit(length + 4);
             reader.read_to_end(&mut bytes).map_err(failed)?;
         }
         Self::read(&bytes)
@@ -82,6 +119,12 @@ impl Header {
                 bytes.extend_from_slice(text.as_bytes());
             }
         }
+        if let Some(Metadata(metadata)) = &self.metadata {
+            bytes.push(FIELD_METADATA);
+            // Its setter bounds it, too.
+            bytes.extend_from_slice(&u32::try_from(metadata.len()).unwrap_or(0).to_le_bytes());
+            bytes.extend_from_slice(metadata);
+        }
         if self.generation > 0 {
             bytes.push(FIELD_GENERATION);
             bytes.extend_from_slice(&8_u32.to_le_bytes());
@@ -91,6 +134,10 @@ impl Header {
         LittleEndian::write_u32(&mut bytes[12..FIXED], length);
         bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
         bytes
+    }
+
+    pub(super) fn metadata_length(&self) -> u64 {
+        self.metadata.as_ref().map_or(0, |Metadata(bytes)| bytes.len() as u64)
     }
 
     /// The length in bytes that a header says that it has.
@@ -154,6 +201,9 @@ impl Header {
                     Ok(number) if number > 0 && self.generation == 0 => self.generation = number,
                     _ => return Err(bad()),
                 }
+            }
+            if tag == FIELD_METADATA && self.metadata.replace(content.to_vec().into()).is_some() {
+                return Err(bad());
             }
             let slot = match tag {
                 FIELD_APPLICATION => Some(&mut self.application),

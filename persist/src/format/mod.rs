@@ -38,6 +38,7 @@ pub const FORMAT_VERSION: u16 = 1;
 const CRITICAL_FIELD: u8 = 0x80;
 const FIELD_APPLICATION: u8 = 1;
 const FIELD_APPLICATION_VERSION: u8 = 2;
+const FIELD_METADATA: u8 = 3;
 const FIELD_GENERATION: u8 = 4;
 
 const BLOCK_RECORDS: u8 = 0x01;

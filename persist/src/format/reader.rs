@@ -71,6 +71,7 @@ pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Scan> {
 /// The same, with the offsets of the definitions.
 pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Vec<usize>)> {
     let (header, mut at) = Header::parse(save)?;
+    limits.check_metadata(header.metadata_length())?;
     let mut scan = Scanner::new(Scan { header, classes: Vec::new(), records: Vec::new() });
     loop {
         if save.get(at) == Some(&BLOCK_TRAILER) {

@@ -423,6 +423,11 @@ impl fmt::Display for Document {
         }
         let (objects, classes) = (self.places.len(), self.stored.len());
         writeln!(f, ", objects: {objects}, classes: {classes}")?;
+        if let Ok(Some(metadata)) = self.header.metadata_document()
+            && let Some(value) = metadata.root()
+        {
+            writeln!(f, "metadata {value:#}")?;
+        }
         for entry in self.entries() {
             write!(f, "\n{} ", entry.id)?;
             if entry.is_kept() {

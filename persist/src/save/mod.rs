@@ -6,6 +6,7 @@ mod document;
 mod forced;
 mod loaded;
 mod manager;
+mod metadata;
 mod remapping;
 mod report;
 mod salvage;

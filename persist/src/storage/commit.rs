@@ -185,12 +185,12 @@ fn generation(storage: &dyn Storage, path: &Path, backups: u32) -> u64 {
 
 /// The header of a save, if it can be read.
 pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
-    Header::from_reader(&mut *storage.open(path).ok()?).ok()
+    Header::within(&mut *storage.open(path).ok()?, &Limits::WHOLE_HEADER).ok()
 }
 
 /// The header of a save that begins and ends as a whole one.
 fn whole(storage: &dyn Storage, path: &Path) -> Option<Header> {
-    let ends = Ends::read(&mut *storage.open(path).ok()?).ok()?;
+    let ends = Ends::read(&mut *storage.open(path).ok()?, &Limits::WHOLE_HEADER).ok()?;
     ends.is_whole.then_some(ends.header)
 }
 
