@@ -89,7 +89,8 @@ fn load(path: &Path, regions: usize) -> Result<World, Box<dyn Error>> {
     if played != world {
         return Err(format!("the world of tick {} is another one", world.ticks()).into());
     }
-    (played.tick(), world.tick());
+    played.tick();
+    world.tick();
     if played != world {
         return Err("the world does not go on as it would have".into());
     }
