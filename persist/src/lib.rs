@@ -54,7 +54,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`lock`] | the schemas of released versions, and whether their saves still load |
-//! | `save` | [`SaveManager`], [`Loaded`], [`LoadReport`], [`Document`], and [`save()`], [`load`] for one value |
+//! | `save` | [`SaveManager`], [`Slot`], [`Loaded`], [`LoadReport`], [`Document`], and [`save()`], [`load`] for one value |
 //! | [`storage`] | files that are replaced whole, their backups, damaged ones |
 //! | `graph` | ids, references, the saver's work list, the loader's passes, the [`Registry`] |
 //! | `format` | the file: header, definitions, records, trailer |
@@ -92,10 +92,12 @@ pub use object_id::ObjectId;
 pub use options::{LoadOptions, LoadPolicy};
 pub use persist_derive::{Persist, dynamic};
 pub use reflect::{Class, ClassId, FieldRecord, Kind};
+#[cfg(feature = "directories")]
+pub use save::slots_folder;
 pub use save::{
-    BackgroundSave, Document, Entry, Finding, LoadReport, Loaded, Progress, Remapping, Salvage,
-    SaveManager, SaveOutcome, dump, from_reader, from_slice, load, save, save_mut, to_vec,
-    to_vec_mut, to_writer,
+    BackgroundSave, Document, Entry, Finding, Health, LoadReport, Loaded, Progress, Remapping,
+    Salvage, SaveManager, SaveOutcome, Slot, dump, from_reader, from_slice, load, save, save_mut,
+    slot_path, to_vec, to_vec_mut, to_writer,
 };
 pub use schema::Change;
 pub use types::{Arena, Handle, Missing, Remap};

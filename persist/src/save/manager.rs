@@ -270,12 +270,22 @@ impl SaveManager {
         path: &Path,
         write: impl FnOnce(&mut Self, &mut dyn Write) -> Result<u64>,
     ) -> Result<()> {
+        self.replace_since(path, 0, write)
+    }
+
+    /// The same, by a save of a generation that is not less.
+    pub(super) fn replace_since(
+        &mut self,
+        path: &Path,
+        least: u64,
+        write: impl FnOnce(&mut Self, &mut dyn Write) -> Result<u64>,
+    ) -> Result<()> {
         let (disk, options, limits) = (self.storage.clone(), self.save_options, self.limits);
         if !self.worker.is_new() {
             self.worker.make_way(&disk.0.resolve(path).unwrap_or_default());
         }
         let result = storage::replace(&*disk.0, path, &options, &limits, |out, generation| {
-            self.header.generation = generation;
+            self.header.generation = generation.max(least);
             write(self, out)
         });
         self.header.generation = 0;
@@ -336,7 +346,7 @@ impl SaveManager {
         }
     }
 
-    fn write(&mut self, out: &mut dyn Write) -> Result<u64> {
+    pub(super) fn write(&mut self, out: &mut dyn Write) -> Result<u64> {
         let limits = self.limits;
         self.write_blocks(&mut Sealer::new(out, self.compression, &limits))
     }

@@ -2,6 +2,8 @@
 
 mod background;
 mod document;
+#[cfg(feature = "directories")]
+mod folder;
 #[cfg(persist_forced_plan)]
 mod forced;
 mod loaded;
@@ -10,13 +12,18 @@ mod metadata;
 mod remapping;
 mod report;
 mod salvage;
+mod slot_name;
+mod slots;
 mod value;
 
 pub use background::{BackgroundSave, Progress, SaveOutcome};
 pub use document::{Document, Entry, dump};
+#[cfg(feature = "directories")]
+pub use folder::slots_folder;
 pub use loaded::Loaded;
 pub use manager::SaveManager;
 pub use remapping::Remapping;
 pub use report::{Finding, LoadReport};
 pub use salvage::Salvage;
+pub use slots::{Health, Slot, slot_path};
 pub use value::{from_reader, from_slice, load, save, save_mut, to_vec, to_vec_mut, to_writer};

@@ -173,7 +173,7 @@ impl SaveManager {
         })
     }
 
-    fn write_value<T: Persist>(
+    pub(super) fn write_value<T: Persist>(
         &mut self,
         out: &mut dyn Write,
         value: &T,

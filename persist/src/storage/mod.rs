@@ -9,6 +9,7 @@ mod memory;
 mod names;
 mod read;
 mod recover;
+pub(crate) mod slots;
 
 use std::any::Any;
 use std::io::{self, Read, Seek, Write};
@@ -21,6 +22,7 @@ pub use memory::Memory;
 pub(crate) use read::{read_file, read_stream};
 pub use recover::Recovery;
 pub(crate) use recover::load;
+pub(crate) use slots::SlotFiles;
 
 /// Files in folders, as a save needs them.
 ///

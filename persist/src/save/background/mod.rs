@@ -111,7 +111,7 @@ impl SaveManager {
     /// What an object refuses, as [`save`](Self::save). What goes wrong later is told by
     /// [`BackgroundSave::wait`], or by [`wait_for_saves`](Self::wait_for_saves).
     pub fn save_in_background(&mut self, path: impl AsRef<Path>) -> Result<BackgroundSave> {
-        self.enqueue(path.as_ref(), |saves, out| saves.write_blocks(out))
+        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_blocks(out))
     }
 
     /// Saves one value like [`save_value`](Self::save_value), but for the snapshot on another
@@ -125,7 +125,7 @@ impl SaveManager {
         path: impl AsRef<Path>,
         value: &T,
     ) -> Result<BackgroundSave> {
-        self.enqueue(path.as_ref(), |saves, out| saves.write_value_blocks(out, value, false))
+        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_value_blocks(out, value, false))
     }
 
     /// Waits for all saves in the background.
@@ -140,9 +140,10 @@ impl SaveManager {
         }
     }
 
-    fn enqueue(
+    pub(super) fn enqueue(
         &mut self,
         path: &Path,
+        least: u64,
         write: impl FnOnce(&mut Self, &mut Snapshot) -> Result<u64>,
     ) -> Result<BackgroundSave> {
         let path = self
@@ -157,6 +158,7 @@ impl SaveManager {
         self.worker.enqueue(Job {
             path,
             snapshot,
+            least,
             storage: self.storage.clone(),
             options: self.save_options,
             limits: self.limits,

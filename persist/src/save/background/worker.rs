@@ -19,6 +19,8 @@ const MOST_FAILED: usize = 16;
 pub(super) struct Job {
     pub(super) path: PathBuf,
     pub(super) snapshot: Snapshot,
+    /// The save has no smaller generation.
+    pub(super) least: u64,
     pub(super) storage: Disk,
     pub(super) options: SaveOptions,
     pub(super) limits: Limits,
@@ -27,14 +29,14 @@ pub(super) struct Job {
 
 impl Job {
     fn run(&self) -> Result<SaveOutcome> {
-        let Self { path, snapshot, storage, options, limits, ticket } = self;
+        let Self { path, snapshot, least, storage, options, limits, ticket } = self;
         let go_on = |bytes| {
             ticket.done.fetch_add(bytes, Ordering::Relaxed);
             if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
         };
         let result = storage::replace(&*storage.0, path, options, limits, |out, generation| {
             go_on(0)?;
-            snapshot.write(out, generation, go_on)
+            snapshot.write(out, generation.max(*least), go_on)
         });
         match result {
             Ok(_) => Ok(SaveOutcome::Saved),

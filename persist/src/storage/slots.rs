@@ -1,0 +1,188 @@
+//! The files of slots: saves in one folder, each with its backups.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::commit::{Temporary, header, lock, tidy};
+use super::{SaveOptions, Storage, exists, folder_of, names, read_file};
+use crate::format::{scan, unpacked};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// How the name of a slot's file ends.
+const ENDING: &str = ".sav";
+
+/// The files that belong to a slot, by number.
+#[derive(Debug, Default)]
+pub(crate) struct SlotFiles {
+    pub(crate) has_save: bool,
+    pub(crate) backups: Vec<u32>,
+    pub(crate) damaged: Vec<u32>,
+}
+
+enum Role {
+    Save,
+    Backup(u32),
+    Damaged(u32),
+}
+
+impl SlotFiles {
+    pub(crate) fn backups(&self, path: &Path) -> Vec<PathBuf> {
+        self.backups.iter().map(|number| names::backup(path, *number)).collect()
+    }
+
+    pub(crate) fn damaged(&self, path: &Path) -> Vec<PathBuf> {
+        self.damaged.iter().map(|number| names::damaged(path, *number)).collect()
+    }
+
+    fn all_of(storage: &dyn Storage, path: &Path) -> io::Result<Self> {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let slot = name.and_then(|name| name.strip_suffix(ENDING)).unwrap_or_default();
+        Ok(list(storage, folder_of(path))?.remove(slot).unwrap_or_default())
+    }
+}
+
+/// The file of a slot.
+pub(crate) fn path(folder: &Path, slot: &str) -> PathBuf {
+    folder.join(format!("{slot}{ENDING}"))
+}
+
+/// The slots of a folder by name; none if there is no such folder.
+pub(crate) fn list(
+    storage: &dyn Storage,
+    folder: &Path,
+) -> io::Result<BTreeMap<String, SlotFiles>> {
+    let names = match storage.list(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        names => names?,
+    };
+    let mut slots: BTreeMap<String, SlotFiles> = BTreeMap::new();
+    for (slot, role) in names.iter().filter_map(|name| role(name.to_str()?)) {
+        let files = slots.entry(slot.to_owned()).or_default();
+        match role {
+            Role::Save => files.has_save = true,
+            Role::Backup(number) => files.backups.push(number),
+            Role::Damaged(number) => files.damaged.push(number),
+        }
+    }
+    for files in slots.values_mut() {
+        files.backups.sort_unstable();
+        files.damaged.sort_unstable();
+    }
+    Ok(slots)
+}
+
+/// The slot that a file belongs to, and as what; hidden files belong to none.
+fn role(name: &str) -> Option<(&str, Role)> {
+    let (slot, role) = match name.strip_suffix(ENDING) {
+        Some(slot) => (slot, Role::Save),
+        None => {
+            let (slot, rest) = name.rsplit_once(ENDING)?;
+            let role = match rest.strip_prefix(".bak") {
+                Some(rest) => Role::Backup(number(rest)?),
+                None => Role::Damaged(number(rest.strip_prefix(".damaged")?)?),
+            };
+            (slot, role)
+        }
+    };
+    (!slot.is_empty() && !slot.starts_with('.')).then_some((slot, role))
+}
+
+fn number(digits: &str) -> Option<u32> {
+    match digits.as_bytes() {
+        [] => Some(1),
+        [b'1'..=b'9', ..] => digits.parse().ok().filter(|number| *number > 1),
+        _ => None,
+    }
+}
+
+/// True if a save of the slot was cut off between two renames, which a load sets right.
+pub(crate) fn is_between(storage: &dyn Storage, path: &Path) -> bool {
+    exists(storage, &names::temporary(path))
+}
+
+/// The generation of a save; 0 if it cannot be read.
+pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> u64 {
+    header(storage, path).map_or(0, |header| header.generation)
+}
+
+/// Removes a save and all that belongs to it, the save last: what a crash leaves is a slot.
+pub(crate) fn delete(storage: &dyn Storage, path: &Path, options: &SaveOptions) -> Result<()> {
+    let failed = |error| Error::io("delete", path, error);
+    let _lock = lock(storage, path, options.wait)?;
+    tidy(storage, path).map_err(failed)?;
+    let files = SlotFiles::all_of(storage, path).map_err(failed)?;
+    let beside = [files.damaged(path), files.backups(path)].concat();
+    if !files.has_save && beside.is_empty() {
+        return Err(failed(io::ErrorKind::NotFound.into()));
+    }
+    beside.iter().try_for_each(|file| storage.remove(file)).map_err(failed)?;
+    if files.has_save {
+        storage.remove(path).map_err(failed)?;
+    }
+    storage.sync_folder(folder_of(path)).map_err(failed)
+}
+
+/// Gives a save and all that belongs to it another name, the save last: after a crash it has one of the
+/// two, and some backups may have the other.
+pub(crate) fn rename(
+    storage: &dyn Storage,
+    from: &Path,
+    to: &Path,
+    options: &SaveOptions,
+) -> Result<()> {
+    let failed = |error| Error::io("rename", from, error);
+    // Two programs that rename both ways do not wait for each other.
+    let (first, second) = if from < to { (from, to) } else { (to, from) };
+    if from == to {
+        return Ok(());
+    }
+    let _first = lock(storage, first, options.wait)?;
+    let _second = lock(storage, second, options.wait)?;
+    tidy(storage, from).and_then(|()| tidy(storage, to)).map_err(failed)?;
+    let files = SlotFiles::all_of(storage, from).map_err(failed)?;
+    if !files.has_save {
+        return Err(failed(io::ErrorKind::NotFound.into()));
+    }
+    check_free(storage, to)?;
+    let renamed = (files.damaged.iter())
+        .try_for_each(|n| storage.rename(&names::damaged(from, *n), &names::damaged(to, *n)))
+        .and_then(|()| {
+            let mut backups = files.backups.iter();
+            backups
+                .try_for_each(|n| storage.rename(&names::backup(from, *n), &names::backup(to, *n)))
+        })
+        .and_then(|()| storage.rename(from, to));
+    renamed.and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
+}
+
+/// Copies a whole save, without its backups.
+pub(crate) fn copy(
+    storage: &dyn Storage,
+    from: &Path,
+    to: &Path,
+    options: &SaveOptions,
+    limits: &Limits,
+) -> Result<()> {
+    let failed = |error| Error::io("copy the save to", to, error);
+    let save = read_file(storage, from, limits)?;
+    unpacked(&save, limits, |save| scan(save.bytes, limits))?;
+    let _lock = lock(storage, to, options.wait)?;
+    tidy(storage, to).map_err(failed)?;
+    check_free(storage, to)?;
+    // Backups of a slot that is gone are not those of this one.
+    for backup in SlotFiles::all_of(storage, to).map_err(failed)?.backups(to) {
+        storage.remove(&backup).map_err(failed)?;
+    }
+    let mut file = Temporary::create(storage, to).map_err(failed)?;
+    file.write(|file| file.write_all(&save).map(Ok::<(), Error>)).map_err(failed)??;
+    file.replace(to).and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
+}
+
+fn check_free(storage: &dyn Storage, path: &Path) -> Result<()> {
+    if !exists(storage, path) {
+        return Ok(());
+    }
+    let message = format!("there is a save {} already; delete it first", path.display());
+    Err(Error::new(ErrorKind::Io, message).because(io::Error::from(io::ErrorKind::AlreadyExists)))
+}

@@ -1,0 +1,118 @@
+//! Quick and automatic saves.
+
+use persist::SaveManager;
+
+use crate::{FOLDER, Game, write};
+
+/// The levels in the automatic slots, by name.
+fn levels(game: &Game) -> Vec<u32> {
+    game.names().iter().map(|name| game.load(name).unwrap()).collect()
+}
+
+#[test]
+fn a_quick_save_replaces_the_one_before() {
+    let mut game = Game::new();
+    for level in [1, 2] {
+        *game.level.borrow_mut() = level;
+        game.saves.quick_save(FOLDER).unwrap();
+    }
+    assert_eq!(game.names(), ["quick"]);
+    assert_eq!(game.load("quick").unwrap(), 2);
+}
+
+#[test]
+fn automatic_saves_take_the_slots_in_turn() {
+    let mut game = Game::new();
+    let mut names = Vec::new();
+    for level in 1..=7 {
+        *game.level.borrow_mut() = level;
+        names.push(game.saves.auto_save(FOLDER, 3).unwrap());
+    }
+    assert_eq!(names, ["auto1", "auto2", "auto3", "auto1", "auto2", "auto3", "auto1"]);
+    assert_eq!(levels(&game), [7, 5, 6]);
+    let generations: Vec<_> =
+        game.saves.slots(FOLDER).unwrap().iter().map(|slot| slot.header.generation).collect();
+    assert_eq!(generations, [7, 5, 6]);
+}
+
+#[test]
+fn another_run_goes_on_with_the_oldest() {
+    let mut game = Game::new();
+    for level in 1..=4 {
+        *game.level.borrow_mut() = level;
+        game.saves.auto_save(FOLDER, 3).unwrap();
+    }
+    let mut again = Game::on(game.disk.clone());
+    *again.level.borrow_mut() = 5;
+    assert_eq!(again.saves.auto_save(FOLDER, 3).unwrap(), "auto2");
+    assert_eq!(levels(&again), [4, 5, 3]);
+}
+
+#[test]
+fn other_slots_are_no_automatic_ones() {
+    let mut game = Game::new();
+    for name in ["auto", "auto01", "auto1b", "automatic", "quick"] {
+        game.save(name, 1);
+    }
+    assert_eq!(game.saves.auto_save(FOLDER, 1).unwrap(), "auto1");
+    assert_eq!(game.saves.auto_save(FOLDER, 1).unwrap(), "auto1");
+    assert_eq!(game.saves.auto_save(FOLDER, 0).unwrap(), "auto1");
+}
+
+#[test]
+fn a_slot_that_was_deleted_is_taken_first() {
+    let mut game = Game::new();
+    (0..3).for_each(|_| drop(game.saves.auto_save(FOLDER, 3).unwrap()));
+    game.saves.delete_slot(FOLDER, "auto2").unwrap();
+    assert_eq!(game.saves.auto_save(FOLDER, 3).unwrap(), "auto2");
+    assert_eq!(game.saves.auto_save(FOLDER, 3).unwrap(), "auto1");
+}
+
+#[test]
+fn a_damaged_slot_is_the_oldest() {
+    let mut game = Game::new();
+    (0..3).for_each(|_| drop(game.saves.auto_save(FOLDER, 3).unwrap()));
+    write(&game.disk, "auto3.sav", &[0; 100]);
+    assert_eq!(game.saves.auto_save(FOLDER, 3).unwrap(), "auto3");
+    assert_eq!(game.saves.auto_save(FOLDER, 3).unwrap(), "auto1");
+}
+
+#[test]
+fn fewer_and_more_slots_than_before_are_fine() {
+    let mut game = Game::new();
+    (0..4).for_each(|_| drop(game.saves.auto_save(FOLDER, 4).unwrap()));
+    let names: Vec<_> = (0..3).map(|_| game.saves.auto_save(FOLDER, 2).unwrap()).collect();
+    assert_eq!(names, ["auto1", "auto2", "auto1"]);
+    // With more again the oldest of all come first.
+    let names: Vec<_> = (0..3).map(|_| game.saves.auto_save(FOLDER, 4).unwrap()).collect();
+    assert_eq!(names, ["auto3", "auto4", "auto2"]);
+}
+
+#[test]
+fn automatic_saves_in_the_background_take_turns_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut saves = SaveManager::new();
+    let level = std::rc::Rc::new(std::cell::RefCell::new(0_u32));
+    saves.add(&level).unwrap();
+    for number in 1..=5 {
+        *level.borrow_mut() = number;
+        let _ = saves.auto_save_in_background(folder.path(), 3).unwrap();
+    }
+    saves.wait_for_saves().unwrap();
+    let slots = saves.slots(folder.path()).unwrap();
+    let levels: Vec<_> = slots
+        .iter()
+        .map(|slot| *saves.load(&slot.path).unwrap().first::<u32>().unwrap().borrow())
+        .collect();
+    assert_eq!(levels, [4, 5, 3]);
+}
+
+#[test]
+fn one_value_takes_turns_too() {
+    let mut game = Game::new();
+    for level in 1..=3_u8 {
+        game.saves.auto_save_value(FOLDER, 2, &level).unwrap();
+    }
+    let path = persist::slot_path(FOLDER, "auto1").unwrap();
+    assert_eq!(game.saves.load_value::<u8>(path).unwrap().0, 3);
+}
