@@ -341,7 +341,12 @@ fn a_game_that_is_one_value_gets_everything_back() {
     saves.adopt(loaded);
     saves.save_value(&path, &game).unwrap();
     let third = std::fs::read(&path).unwrap();
-    assert!(saves.value_to_vec(&game).unwrap() == third);
+    // But for the generation in the header, and the length in the trailer.
+    let content = |save: &[u8]| {
+        let fields = u32::from_le_bytes(save[12..16].try_into().unwrap()) as usize;
+        save[16 + fields + 4..save.len() - 12].to_vec()
+    };
+    assert!(content(&saves.value_to_vec(&game).unwrap()) == content(&third));
     drop((game, saves));
 
     // The same day with the mod.

@@ -183,3 +183,23 @@ fn generations_grow_with_every_save_of_a_slot() {
     let (_, loaded) = manager(&disk, 2).load_value::<Game>(SAVE).unwrap();
     assert!(loaded.report().header().generation >= 4);
 }
+
+/// S13, where a file has one name: it has none for a moment.
+#[test]
+fn a_load_waits_for_a_save_that_has_moved_the_old_one_away() {
+    use persist::storage::Storage;
+    let mut image = saved([1, 2], 1);
+    let new = image.remove(&path(SAVE)).unwrap();
+    image.insert(path(".game.sav.tmp"), new);
+    let disk = Disk::without_links(image);
+    let lock = disk.lock(&path(".game.sav.lock")).unwrap();
+    assert!(lock.is_some());
+    let other = disk.clone();
+    let writer = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        other.rename(&path(".game.sav.tmp"), &path(SAVE)).unwrap();
+        drop(lock);
+    });
+    assert_eq!(load(&disk).unwrap(), 2);
+    writer.join().unwrap();
+}

@@ -122,3 +122,29 @@ fn a_flush_that_failed_is_not_asked_again() {
     });
     assert_eq!(flushes, [false, true]);
 }
+
+/// A damaged save is moved out of the way before the new one takes its place, or does not.
+#[test]
+fn an_error_while_a_damaged_save_is_replaced_loses_no_backup() {
+    for links in [true, false] {
+        let mut before = saved([1, 2], 1);
+        before.get_mut(&super::path("game.sav")).unwrap().truncate(100);
+        let mut number = 1;
+        loop {
+            let image = before.clone();
+            let disk = if links { Disk::new(image) } else { Disk::without_links(image) };
+            disk.fail(number, Fault::Once(Io::Other));
+            let result = save(&disk, 1, 3);
+            if !disk.end_faults() {
+                break;
+            }
+            let what = format!("operation {number}: {result:?}");
+            let level = load(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let may_be_new =
+                result.is_ok() || result.is_err_and(|error| error.message().contains("in place"));
+            assert_eq!(level, if may_be_new { 3 } else { 1 }, "{what}");
+            number += 1;
+        }
+        assert!(number > 8);
+    }
+}

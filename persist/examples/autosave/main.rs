@@ -64,19 +64,17 @@ fn watch(regions: usize) -> Done {
         return Err("the game was to be killed".into());
     }
     println!("\nthe game was killed in the middle of save {LAST_SAVE}");
-    let world = load(&path, regions)?;
-    println!("the save of tick {} is there, whole", world.ticks());
+    println!("the save of tick {} is there, whole", load(&path, regions)?);
 
     // As a bad disk would.
     let save = std::fs::read(&path)?;
     std::fs::write(&path, &save[..save.len() / 2])?;
-    let world = load(&path, regions)?;
-    println!("so is that of tick {}", world.ticks());
+    println!("so is that of tick {}", load(&path, regions)?);
     Ok(())
 }
 
-/// Loads a world and compares it with one that was never saved.
-fn load(path: &Path, regions: usize) -> Result<World, Box<dyn Error>> {
+/// Loads a world and compares it with one that was never saved; returns its tick.
+fn load(path: &Path, regions: usize) -> Result<u64, Box<dyn Error>> {
     let mut saves = SaveManager::new();
     World::register(&mut saves)?;
     let loaded = saves.load(path)?;
@@ -86,15 +84,19 @@ fn load(path: &Path, regions: usize) -> Result<World, Box<dyn Error>> {
     while played.ticks() < world.ticks() {
         played.tick();
     }
+    let loaded_at = world.ticks();
     if played != world {
-        return Err(format!("the world of tick {} is another one", world.ticks()).into());
+        return Err(format!("the world of tick {loaded_at} is another one").into());
     }
-    played.tick();
-    world.tick();
+    // It goes on as it would have.
+    for _ in 0..TICKS_PER_SAVE {
+        played.tick();
+        world.tick();
+    }
     if played != world {
-        return Err("the world does not go on as it would have".into());
+        return Err("the world goes on as another one".into());
     }
-    Ok(played)
+    Ok(loaded_at)
 }
 
 /// Plays, and is killed in the middle of a save.
@@ -102,12 +104,6 @@ fn play(path: &Path, regions: usize) -> Done {
     let mut world = World::new(regions);
     let mut saves = SaveManager::new();
     world.add_to(&mut saves)?;
-    // What a save costs a game that waits for it.
-    let start = Instant::now();
-    saves.save(path)?;
-    let waited = start.elapsed();
-    println!("a save that the game waits for: {} us", waited.as_micros());
-
     let style = ProgressStyle::with_template("{msg:8} {bar:40} {bytes}/{total_bytes}")?;
     let bar = ProgressBar::new(0).with_style(style);
     let mut running: Option<BackgroundSave> = None;
@@ -130,7 +126,10 @@ fn play(path: &Path, regions: usize) -> Done {
             let save = saves.save_in_background(path)?;
             let stall = start.elapsed();
             longest = longest.max(stall);
-            bar.println(format!("tick {}: waited {} us", world.ticks(), stall.as_micros()));
+            let (tick, size) = (world.ticks(), save.progress().total / 1_000);
+            bar.suspend(|| {
+                println!("tick {tick}: {size} kB, the game waited {} us", stall.as_micros());
+            });
             if number == LAST_SAVE {
                 while save.progress().fraction() < 0.3 {
                     std::hint::spin_loop();
@@ -140,6 +139,13 @@ fn play(path: &Path, regions: usize) -> Done {
                 std::process::abort();
             }
             running = Some(save);
+        }
+        if world.ticks() == TICKS_PER_SAVE * LAST_SAVE - TICKS_PER_SAVE / 2 {
+            // What it costs a game that does not go on meanwhile.
+            let start = Instant::now();
+            saves.save(path.with_extension("waited.sav"))?;
+            let waited = start.elapsed().as_micros();
+            bar.suspend(|| println!("a save in the foreground: {waited} us"));
         }
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
         next += TICK;

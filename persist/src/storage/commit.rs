@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{Lock, NewFile, Storage, exists, folder_of, names, read_file};
+use super::{Lock, NewFile, Storage, StoredFile, exists, folder_of, names, read_file};
 use crate::format::{self, Ends, Header};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -73,11 +73,11 @@ pub(crate) fn replace<T>(
             )
         })?;
     }
-    let rotated = rotate(storage, path, options.backups).map_err(failed("back up"))?;
+    rotate(storage, path, options.backups).map_err(failed("back up"))?;
     if let Err(error) = temporary.replace(path) {
-        if rotated == Rotated::Away {
-            // Where a file has one name, the old one has lost it.
-            let _ = storage.rename(&names::backup(path, 1), path);
+        if !exists(storage, path) {
+            // It has another name now, as a backup or as damaged. The error that counts is the first.
+            let _ = restore(storage, path, 1);
         }
         return Err(failed("replace")(error));
     }
@@ -188,47 +188,39 @@ pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
     Header::within(&mut *storage.open(path).ok()?, &Limits::WHOLE_HEADER).ok()
 }
 
-/// The header of a save that begins and ends as a whole one.
-fn whole(storage: &dyn Storage, path: &Path) -> Option<Header> {
-    let ends = Ends::read(&mut *storage.open(path).ok()?, &Limits::WHOLE_HEADER).ok()?;
-    ends.is_whole.then_some(ends.header)
-}
-
-/// What has become of the old save.
-#[derive(Clone, Copy, PartialEq)]
-enum Rotated {
-    /// It is where it was, and maybe a backup as well.
-    Kept,
-    /// It is a backup only.
-    Away,
+/// The header of a save that begins and ends as a whole one, if it does.
+fn whole(file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
+    match Ends::read(file, &Limits::WHOLE_HEADER) {
+        Ok(ends) => Ok(ends.is_whole.then_some(ends.header)),
+        // What cannot be read may be whole.
+        Err(error) if error.kind() == ErrorKind::Io => Err(io::Error::other(error)),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Makes a backup of the save, and moves the older ones on.
-fn rotate(storage: &dyn Storage, path: &Path, backups: u32) -> io::Result<Rotated> {
+fn rotate(storage: &dyn Storage, path: &Path, backups: u32) -> io::Result<()> {
     let missing_is_fine = |result: io::Result<()>| match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
     };
-    for number in backups.saturating_add(1).. {
-        let surplus = names::backup(path, number);
-        if !exists(storage, &surplus) {
-            break;
-        }
-        storage.remove(&surplus)?;
-    }
-    let Some(old) = whole(storage, path) else {
+    let file = match storage.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    let Some(old) = whole(file)? else {
         // What is not a whole save would push out one that is.
-        if exists(storage, path) && backups > 0 && exists(storage, &names::backup(path, 1)) {
+        if backups > 0 && exists(storage, &names::backup(path, 1)) {
             storage.rename(path, &free_damaged(storage, path))?;
         }
-        return Ok(Rotated::Kept);
+        return Ok(());
     };
     let first = names::backup(path, 1);
     let is_there = header(storage, &first)
         .is_some_and(|backup| backup.generation > 0 && backup.generation == old.generation);
     // A save that was killed after this has made the backup already.
     if backups == 0 || is_there {
-        return Ok(Rotated::Kept);
+        return Ok(());
     }
     for number in (1..backups).rev() {
         let from = names::backup(path, number);
@@ -241,10 +233,9 @@ fn rotate(storage: &dyn Storage, path: &Path, backups: u32) -> io::Result<Rotate
             // The error that counts is the first.
             let _ = storage.remove(&link);
         }
-        return result.map(|()| Rotated::Kept);
+        return result;
     }
-    storage.rename(path, &first)?;
-    Ok(Rotated::Away)
+    storage.rename(path, &first)
 }
 
 /// A name for a damaged save that no other has.

@@ -1,6 +1,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Lock, NewFile, Storage, StoredFile, folder_of};
 
@@ -42,7 +43,18 @@ impl Storage for Files {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+        let mut result = fs::rename(from, to);
+        // On Windows a virus scanner may have the file open for a moment.
+        for wait in [1, 4, 16, 64, 256] {
+            match &result {
+                Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
+                    std::thread::sleep(Duration::from_millis(wait));
+                    result = fs::rename(from, to);
+                }
+                _ => break,
+            }
+        }
+        result
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -55,11 +67,14 @@ impl Storage for Files {
 
     #[cfg(unix)]
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        match File::open(folder) {
-            Ok(folder) => folder.sync_all(),
-            // Not every folder that may be written to may be read.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
-            Err(error) => Err(error),
+        use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+        match File::open(folder).and_then(|folder| folder.sync_all()) {
+            // Not every folder that may be written to may be read, and on some network drives none
+            // can be flushed.
+            Err(error) if [InvalidInput, PermissionDenied, Unsupported].contains(&error.kind()) => {
+                Ok(())
+            }
+            result => result,
         }
     }
 

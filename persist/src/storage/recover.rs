@@ -48,7 +48,16 @@ pub(crate) fn load<T>(
     let resolved = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     sweep(storage, &resolved);
     let mut bytes = None;
-    let result = read_file(storage, path, limits).and_then(|save| {
+    let found = read_file(storage, path, limits).or_else(|error| {
+        let leftovers = [names::temporary(&resolved), names::lock(&resolved)];
+        if exists(storage, &resolved) || !leftovers.iter().any(|left| exists(storage, left)) {
+            return Err(error);
+        }
+        // Where a file has one name, it is without one while it is replaced.
+        let _lock = lock(storage, &resolved, Duration::from_secs(5))?;
+        read_file(storage, path, limits)
+    });
+    let result = found.and_then(|save| {
         let result = read(&save);
         bytes = Some(save);
         result
