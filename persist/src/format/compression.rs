@@ -16,9 +16,7 @@ use super::{BLOCK_LZ4, BLOCK_ZSTD};
 /// let mut saves = SaveManager::new();
 /// # #[cfg(feature = "lz4")]
 /// saves.set_compression(Compression::Lz4);
-/// # saves.set_compression(Compression::None);
 /// let save = saves.value_to_vec(&vec![7_u32; 10_000])?;
-/// # if cfg!(feature = "lz4") { saves.set_compression(Compression::default()); }
 /// assert_eq!(persist::from_slice::<Vec<u32>>(&save)?, [7; 10_000]);
 /// # Ok::<(), persist::Error>(())
 /// ```

@@ -12,6 +12,7 @@ mod metadata;
 mod remapping;
 mod report;
 mod salvage;
+mod settings;
 mod slot_name;
 mod slots;
 mod value;
