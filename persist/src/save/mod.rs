@@ -2,6 +2,7 @@
 
 mod background;
 mod document;
+mod entry;
 #[cfg(feature = "directories")]
 mod folder;
 #[cfg(persist_forced_plan)]
@@ -18,7 +19,8 @@ mod slots;
 mod value;
 
 pub use background::{BackgroundSave, Progress, SaveOutcome};
-pub use document::{Document, Entry, dump};
+pub use document::{Document, dump};
+pub use entry::Entry;
 #[cfg(feature = "directories")]
 pub use folder::slots_folder;
 pub use loaded::Loaded;
