@@ -8,6 +8,9 @@ use std::rc::{Rc, Weak};
 
 use persist::{ErrorKind, LoadOptions, LoadPolicy, Loaded, ObjectId, Persist, SaveManager};
 
+use rand::{Rng, SeedableRng};
+use rand_pcg::Lcg64Xsh32;
+
 type Shared<T> = Rc<RefCell<T>>;
 
 #[derive(Persist)]
@@ -41,7 +44,11 @@ const ROOMS: u32 = 2_000;
 
 /// Rooms in a row, with two items each, over several blocks.
 fn world() -> (SaveManager, Vec<Shared<Room>>) {
-    let rooms: Vec<Shared<Room>> = (0..ROOMS)
+    world_of(ROOMS)
+}
+
+fn world_of(rooms: u32) -> (SaveManager, Vec<Shared<Room>>) {
+    let rooms: Vec<Shared<Room>> = (0..rooms)
         .map(|number| {
             let items = vec![item(number * 2), item(number * 2 + 1)];
             let by_name = [("first".into(), items[0].clone())].into();
@@ -293,6 +300,39 @@ fn objects_behind_a_lost_definition_are_never_of_another_class() {
         assert!(without.0 <= found.0 && without.1 <= found.1 && without.2 <= found.2, "block {i}");
     }
     assert!(has_all_late);
+}
+
+/// Whatever has become of it: what comes back is true, and the loss is told.
+#[test]
+fn wrecks_of_every_sort_give_true_objects_or_an_error() {
+    let (mut saves, rooms) = world_of(500);
+    let save = saves.to_vec().unwrap();
+    let mut random = Lcg64Xsh32::seed_from_u64(19);
+    let mut came_back = 0;
+    for _ in 0..150 {
+        let mut wreck = save.clone();
+        for _ in 0..random.gen_range(1..4) {
+            let from = random.gen_range(0..wreck.len());
+            let to = random.gen_range(from..wreck.len().min(from + 90_000)) + 1;
+            match random.gen_range(0..6) {
+                0 => wreck[from] ^= 1 << random.gen_range(0..8),
+                1 => wreck[from..to].fill(0),
+                2 => drop(wreck.drain(from..to)),
+                3 => wreck.truncate(from.max(100)),
+                4 => wreck.extend_from_within(from..to),
+                _ => wreck[from..to].rotate_left((to - from) / 2),
+            }
+        }
+        let Ok(loaded) = salvaging().from_slice(&wreck) else { continue };
+        let (found_rooms, found_items) = check(&loaded);
+        if let Some(salvage) = loaded.report().salvage() {
+            assert_eq!(salvage.objects, found_rooms + found_items);
+        }
+        came_back += found_rooms + found_items;
+        loaded.dismantle();
+    }
+    assert!(came_back > 30_000, "{came_back} objects");
+    unlink(&rooms);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::{Rc, Weak};
 
-use persist::{Loaded, Persist, SaveManager};
+use persist::{LoadOptions, LoadPolicy, Loaded, Persist, SaveManager};
 
 #[derive(Persist)]
 pub struct Hero {
@@ -50,9 +50,17 @@ pub struct Monster {
 
 /// Loads the bytes; what loads must save, load and save again to equal bytes.
 /// Whatever happens, nothing is leaked.
+#[allow(dead_code, reason = "not every target is lenient")]
 pub fn load(save: &[u8]) {
+    load_by(LoadPolicy::Lenient, save);
+}
+
+/// The same under a policy.
+#[allow(dead_code, reason = "not every target has one")]
+pub fn load_by(policy: LoadPolicy, save: &[u8]) {
     let mut saves = SaveManager::new();
     saves.register::<Hero>().expect("the classes are sound");
+    saves.set_load_options(LoadOptions { policy, ..LoadOptions::default() });
     if let Ok(loaded) = saves.from_slice(save) {
         let cut = Cut::of(&loaded);
         saves.adopt(loaded);
@@ -80,7 +88,11 @@ impl Cut {
 
 impl Drop for Cut {
     fn drop(&mut self) {
-        self.0.iter().for_each(|hero| *hero.borrow_mut() = Hero::prototype(&persist::codec::Prototypes::bare()).unwrap());
-        self.1.iter().for_each(|monster| *monster.borrow_mut() = Monster::prototype(&persist::codec::Prototypes::bare()).unwrap());
+        self.0.iter().for_each(|hero| {
+            *hero.borrow_mut() = Hero::prototype(&persist::codec::Prototypes::bare()).unwrap()
+        });
+        self.1.iter().for_each(|monster| {
+            *monster.borrow_mut() = Monster::prototype(&persist::codec::Prototypes::bare()).unwrap()
+        });
     }
 }
