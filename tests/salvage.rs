@@ -336,6 +336,34 @@ fn wrecks_of_every_sort_give_true_objects_or_an_error() {
 }
 
 #[test]
+fn a_save_of_a_newer_format_is_no_wreck() {
+    let mut save = persist::to_vec(&7_u8).unwrap();
+    save[8] = 2;
+    let error = salvaging().from_slice(&save).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NewerFormat);
+}
+
+/// A trailer that counts any number of definitions makes nobody believe that so many are lost.
+#[test]
+fn lost_definitions_are_no_more_than_the_lost_bytes_held() {
+    let (mut saves, rooms) = world_of(500);
+    let mut save = saves.to_vec().unwrap();
+    let (start, _) = blocks(&save)[1];
+    save[start] ^= 1;
+    let trailer = save.len() - 29;
+    save[trailer + 9..trailer + 17].copy_from_slice(&(1_u64 << 24).to_le_bytes());
+    let crc = crc32fast::hash(&save[trailer..trailer + 25]);
+    save[trailer + 25..].copy_from_slice(&crc.to_le_bytes());
+    let used = allocation_counter::measure(|| {
+        let loaded = salvaging().from_slice(&save).unwrap();
+        assert!(check(&loaded).0 > 50);
+        loaded.dismantle();
+    });
+    assert!(used.bytes_max < 64 * save.len() as u64, "{} bytes", used.bytes_max);
+    unlink(&rooms);
+}
+
+#[test]
 fn what_is_no_save_is_refused_as_ever() {
     for bytes in [&b""[..], b"something else", &[0; 5_000], &[1; 5_000]] {
         let error = salvaging().from_slice(bytes).map(drop).unwrap_err();

@@ -180,6 +180,11 @@ impl Error {
             .because(source)
     }
 
+    /// True if the bytes of a save are not those that were written.
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(self.kind(), ErrorKind::NotASave | ErrorKind::Truncated | ErrorKind::Damaged)
+    }
+
     /// The sort of this error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

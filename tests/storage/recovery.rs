@@ -203,3 +203,26 @@ fn a_load_waits_for_a_save_that_has_moved_the_old_one_away() {
     assert_eq!(load(&disk).unwrap(), 2);
     writer.join().unwrap();
 }
+
+/// S14, one-shot: what was moved away while it was recovered comes back.
+#[test]
+fn an_error_in_a_recovery_loses_nothing() {
+    for links in [true, false] {
+        let before = damaged(saved([1, 2], 1), SAVE, 1);
+        let mut number = 1;
+        loop {
+            let image = before.clone();
+            let disk = if links { Disk::new(image) } else { Disk::without_links(image) };
+            disk.fail(number, Fault::Once(Io::Other));
+            let first = load(&disk);
+            let has_fired = disk.end_faults();
+            let what = format!("operation {number}: {first:?}");
+            assert_eq!(load(&disk).unwrap_or_else(|error| panic!("{what}: {error}")), 1);
+            if !has_fired {
+                break;
+            }
+            number += 1;
+        }
+        assert!(number > 8);
+    }
+}

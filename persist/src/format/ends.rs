@@ -2,7 +2,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::{BLOCK_TRAILER, Header, TRAILER_SIZE};
+use super::{BLOCK_TRAILER, CRC_SIZE, Header, TRAILER_SIZE};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// What the two ends of a save say of it.
@@ -30,7 +30,7 @@ fn trailer(file: &mut (impl Read + Seek)) -> io::Result<bool> {
     file.seek(SeekFrom::Start(start))?;
     let mut trailer = [0; TRAILER_SIZE];
     file.read_exact(&mut trailer)?;
-    let (content, crc) = trailer.split_at(TRAILER_SIZE - 4);
+    let (content, crc) = trailer.split_at(TRAILER_SIZE - CRC_SIZE);
     Ok(content[0] == BLOCK_TRAILER
         && LittleEndian::read_u64(&content[17..]) == size
         && crc32fast::hash(content) == LittleEndian::read_u32(crc))

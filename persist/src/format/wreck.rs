@@ -30,6 +30,9 @@ pub(crate) struct Wreck {
 /// How the name of a class begins that stands in for a lost one.
 const LOST: &str = "lost class ";
 
+/// No definition has fewer bytes: length, class id and separator are 14.
+const LEAST: u64 = 14;
+
 /// How many bytes a search for the next whole block may look at, for each byte of the save.
 const EFFORT: u64 = 16;
 
@@ -95,7 +98,7 @@ impl Wreck {
             if block.is_behind_damage && first_lost == usize::MAX && missing != Some(0) {
                 first_lost = scanner.classes();
                 match missing {
-                    Some(missing) if blocks.places == 1 && missing <= limits.objects => {
+                    Some(missing) if blocks.places == 1 && missing <= blocks.lost_bytes / LEAST => {
                         (0..missing).for_each(|_| scanner.define(lost_class(scanner.classes())));
                     }
                     _ => scanner.ignore_classes_from(first_lost),

@@ -44,9 +44,13 @@ impl fmt::Display for Salvage {
 impl SaveManager {
     /// The save, or what is whole of it, if that is asked for.
     pub(super) fn mended<'s>(&self, save: &'s [u8]) -> Result<(Cow<'s, [u8]>, Option<Salvage>)> {
-        if self.options.policy != LoadPolicy::Salvage
-            || unpacked(save, &self.limits, |save| scan(save.bytes, &self.limits)).is_ok()
-        {
+        let limits = &self.limits;
+        // A newer format or a limit is no damage; the load says so.
+        let is_damaged = || {
+            let found = unpacked(save, limits, |save| scan(save.bytes, limits).map(drop));
+            found.is_err_and(|error| error.is_damage())
+        };
+        if self.options.policy != LoadPolicy::Salvage || !is_damaged() {
             return Ok((Cow::Borrowed(save), None));
         }
         let (save, salvage) = salvage(save, &self.limits)?;

@@ -89,30 +89,18 @@ pub(crate) fn load<T>(
     Err(Error::new(damage.kind(), message))
 }
 
-/// True if the bytes are not those that were written.
+/// True if another file may be better: the bytes are not those that were written, or cannot be read.
 fn is_damage(error: &Error) -> bool {
     use io::ErrorKind::{
         InvalidInput, IsADirectory, NotADirectory, NotFound, OutOfMemory, PermissionDenied,
     };
-    match error.kind() {
-        ErrorKind::NotASave | ErrorKind::Truncated | ErrorKind::Damaged => true,
-        ErrorKind::Io => {
-            let source = std::error::Error::source(error);
-            let system = source.and_then(|source| source.downcast_ref::<io::Error>());
-            system.is_some_and(|error| {
-                ![
-                    InvalidInput,
-                    IsADirectory,
-                    NotADirectory,
-                    NotFound,
-                    OutOfMemory,
-                    PermissionDenied,
-                ]
-                .contains(&error.kind())
-            })
-        }
-        _ => false,
-    }
+    const OF_THE_PATH: [io::ErrorKind; 6] =
+        [InvalidInput, IsADirectory, NotADirectory, NotFound, OutOfMemory, PermissionDenied];
+    let source = std::error::Error::source(error);
+    let system = source.and_then(|source| source.downcast_ref::<io::Error>());
+    let is_unreadable = error.kind() == ErrorKind::Io
+        && system.is_some_and(|error| !OF_THE_PATH.contains(&error.kind()));
+    error.is_damage() || is_unreadable
 }
 
 /// Removes what a program that was killed has left, unless one is writing.
@@ -165,7 +153,12 @@ fn keep_damaged(
     let name = free_damaged(storage, path);
     // With two names it is never without one.
     storage.link(path, &name).or_else(|_| storage.rename(path, &name)).ok()?;
-    copy.replace(path).ok()?;
+    if copy.replace(path).is_err() {
+        // Where a file has one name it gets it back; else it keeps that, and loses the second.
+        let _ =
+            if exists(storage, path) { storage.remove(&name) } else { storage.rename(&name, path) };
+        return None;
+    }
     // If it is not flushed, the next load finds the damaged save again.
     let _ = storage.sync_folder(folder_of(path));
     Some(name)
