@@ -107,6 +107,7 @@ fn what_a_load_would_take_for_an_attack_is_written_as_it_is() {
 }
 
 #[test]
+#[cfg_attr(persist_forced_plan, ignore = "there another save is made of each")]
 fn a_save_without_compressed_blocks_costs_nothing_more() {
     let save = persist::to_vec(&vec![7_u8; 1 << 20]).unwrap();
     let used = allocation_counter::measure(|| {
