@@ -1,6 +1,9 @@
+use std::cell::RefCell;
 use std::io::ErrorKind as Io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
-use persist::ErrorKind;
+use persist::{ErrorKind, Persist};
 
 use super::disk::{Disk, Fault, Image};
 use super::{assert_no_strays, load, save, saved};
@@ -147,4 +150,43 @@ fn an_error_while_a_damaged_save_is_replaced_loses_no_backup() {
         }
         assert!(number > 8);
     }
+}
+
+#[derive(Persist)]
+#[persist(before_save = Bomb::check)]
+struct Bomb {
+    level: u32,
+    text: Vec<String>,
+}
+
+impl Bomb {
+    fn check(&mut self) {
+        assert!(self.level < 3, "as it was told to");
+    }
+}
+
+/// H17.
+#[test]
+fn a_panic_of_the_program_in_a_save_leaves_the_old_one() {
+    let disk = Disk::new(Image::new());
+    let mut saves = super::manager(&disk, 1);
+    // The last of many, met when some are written.
+    let bombs: Vec<_> = (0..20)
+        .map(|_| Rc::new(RefCell::new(Bomb { level: 1, text: vec!["x".repeat(100); 100] })))
+        .collect();
+    for bomb in &bombs {
+        saves.add(bomb).unwrap();
+    }
+    saves.save("game.sav").unwrap();
+    let before = disk.image();
+    bombs[19].borrow_mut().level = 3;
+    let panicked = catch_unwind(AssertUnwindSafe(|| saves.save("game.sav")));
+    assert!(panicked.is_err());
+    assert_eq!(disk.image(), before);
+    // Nothing is locked or half done.
+    bombs[19].borrow_mut().level = 2;
+    saves.save("game.sav").unwrap();
+    let loaded = saves.load("game.sav").unwrap();
+    assert_eq!(loaded.iter::<Bomb>().last().unwrap().borrow().level, 2);
+    assert_no_strays(&disk, "a panic");
 }
