@@ -72,8 +72,10 @@ pub enum ErrorKind {
     /// A type cannot be used this way, found when it is registered; or a save needs a feature of the
     /// library that this program was built without.
     Unsupported,
-    /// An object is mutably borrowed while it is being saved.
+    /// An object is mutably borrowed while it is being saved, or a component while something else needs it.
     Borrowed,
+    /// An object would be above itself.
+    Circular,
     /// The program's own hook, `validate` or `with` module refused.
     Refused,
     /// The operating system refused to read or write.

@@ -82,6 +82,7 @@ mod schema;
 pub mod storage;
 mod types;
 mod value;
+mod world;
 
 pub use codec::{Persist, Pointee, Reflect, Unknown};
 pub use error::{Error, ErrorKind, Result};
@@ -102,6 +103,7 @@ pub use save::{
 pub use schema::Change;
 pub use types::{Arena, Handle, Missing, Remap};
 pub use value::{HandleValue, Record, Value};
+pub use world::{Activity, Component, ComponentId, Context, Query, QueryIter, SharedQuery, World};
 
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]

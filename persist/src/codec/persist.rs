@@ -77,8 +77,8 @@ pub trait Persist: Sized + 'static {
     /// True if no value can hold a reference or a class with hooks.
     const LEAF: bool = true;
 
-    /// True if a decode may end in [`Fail::Unregistered`] with its bytes read,
-    /// which an `Option` around it takes for `None`.
+    /// True if a value may be none that the program has, which an `Option` around it takes for
+    /// `None`; see [`decode_some`](Persist::decode_some).
     const NULLABLE: bool = false;
 
     /// What the bytes mean.
@@ -125,6 +125,23 @@ pub trait Persist: Sized + 'static {
     ///
     /// A [`Fail`] if the bytes are not such a value.
     fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail>;
+
+    /// Reads what an `Option` holds: `None` if it is of a class that the program does not have, where it may be of any
+    /// of several, which a decode says by [`Fail::Unregistered`] with the bytes read.
+    ///
+    /// # Errors
+    ///
+    /// As [`decode`](Persist::decode).
+    #[inline(always)]
+    fn decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
+        match input.value() {
+            Err(Fail::Unregistered) if Self::NULLABLE => {
+                input.forgive();
+                Ok(None)
+            }
+            result => result.map(Some),
+        }
+    }
 
     /// Reads a value that is all head. Instead of failing it sets `bad`, so
     /// that a loop over many can be one run of vector instructions.

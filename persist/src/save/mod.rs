@@ -17,6 +17,7 @@ mod settings;
 mod slot_name;
 mod slots;
 mod value;
+mod world;
 
 pub use background::{BackgroundSave, Progress, SaveOutcome};
 pub use document::{Document, dump};

@@ -5,7 +5,6 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::option::some;
 use crate::Result;
 use crate::codec::{
     AsCell, AsValue, Content, Decoder, Encoder, Fail, Lock, OpenCell, Order, Persist, Phase,
@@ -254,7 +253,7 @@ macro_rules! once {
             fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 let value = match head[0] {
                     0 => None,
-                    1 => input.in_cell::<T, _>(Within::Once, some::<T>)?,
+                    1 => input.in_cell::<T, _>(Within::Once, T::decode_some)?,
                     _ => return Err(Fail::Value),
                 };
                 let cell = $cell::new();

@@ -10,6 +10,7 @@ mod handle;
 mod map;
 mod net;
 mod number;
+mod object_id;
 mod option;
 mod pointee;
 mod pointer;
@@ -26,6 +27,7 @@ mod wrapper;
 pub use handle::{Arena, Handle};
 pub use remap::{Missing, Remap};
 
+pub(crate) use object_id::WorldObjects;
 pub(crate) use remap::Renumber;
 
 /// The items that collections share: a count as their head. Their consts do not

@@ -4,19 +4,6 @@ use crate::Result;
 use crate::codec::{Decoder, Encoder, Fail, Order, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
 
-/// A value, or `None` if it is of a class that the program does not have where it
-/// may be any of several.
-#[inline(always)]
-pub(super) fn some<T: Persist>(input: &mut Decoder<'_>) -> Result<Option<T>, Fail> {
-    match input.value() {
-        Err(Fail::Unregistered) if T::NULLABLE => {
-            input.forgive();
-            Ok(None)
-        }
-        result => result.map(Some),
-    }
-}
-
 impl<T: Persist> Persist for Option<T> {
     const HEAD: usize = 1;
     const LEAF: bool = T::LEAF;
@@ -54,7 +41,7 @@ impl<T: Persist> Persist for Option<T> {
     fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         match head[0] {
             0 => Ok(None),
-            1 => some(input),
+            1 => T::decode_some(input),
             _ => Err(Fail::Value),
         }
     }
@@ -64,7 +51,7 @@ impl<T: Persist> Persist for Option<T> {
         match (head[0], self) {
             (0, this) => *this = None,
             (1, Some(value)) if !T::NULLABLE => input.value_into(value)?,
-            (1, this) => *this = some(input)?,
+            (1, this) => *this = T::decode_some(input)?,
             _ => return Err(Fail::Value),
         }
         Ok(())

@@ -72,6 +72,11 @@ pub(super) struct Pointers<P: ?Sized> {
 }
 
 impl<D: ?Sized + TraitObject> Caster<D> {
+    /// An empty value.
+    pub(crate) fn empty(&self, prototypes: &Prototypes<'_>) -> Result<Box<D>> {
+        (self.empty)(prototypes)
+    }
+
     /// That of class `T`.
     pub(crate) fn of<T: Persist + Pointee>() -> Self
     where

@@ -114,6 +114,11 @@ impl Implementors {
         self.traits.values_mut()
     }
 
+    /// The casters of all classes of a trait.
+    pub(crate) fn casters(&self, of: TypeId) -> impl Iterator<Item = &dyn Any> {
+        self.traits.get(&of).into_iter().flat_map(|of| &of.classes).map(|class| &*class.caster)
+    }
+
     /// How a class becomes trait objects of a trait; a `Caster`.
     pub(crate) fn caster(&self, of: TypeId, class: usize) -> Option<&dyn Any> {
         let of = self.traits.get(&of)?;

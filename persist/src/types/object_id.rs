@@ -1,0 +1,117 @@
+//! Ids of objects of a world, as fields.
+
+use std::any::TypeId;
+
+use super::Arena;
+use crate::codec::{AsValue, Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Remapped, Stop};
+use crate::reflect::Kind;
+use crate::{Error, ErrorKind, ObjectId, Result};
+
+/// The objects of a world, as that to which ids in saves lead.
+pub(crate) struct WorldObjects;
+
+impl Arena for WorldObjects {
+    type Key = ObjectId;
+
+    const NAME: &'static str = "persist.objects";
+
+    fn to_bits(id: ObjectId) -> u64 {
+        id.get()
+    }
+
+    fn from_bits(bits: u64) -> Option<ObjectId> {
+        ObjectId::new(bits).filter(|id| !id.is_dead())
+    }
+}
+
+/// What a stored id is by now.
+enum Found {
+    Live(ObjectId),
+    Cleared,
+    Dead,
+}
+
+fn find(head: &[u8], input: &mut Decoder<'_>) -> Result<(u64, Found), Fail> {
+    let mut bad = false;
+    let bits = u64::decode_fixed(&head[1..], &mut bad);
+    let found = match head[0] {
+        0 if bits == 0 => return Ok((ObjectId::NOWHERE.get(), Found::Dead)),
+        1 => input.links().handle(TypeId::of::<WorldObjects>(), bits),
+        2 => Ok(Remapped::Dead),
+        _ => return Err(Fail::Value),
+    };
+    let live = |bits| WorldObjects::from_bits(bits).map(Found::Live);
+    let found = found.and_then(|found| match found {
+        Remapped::Live(new) => live(new).ok_or_else(|| no_id(new)),
+        Remapped::Null => Ok(Found::Cleared),
+        Remapped::Dead => Ok(Found::Dead),
+    });
+    match found {
+        Ok(found) => Ok((bits, found)),
+        Err(error) => {
+            input.links().refused_handle(WorldObjects::NAME, bits);
+            Err(input.refuse(error))
+        }
+    }
+}
+
+#[cold]
+fn no_id(bits: u64) -> Error {
+    Error::new(
+        ErrorKind::InvalidValue,
+        format!("{bits:#x} is no id of an object; the save is damaged or made to harm"),
+    )
+}
+
+/// Stored as a [`Handle`](crate::Handle) is, so that ids can be told from numbers and be renewed. An id that
+/// loses its object to a remap is dead, and in an `Option` it is `None`.
+impl Persist for ObjectId {
+    const HEAD: usize = 9;
+    const NULLABLE: bool = true;
+
+    fn kind() -> Kind {
+        Kind::Handle(WorldObjects::NAME)
+    }
+
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self::NOWHERE)
+    }
+
+    #[inline(always)]
+    fn encode_head(&self, head: &mut [u8]) {
+        let (state, bits) = match *self {
+            Self::NOWHERE => (0, 0),
+            id if id.is_dead() => (2, id.get() & !Self::DEAD),
+            id => (1, id.get()),
+        };
+        head[0] = state;
+        head[1..].copy_from_slice(&bits.to_le_bytes());
+    }
+
+    #[inline(always)]
+    fn encode_tail(&self, _: &mut Encoder<'_>) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let (bits, found) = find(head, input)?;
+        Ok(match found {
+            Found::Live(id) => id,
+            Found::Cleared | Found::Dead => Self::dead(bits),
+        })
+    }
+
+    fn decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
+        let head = input.take(Self::HEAD)?;
+        let (bits, found) = find(head, input)?;
+        Ok(match found {
+            Found::Live(id) => Some(id),
+            Found::Cleared => None,
+            Found::Dead => Some(Self::dead(bits)),
+        })
+    }
+}
+
+impl Pointee for ObjectId {
+    type As = AsValue;
+}

@@ -1,0 +1,110 @@
+//! Components of types that are known at run time only.
+
+use std::any::Any;
+
+use super::column::{AnyColumn, Column};
+use super::component::{Component, Phase};
+use super::world::World;
+use crate::Persist;
+use crate::codec::{Decoder, Fail, Unknown};
+use crate::{ObjectId, Registry, Result};
+
+/// A component whose type is known at run time only; saves name it `persist.Component`.
+#[persist_derive::dynamic(name = "persist.Component", unknown = UnknownComponent, crate = crate)]
+pub(crate) trait AnyComponent {
+    fn __as_any(&self) -> &dyn Any;
+    fn __as_any_mut(&mut self) -> &mut dyn Any;
+    fn __into_any(self: Box<Self>) -> Box<dyn Any>;
+    fn __component_type(&self) -> ComponentType;
+}
+
+/// What a world knows of a type of components.
+#[derive(Clone, Copy)]
+pub(crate) struct ComponentType {
+    pub(super) id: std::any::TypeId,
+    pub(super) name: fn() -> String,
+    pub(super) new_column: fn() -> Box<dyn AnyColumn>,
+    /// Runs a method of the component of an object.
+    pub(super) run: fn(&mut World, usize, ObjectId, Phase, f64),
+    /// Runs `on_release` of a component that is out of its column.
+    pub(super) release: fn(&mut World, usize, ObjectId, Box<dyn Any>),
+    /// Puts a component into its column.
+    pub(super) put: fn(&mut World, usize, ObjectId, Box<dyn Any>),
+    /// Reads a component into its column.
+    pub(super) load: fn(&mut World, usize, ObjectId, &mut Decoder<'_>) -> Result<(), Fail>,
+    pub(super) register: fn(&mut Registry) -> Result<()>,
+    /// An empty component, by the program's factory if it gave one.
+    pub(super) make: fn(&Registry) -> Result<Box<dyn AnyComponent>>,
+}
+
+impl ComponentType {
+    pub(super) fn of<T: Component>() -> Self {
+        Self {
+            id: std::any::TypeId::of::<T>(),
+            name: T::name,
+            new_column: || Box::new(Column::<T>::default()),
+            run: World::run_hook::<T>,
+            release: |world, column, object, component| {
+                if let Ok(component) = component.downcast::<T>() {
+                    world.run_release(column, object, *component);
+                }
+            },
+            put: |world, column, object, component| {
+                if let Ok(component) = component.downcast::<T>() {
+                    world.put(column, object, *component);
+                }
+            },
+            load: |world, column, object, input| {
+                input.charge_box::<T>()?;
+                // What is not registered is inside: this component has not been passed over.
+                let component = input.nested_in::<T, _>(|input| match input.value::<T>() {
+                    Err(Fail::Unregistered) => Err(Fail::Refused),
+                    result => result,
+                })?;
+                world.put(column, object, component);
+                Ok(())
+            },
+            register: |registry| registry.register_as::<T, dyn AnyComponent>(),
+            make: |registry| Ok(Box::new(registry.prototypes().object::<T>()?)),
+        }
+    }
+}
+
+impl<T: Component> AnyComponent for T {
+    fn __as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn __as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn __into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+
+    fn __component_type(&self) -> ComponentType {
+        ComponentType::of::<T>()
+    }
+}
+
+/// Stands in for a component of a class that the program does not have.
+#[derive(Persist)]
+#[persist(crate = crate, class = "persist.UnknownComponent")]
+pub(crate) struct UnknownComponent {
+    pub(super) content: Unknown,
+}
+
+impl Component for UnknownComponent {}
+
+impl From<Unknown> for UnknownComponent {
+    fn from(content: Unknown) -> Self {
+        Self { content }
+    }
+}
+
+impl AsRef<Unknown> for UnknownComponent {
+    fn as_ref(&self) -> &Unknown {
+        &self.content
+    }
+}

@@ -1,0 +1,284 @@
+//! Components: attached to objects, found and detached.
+
+use std::any::{Any, TypeId};
+use std::marker::PhantomData;
+use std::{cmp, fmt, hash};
+
+use super::World;
+use super::any_component::AnyComponent;
+use super::commands::Command;
+use super::component::{Component, Phase};
+use crate::{Error, ErrorKind, ObjectId, Result};
+
+/// A component of type `T` of an object, whether it is there or not.
+///
+/// It is as large as an id, and may be copied and kept. What it leads to is asked for by [`World::component`]; if the
+/// object has no such component, that is `None`.
+pub struct ComponentId<T> {
+    object: ObjectId,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> ComponentId<T> {
+    /// That of an object.
+    #[must_use]
+    pub fn of(object: ObjectId) -> Self {
+        Self { object, of: PhantomData }
+    }
+
+    /// The object that owns the component.
+    #[must_use]
+    pub fn object(self) -> ObjectId {
+        self.object
+    }
+}
+
+impl World {
+    /// Attaches a component to an object, behind the others. One of its type that was there is released first.
+    ///
+    /// While a component's method runs, it is attached at the end of the phase; if the object is gone by then, it is released.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not there, and as [`register`](Self::register) for the first of a
+    /// type; the component then is dropped.
+    pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
+        let column = self.column_of::<T>()?;
+        if self.is_running() {
+            self.check_or_expect(object)?;
+            self.commands.push(Command::Attach(object, column, Box::new(component)));
+            return Ok(());
+        }
+        self.check(object)?;
+        self.detach_now(object, column);
+        self.link(object, column);
+        self.put(column, object, component);
+        self.flush();
+        Ok(())
+    }
+
+    /// Attaches an empty component of a registered class: what an editor does to add a component by its name.
+    ///
+    /// # Errors
+    ///
+    /// As [`attach`](Self::attach); [`ErrorKind::NotFound`] if no component class of this name is registered.
+    pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
+        let column = self.column_of_class(class)?;
+        let component = (self.columns[column].of.make)(&self.registry)?;
+        if self.is_running() {
+            self.check_or_expect(object)?;
+            self.commands.push(Command::Attach(object, column, component));
+            return Ok(());
+        }
+        self.check(object)?;
+        self.attach_now(object, column, component);
+        self.flush();
+        Ok(())
+    }
+
+    /// Attaches to an object that is there.
+    pub(super) fn attach_now(
+        &mut self,
+        object: ObjectId,
+        column: usize,
+        component: Box<dyn AnyComponent>,
+    ) {
+        self.detach_now(object, column);
+        self.link(object, column);
+        (self.columns[column].of.put)(self, column, object, component.__into_any());
+    }
+
+    /// Notes that an object has a component more.
+    pub(super) fn link(&mut self, object: ObjectId, column: usize) {
+        let Some(place) = self.directory.place(object) else { return };
+        let Some(found) = self.objects.get_mut(place) else { return };
+        found.shape = self.shapes.with(found.shape, column);
+        if self.waiting.last() != Some(&object) {
+            self.waiting.push(object);
+        }
+    }
+
+    /// Releases and drops a component; false if there is none.
+    pub(super) fn detach_now(&mut self, object: ObjectId, column: usize) -> bool {
+        self.take_out(object, column)
+            .map(|component| self.release(object, column, component))
+            .is_some()
+    }
+
+    /// Takes a component out of its object.
+    pub(super) fn take_out(
+        &mut self,
+        object: ObjectId,
+        column: usize,
+    ) -> Option<Box<dyn AnyComponent>> {
+        let place = self.directory.place(object)?;
+        let component = self.columns.get_mut(column)?.column.remove(place)?;
+        if let Some(found) = self.objects.get_mut(place) {
+            let position = self.shapes.columns(found.shape).iter().position(|at| *at == column);
+            let position = position.unwrap_or(0) as u32;
+            found.started -= u32::from(position < found.started);
+            found.unknown.iter_mut().for_each(|(at, _)| *at -= u32::from(position < *at));
+            found.shape = self.shapes.without(found.shape, column);
+        }
+        Some(component)
+    }
+
+    /// Detaches a component, releases and drops it; false if there is none. While a component's method runs, it is detached at the end
+    /// of the phase.
+    pub fn detach<T: Component>(&mut self, object: ObjectId) -> bool {
+        let Some(column) = self.by_type.get(&TypeId::of::<T>()).copied() else { return false };
+        if self.is_running() {
+            let has = self.has::<T>(object);
+            self.commands.push(Command::Detach(object, column));
+            return has;
+        }
+        let was_there = self.detach_now(object, column);
+        self.flush();
+        was_there
+    }
+
+    /// Detaches the component of a class, as [`detach`](Self::detach).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if no component class of this name is registered.
+    pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<bool> {
+        let column = self.column_of_class(class)?;
+        if self.is_running() {
+            let place = self.directory.place(object);
+            let has = place.is_some_and(|place| self.columns[column].column.has(place));
+            self.commands.push(Command::Detach(object, column));
+            return Ok(has);
+        }
+        let was_there = self.detach_now(object, column);
+        self.flush();
+        Ok(was_there)
+    }
+
+    /// A component of an object.
+    #[must_use]
+    #[inline]
+    pub fn get<T: Component>(&self, object: ObjectId) -> Option<&T> {
+        self.column::<T>()?.get(self.directory.place(object)?)
+    }
+
+    /// A component of an object, to be changed.
+    #[must_use]
+    #[inline]
+    pub fn get_mut<T: Component>(&mut self, object: ObjectId) -> Option<&mut T> {
+        let place = self.directory.place(object)?;
+        self.column_mut::<T>()?.get_mut(place)
+    }
+
+    /// True if an object has such a component.
+    #[must_use]
+    pub fn has<T: Component>(&self, object: ObjectId) -> bool {
+        self.get::<T>(object).is_some()
+    }
+
+    /// The component behind an id.
+    #[must_use]
+    pub fn component<T: Component>(&self, id: ComponentId<T>) -> Option<&T> {
+        self.get(id.object)
+    }
+
+    /// The component behind an id, to be changed.
+    #[must_use]
+    pub fn component_mut<T: Component>(&mut self, id: ComponentId<T>) -> Option<&mut T> {
+        self.get_mut(id.object)
+    }
+
+    /// The component of a class, by the class's name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if no component class of this name is registered.
+    pub fn get_class(&self, object: ObjectId, class: &str) -> Result<Option<&dyn Any>> {
+        let column = self.column_of_class(class)?;
+        Ok(self
+            .directory
+            .place(object)
+            .and_then(|place| Some(self.columns[column].column.get(place)?.__as_any())))
+    }
+
+    /// The names of the classes of an object's components, in the order in which they were attached; those of
+    /// classes that the program does not have are among them.
+    pub fn classes(&self, object: ObjectId) -> Vec<String> {
+        let Some(found) = self.object(object) else { return Vec::new() };
+        let columns = self.shapes.columns(found.shape).iter();
+        let mut names: Vec<String> =
+            columns.map(|column| (self.columns[*column].of.name)()).collect();
+        for (at, (before, unknown)) in found.unknown.iter().enumerate() {
+            names.insert((*before as usize + at).min(names.len()), unknown.class().to_owned());
+        }
+        names
+    }
+
+    /// The column of the component class of this name.
+    pub(super) fn column_of_class(&self, class: &str) -> Result<usize> {
+        let found = self.registry.class(class).and_then(|class| self.by_type.get(&class.type_id()));
+        found.copied().ok_or_else(|| {
+            Error::new(
+                ErrorKind::NotFound,
+                format!("no component class `{class}` is registered in this world; call `register` with it"),
+            )
+        })
+    }
+}
+
+impl World {
+    /// Takes the component out for good and lets its `on_release` run.
+    pub(super) fn release(
+        &mut self,
+        object: ObjectId,
+        column: usize,
+        component: Box<dyn AnyComponent>,
+    ) {
+        if self.columns[column].hooks & Phase::Release.bit() == 0 {
+            return;
+        }
+        (self.columns[column].of.release)(self, column, object, component.__into_any());
+    }
+}
+
+// By hand, since a derive would ask all of it of the component.
+
+impl<T> Clone for ComponentId<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ComponentId<T> {}
+
+impl<T> PartialEq for ComponentId<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.object == other.object
+    }
+}
+
+impl<T> Eq for ComponentId<T> {}
+
+impl<T> hash::Hash for ComponentId<T> {
+    fn hash<H: hash::Hasher>(&self, state: &mut H) {
+        self.object.hash(state);
+    }
+}
+
+impl<T> PartialOrd for ComponentId<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for ComponentId<T> {
+    fn cmp(&self, other: &Self) -> cmp::Ordering {
+        self.object.cmp(&other.object)
+    }
+}
+
+impl<T> fmt::Debug for ComponentId<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ComponentId({})", self.object)
+    }
+}

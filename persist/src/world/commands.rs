@@ -1,0 +1,48 @@
+//! Changes of what is there, kept until no method of a component runs.
+
+use super::World;
+use super::any_component::AnyComponent;
+use crate::ObjectId;
+
+/// A change that waits for the end of the phase.
+pub(super) enum Command {
+    /// Puts in an object of a base name.
+    Spawn(ObjectId, Box<str>),
+    Attach(ObjectId, usize, Box<dyn AnyComponent>),
+    Detach(ObjectId, usize),
+    Remove(ObjectId),
+    /// Below a parent or at the top, at a place among its children.
+    SetParent(ObjectId, Option<ObjectId>, usize),
+}
+
+impl World {
+    /// Makes the changes that wait, in order, and those that they bring about; not while a method of a
+    /// component runs.
+    pub(super) fn flush(&mut self) {
+        while !self.is_running() && !self.commands.is_empty() {
+            for command in std::mem::take(&mut self.commands) {
+                self.apply(command);
+            }
+        }
+    }
+
+    /// A change of an object that is gone meanwhile is none.
+    fn apply(&mut self, command: Command) {
+        match command {
+            Command::Spawn(id, name) => self.spawn_now(id, &name),
+            Command::Attach(object, column, component) => {
+                if self.contains(object) {
+                    self.attach_now(object, column, component);
+                } else {
+                    self.release(object, column, component);
+                }
+            }
+            Command::Detach(object, column) => drop(self.detach_now(object, column)),
+            Command::Remove(object) => self.remove_now(object),
+            Command::SetParent(object, parent, at) => {
+                // It was checked when it was asked for; what has changed since may refuse it.
+                let _ = self.set_parent_now(object, parent, at);
+            }
+        }
+    }
+}

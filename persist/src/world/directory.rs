@@ -1,0 +1,115 @@
+//! Where in the columns an id has its place.
+
+use crate::ObjectId;
+
+/// Ids of a page.
+const WIDTH: u32 = 64;
+
+/// Which pages there are, in the order of their ids; all columns have the same ones, so that the order of
+/// every column is that of the ids, which is the order of creation.
+#[derive(Default)]
+pub(super) struct Directory {
+    /// The first id of each page, by [`WIDTH`].
+    keys: Vec<u64>,
+}
+
+/// A place in every column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) page: usize,
+    pub(super) bit: u32,
+}
+
+/// The number of the page of an id, and its bit there.
+fn split(id: ObjectId) -> (u64, u32) {
+    // The remainder is less than the width.
+    (id.get() / u64::from(WIDTH), (id.get() % u64::from(WIDTH)) as u32)
+}
+
+impl Directory {
+    /// The place of an id, if there is its page.
+    #[inline]
+    pub(super) fn place(&self, id: ObjectId) -> Option<Place> {
+        let (key, bit) = split(id);
+        Some(Place { page: self.find(key).ok()?, bit })
+    }
+
+    #[inline]
+    fn find(&self, key: u64) -> Result<usize, usize> {
+        // Mostly no page has been dropped, and the number says where it is.
+        let first = self.keys.first().copied().unwrap_or(0);
+        let guess = usize::try_from(key.wrapping_sub(first)).unwrap_or(usize::MAX);
+        match self.keys.get(guess) {
+            Some(found) if *found == key => Ok(guess),
+            _ => self.keys.binary_search(&key),
+        }
+    }
+
+    /// The place of an id, and whether its page is new and other columns need it too.
+    pub(super) fn enter(&mut self, id: ObjectId) -> (Place, bool) {
+        let (key, bit) = split(id);
+        match self.find(key) {
+            Ok(page) => (Place { page, bit }, false),
+            Err(page) => {
+                self.keys.insert(page, key);
+                (Place { page, bit }, true)
+            }
+        }
+    }
+
+    /// The id of a place.
+    pub(super) fn id(&self, page: usize, bit: u32) -> Option<ObjectId> {
+        ObjectId::new(self.keys.get(page)? * u64::from(WIDTH) + u64::from(bit))
+    }
+
+    /// The number of the first id of a page.
+    pub(super) fn first(&self, page: usize) -> u64 {
+        self.keys.get(page).map_or(0, |key| key * u64::from(WIDTH))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub(super) fn retain_pages(&mut self, keep: &[bool]) {
+        let mut keep = keep.iter();
+        self.keys.retain(|_| keep.next().is_none_or(|keep| *keep));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u64) -> ObjectId {
+        ObjectId::new(number).expect("not 0")
+    }
+
+    #[test]
+    fn places_keep_the_order_of_ids_whatever_the_order_of_entries() {
+        let mut directory = Directory::default();
+        for number in [900, 1, 300, 64, 63] {
+            directory.enter(id(number));
+        }
+        let mut places: Vec<(usize, u32, u64)> = [1, 63, 64, 300, 900]
+            .map(|number| {
+                let place = directory.place(id(number)).expect("entered");
+                (place.page, place.bit, number)
+            })
+            .to_vec();
+        for (page, bit, number) in &places {
+            assert_eq!(directory.id(*page, *bit), Some(id(*number)));
+        }
+        assert!(places.is_sorted());
+        assert_eq!(directory.place(id(200)), None);
+        directory.retain_pages(&[true, false, true, true]);
+        assert_eq!(directory.place(id(64)), None);
+        places = [1, 63, 300, 900]
+            .map(|number| {
+                let place = directory.place(id(number)).expect("still there");
+                (place.page, place.bit, number)
+            })
+            .to_vec();
+        assert!(places.is_sorted());
+    }
+}

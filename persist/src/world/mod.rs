@@ -1,0 +1,27 @@
+//! Objects made of components, with names, a tree and a life cycle.
+//!
+//! A [`World`] keeps the components of each type in a column of its own, in the order of the ids of their
+//! objects, which is the order in which those were made.
+
+mod any_component;
+mod attach;
+mod column;
+mod commands;
+mod component;
+mod directory;
+mod hierarchy;
+mod names;
+mod object;
+mod parked;
+mod phases;
+mod query;
+mod resources;
+mod stored;
+#[expect(clippy::module_inception, reason = "the room is named after what is in it")]
+mod world;
+
+pub use attach::ComponentId;
+pub use component::{Component, Context};
+pub use object::Activity;
+pub use query::{Query, QueryIter, SharedQuery};
+pub use world::World;

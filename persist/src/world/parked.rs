@@ -1,0 +1,137 @@
+//! Objects that are out of the world and may come back as they were.
+
+use std::rc::Rc;
+
+use super::World;
+use super::any_component::AnyComponent;
+use super::object::Object;
+use super::world::missing;
+use crate::{Error, ErrorKind, ObjectId, Result};
+
+/// An object out of the world, with all that was below it.
+pub(super) struct Parked {
+    /// Each before those below it.
+    objects: Vec<ParkedObject>,
+    /// Where it was among the children of its parent.
+    index: usize,
+}
+
+struct ParkedObject {
+    id: ObjectId,
+    object: Object,
+    /// With their columns, in order.
+    components: Vec<(usize, Box<dyn AnyComponent>)>,
+}
+
+impl World {
+    /// Takes an object, with all below it, out of the world, without releasing it: it can come back by
+    /// [`unpark`](Self::unpark), with its id, its name, its place among its siblings and its components. Meanwhile it is
+    /// not there, and its name is not given to others by [`spawn`](Self::spawn).
+    ///
+    /// A save does not have it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not there; [`ErrorKind::Borrowed`] while a component's method runs.
+    pub fn park(&mut self, object: ObjectId) -> Result<()> {
+        self.check_idle()?;
+        let parent = self.check(object)?.parent;
+        let siblings = parent.map_or(&[][..], |parent| self.children(parent));
+        let index = siblings.iter().position(|sibling| *sibling == object).unwrap_or(0);
+        let subtree = self.subtree(object);
+        self.unlink(object);
+        let mut objects = Vec::new();
+        for id in subtree {
+            let Some(place) = self.directory.place(id) else { continue };
+            let columns = self.shape_of(id);
+            let components = columns
+                .iter()
+                .filter_map(|column| Some((*column, self.columns[*column].column.remove(place)?)));
+            let components = components.collect();
+            let Some(object) = self.objects.remove(place) else { continue };
+            self.names.park(&object.name);
+            self.count -= 1;
+            objects.push(ParkedObject { id, object, components });
+        }
+        self.parked.insert(object, Parked { objects, index });
+        self.compact();
+        Ok(())
+    }
+
+    /// Brings a parked object back. If another has its name by now, that one gets a number; if its parent is not there,
+    /// it is below none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not parked; [`ErrorKind::Borrowed`] while a component's method runs.
+    pub fn unpark(&mut self, object: ObjectId) -> Result<()> {
+        self.check_idle()?;
+        let parked = self.parked.remove(&object).ok_or_else(|| missing(object))?;
+        for ParkedObject { id, mut object, components } in parked.objects {
+            let name = object.name.clone();
+            self.names.unpark(&name);
+            if let Some(newcomer) = self.names.take(&name, id) {
+                self.rename_newcomer(newcomer, &name);
+            }
+            object.parent = object.parent.filter(|parent| self.contains(*parent));
+            if object.shape != Default::default() || object.activity == super::Activity::Expired {
+                self.waiting.push(id);
+            }
+            if object.activity == super::Activity::Expired {
+                self.expired.push(id);
+            }
+            self.enter(id, object);
+            for (column, component) in components {
+                (self.columns[column].of.put)(self, column, id, component.__into_any());
+            }
+        }
+        if let Some(above) = self.parent(object).and_then(|parent| self.object_mut(parent)) {
+            above.children.insert(parked.index.min(above.children.len()), object);
+        }
+        self.hold(object);
+        Ok(())
+    }
+
+    /// True if the object is out of the world and can come back.
+    #[must_use]
+    pub fn is_parked(&self, object: ObjectId) -> bool {
+        self.parked.contains_key(&object)
+    }
+
+    /// Gives another name to an object whose own has been taken by one that came back.
+    fn rename_newcomer(&mut self, newcomer: ObjectId, name: &str) {
+        let name: Rc<str> = self.names.free(name);
+        self.names.take(&name, newcomer);
+        if let Some(found) = self.object_mut(newcomer) {
+            found.name = name;
+        }
+    }
+
+    /// Removes a parked object for good; false if it is not parked.
+    pub(super) fn discard(&mut self, object: ObjectId) -> bool {
+        let Some(parked) = self.parked.remove(&object) else { return false };
+        self.release_parked(parked);
+        self.flush();
+        true
+    }
+
+    pub(super) fn release_parked(&mut self, parked: Parked) {
+        for ParkedObject { id, object, components } in parked.objects.into_iter().rev() {
+            for (column, component) in components {
+                self.release(id, column, component);
+            }
+            self.names.unpark(&object.name);
+        }
+    }
+
+    /// Refuses what cannot wait for the end of a phase.
+    pub(super) fn check_idle(&self) -> Result<()> {
+        if self.is_running() {
+            return Err(Error::new(
+                ErrorKind::Borrowed,
+                "a component's method runs, and this cannot wait for the end of the phase; do it behind the update",
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! Values beside the objects, one of each type.
+
+use std::any::{Any, TypeId};
+
+use super::World;
+use crate::codec::{Pointee, Unknown};
+use crate::{Error, ErrorKind, Persist, Registry, Result};
+
+/// The values, in the order of their classes' names, so that equal worlds have equal bytes.
+#[derive(Default)]
+pub(super) struct Resources {
+    pub(super) values: Vec<(TypeId, String, Box<dyn AnyResource>)>,
+    /// Those of classes that the program does not have.
+    pub(super) unknown: Vec<Unknown>,
+}
+
+/// A resource whose type is known at run time only; saves name it `persist.Resource`.
+#[persist_derive::dynamic(name = "persist.Resource", unknown = UnknownResource, crate = crate)]
+pub(crate) trait AnyResource {
+    fn __as_any(&self) -> &dyn Any;
+    fn __as_any_mut(&mut self) -> &mut dyn Any;
+    fn __into_any(self: Box<Self>) -> Box<dyn Any>;
+    fn __name(&self) -> String;
+    fn __register(&self, registry: &mut Registry) -> Result<()>;
+}
+
+impl<T: Persist + Pointee> AnyResource for T {
+    fn __as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn __as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn __into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+
+    fn __name(&self) -> String {
+        T::name()
+    }
+
+    fn __register(&self, registry: &mut Registry) -> Result<()> {
+        registry.register_as::<T, dyn AnyResource>()
+    }
+}
+
+/// Stands in for a resource of a class that the program does not have.
+#[derive(Persist)]
+#[persist(crate = crate, class = "persist.UnknownResource")]
+pub(crate) struct UnknownResource {
+    pub(super) content: Unknown,
+}
+
+impl From<Unknown> for UnknownResource {
+    fn from(content: Unknown) -> Self {
+        Self { content }
+    }
+}
+
+impl AsRef<Unknown> for UnknownResource {
+    fn as_ref(&self) -> &Unknown {
+        &self.content
+    }
+}
+
+impl Resources {
+    pub(super) fn insert(&mut self, value: Box<dyn AnyResource>) -> Option<Box<dyn AnyResource>> {
+        let (id, name) = ((*value).__as_any().type_id(), (*value).__name());
+        match self.values.iter_mut().find(|(of, ..)| *of == id) {
+            Some((.., old)) => Some(std::mem::replace(old, value)),
+            None => {
+                let at = self.values.partition_point(|(_, other, _)| *other < name);
+                self.values.insert(at, (id, name, value));
+                None
+            }
+        }
+    }
+}
+
+impl World {
+    /// Puts in what was loaded.
+    pub(super) fn insert_loaded(&mut self, value: Box<dyn AnyResource>) -> Result<()> {
+        if (*value).__as_any().is::<UnknownResource>() {
+            if let Ok(unknown) = value.__into_any().downcast::<UnknownResource>() {
+                self.resources.unknown.push(unknown.content);
+            }
+            return Ok(());
+        }
+        (*value).__register(&mut self.registry)?;
+        let name = (*value).__name();
+        match self.resources.insert(value) {
+            None => Ok(()),
+            Some(_) => {
+                Err(Error::new(ErrorKind::InvalidValue, format!("resource {name} is there twice")))
+            }
+        }
+    }
+
+    /// Makes type `T` known as a resource, which an [`insert_resource`](Self::insert_resource) does, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::register_as`](crate::Registry::register_as).
+    pub fn register_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
+        Self::register_resource_in::<T>(&mut self.registry)
+    }
+
+    /// Registers a type where a world will be loaded.
+    pub(crate) fn register_resource_in<T: Persist + Pointee>(
+        registry: &mut Registry,
+    ) -> Result<()> {
+        registry.register_as::<T, dyn AnyResource>()
+    }
+
+    /// Puts a value beside the objects, that is saved with them; returns the one of its type that was there.
+    ///
+    /// # Errors
+    ///
+    /// As [`register_resource`](Self::register_resource).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{Persist, World};
+    ///
+    /// #[derive(Persist)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new();
+    /// world.insert_resource(Score(1))?;
+    /// if let Some(score) = world.resource_mut::<Score>() {
+    ///     score.0 += 1;
+    /// }
+    /// assert_eq!(world.resource::<Score>().map(|score| score.0), Some(2));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn insert_resource<T: Persist + Pointee>(&mut self, value: T) -> Result<Option<T>> {
+        if self.resource::<T>().is_none() {
+            self.register_resource::<T>()?;
+        }
+        let old = self.resources.insert(Box::new(value));
+        Ok(old.and_then(|old| old.__into_any().downcast().ok()).map(|old| *old))
+    }
+
+    /// The resource of a type.
+    #[must_use]
+    pub fn resource<T: Persist + Pointee>(&self) -> Option<&T> {
+        let (.., value) = self.resources.values.iter().find(|(of, ..)| *of == TypeId::of::<T>())?;
+        (**value).__as_any().downcast_ref()
+    }
+
+    /// The resource of a type, to be changed.
+    #[must_use]
+    pub fn resource_mut<T: Persist + Pointee>(&mut self) -> Option<&mut T> {
+        let mut values = self.resources.values.iter_mut();
+        let (.., value) = values.find(|(of, ..)| *of == TypeId::of::<T>())?;
+        (**value).__as_any_mut().downcast_mut()
+    }
+
+    /// Takes the resource of a type out.
+    pub fn remove_resource<T: Persist + Pointee>(&mut self) -> Option<T> {
+        let mut values = self.resources.values.iter();
+        let at = values.position(|(of, ..)| *of == TypeId::of::<T>())?;
+        let (.., value) = self.resources.values.remove(at);
+        value.__into_any().downcast().ok().map(|value| *value)
+    }
+}

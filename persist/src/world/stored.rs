@@ -1,0 +1,426 @@
+//! A world in a save.
+//!
+//! It is written and read by hand, to and from its columns; the bytes are those of [`StoredWorld`], whose
+//! schema it has.
+
+use super::World;
+use super::any_component::{AnyComponent, UnknownComponent};
+use super::directory::Place;
+use super::object::{Activity, Object};
+use super::resources::AnyResource;
+use super::world::LAST_ID;
+use crate::codec::{
+    AsTrait, AsValue, BoxOf, Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop,
+    TraitObject, TypeSet, Visitor, count, trait_name,
+};
+use crate::reflect::Kind;
+use crate::{Error, ErrorKind, ObjectId, Result};
+
+/// What a save has of a world.
+#[derive(crate::Persist)]
+#[persist(crate = crate, class = "persist.World")]
+pub(super) struct StoredWorld {
+    last_id: u64,
+    objects: Vec<StoredObject>,
+    resources: Vec<Box<dyn AnyResource>>,
+}
+
+/// What a save has of an object.
+#[derive(crate::Persist)]
+#[persist(crate = crate, class = "persist.Object")]
+struct StoredObject {
+    id: ObjectId,
+    name: String,
+    children: Vec<ObjectId>,
+    activity: Activity,
+    /// How many components from the first on have been started.
+    started: u32,
+    components: Vec<Box<dyn AnyComponent>>,
+}
+
+/// Which class numbers the columns have in this save, as they are met.
+type Numbers = Vec<Option<u64>>;
+
+impl World {
+    /// Writes these objects, which are in ascending order, and the resources.
+    pub(super) fn encode_objects(
+        &self,
+        mut objects: impl Iterator<Item = ObjectId>,
+        count: usize,
+        with_resources: bool,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        let mut numbers = vec![None; self.columns.len()];
+        out.value(&self.last_id)?;
+        count::encode(count as u64, out)?;
+        out.nested_in::<StoredObject>(|out| {
+            objects.try_for_each(|id| self.encode_object(id, &mut numbers, out))
+        })?;
+        let resources = &self.resources;
+        let count =
+            if with_resources { resources.values.len() + resources.unknown.len() } else { 0 };
+        count::encode(count as u64, out)?;
+        if count == 0 {
+            return Ok(());
+        }
+        out.nested_in::<Box<dyn AnyResource>>(|out| {
+            for (.., value) in &resources.values {
+                <AsTrait as BoxOf<dyn AnyResource>>::encode(&**value, out)?;
+            }
+            for unknown in &resources.unknown {
+                encode_unknown(unknown, out)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn encode_object(
+        &self,
+        id: ObjectId,
+        numbers: &mut Numbers,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        let Some(place) = self.directory.place(id) else { return Err(out.no_field()) };
+        let Some(object) = self.objects.get(place) else { return Err(out.no_field()) };
+        let columns = self.shapes.columns(object.shape);
+        let mut unknown = object.unknown.iter().peekable();
+        let is_before = |(at, _): &&(u32, _), before: usize| *at as usize <= before;
+        let unstarted =
+            object.unknown.iter().filter(|found| is_before(found, object.started as usize));
+        let started = match object.started {
+            0 => 0,
+            // Those between started ones count as such.
+            started => started + unstarted.count() as u32,
+        };
+        out.value(&id)?;
+        out.value(&String::from(&*object.name))?;
+        out.value(&object.children)?;
+        out.value(&object.activity)?;
+        out.value(&started)?;
+        count::encode((columns.len() + object.unknown.len()) as u64, out)?;
+        out.nested_in::<Box<dyn AnyComponent>>(|out| {
+            for (before, column) in columns.iter().enumerate() {
+                while let Some((_, unknown)) = unknown.next_if(|found| is_before(found, before)) {
+                    encode_unknown(unknown, out)?;
+                }
+                self.encode_component(*column, place, numbers, out)?;
+            }
+            unknown.try_for_each(|(_, unknown)| encode_unknown(unknown, out))
+        })
+    }
+
+    fn encode_component(
+        &self,
+        column: usize,
+        place: Place,
+        numbers: &mut Numbers,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        let entry = &self.columns[column];
+        let Some(component) = entry.column.get(place) else {
+            return Err(out.refuse(Error::new(
+                ErrorKind::Borrowed,
+                format!(
+                    "a method of {} runs, and it is out of its place; save behind the update",
+                    (entry.of.name)()
+                ),
+            )));
+        };
+        let number = match numbers[column] {
+            Some(number) => number,
+            None => {
+                let of = trait_name::<dyn AnyComponent>();
+                match out.links().class(entry.of.id, of, &entry.of.name) {
+                    Ok(number) => *numbers[column].insert(number),
+                    Err(_) => return Err(out.refuse(unregistered(&(entry.of.name)()))),
+                }
+            }
+        };
+        count::encode(number, out)?;
+        let value = component.portable();
+        value.count_box(out);
+        value.encode(out)
+    }
+
+    fn decode_object(
+        &mut self,
+        by_number: &mut Vec<Option<usize>>,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        let id = input.value::<ObjectId>()?;
+        let name = input.value::<String>()?;
+        let children = input.value::<Vec<ObjectId>>()?;
+        let activity = input.value::<Activity>()?;
+        let started = input.value::<u32>()?;
+        if id.is_dead() || id.get() > self.last_id.min(LAST_ID) {
+            return Err(input.refuse(wrong(format!("object {id} has an id that was never given"))));
+        }
+        if self.contains(id) || self.names.find(&name).is_some() {
+            return Err(
+                input.refuse(wrong(format!("object {id} or its name `{name}` is there twice")))
+            );
+        }
+        let name = name.into();
+        self.names.take(&name, id);
+        let place = self.enter(id, Object { name, children, activity, ..Object::default() });
+        let head = input.take(1)?;
+        let count = input.elements::<Box<dyn AnyComponent>>(head)?;
+        let started = started as usize;
+        input.nested_in::<Box<dyn AnyComponent>, _>(|input| {
+            for at in 0..count {
+                let is_known = self.decode_component(id, place, by_number, input)?;
+                if is_known && at < started {
+                    let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
+                    object.started += 1;
+                }
+            }
+            Ok(())
+        })?;
+        if count > started {
+            self.waiting.push(id);
+        }
+        if activity == Activity::Expired {
+            self.expired.push(id);
+        }
+        Ok(())
+    }
+
+    /// Reads a component; true if the program has its class.
+    fn decode_component(
+        &mut self,
+        id: ObjectId,
+        place: Place,
+        by_number: &mut Vec<Option<usize>>,
+        input: &mut Decoder<'_>,
+    ) -> Result<bool, Fail> {
+        let before = input.rest();
+        // A number of a class is no more than the records before.
+        let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
+        if let Some(column) = by_number.get(number).copied().flatten() {
+            self.claim(id, place, column, input)?;
+            return (self.columns[column].of.load)(self, column, id, input).map(|()| true);
+        }
+        input.go_back(before);
+        let component = <AsTrait as BoxOf<dyn AnyComponent>>::decode(input)?;
+        let of = (*component).__component_type();
+        if of.id == std::any::TypeId::of::<UnknownComponent>() {
+            let content = component.__into_any().downcast::<UnknownComponent>();
+            let content = content.map_err(|_| Fail::Value)?.content;
+            let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
+            let before = self.shapes.columns(object.shape).len() as u32;
+            object.unknown.push((before, content));
+            return Ok(false);
+        }
+        let column = match self.by_type.get(&of.id) {
+            Some(column) => *column,
+            None => {
+                if let Err(error) = (of.register)(&mut self.registry) {
+                    return Err(input.refuse(error));
+                }
+                self.new_column(of)
+            }
+        };
+        // Numbers are given one after the other; a large one is that of a record made to harm.
+        if number < 1 << 16 {
+            by_number.resize(by_number.len().max(number + 1), None);
+            by_number[number] = Some(column);
+        }
+        self.claim(id, place, column, input)?;
+        (of.put)(self, column, id, component.__into_any());
+        Ok(true)
+    }
+
+    /// Enters a component of an object that is about to come.
+    fn claim(
+        &mut self,
+        id: ObjectId,
+        place: Place,
+        column: usize,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        let entry = &self.columns[column];
+        if entry.column.has(place) {
+            let name = (entry.of.name)();
+            return Err(input.refuse(wrong(format!("object {id} has two components {name}"))));
+        }
+        // A component on a page of its own takes all pages before in its column.
+        let pages = (place.page + 1).saturating_sub(entry.column.pages());
+        if pages > 64 {
+            let limits = input.limits();
+            let bytes = pages as u64 * 32;
+            if let Err(error) = input.links().charge_memory(bytes, limits) {
+                return Err(input.refuse(error));
+            }
+        }
+        if let Some(object) = self.objects.get_mut(place) {
+            object.shape = self.shapes.with(object.shape, column);
+        }
+        Ok(())
+    }
+
+    /// Connects children to their parents, once all objects are there.
+    fn connect_children(&mut self) -> Result<()> {
+        let objects: Vec<ObjectId> = self.objects().collect();
+        for parent in &objects {
+            let children = self.children(*parent).to_vec();
+            for child in children {
+                let found = self.object_mut(child).ok_or_else(|| {
+                    wrong(format!("child {child} of object {parent} is not there"))
+                })?;
+                if found.parent.replace(*parent).is_some() {
+                    return Err(wrong(format!(
+                        "object {child} is below two others, or below one twice"
+                    )));
+                }
+            }
+        }
+        // What no object at the top leads to goes round in a circle.
+        let mut rest: Vec<ObjectId> = self.roots().collect();
+        rest.iter().for_each(|root| self.hold(*root));
+        let mut met = 0;
+        while let Some(object) = rest.pop() {
+            met += 1;
+            rest.extend(self.children(object));
+        }
+        if met < objects.len() {
+            return Err(wrong(format!("{} objects are below each other", objects.len() - met)));
+        }
+        Ok(())
+    }
+
+    /// Visits what [`decode`](Persist::decode) has read, in that order.
+    fn visit_parts(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        let objects: Vec<ObjectId> = self.objects().collect();
+        for id in objects {
+            let Some(place) = self.directory.place(id) else { continue };
+            let Some(object) = self.objects.get_mut(place) else { continue };
+            let mut unknown = object.unknown.iter_mut().peekable();
+            for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
+                while let Some((_, unknown)) = unknown.next_if(|(at, _)| *at as usize <= before) {
+                    unknown.visit(visitor)?;
+                }
+                let entry = &mut self.columns[*column];
+                if let Some(component) = entry.column.get_mut(place) {
+                    visitor.nested(|visitor| component.portable_mut().visit(visitor)).map_err(
+                        |error| error.in_field(&format!("{}:{}", object.name, (entry.of.name)())),
+                    )?;
+                }
+            }
+            for (_, unknown) in unknown {
+                unknown.visit(visitor)?;
+            }
+        }
+        for (.., value) in &mut self.resources.values {
+            visitor.nested(|visitor| value.portable_mut().visit(visitor))?;
+        }
+        self.resources.unknown.iter_mut().try_for_each(|unknown| unknown.visit(visitor))
+    }
+}
+
+fn encode_unknown(unknown: &crate::Unknown, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    match unknown.value() {
+        Ok(value) => value.encode_class(out).and_then(|()| value.encode(out)),
+        Err(error) => Err(out.refuse(error)),
+    }
+}
+
+#[cold]
+fn wrong(message: String) -> Error {
+    Error::new(ErrorKind::InvalidValue, message)
+}
+
+#[cold]
+fn unregistered(class: &str) -> Error {
+    Error::new(
+        ErrorKind::WrongClass,
+        format!(
+            "component class {class} is not registered; call `register_component::<{class}>()` on the `SaveManager`, or `save_world`, which does it"
+        ),
+    )
+}
+
+impl Persist for World {
+    const MIN: usize = 10;
+    const LEAF: bool = false;
+
+    fn kind() -> Kind {
+        StoredWorld::kind()
+    }
+
+    fn name() -> String {
+        StoredWorld::name()
+    }
+
+    fn reach(types: &mut TypeSet) {
+        StoredWorld::reach(types);
+    }
+
+    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self::new())
+    }
+
+    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        self.encode_objects(self.objects(), self.count, true, out)
+    }
+
+    fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let mut world = Self::new();
+        world.last_id = input.value::<u64>()?;
+        if world.last_id >= LAST_ID {
+            let message = format!("{} ids were given, more than there are", world.last_id);
+            return Err(input.refuse(wrong(message)));
+        }
+        let head = input.take(1)?;
+        let count = input.elements::<StoredObject>(head)?;
+        let mut by_number = Vec::new();
+        input.nested_in::<StoredObject, _>(|input| {
+            (0..count).try_for_each(|_| world.decode_object(&mut by_number, input))
+        })?;
+        if let Err(error) = world.connect_children() {
+            return Err(input.refuse(error));
+        }
+        let head = input.take(1)?;
+        let count = input.elements::<Box<dyn AnyResource>>(head)?;
+        input.nested_in::<Box<dyn AnyResource>, _>(|input| {
+            for _ in 0..count {
+                let value = <AsTrait as BoxOf<dyn AnyResource>>::decode(input)?;
+                if let Err(error) = world.insert_loaded(value) {
+                    return Err(input.refuse(error));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(world)
+    }
+
+    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        self.visit_parts(visitor)
+    }
+
+    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        for id in self.objects() {
+            let Some(place) = self.directory.place(id) else { continue };
+            let Some(object) = self.objects.get(place) else { continue };
+            let mut unknown = object.unknown.iter().peekable();
+            for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
+                while let Some((_, unknown)) = unknown.next_if(|(at, _)| *at as usize <= before) {
+                    unknown.visit_shared(visitor)?;
+                }
+                if let Some(component) = self.columns[*column].column.get(place) {
+                    visitor.nested(|visitor| component.portable().visit_shared(visitor))?;
+                }
+            }
+            for (_, unknown) in unknown {
+                unknown.visit_shared(visitor)?;
+            }
+        }
+        for (.., value) in &self.resources.values {
+            visitor.nested(|visitor| value.portable().visit_shared(visitor))?;
+        }
+        self.resources.unknown.iter().try_for_each(|unknown| unknown.visit_shared(visitor))
+    }
+}
+
+impl Pointee for World {
+    type As = AsValue;
+}

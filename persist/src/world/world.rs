@@ -1,0 +1,400 @@
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
+
+use super::any_component::{AnyComponent, ComponentType, UnknownComponent};
+use super::column::{AnyColumn, Column};
+use super::commands::Command;
+use super::component::Component;
+use super::directory::{Directory, Place};
+use super::names::Names;
+use super::object::{Activity, Object, Shapes};
+use super::parked::Parked;
+use super::resources::Resources;
+use crate::codec::Caster;
+use crate::{Error, ErrorKind, ObjectId, Registry, Result};
+
+/// Named objects made of components.
+///
+/// An object is an id. It has a name that no other has, a place in a tree, and components: values of
+/// types that implement [`Component`], at most one of each. Ids are never given twice, also not after a load, so that
+/// an id in a field of a component is a reference which a removed object makes stale, not wrong.
+///
+/// Whatever goes through objects goes through them in the order in which they were made.
+///
+/// # Example
+///
+/// ```
+/// use persist::{Component, ObjectId, Persist, SaveManager, World};
+///
+/// #[derive(Persist)]
+/// struct Position { x: f32, y: f32 }
+///
+/// #[derive(Persist)]
+/// struct Follow { whom: ObjectId }
+///
+/// impl Component for Position {}
+/// impl Component for Follow {}
+///
+/// let mut world = World::new();
+/// let ada = world.spawn("Ada");
+/// let cat = world.spawn("Cat");
+/// world.attach(ada, Position { x: 1.0, y: 2.0 })?;
+/// world.attach(cat, Position { x: 0.0, y: 0.0 })?;
+/// world.attach(cat, Follow { whom: ada })?;
+///
+/// let whom = world.get::<Follow>(cat).map(|follow| follow.whom);
+/// assert_eq!(whom.and_then(|id| world.name(id)), Some("Ada"));
+/// for (position, follow) in world.query_mut::<(&mut Position, Option<&Follow>)>()? {
+///     position.x += if follow.is_some() { 1.0 } else { 0.0 };
+/// }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("town.sav");
+/// let mut saves = SaveManager::new();
+/// saves.save_world(&world, &path)?;
+///
+/// // In the next run.
+/// let mut saves = SaveManager::new();
+/// saves.register_component::<Position>()?;
+/// saves.register_component::<Follow>()?;
+/// let (world, _report) = saves.load_world(&path)?;
+/// assert_eq!(world.find("Cat"), Some(cat));
+/// assert_eq!(world.get::<Position>(cat).map(|position| position.x), Some(1.0));
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Default)]
+pub struct World {
+    pub(super) directory: Directory,
+    pub(super) objects: Column<Object>,
+    pub(super) columns: Vec<ColumnEntry>,
+    pub(super) by_type: HashMap<TypeId, usize>,
+    pub(super) shapes: Shapes,
+    pub(super) names: Names,
+    pub(super) resources: Resources,
+    /// Objects that are out of the world and may come back, by the one at the top.
+    pub(super) parked: HashMap<ObjectId, Parked>,
+    /// The largest id given so far.
+    pub(super) last_id: u64,
+    pub(super) count: usize,
+    pub(super) registry: Registry,
+    /// How many methods of components run; while one does, changes of what is there wait.
+    pub(super) running: u32,
+    pub(super) commands: Vec<Command>,
+    /// Objects with components that have not been started; some may have been since.
+    pub(super) waiting: Vec<ObjectId>,
+    /// Objects that are removed at the end of the frame.
+    pub(super) expired: Vec<ObjectId>,
+}
+
+/// A column and what is known of its type.
+pub(super) struct ColumnEntry {
+    pub(super) column: Box<dyn AnyColumn>,
+    pub(super) of: ComponentType,
+    /// The bits of the methods that the type may have.
+    pub(super) hooks: u8,
+}
+
+/// The largest number that an id of a world may have: far more than can be given.
+pub(super) const LAST_ID: u64 = 1 << 62;
+
+impl World {
+    /// A world without objects.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes class `T` known, for [`attach_class`](Self::attach_class), field paths and prefabs; the first
+    /// [`attach`](Self::attach) of a `T` does it, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::register_as`].
+    pub fn register<T: Component>(&mut self) -> Result<()> {
+        self.column_of::<T>().map(drop)
+    }
+
+    /// Makes class `T` known, with the program's own way to make an empty one.
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register).
+    pub fn register_with<T: Component>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
+        self.registry.register_with::<T>(make)?;
+        self.register::<T>()
+    }
+
+    /// Registers a component class where a world will be loaded.
+    pub(crate) fn register_component<T: Component>(registry: &mut Registry) -> Result<()> {
+        registry.register_as::<T, dyn AnyComponent>()
+    }
+
+    /// Registers the classes that are in the world.
+    pub(crate) fn register_in(&self, registry: &mut Registry) -> Result<()> {
+        let used = self.columns.iter().filter(|entry| entry.column.pages() > 0);
+        used.into_iter().try_for_each(|entry| (entry.of.register)(registry))?;
+        let mut resources = self.resources.values.iter();
+        resources.try_for_each(|(.., value)| (**value).__register(registry))
+    }
+
+    /// Makes the classes of a registry known, for what is loaded with it.
+    pub(crate) fn know(&mut self, registry: &Registry) {
+        self.registry = registry.clone();
+        for caster in registry.implementors.casters(TypeId::of::<dyn AnyComponent>()) {
+            let caster = caster.downcast_ref::<Caster<dyn AnyComponent>>();
+            // One without an empty value cannot be made by its class's name either.
+            if let Some(Ok(empty)) = caster.map(|caster| caster.empty(&registry.prototypes())) {
+                let of = (*empty).__component_type();
+                if of.id != TypeId::of::<UnknownComponent>() {
+                    self.new_column(of);
+                }
+            }
+        }
+    }
+
+    /// The classes that the world knows.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Makes an object of this name, or of this name with the lowest free number behind it if there is one, or
+    /// one that may come back; an empty name is `Object`.
+    ///
+    /// While a component's method runs, the object is there, and has its name, from the end of the phase on.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let mut world = persist::World::new();
+    /// let doors = ["Door", "Door", "Door"].map(|name| world.spawn(name));
+    /// assert_eq!(doors.map(|door| world.name(door).unwrap()), ["Door", "Door1", "Door2"]);
+    /// world.remove(doors[1]);
+    /// let door = world.spawn("Door");
+    /// assert_eq!(world.name(door), Some("Door1"));
+    /// assert_ne!(door, doors[1]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If all of 2⁶² ids have been given.
+    pub fn spawn(&mut self, name: &str) -> ObjectId {
+        let id = self.new_id();
+        if self.is_running() {
+            self.commands.push(Command::Spawn(id, name.into()));
+        } else {
+            self.spawn_now(id, name);
+        }
+        id
+    }
+
+    /// Makes an object below another one, as its last child.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the parent is not there; then no object is made.
+    pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
+        self.check_or_expect(parent)?;
+        let id = self.spawn(name);
+        self.set_parent(id, Some(parent))?;
+        Ok(id)
+    }
+
+    fn new_id(&mut self) -> ObjectId {
+        self.last_id += 1;
+        assert!(self.last_id < LAST_ID, "the ids of a world are used up");
+        ObjectId::new(self.last_id).expect("it is more than 0")
+    }
+
+    pub(super) fn spawn_now(&mut self, id: ObjectId, name: &str) {
+        let name = self.names.free(name);
+        self.names.take(&name, id);
+        self.enter(id, Object { name, ..Object::default() });
+    }
+
+    /// Puts an object in.
+    pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Place {
+        let (place, is_new) = self.directory.enter(id);
+        if is_new {
+            self.objects.insert_page(place.page);
+            self.columns.iter_mut().for_each(|entry| entry.column.insert_page(place.page));
+        }
+        if self.objects.insert(place, object).is_none() {
+            self.count += 1;
+        }
+        place
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// True if there is no object.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// True if the object is there.
+    #[must_use]
+    pub fn contains(&self, object: ObjectId) -> bool {
+        self.object(object).is_some()
+    }
+
+    /// All objects, in the order in which they were made.
+    pub fn objects(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
+        self.objects.pages.iter().enumerate().flat_map(move |(page, objects)| {
+            let bits = (0..u64::BITS).filter(|bit| objects.has(*bit));
+            bits.filter_map(move |bit| self.directory.id(page, bit))
+        })
+    }
+
+    /// The object of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<ObjectId> {
+        self.names.find(name)
+    }
+
+    /// The name of an object.
+    #[must_use]
+    pub fn name(&self, object: ObjectId) -> Option<&str> {
+        self.object(object).map(|object| &*object.name)
+    }
+
+    /// Gives an object this name, or this name with the lowest free number if another has it; returns what it got.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not there.
+    pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
+        let old = self.check(object)?.name.clone();
+        if *old != *name {
+            // Of the names that it could have, its own is free.
+            self.names.leave(&old);
+            let name = self.names.free(name);
+            self.names.take(&name, object);
+            if let Some(object) = self.object_mut(object) {
+                object.name = name;
+            }
+        }
+        self.check(object).map(|object| &*object.name)
+    }
+
+    pub(super) fn object(&self, id: ObjectId) -> Option<&Object> {
+        self.objects.get(self.directory.place(id)?)
+    }
+
+    pub(super) fn object_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
+        self.objects.get_mut(self.directory.place(id)?)
+    }
+
+    /// The object, or an error that says that it is not there.
+    pub(super) fn check(&self, id: ObjectId) -> Result<&Object> {
+        self.object(id).ok_or_else(|| missing(id))
+    }
+
+    /// True while a component's method runs.
+    pub(super) fn is_running(&self) -> bool {
+        self.running > 0
+    }
+
+    /// An object that is there, or is about to be at the end of the phase.
+    pub(super) fn check_or_expect(&self, id: ObjectId) -> Result<()> {
+        let is_expected = || {
+            self.commands
+                .iter()
+                .any(|command| matches!(command, Command::Spawn(new, _) if *new == id))
+        };
+        if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
+    }
+
+    /// Index of the column of a type, made if there is none.
+    pub(super) fn column_of<T: Component>(&mut self) -> Result<usize> {
+        if let Some(column) = self.by_type.get(&TypeId::of::<T>()) {
+            return Ok(*column);
+        }
+        self.registry.register_as::<T, dyn AnyComponent>()?;
+        Ok(self.new_column(ComponentType::of::<T>()))
+    }
+
+    /// Index of the column of a type that is registered.
+    pub(super) fn new_column(&mut self, of: ComponentType) -> usize {
+        *self.by_type.entry(of.id).or_insert_with(|| {
+            self.columns.push(ColumnEntry { column: (of.new_column)(), of, hooks: u8::MAX });
+            self.columns.len() - 1
+        })
+    }
+
+    pub(super) fn column<T: Component>(&self) -> Option<&Column<T>> {
+        let column = *self.by_type.get(&TypeId::of::<T>())?;
+        self.columns[column].column.as_any().downcast_ref()
+    }
+
+    pub(super) fn column_mut<T: Component>(&mut self) -> Option<&mut Column<T>> {
+        let column = *self.by_type.get(&TypeId::of::<T>())?;
+        self.columns[column].column.as_any_mut().downcast_mut()
+    }
+
+    /// Puts a component into its column.
+    pub(super) fn put<T: Component>(&mut self, column: usize, object: ObjectId, component: T) {
+        if let Some(place) = self.directory.place(object)
+            && let Some(column) = self.columns.get_mut(column)
+            && let Some(column) = (*column.column).as_any_mut().downcast_mut::<Column<T>>()
+        {
+            column.insert(place, component);
+        }
+    }
+
+    /// The columns of the components of an object, in order.
+    pub(super) fn shape_of(&self, object: ObjectId) -> Rc<[usize]> {
+        self.object(object).map_or_else(Rc::default, |object| self.shapes.share(object.shape))
+    }
+
+    /// Drops pages without objects, when they have become many.
+    pub(super) fn compact(&mut self) {
+        let keep: Vec<bool> = self.objects.pages.iter().map(|page| page.mask != 0).collect();
+        let gone = keep.iter().filter(|keep| !**keep).count();
+        if gone < 16 || gone * 2 < keep.len() {
+            return;
+        }
+        self.directory.retain_pages(&keep);
+        self.objects.retain_pages(&keep);
+        self.columns.iter_mut().for_each(|entry| entry.column.retain_pages(&keep));
+    }
+
+    /// Whether an object is updated.
+    #[must_use]
+    pub fn activity(&self, object: ObjectId) -> Option<Activity> {
+        self.object(object).map(|object| object.activity)
+    }
+}
+
+#[cold]
+pub(super) fn missing(id: ObjectId) -> Error {
+    Error::new(
+        ErrorKind::NotFound,
+        "the object is not in the world; it was removed, or never made here",
+    )
+    .in_object(id.get())
+}
+
+/// Every component is released.
+impl Drop for World {
+    fn drop(&mut self) {
+        self.release_all();
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.columns.iter().map(|entry| (entry.of.name)());
+        f.debug_struct("World")
+            .field("objects", &self.count)
+            .field("components", &names.collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}

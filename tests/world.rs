@@ -1,0 +1,100 @@
+//! Objects and components: made, found, asked for, saved.
+
+use persist::{Component, ObjectId, Persist, SaveManager, World};
+
+#[derive(Persist, Debug, PartialEq, Clone)]
+struct Position {
+    x: f32,
+    y: f32,
+}
+
+#[derive(Persist, Debug, PartialEq)]
+struct Target {
+    whom: Option<ObjectId>,
+    all: Vec<ObjectId>,
+}
+
+#[derive(Persist, Debug, PartialEq)]
+struct Score(u32);
+
+impl Component for Position {}
+impl Component for Target {}
+
+#[test]
+fn a_world_comes_back_as_it_was() -> persist::Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.sav");
+    let mut world = World::new();
+    let ids: Vec<ObjectId> = (0..200).map(|_| world.spawn("Orc")).collect();
+    for (n, id) in ids.iter().enumerate() {
+        world.attach(*id, Position { x: n as f32, y: 0.5 })?;
+        if n % 3 == 0 {
+            world.attach(*id, Target { whom: ids.get(n + 1).copied(), all: vec![ids[0], *id] })?;
+        }
+    }
+    world.set_parent(ids[5], Some(ids[9]))?;
+    world.set_parent(ids[4], Some(ids[9]))?;
+    world.remove(ids[100]);
+    world.pause(ids[9])?;
+    world.insert_resource(Score(7))?;
+    world.update(0.1);
+    let gone = world.spawn("Gone");
+    world.remove(gone);
+
+    let mut saves = SaveManager::new();
+    saves.save_world(&world, &path)?;
+    let mut saves = SaveManager::new();
+    saves.register_component::<Position>()?;
+    saves.register_component::<Target>()?;
+    saves.register_resource::<Score>()?;
+    let (mut again, loaded) = saves.load_world(&path)?;
+    assert!(loaded.report().is_clean(), "{}", loaded.report());
+    assert_eq!(again.len(), 199);
+    assert_eq!(again.objects().collect::<Vec<_>>(), world.objects().collect::<Vec<_>>());
+    for id in world.objects() {
+        assert_eq!(again.name(id), world.name(id));
+        assert_eq!(again.get::<Position>(id), world.get::<Position>(id));
+        assert_eq!(again.get::<Target>(id), world.get::<Target>(id));
+        assert_eq!(again.children(id), world.children(id));
+        assert_eq!(again.parent(id), world.parent(id));
+        assert_eq!(again.activity(id), world.activity(id));
+    }
+    assert_eq!(again.resource::<Score>(), Some(&Score(7)));
+    assert!(again.spawn("New") > gone, "an id came back");
+    world.spawn("New");
+    assert_eq!(saves.value_to_vec(&again)?, saves.value_to_vec(&world)?);
+    Ok(())
+}
+
+#[test]
+fn what_the_program_does_not_have_stays_on_its_objects() -> persist::Result<()> {
+    let mut world = World::new();
+    let orc = world.spawn("Orc");
+    let elf = world.spawn("Elf");
+    world.attach(orc, Target { whom: Some(elf), all: vec![] })?;
+    world.attach(orc, Position { x: 1.0, y: 2.0 })?;
+    world.attach(elf, Position { x: 3.0, y: 4.0 })?;
+    world.insert_resource(Score(9))?;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.sav");
+    let mut saves = SaveManager::new();
+    saves.save_world(&world, &path)?;
+    let before = std::fs::read(&path).expect("a save");
+
+    let mut poor = SaveManager::new();
+    poor.register_component::<Position>()?;
+    let (kept, _) = poor.load_world(&path)?;
+    assert_eq!(kept.classes(orc), ["Target", "Position"]);
+    poor.save_world(&kept, &path)?;
+
+    let mut saves = SaveManager::new();
+    saves.register_component::<Position>()?;
+    saves.register_component::<Target>()?;
+    saves.register_resource::<Score>()?;
+    let (again, _) = saves.load_world(&path)?;
+    assert_eq!(again.get::<Target>(orc).and_then(|target| target.whom), Some(elf));
+    assert_eq!(again.classes(orc), ["Target", "Position"]);
+    assert_eq!(again.resource::<Score>(), Some(&Score(9)));
+    assert!(!before.is_empty());
+    Ok(())
+}
