@@ -65,13 +65,17 @@ fn main() -> ExitCode {
 
 fn older(rows: &[older::Row], csv: bool) {
     if !csv {
-        println!("| load of an older save of minecraft_savedata, us | its own schema | older | ratio |");
+        println!(
+            "| load of an older save of minecraft_savedata, us | its own schema | older | ratio |"
+        );
         println!("|---|---|---|---|");
     }
     for older::Row { name, own, older } in rows {
         let ratio = older / own;
         if csv {
-            println!("\"load of an older save, us\",\"{name}\",minecraft_savedata,{older:.3},{ratio:.4}");
+            println!(
+                "\"load of an older save, us\",\"{name}\",minecraft_savedata,{older:.3},{ratio:.4}"
+            );
         } else {
             println!("| {name} | {own:.0} | {older:.0} | {ratio:.2} |");
         }

@@ -444,10 +444,7 @@ fn row<T: persist::Persist>(name: &'static str, save: &[u8], rounds: u32) -> Row
         drop(black_box(value));
     };
     let mut figures = measure(
-        vec![
-            Contender::new("own", || load(&own)),
-            Contender::new("older", || load(save)),
-        ],
+        vec![Contender::new("own", || load(&own)), Contender::new("older", || load(save))],
         rounds,
     )
     .into_iter()

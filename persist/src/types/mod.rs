@@ -29,6 +29,7 @@ pub use remap::{Missing, Remap};
 
 pub(crate) use object_id::WorldObjects;
 pub(crate) use remap::Renumber;
+pub(crate) use text::encode as encode_text;
 
 /// The items that collections share: a count as their head. Their consts do not
 /// look at what is inside, so that a type may hold a collection of itself.

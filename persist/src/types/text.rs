@@ -25,7 +25,7 @@ fn encode_tail(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
 }
 
 /// Writes a text whole.
-pub(super) fn encode(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
+pub(crate) fn encode(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
     encode_head(text, out.take(1)?);
     encode_tail(text, out)
 }

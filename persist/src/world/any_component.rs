@@ -6,7 +6,7 @@ use super::column::{AnyColumn, Column};
 use super::component::{Component, Phase};
 use super::world::World;
 use crate::Persist;
-use crate::codec::{Decoder, Fail, Unknown};
+use crate::codec::Unknown;
 use crate::{ObjectId, Registry, Result};
 
 /// A component whose type is known at run time only; saves name it `persist.Component`.
@@ -30,8 +30,8 @@ pub(crate) struct ComponentType {
     pub(super) release: fn(&mut World, usize, ObjectId, Box<dyn Any>),
     /// Puts a component into its column.
     pub(super) put: fn(&mut World, usize, ObjectId, Box<dyn Any>),
-    /// Reads a component into its column.
-    pub(super) load: fn(&mut World, usize, ObjectId, &mut Decoder<'_>) -> Result<(), Fail>,
+    /// True if no value has references or hooks.
+    pub(super) is_leaf: bool,
     pub(super) register: fn(&mut Registry) -> Result<()>,
     /// An empty component, by the program's factory if it gave one.
     pub(super) make: fn(&Registry) -> Result<Box<dyn AnyComponent>>,
@@ -42,6 +42,7 @@ impl ComponentType {
         Self {
             id: std::any::TypeId::of::<T>(),
             name: T::name,
+            is_leaf: T::LEAF,
             new_column: || Box::new(Column::<T>::default()),
             run: World::run_hook::<T>,
             release: |world, column, object, component| {
@@ -53,16 +54,6 @@ impl ComponentType {
                 if let Ok(component) = component.downcast::<T>() {
                     world.put(column, object, *component);
                 }
-            },
-            load: |world, column, object, input| {
-                input.charge_box::<T>()?;
-                // What is not registered is inside: this component has not been passed over.
-                let component = input.nested_in::<T, _>(|input| match input.value::<T>() {
-                    Err(Fail::Unregistered) => Err(Fail::Refused),
-                    result => result,
-                })?;
-                world.put(column, object, component);
-                Ok(())
             },
             register: |registry| registry.register_as::<T, dyn AnyComponent>(),
             make: |registry| Ok(Box::new(registry.prototypes().object::<T>()?)),

@@ -5,24 +5,40 @@ use std::any::Any;
 use super::any_component::AnyComponent;
 use super::component::Component;
 use super::directory::Place;
+use crate::codec::{Decoder, Encoder, Fail, Stop};
 
-/// Values by place. Each page has the values of 64 neighbouring ids, close together, and says by a bit for each
-/// whether it is there: a column takes the memory of what is in it, and goes through it in order.
+/// Values by place. Each page has the values of neighbouring ids, close together and in their order, and says by a bit for
+/// each whether it is there: a column takes the memory of what is in it, and is gone through as memory is read best.
 pub(super) struct Column<T> {
     pub(super) pages: Vec<Page<T>>,
 }
 
-/// The values of 64 neighbouring ids.
+/// 64-bit words in the mask of a page. With fewer ids to a page, queries wait for memory at the start of each; at
+/// 512 a million objects are gone through in about the time of one piece of memory.
+pub(super) const WORDS: usize = 8;
+
+/// Ids of a page.
+pub(super) const WIDTH: usize = WORDS * 64;
+
+/// The values of neighbouring ids.
 pub(super) struct Page<T> {
     /// A bit for each id that has a value.
-    pub(super) mask: u64,
-    /// As many as there are bits, in their order.
-    pub(super) items: Vec<T>,
+    mask: [u64; WORDS],
+    /// As many as there are bits, in their order, but for what is out.
+    items: Vec<T>,
+    out: Option<Out>,
+}
+
+/// A value that is out of its place for a while. The last of the page is in its place.
+#[derive(Clone, Copy)]
+struct Out {
+    bit: u32,
+    rank: usize,
 }
 
 impl<T> Default for Page<T> {
     fn default() -> Self {
-        Self { mask: 0, items: Vec::new() }
+        Self { mask: [0; WORDS], items: Vec::new(), out: None }
     }
 }
 
@@ -32,23 +48,162 @@ impl<T> Default for Column<T> {
     }
 }
 
+fn split(bit: u32) -> (usize, u64) {
+    (bit as usize / 64, 1 << (bit % 64))
+}
+
 impl<T> Page<T> {
-    pub(super) fn has(&self, bit: u32) -> bool {
-        self.mask >> bit & 1 == 1
+    fn holds(&self, bit: u32) -> bool {
+        let (word, one) = split(bit);
+        self.mask[word] & one != 0
     }
 
-    /// How many values are before the one of a bit.
+    pub(super) fn has(&self, bit: u32) -> bool {
+        self.holds(bit) && self.out.is_none_or(|out| out.bit != bit)
+    }
+
+    /// The bits of a word that have values.
+    #[inline]
+    pub(super) fn word(&self, word: usize) -> u64 {
+        let mask = self.mask.get(word).copied().unwrap_or(0);
+        match self.out {
+            Some(out) if out.bit as usize / 64 == word => mask & !split(out.bit).1,
+            _ => mask,
+        }
+    }
+
+    /// The bits that have values.
+    pub(super) fn bits(&self) -> impl Iterator<Item = u32> + use<T> {
+        let mut words: [u64; WORDS] = std::array::from_fn(|word| self.word(word));
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            while *words.get(at)? == 0 {
+                at += 1;
+            }
+            let bit = words[at].trailing_zeros();
+            words[at] &= words[at] - 1;
+            // There are few words.
+            Some(at as u32 * 64 + bit)
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.out.is_none()
+    }
+
+    /// True if all values are where their bits say.
+    #[inline]
+    pub(super) fn is_in_order(&self) -> bool {
+        self.out.is_none()
+    }
+
+    /// The values, by the order of their bits if none is out.
+    #[inline]
+    pub(super) fn items(&self) -> &[T] {
+        &self.items
+    }
+
+    #[inline]
+    pub(super) fn items_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+
+    /// The values in the order of their bits, where one is out.
+    pub(super) fn ordered_mut(&mut self) -> Vec<&mut T> {
+        let out = self.out;
+        let mut items: Vec<&mut T> = self.items.iter_mut().collect();
+        if let Some(out) = out
+            && out.rank < items.len()
+        {
+            let last = items.remove(out.rank);
+            items.push(last);
+        }
+        items
+    }
+
+    /// How many values are before that of a bit.
     fn rank(&self, bit: u32) -> usize {
-        (self.mask & ((1 << bit) - 1)).count_ones() as usize
+        let (word, one) = split(bit);
+        let before: u32 = self.mask[..word].iter().map(|word| word.count_ones()).sum();
+        (before + (self.mask[word] & (one - 1)).count_ones()) as usize
+    }
+
+    /// Where the value of a bit is.
+    fn place(&self, bit: u32) -> Option<usize> {
+        if !self.holds(bit) {
+            return None;
+        }
+        let rank = self.rank(bit);
+        match self.out {
+            None => Some(rank),
+            Some(out) if out.bit == bit => None,
+            // The last one has moved.
+            Some(out) if rank == self.items.len() => Some(out.rank),
+            Some(_) => Some(rank),
+        }
     }
 
     pub(super) fn get(&self, bit: u32) -> Option<&T> {
-        if self.has(bit) { self.items.get(self.rank(bit)) } else { None }
+        self.items.get(self.place(bit)?)
     }
 
     fn get_mut(&mut self, bit: u32) -> Option<&mut T> {
+        let place = self.place(bit)?;
+        self.items.get_mut(place)
+    }
+
+    fn insert(&mut self, bit: u32, value: T) -> Option<T> {
+        if let Some(here) = self.get_mut(bit) {
+            return Some(std::mem::replace(here, value));
+        }
+        if let Some(out) = self.out.take() {
+            self.items.push(value);
+            let last = self.items.len() - 1;
+            self.items.swap(out.rank, last);
+            if out.bit == bit {
+                return None;
+            }
+            // Another one than what is out: what is out stays away for good.
+            let value = self.items.remove(out.rank);
+            self.clear(out.bit);
+            return self.insert(bit, value);
+        }
+        let (word, one) = split(bit);
         let rank = self.rank(bit);
-        if self.has(bit) { self.items.get_mut(rank) } else { None }
+        self.mask[word] |= one;
+        self.items.insert(rank, value);
+        None
+    }
+
+    fn remove(&mut self, bit: u32) -> Option<T> {
+        self.place(bit)?;
+        if let Some(out) = self.out.take() {
+            // What is out stays away for good.
+            let last = self.items.len().saturating_sub(1);
+            if out.rank < last {
+                let moved = self.items.remove(out.rank);
+                self.items.push(moved);
+            }
+            self.clear(out.bit);
+        }
+        let rank = self.rank(bit);
+        self.clear(bit);
+        Some(self.items.remove(rank))
+    }
+
+    fn clear(&mut self, bit: u32) {
+        let (word, one) = split(bit);
+        self.mask[word] &= !one;
+    }
+
+    /// Takes a value out for a while, in constant time; [`insert`](Self::insert) puts it back.
+    fn take(&mut self, bit: u32) -> Option<T> {
+        if self.out.is_some() {
+            return self.remove(bit);
+        }
+        let rank = self.place(bit)?;
+        self.out = Some(Out { bit, rank });
+        Some(self.items.swap_remove(rank))
     }
 }
 
@@ -70,24 +225,22 @@ impl<T> Column<T> {
         if self.pages.len() <= place.page {
             self.pages.resize_with(place.page + 1, Page::default);
         }
-        let page = &mut self.pages[place.page];
-        let rank = page.rank(place.bit);
-        if page.has(place.bit) {
-            return Some(std::mem::replace(&mut page.items[rank], value));
+        // Where neighbours are full this one will be, and takes its memory at once.
+        let is_dense = || place.page > 0 && self.pages[place.page - 1].items.len() >= WIDTH / 2;
+        if self.pages[place.page].items.capacity() == 0 && is_dense() {
+            self.pages[place.page].items.reserve_exact(WIDTH);
         }
-        page.mask |= 1 << place.bit;
-        page.items.insert(rank, value);
-        None
+        self.pages[place.page].insert(place.bit, value)
     }
 
     pub(super) fn remove(&mut self, place: Place) -> Option<T> {
-        let page = self.pages.get_mut(place.page)?;
-        if !page.has(place.bit) {
-            return None;
-        }
-        let rank = page.rank(place.bit);
-        page.mask &= !(1 << place.bit);
-        Some(page.items.remove(rank))
+        self.pages.get_mut(place.page)?.remove(place.bit)
+    }
+
+    /// Takes a value out for a while: it is not there until [`insert`](Self::insert) puts it back, which costs
+    /// nothing in between.
+    pub(super) fn take(&mut self, place: Place) -> Option<T> {
+        self.pages.get_mut(place.page)?.take(place.bit)
     }
 
     /// Makes room for a page that came into the directory.
@@ -115,6 +268,10 @@ pub(super) trait AnyColumn: Any {
     fn insert_page(&mut self, page: usize);
     fn retain_pages(&mut self, keep: &[bool]);
     fn pages(&self) -> usize;
+    /// Writes the component of a place, as a box holds it; `None` if there is none.
+    fn encode(&self, place: Place, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
+    /// Reads the component of a place that has none.
+    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<(), Fail>;
 }
 
 impl<T: Component> AnyColumn for Column<T> {
@@ -152,5 +309,22 @@ impl<T: Component> AnyColumn for Column<T> {
 
     fn pages(&self) -> usize {
         self.pages.len()
+    }
+
+    fn encode(&self, place: Place, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
+        let component = self.get(place)?;
+        out.count_box::<T>();
+        Some(out.nested_in::<T>(|out| out.value(component)))
+    }
+
+    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        input.charge_box::<T>()?;
+        // What is not registered is inside: this component has not been passed over.
+        let component = input.nested_in::<T, _>(|input| match input.value::<T>() {
+            Err(Fail::Unregistered) => Err(Fail::Refused),
+            result => result,
+        })?;
+        self.insert(place, component);
+        Ok(())
     }
 }

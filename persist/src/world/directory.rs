@@ -1,15 +1,13 @@
 //! Where in the columns an id has its place.
 
+use super::column::WIDTH;
 use crate::ObjectId;
-
-/// Ids of a page.
-const WIDTH: u32 = 64;
 
 /// Which pages there are, in the order of their ids; all columns have the same ones, so that the order of
 /// every column is that of the ids, which is the order of creation.
 #[derive(Default)]
 pub(super) struct Directory {
-    /// The first id of each page, by [`WIDTH`].
+    /// The first id of each page, divided by how many are on it.
     keys: Vec<u64>,
 }
 
@@ -23,7 +21,7 @@ pub(super) struct Place {
 /// The number of the page of an id, and its bit there.
 fn split(id: ObjectId) -> (u64, u32) {
     // The remainder is less than the width.
-    (id.get() / u64::from(WIDTH), (id.get() % u64::from(WIDTH)) as u32)
+    (id.get() / WIDTH as u64, (id.get() % WIDTH as u64) as u32)
 }
 
 impl Directory {
@@ -59,12 +57,12 @@ impl Directory {
 
     /// The id of a place.
     pub(super) fn id(&self, page: usize, bit: u32) -> Option<ObjectId> {
-        ObjectId::new(self.keys.get(page)? * u64::from(WIDTH) + u64::from(bit))
+        ObjectId::new(self.keys.get(page)? * WIDTH as u64 + u64::from(bit))
     }
 
     /// The number of the first id of a page.
     pub(super) fn first(&self, page: usize) -> u64 {
-        self.keys.get(page).map_or(0, |key| key * u64::from(WIDTH))
+        self.keys.get(page).map_or(0, |key| key * WIDTH as u64)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -88,10 +86,10 @@ mod tests {
     #[test]
     fn places_keep_the_order_of_ids_whatever_the_order_of_entries() {
         let mut directory = Directory::default();
-        for number in [900, 1, 300, 64, 63] {
+        for number in [9000, 1, 3000, 512, 511] {
             directory.enter(id(number));
         }
-        let mut places: Vec<(usize, u32, u64)> = [1, 63, 64, 300, 900]
+        let mut places: Vec<(usize, u32, u64)> = [1, 511, 512, 3000, 9000]
             .map(|number| {
                 let place = directory.place(id(number)).expect("entered");
                 (place.page, place.bit, number)
@@ -101,10 +99,10 @@ mod tests {
             assert_eq!(directory.id(*page, *bit), Some(id(*number)));
         }
         assert!(places.is_sorted());
-        assert_eq!(directory.place(id(200)), None);
+        assert_eq!(directory.place(id(2000)), None);
         directory.retain_pages(&[true, false, true, true]);
-        assert_eq!(directory.place(id(64)), None);
-        places = [1, 63, 300, 900]
+        assert_eq!(directory.place(id(512)), None);
+        places = [1, 511, 3000, 9000]
             .map(|number| {
                 let place = directory.place(id(number)).expect("still there");
                 (place.page, place.bit, number)

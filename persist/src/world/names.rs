@@ -1,7 +1,11 @@
 //! The names of objects: each once, with the lowest free number as suffix.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::hash::BuildHasher;
 use std::rc::Rc;
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::ObjectId;
 
@@ -11,13 +15,18 @@ const NAMELESS: &str = "Object";
 /// Which names are taken, by whom.
 #[derive(Default)]
 pub(super) struct Names {
-    owners: HashMap<Rc<str>, Owners>,
+    hasher: DefaultHashBuilder,
+    owners: HashTable<Owners>,
     /// Bases that have been given numbers.
     bases: HashMap<Box<str>, Numbers>,
+    /// The name that is tried.
+    text: String,
 }
 
-#[derive(Clone, Copy, Default)]
 struct Owners {
+    /// So that a table that grows does not look at names, which are anywhere in memory.
+    hash: u64,
+    name: Rc<str>,
     live: Option<ObjectId>,
     /// Objects of this name that are parked, and may come back.
     parked: u32,
@@ -30,35 +39,53 @@ struct Numbers {
 }
 
 impl Names {
+    fn get(&self, name: &str) -> Option<&Owners> {
+        let hash = self.hasher.hash_one(name);
+        self.owners.find(hash, |owners| owners.hash == hash && *owners.name == *name)
+    }
+
     pub(super) fn find(&self, name: &str) -> Option<ObjectId> {
-        self.owners.get(name)?.live
+        self.get(name)?.live
     }
 
     /// The name that a newcomer gets: the base, or the base with the lowest free number.
     pub(super) fn free(&mut self, base: &str) -> Rc<str> {
         let base = if base.is_empty() { NAMELESS } else { base };
-        if !self.owners.contains_key(base) {
+        if self.get(base).is_none() {
             return base.into();
         }
         if !self.bases.contains_key(base) {
             self.bases.insert(base.into(), Numbers { free: BTreeSet::new(), next: 1 });
         }
-        let Some(numbers) = self.bases.get_mut(base) else { return base.into() };
+        let Self { hasher, owners, bases, text } = self;
+        let Some(numbers) = bases.get_mut(base) else { return base.into() };
         loop {
             let number = numbers.free.pop_first().unwrap_or_else(|| {
                 numbers.next += 1;
                 numbers.next - 1
             });
-            let name = format!("{base}{number}");
-            if !self.owners.contains_key(&*name) {
-                return name.into();
+            text.clear();
+            // Writing to a `String` cannot fail.
+            let _ = write!(text, "{base}{number}");
+            let hash = hasher.hash_one(text.as_str());
+            if owners.find(hash, |owners| owners.hash == hash && *owners.name == **text).is_none() {
+                return text.as_str().into();
             }
         }
     }
 
     /// Gives a name to an object; returns the one that had it.
     pub(super) fn take(&mut self, name: &Rc<str>, id: ObjectId) -> Option<ObjectId> {
-        self.owners.entry(name.clone()).or_default().live.replace(id)
+        let hash = self.hasher.hash_one(&**name);
+        let is_it = |owners: &Owners| owners.hash == hash && owners.name == *name;
+        match self.owners.find_mut(hash, is_it) {
+            Some(owners) => owners.live.replace(id),
+            None => {
+                let owners = Owners { hash, name: name.clone(), live: Some(id), parked: 0 };
+                self.owners.insert_unique(hash, owners, |owners| owners.hash);
+                None
+            }
+        }
     }
 
     /// Takes a name from a living object.
@@ -80,16 +107,19 @@ impl Names {
     }
 
     fn change(&mut self, name: &str, change: impl FnOnce(&mut Owners)) {
-        let Some(owners) = self.owners.get_mut(name) else { return };
-        change(owners);
-        if owners.live.is_none() && owners.parked == 0 {
-            self.owners.remove(name);
-            for (base, number) in splits(name) {
-                if let Some(numbers) = self.bases.get_mut(base)
-                    && number < numbers.next
-                {
-                    numbers.free.insert(number);
-                }
+        let hash = self.hasher.hash_one(name);
+        let is_it = |owners: &Owners| owners.hash == hash && *owners.name == *name;
+        let Ok(mut found) = self.owners.find_entry(hash, is_it) else { return };
+        change(found.get_mut());
+        if found.get().live.is_some() || found.get().parked > 0 {
+            return;
+        }
+        found.remove();
+        for (base, number) in splits(name) {
+            if let Some(numbers) = self.bases.get_mut(base)
+                && number < numbers.next
+            {
+                numbers.free.insert(number);
             }
         }
     }

@@ -1,7 +1,8 @@
 //! What a world knows of each object besides its components.
 
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use hashbrown::HashMap;
 
 use crate::ObjectId;
 use crate::codec::Unknown;

@@ -1,11 +1,15 @@
 //! Going through all objects that have some components.
 
 use std::any::TypeId;
-use std::slice;
+use std::{slice, vec};
+
+use hashbrown::HashMap;
 
 use super::World;
-use super::column::{Column, Page};
+use super::column::{Column, Page, WIDTH, WORDS};
 use super::component::Component;
+use super::directory::Directory;
+use super::object::Object;
 use super::world::ColumnEntry;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -29,26 +33,35 @@ pub trait Query {
 )]
 pub trait SharedQuery: Query {}
 
-/// Goes through the pages of columns, and through the values of a page.
+/// Goes through the pages of columns, the words of their masks, and the values of a page.
 #[doc(hidden)]
 pub trait Cursor {
     type Item;
 
-    /// Goes to the next page; the bits of the objects there that have what is asked for.
-    fn page(&mut self, objects: u64, first: u64) -> u64;
+    /// Goes to the next page.
+    fn page(&mut self);
 
-    /// The item of a bit, of which there are `wanted` on this page; bits are asked for in ascending order, none twice.
+    /// Goes to the next word of the page, whose first id is `first`; the bits of objects that have what is asked for.
+    fn word(&mut self, word: usize, first: u64) -> u64;
+
+    /// The item of a bit; bits are asked for in ascending order, none twice.
     fn item(&mut self, bit: u32) -> Option<Self::Item>;
 
-    /// Says which bits of the page will be asked for.
-    fn want(&mut self, wanted: u64);
+    /// The item of a bit where all of the word are asked for.
+    fn next(&mut self, bit: u32) -> Option<Self::Item>;
+
+    /// True if these bits are all that this has in the word.
+    fn is_all(&self, wanted: u64) -> bool;
+
+    /// Says that all of the word will be asked for, by [`next`](Self::next).
+    fn take_all(&mut self);
 }
 
 /// The columns of a world, each to be taken once, if it is to be changed.
 #[doc(hidden)]
 pub struct Columns<'w> {
     columns: Vec<Borrow<'w>>,
-    by_type: &'w std::collections::HashMap<TypeId, usize>,
+    by_type: &'w HashMap<TypeId, usize>,
 }
 
 enum Borrow<'w> {
@@ -93,22 +106,46 @@ fn twice<T: Component>() -> Error {
 pub struct QueryIter<'w, Q: Query> {
     cursor: Q::Cursor<'w>,
     /// The objects of the pages that are not begun.
-    pages: slice::Iter<'w, Page<super::object::Object>>,
+    pages: slice::Iter<'w, Page<Object>>,
+    /// The page that is gone through.
+    objects: Option<&'w Page<Object>>,
     page: usize,
-    directory: &'w super::directory::Directory,
-    /// Bits of this page that are left.
+    /// The word of it that is next.
+    word: usize,
+    directory: &'w Directory,
+    /// Bits of the word before that are left.
     rest: u64,
+    /// True if they are all that the columns have in it.
+    is_all: bool,
 }
 
 impl<'w, Q: Query> QueryIter<'w, Q> {
-    /// Goes to the next page; false behind the last.
-    fn next_page(&mut self) -> bool {
-        let Some(objects) = self.pages.next() else { return false };
-        let wanted = self.cursor.page(objects.mask, self.directory.first(self.page));
-        self.page += 1;
-        self.rest = wanted & objects.mask;
-        self.cursor.want(self.rest);
+    /// Goes to the next word; false behind the last.
+    fn next_word(&mut self) -> bool {
+        if self.word == WORDS {
+            self.word = 0;
+            self.page += 1;
+            self.objects = None;
+        }
+        if self.objects.is_none() {
+            self.objects = self.pages.next();
+            self.cursor.page();
+        }
+        let Some(objects) = self.objects else { return false };
+        let first = self.directory.first(self.page) + self.word as u64 * 64;
+        self.rest = self.cursor.word(self.word, first) & objects.word(self.word);
+        self.is_all = self.cursor.is_all(self.rest);
+        if self.is_all {
+            self.cursor.take_all();
+        }
+        self.word += 1;
         true
+    }
+
+    fn new(world: (&'w Column<Object>, &'w Directory), cursor: Q::Cursor<'w>) -> Self {
+        let (objects, directory) = world;
+        let pages = objects.pages.iter();
+        Self { cursor, pages, objects: None, page: 0, word: 0, directory, rest: 0, is_all: false }
     }
 }
 
@@ -118,31 +155,41 @@ impl<'w, Q: Query> Iterator for QueryIter<'w, Q> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         while self.rest == 0 {
-            if !self.next_page() {
+            if !self.next_word() {
                 return None;
             }
         }
         let bit = self.rest.trailing_zeros();
         self.rest &= self.rest - 1;
-        self.cursor.item(bit)
+        if self.is_all { self.cursor.next(bit) } else { self.cursor.item(bit) }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.pages.len() * 64 + self.rest.count_ones() as usize))
+        (0, Some((self.pages.len() + 1) * WIDTH))
     }
 
     #[inline]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, init: B, mut add: F) -> B {
         let mut sum = init;
         loop {
-            while self.rest != 0 {
-                let bit = self.rest.trailing_zeros();
-                self.rest &= self.rest - 1;
-                if let Some(item) = self.cursor.item(bit) {
+            let mut rest = std::mem::take(&mut self.rest);
+            if self.is_all && (rest | rest - 1) == u64::MAX {
+                // Without a hole the loop needs no search for the next bit.
+                for bit in rest.trailing_zeros()..u64::BITS {
+                    let Some(item) = self.cursor.next(bit) else { break };
+                    sum = add(sum, item);
+                }
+                rest = 0;
+            }
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                let item = if self.is_all { self.cursor.next(bit) } else { self.cursor.item(bit) };
+                if let Some(item) = item {
                     sum = add(sum, item);
                 }
             }
-            if !self.next_page() {
+            if !self.next_word() {
                 return sum;
             }
         }
@@ -184,13 +231,7 @@ impl World {
         let cursor = Q::__cursor(&mut columns);
         // What is only read may be read twice.
         let cursor = cursor.unwrap_or_else(|_| unreachable!("a shared query takes no column"));
-        QueryIter {
-            cursor,
-            pages: self.objects.pages.iter(),
-            page: 0,
-            directory: &self.directory,
-            rest: 0,
-        }
+        QueryIter::new((&self.objects, &self.directory), cursor)
     }
 
     /// The objects that have all the components of a query, and these, to be changed.
@@ -201,13 +242,7 @@ impl World {
     pub fn query_mut<Q: Query>(&mut self) -> Result<QueryIter<'_, Q>> {
         let columns = self.columns.iter_mut().map(Borrow::Free).collect();
         let mut columns = Columns { columns, by_type: &self.by_type };
-        Ok(QueryIter {
-            cursor: Q::__cursor(&mut columns)?,
-            pages: self.objects.pages.iter(),
-            page: 0,
-            directory: &self.directory,
-            rest: 0,
-        })
+        Ok(QueryIter::new((&self.objects, &self.directory), Q::__cursor(&mut columns)?))
     }
 }
 
@@ -215,70 +250,136 @@ impl World {
 #[doc(hidden)]
 pub struct Shared<'w, T> {
     pages: slice::Iter<'w, Page<T>>,
+    page: Option<&'w Page<T>>,
     items: slice::Iter<'w, T>,
-    /// Bits of the values that `items` still has.
+    /// Bits of the word whose values `items` still has.
     mask: u64,
-    /// True if all of them will be asked for.
-    is_dense: bool,
+    /// The first bit of the word.
+    first: u32,
 }
 
 #[doc(hidden)]
 pub struct Exclusive<'w, T> {
     pages: slice::IterMut<'w, Page<T>>,
+    /// The words of the page.
+    words: [u64; WORDS],
     items: slice::IterMut<'w, T>,
+    /// In place of `items` where a value is out of its place.
+    ordered: Option<vec::IntoIter<&'w mut T>>,
     mask: u64,
-    is_dense: bool,
 }
 
-macro_rules! cursor {
-    ($cursor:ident, $item:ty, $iter:ident) => {
-        impl<'w, T> $cursor<'w, T> {
-            /// How many values stand before that of a bit; it is passed, too.
-            #[inline]
-            fn skip_to(&mut self, bit: u32) -> usize {
-                let before = self.mask & ((1 << bit) - 1);
-                self.mask &= !before & !(1 << bit);
-                before.count_ones() as usize
-            }
-        }
-
-        impl<'w, T> Cursor for $cursor<'w, T> {
-            type Item = $item;
-
-            #[inline]
-            fn page(&mut self, _: u64, _: u64) -> u64 {
-                match self.pages.next() {
-                    Some(page) => {
-                        self.items = page.items.$iter();
-                        self.mask = page.mask;
-                    }
-                    None => {
-                        self.items = Default::default();
-                        self.mask = 0;
-                    }
-                }
-                self.mask
-            }
-
-            #[inline]
-            fn item(&mut self, bit: u32) -> Option<Self::Item> {
-                if self.is_dense {
-                    return self.items.next();
-                }
-                let skipped = self.skip_to(bit);
-                self.items.nth(skipped)
-            }
-
-            #[inline]
-            fn want(&mut self, wanted: u64) {
-                self.is_dense = self.mask == wanted;
-            }
-        }
-    };
+/// How many values stand before that of a bit of a word; what was passed is no longer in the mask.
+#[inline]
+fn pass(mask: &mut u64, bit: u32) -> usize {
+    let before = *mask & ((1 << bit) - 1);
+    *mask &= !before & !(1 << bit);
+    before.count_ones() as usize
 }
 
-cursor!(Shared, &'w T, iter);
-cursor!(Exclusive, &'w mut T, iter_mut);
+impl<'w, T> Cursor for Shared<'w, T> {
+    type Item = &'w T;
+
+    #[inline]
+    fn page(&mut self) {
+        self.page = self.pages.next();
+        self.items = self.page.map_or(&[][..], Page::items).iter();
+        self.mask = 0;
+    }
+
+    #[inline]
+    fn word(&mut self, word: usize, _: u64) -> u64 {
+        // What was not asked for is passed.
+        if self.mask != 0 {
+            self.items.nth(self.mask.count_ones() as usize - 1);
+        }
+        self.mask = self.page.map_or(0, |page| page.word(word));
+        self.first = word as u32 * 64;
+        self.mask
+    }
+
+    #[inline]
+    fn item(&mut self, bit: u32) -> Option<&'w T> {
+        let page = self.page?;
+        if page.is_in_order() {
+            self.items.nth(pass(&mut self.mask, bit))
+        } else {
+            page.get(self.first + bit)
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, _: u32) -> Option<&'w T> {
+        self.items.next()
+    }
+
+    #[inline]
+    fn take_all(&mut self) {
+        self.mask = 0;
+    }
+
+    #[inline]
+    fn is_all(&self, wanted: u64) -> bool {
+        self.mask == wanted && self.page.is_some_and(Page::is_in_order)
+    }
+}
+
+impl<'w, T> Cursor for Exclusive<'w, T> {
+    type Item = &'w mut T;
+
+    #[inline]
+    fn page(&mut self) {
+        self.mask = 0;
+        (self.items, self.ordered) = Default::default();
+        let Some(page) = self.pages.next() else {
+            self.words = [0; WORDS];
+            return;
+        };
+        self.words = std::array::from_fn(|word| page.word(word));
+        if page.is_in_order() {
+            self.items = page.items_mut().iter_mut();
+        } else {
+            self.ordered = Some(page.ordered_mut().into_iter());
+        }
+    }
+
+    #[inline]
+    fn word(&mut self, word: usize, _: u64) -> u64 {
+        if self.mask != 0 {
+            let passed = self.mask.count_ones() as usize - 1;
+            match &mut self.ordered {
+                None => drop(self.items.nth(passed)),
+                Some(ordered) => drop(ordered.nth(passed)),
+            }
+        }
+        self.mask = self.words[word];
+        self.mask
+    }
+
+    #[inline]
+    fn item(&mut self, bit: u32) -> Option<&'w mut T> {
+        let passed = pass(&mut self.mask, bit);
+        match &mut self.ordered {
+            None => self.items.nth(passed),
+            Some(ordered) => ordered.nth(passed),
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, _: u32) -> Option<&'w mut T> {
+        self.items.next()
+    }
+
+    #[inline]
+    fn take_all(&mut self) {
+        self.mask = 0;
+    }
+
+    #[inline]
+    fn is_all(&self, wanted: u64) -> bool {
+        self.mask == wanted && self.ordered.is_none()
+    }
+}
 
 impl<T: Component> Query for &T {
     type Item<'w> = &'w T;
@@ -286,7 +387,7 @@ impl<T: Component> Query for &T {
 
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>> {
         let pages = columns.shared::<T>()?.map_or(&[][..], |column| &column.pages);
-        Ok(Shared { pages: pages.iter(), items: [].iter(), mask: 0, is_dense: false })
+        Ok(Shared { pages: pages.iter(), page: None, items: [].iter(), mask: 0, first: 0 })
     }
 }
 
@@ -298,7 +399,8 @@ impl<T: Component> Query for &mut T {
 
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>> {
         let pages = columns.exclusive::<T>()?.map_or(&mut [][..], |column| &mut column.pages);
-        Ok(Exclusive { pages: pages.iter_mut(), items: [].iter_mut(), mask: 0, is_dense: false })
+        let (words, items) = ([0; WORDS], [].iter_mut());
+        Ok(Exclusive { pages: pages.iter_mut(), words, items, ordered: None, mask: 0 })
     }
 }
 
@@ -313,8 +415,13 @@ impl<C: Cursor> Cursor for Maybe<C> {
     type Item = Option<C::Item>;
 
     #[inline]
-    fn page(&mut self, objects: u64, first: u64) -> u64 {
-        self.mask = self.cursor.page(objects, first);
+    fn page(&mut self) {
+        self.cursor.page();
+    }
+
+    #[inline]
+    fn word(&mut self, word: usize, first: u64) -> u64 {
+        self.mask = self.cursor.word(word, first);
         u64::MAX
     }
 
@@ -324,8 +431,18 @@ impl<C: Cursor> Cursor for Maybe<C> {
     }
 
     #[inline]
-    fn want(&mut self, wanted: u64) {
-        self.cursor.want(wanted & self.mask);
+    fn next(&mut self, bit: u32) -> Option<Self::Item> {
+        Some(if self.mask >> bit & 1 == 1 { self.cursor.next(bit) } else { None })
+    }
+
+    #[inline]
+    fn is_all(&self, wanted: u64) -> bool {
+        self.cursor.is_all(wanted & self.mask)
+    }
+
+    #[inline]
+    fn take_all(&mut self) {
+        self.cursor.take_all();
     }
 }
 
@@ -350,9 +467,12 @@ impl Cursor for Ids {
     type Item = ObjectId;
 
     #[inline]
-    fn page(&mut self, objects: u64, first: u64) -> u64 {
+    fn page(&mut self) {}
+
+    #[inline]
+    fn word(&mut self, _: usize, first: u64) -> u64 {
         self.first = first;
-        objects
+        u64::MAX
     }
 
     #[inline]
@@ -361,7 +481,17 @@ impl Cursor for Ids {
     }
 
     #[inline]
-    fn want(&mut self, _: u64) {}
+    fn next(&mut self, bit: u32) -> Option<ObjectId> {
+        self.item(bit)
+    }
+
+    #[inline]
+    fn is_all(&self, _: u64) -> bool {
+        true
+    }
+
+    #[inline]
+    fn take_all(&mut self) {}
 }
 
 impl Query for ObjectId {
@@ -381,9 +511,14 @@ macro_rules! tuple {
             type Item = ($($part::Item,)+);
 
             #[inline]
-            fn page(&mut self, objects: u64, first: u64) -> u64 {
+            fn page(&mut self) {
+                $(self.$at.page();)+
+            }
+
+            #[inline]
+            fn word(&mut self, word: usize, first: u64) -> u64 {
                 // Each goes on, whatever the others have.
-                u64::MAX $(& self.$at.page(objects, first))+
+                u64::MAX $(& self.$at.word(word, first))+
             }
 
             #[inline]
@@ -392,8 +527,18 @@ macro_rules! tuple {
             }
 
             #[inline]
-            fn want(&mut self, wanted: u64) {
-                $(self.$at.want(wanted);)+
+            fn next(&mut self, bit: u32) -> Option<Self::Item> {
+                Some(($(self.$at.next(bit)?,)+))
+            }
+
+            #[inline]
+            fn is_all(&self, wanted: u64) -> bool {
+                true $(&& self.$at.is_all(wanted))+
+            }
+
+            #[inline]
+            fn take_all(&mut self) {
+                $(self.$at.take_all();)+
             }
         }
 

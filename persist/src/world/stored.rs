@@ -3,10 +3,13 @@
 //! It is written and read by hand, to and from its columns; the bytes are those of [`StoredWorld`], whose
 //! schema it has.
 
+use std::rc::Rc;
+
 use super::World;
 use super::any_component::{AnyComponent, UnknownComponent};
+use super::column::Page;
 use super::directory::Place;
-use super::object::{Activity, Object};
+use super::object::{Activity, Object, Shapes};
 use super::resources::AnyResource;
 use super::world::LAST_ID;
 use crate::codec::{
@@ -14,6 +17,7 @@ use crate::codec::{
     TraitObject, TypeSet, Visitor, count, trait_name,
 };
 use crate::reflect::Kind;
+use crate::types::encode_text;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// What a save has of a world.
@@ -33,8 +37,8 @@ struct StoredObject {
     name: String,
     children: Vec<ObjectId>,
     activity: Activity,
-    /// How many components from the first on have been started.
-    started: u32,
+    /// How many components from the first on have been started, unless all have.
+    started: Option<u32>,
     components: Vec<Box<dyn AnyComponent>>,
 }
 
@@ -85,15 +89,14 @@ impl World {
         let columns = self.shapes.columns(object.shape);
         let mut unknown = object.unknown.iter().peekable();
         let is_before = |(at, _): &&(u32, _), before: usize| *at as usize <= before;
-        let unstarted =
-            object.unknown.iter().filter(|found| is_before(found, object.started as usize));
-        let started = match object.started {
-            0 => 0,
-            // Those between started ones count as such.
-            started => started + unstarted.count() as u32,
-        };
+        let started = object.started as usize;
+        // Where the first that was not started stands among all.
+        let started = (started < columns.len()).then(|| {
+            let unknown = object.unknown.iter().filter(|found| is_before(found, started));
+            object.started + unknown.count() as u32
+        });
         out.value(&id)?;
-        out.value(&String::from(&*object.name))?;
+        encode_text(&object.name, out)?;
         out.value(&object.children)?;
         out.value(&object.activity)?;
         out.value(&started)?;
@@ -117,15 +120,6 @@ impl World {
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         let entry = &self.columns[column];
-        let Some(component) = entry.column.get(place) else {
-            return Err(out.refuse(Error::new(
-                ErrorKind::Borrowed,
-                format!(
-                    "a method of {} runs, and it is out of its place; save behind the update",
-                    (entry.of.name)()
-                ),
-            )));
-        };
         let number = match numbers[column] {
             Some(number) => number,
             None => {
@@ -137,9 +131,15 @@ impl World {
             }
         };
         count::encode(number, out)?;
-        let value = component.portable();
-        value.count_box(out);
-        value.encode(out)
+        entry.column.encode(place, out).unwrap_or_else(|| {
+            Err(out.refuse(Error::new(
+                ErrorKind::Borrowed,
+                format!(
+                    "a method of {} runs, and it is out of its place; save behind the update",
+                    (entry.of.name)()
+                ),
+            )))
+        })
     }
 
     fn decode_object(
@@ -151,21 +151,20 @@ impl World {
         let name = input.value::<String>()?;
         let children = input.value::<Vec<ObjectId>>()?;
         let activity = input.value::<Activity>()?;
-        let started = input.value::<u32>()?;
+        let started = input.value::<Option<u32>>()?;
         if id.is_dead() || id.get() > self.last_id.min(LAST_ID) {
             return Err(input.refuse(wrong(format!("object {id} has an id that was never given"))));
         }
-        if self.contains(id) || self.names.find(&name).is_some() {
+        let name = Rc::from(name);
+        if self.contains(id) || self.names.take(&name, id).is_some() {
             return Err(
                 input.refuse(wrong(format!("object {id} or its name `{name}` is there twice")))
             );
         }
-        let name = name.into();
-        self.names.take(&name, id);
         let place = self.enter(id, Object { name, children, activity, ..Object::default() });
         let head = input.take(1)?;
         let count = input.elements::<Box<dyn AnyComponent>>(head)?;
-        let started = started as usize;
+        let started = started.map_or(count, |started| started as usize);
         input.nested_in::<Box<dyn AnyComponent>, _>(|input| {
             for at in 0..count {
                 let is_known = self.decode_component(id, place, by_number, input)?;
@@ -198,7 +197,7 @@ impl World {
         let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
         if let Some(column) = by_number.get(number).copied().flatten() {
             self.claim(id, place, column, input)?;
-            return (self.columns[column].of.load)(self, column, id, input).map(|()| true);
+            return self.columns[column].column.decode(place, input).map(|()| true);
         }
         input.go_back(before);
         let component = <AsTrait as BoxOf<dyn AnyComponent>>::decode(input)?;
@@ -209,6 +208,7 @@ impl World {
             let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
             let before = self.shapes.columns(object.shape).len() as u32;
             object.unknown.push((before, content));
+            self.has_unknown = true;
             return Ok(false);
         }
         let column = match self.by_type.get(&of.id) {
@@ -245,9 +245,9 @@ impl World {
         }
         // A component on a page of its own takes all pages before in its column.
         let pages = (place.page + 1).saturating_sub(entry.column.pages());
-        if pages > 64 {
+        if pages > 1 {
             let limits = input.limits();
-            let bytes = pages as u64 * 32;
+            let bytes = (pages * size_of::<Page<u8>>()) as u64;
             if let Err(error) = input.links().charge_memory(bytes, limits) {
                 return Err(input.refuse(error));
             }
@@ -288,9 +288,28 @@ impl World {
         Ok(())
     }
 
+    /// The objects that hold anything to be visited.
+    fn visited(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
+        let wanted = self.shapes.any(|column| !self.columns[column].of.is_leaf);
+        let is_none = !wanted.contains(&true) && !self.has_unknown;
+        let pages = if is_none { &[][..] } else { &self.objects.pages };
+        pages.iter().enumerate().flat_map(move |(page, objects)| {
+            let bits: Vec<u32> = objects
+                .bits()
+                .filter(|bit| {
+                    objects.get(*bit).is_some_and(|object| {
+                        wanted.get(Shapes::index(object.shape)).is_some_and(|wanted| *wanted)
+                            || !object.unknown.is_empty()
+                    })
+                })
+                .collect();
+            bits.into_iter().filter_map(move |bit| self.directory.id(page, bit))
+        })
+    }
+
     /// Visits what [`decode`](Persist::decode) has read, in that order.
     fn visit_parts(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        let objects: Vec<ObjectId> = self.objects().collect();
+        let objects: Vec<ObjectId> = self.visited().collect();
         for id in objects {
             let Some(place) = self.directory.place(id) else { continue };
             let Some(object) = self.objects.get_mut(place) else { continue };
@@ -398,7 +417,7 @@ impl Persist for World {
     }
 
     fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        for id in self.objects() {
+        for id in self.visited() {
             let Some(place) = self.directory.place(id) else { continue };
             let Some(object) = self.objects.get(place) else { continue };
             let mut unknown = object.unknown.iter().peekable();

@@ -1,7 +1,8 @@
 use std::any::TypeId;
-use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
+
+use hashbrown::HashMap;
 
 use super::any_component::{AnyComponent, ComponentType, UnknownComponent};
 use super::column::{AnyColumn, Column};
@@ -86,6 +87,8 @@ pub struct World {
     pub(super) waiting: Vec<ObjectId>,
     /// Objects that are removed at the end of the frame.
     pub(super) expired: Vec<ObjectId>,
+    /// True if there are, or were, components of classes that the program does not have.
+    pub(super) has_unknown: bool,
 }
 
 /// A column and what is known of its type.
@@ -248,8 +251,7 @@ impl World {
     /// All objects, in the order in which they were made.
     pub fn objects(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
         self.objects.pages.iter().enumerate().flat_map(move |(page, objects)| {
-            let bits = (0..u64::BITS).filter(|bit| objects.has(*bit));
-            bits.filter_map(move |bit| self.directory.id(page, bit))
+            objects.bits().filter_map(move |bit| self.directory.id(page, bit))
         })
     }
 
@@ -356,7 +358,7 @@ impl World {
 
     /// Drops pages without objects, when they have become many.
     pub(super) fn compact(&mut self) {
-        let keep: Vec<bool> = self.objects.pages.iter().map(|page| page.mask != 0).collect();
+        let keep: Vec<bool> = self.objects.pages.iter().map(|page| !page.is_empty()).collect();
         let gone = keep.iter().filter(|keep| !**keep).count();
         if gone < 16 || gone * 2 < keep.len() {
             return;

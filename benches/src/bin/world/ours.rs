@@ -1,0 +1,64 @@
+//! The same with this library.
+
+use persist::{SaveManager, World};
+
+use super::{Health, Position, Velocity, components};
+
+pub(crate) fn spawn(objects: u32) -> World {
+    let mut world = World::new();
+    for n in 0..objects {
+        let (position, velocity, health) = components(n);
+        let orc = world.spawn("Orc");
+        world.attach(orc, position).expect("it is there");
+        world.attach(orc, velocity).expect("it is there");
+        world.attach(orc, health).expect("it is there");
+    }
+    world
+}
+
+pub(crate) fn step(world: &mut World) {
+    let query = world.query_mut::<(&mut Position, &Velocity)>().expect("two types");
+    for (position, velocity) in query {
+        position.x += velocity.x * 0.1;
+        position.y += velocity.y * 0.1;
+        position.z += velocity.z * 0.1;
+    }
+}
+
+pub(crate) fn step_each(world: &mut World) {
+    let query = world.query_mut::<(&mut Position, &Velocity)>().expect("two types");
+    query.for_each(|(position, velocity)| {
+        position.x += velocity.x * 0.1;
+        position.y += velocity.y * 0.1;
+        position.z += velocity.z * 0.1;
+    });
+}
+
+pub(crate) fn sum(world: &World) -> f32 {
+    let mut sum = 0.0;
+    for (position, _, health) in world.query::<(&Position, &Velocity, &Health)>() {
+        sum += position.x + health.now as f32;
+    }
+    sum
+}
+
+/// A manager that is kept between saves, as a game keeps it.
+pub(crate) struct Saver(SaveManager);
+
+impl Saver {
+    pub(crate) fn new(_: &World) -> Self {
+        let mut saves = SaveManager::new();
+        saves.register_component::<Position>().expect("a component");
+        saves.register_component::<Velocity>().expect("a component");
+        saves.register_component::<Health>().expect("a component");
+        Self(saves)
+    }
+
+    pub(crate) fn save(&mut self, world: &World) -> Vec<u8> {
+        self.0.value_to_vec(world).expect("it saves")
+    }
+
+    pub(crate) fn load(&mut self, save: &[u8]) -> World {
+        self.0.value_from_slice(save).expect("it loads").0
+    }
+}
