@@ -216,8 +216,9 @@ fn rotate(storage: &dyn Storage, path: &Path, backups: u32) -> io::Result<()> {
         return Ok(());
     };
     let first = names::backup(path, 1);
-    let is_there = header(storage, &first)
-        .is_some_and(|backup| backup.generation > 0 && backup.generation == old.generation);
+    // Two devices may have made saves of one generation, so that it alone does not tell.
+    let is_there =
+        header(storage, &first).is_some_and(|backup| backup.generation > 0 && backup == old);
     // A save that was killed after this has made the backup already.
     if backups == 0 || is_there {
         return Ok(());
