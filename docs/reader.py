@@ -21,6 +21,7 @@ BLOCK_OF_ITEMS, LZ4, ZSTANDARD, TRAILER, TRAILER_BYTES, SEPARATOR = 0x01, 0x02, 
 LZ4_HEAD, LZ4_PART, ZSTANDARD_MAGIC = bytes.fromhex("04224d184040c0"), 65_536, bytes.fromhex("28b52ffd")
 ITEM_LIMIT = 2**32 - 131_073  # bytes of one payload or body
 VARIANT_LIMIT, ID_LIMIT, KIND_NESTING = 65_536, 2**63 - 1, 64
+DEVICES_LIMIT, DEVICE_BYTES, SAVES_LIMIT = 256, 255, 2**63 - 1
 CELLS = "{}", "RefCell<{}>", "Cell<{}>", "Mutex<{}>", "RwLock<{}>", "OnceCell<{}>", "OnceLock<{}>"
 HOLDERS = {pointer << 4 | cell: f"{name}<{around}>"
            for pointer, name in ((1, "Rc"), (2, "Arc")) for cell, around in enumerate(CELLS)}
@@ -270,8 +271,25 @@ class Save:
             at, tag, content = fields.pos, fields.integer(1), fields.part("a header field")
             if tag in self.header or tag >= 128:
                 raise Refused(at, f"header field {tag} {'is too new' if tag >= 128 else 'stands twice'}")
+            if tag == 5:
+                self.header[tag] = self.read_devices(content)
+                continue
             raw = content.take(content.left())
-            self.header[tag] = decode(raw, at) if tag in (1, 2) else raw
+            refuse(tag == 4 and (len(raw) != 8 or not any(raw)), at, "the generation is malformed")
+            self.header[tag] = decode(raw, at) if tag in (1, 2) else int.from_bytes(raw, "little") if tag == 4 else raw
+
+    def read_devices(self, content):
+        entries, at = [], content.pos
+        while content.left():
+            at = content.pos
+            name, epoch, saves = content.text(), content.count(), content.count()
+            key = name.encode(), epoch
+            refuse(len(key[0]) > DEVICE_BYTES, at, f"the name of a device is over {DEVICE_BYTES} bytes")
+            refuse(not 1 <= saves <= SAVES_LIMIT, at, f"a device has made {saves} saves")
+            refuse(entries and entries[-1][0] >= key, at, "devices are not in order")
+            entries.append((key, saves))
+        refuse(not 1 <= len(entries) <= DEVICES_LIMIT, at, f"{len(entries)} entries of devices")
+        return [(name.decode(), epoch, saves) for (name, epoch), saves in entries]
 
     def read_block(self, cursor):
         start, tag, content = cursor.pos, cursor.integer(1), cursor.part("the block")
@@ -553,7 +571,7 @@ def describe(save, within=False):
     """The lines before the records."""
     yield f"format {FORMAT}, {len(save.data)} bytes, {len(save.classes)} classes, {len(save.records)} records"
     for tag, content in save.header.items():
-        name = {1: "application", 2: "version", 3: "metadata"}.get(tag, f"unknown field {tag}")
+        name = {1: "application", 2: "version", 3: "metadata", 4: "generation", 5: "devices"}.get(tag, f"unknown field {tag}")
         if tag == 3 and not within:
             yield "  metadata:"
             inner = []
@@ -563,6 +581,10 @@ def describe(save, within=False):
                 yield from ("    " + line for line in [*list(describe(inside, True)), *inner])
             except (Refused, ValueError) as error:
                 yield f"    no save of its own, {error}: {content[:100]!r}"
+            continue
+        if tag == 5:
+            content = ", ".join(f"{show(device)!r} {saves} in epoch {epoch}" for device, epoch, saves in content)
+            yield f"  {name}: {content}"
             continue
         yield f"  {name}: {content!r}"
     for number, cls in enumerate(save.classes, 1):

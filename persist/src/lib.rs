@@ -86,7 +86,7 @@ mod world;
 
 pub use codec::{Persist, Pointee, Reflect, Unknown};
 pub use error::{Error, ErrorKind, Result};
-pub use format::{Compression, FORMAT_VERSION, Header};
+pub use format::{Compression, FORMAT_VERSION, Header, Lineage};
 pub use graph::{Counted, Registry};
 pub use limits::Limits;
 pub use object_id::ObjectId;
@@ -96,9 +96,9 @@ pub use reflect::{Class, ClassId, FieldRecord, Kind};
 #[cfg(feature = "directories")]
 pub use save::slots_folder;
 pub use save::{
-    BackgroundSave, Document, Entry, Finding, Health, LoadReport, Loaded, Progress, Remapping,
-    Salvage, SaveManager, SaveOutcome, Slot, dump, from_reader, from_slice, load, save, save_mut,
-    slot_path, to_vec, to_vec_mut, to_writer,
+    BackgroundSave, Comparison, Document, Entry, Finding, Health, Keep, LoadReport, Loaded,
+    Progress, Remapping, Salvage, SaveManager, SaveOutcome, Slot, dump, from_reader, from_slice,
+    load, save, save_mut, slot_path, to_vec, to_vec_mut, to_writer,
 };
 pub use schema::Change;
 pub use types::{Arena, Handle, Missing, Remap};

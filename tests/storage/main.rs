@@ -1,9 +1,10 @@
-//! A save on a disk that fails: rows S1 to S17 of `docs/reliability.md` on a disk in memory.
+//! A save on a disk that fails: rows S1 to S18 of `docs/reliability.md` on a disk in memory.
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
 mod disk;
 mod power_cuts;
+mod reconcile;
 mod recovery;
 mod single_faults;
 

@@ -104,15 +104,20 @@ impl Snapshot {
         self.blocks.len() as u64
     }
 
-    /// Writes the save; `go_on` is told of each block how many bytes it had.
+    /// The header that it was given, without what only the file can tell.
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Writes the save under its final header; `go_on` is told of each block how many bytes it had.
     pub(crate) fn write(
         &self,
         out: &mut dyn Write,
-        generation: u64,
+        header: &Header,
         mut go_on: impl FnMut(u64) -> Result<()>,
     ) -> Result<u64> {
         let mut sealer = Sealer::new(out, self.compression, &self.limits);
-        sealer.header(&Header { generation, ..self.header.clone() })?;
+        sealer.header(header)?;
         let mut rest = &self.blocks[..];
         while let Some(head) = rest.get(..BLOCK_HEAD) {
             let length = BLOCK_HEAD + LittleEndian::read_u32(&head[1..]) as usize;
@@ -157,7 +162,7 @@ fn write_error(error: std::io::Error) -> Error {
     Error::new(ErrorKind::of(&error), format!("cannot write the save: {error}")).because(error)
 }
 
-fn check_total(written: u64, limits: &Limits) -> Result<()> {
+pub(super) fn check_total(written: u64, limits: &Limits) -> Result<()> {
     if written <= limits.bytes {
         return Ok(());
     }

@@ -2,6 +2,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use super::blocks::check_total;
+use super::reader::cut_short;
 use super::{BLOCK_TRAILER, CRC_SIZE, Header, TRAILER_SIZE};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -22,6 +24,26 @@ impl Ends {
         })?;
         Ok(Self { header, is_whole })
     }
+}
+
+/// A whole save with another header.
+pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
+    let (_, start) = Header::parse(save)?;
+    let behind = save.get(start..).unwrap_or_default();
+    let Some((blocks, trailer)) = behind.split_last_chunk::<TRAILER_SIZE>() else {
+        return Err(cut_short(save.len()));
+    };
+    let mut trailer = *trailer;
+    let mut changed = header.write();
+    changed.extend_from_slice(blocks);
+    let total = (changed.len() + TRAILER_SIZE) as u64;
+    check_total(total, limits)?;
+    let content = TRAILER_SIZE - CRC_SIZE;
+    LittleEndian::write_u64(&mut trailer[17..], total);
+    let crc = crc32fast::hash(&trailer[..content]);
+    LittleEndian::write_u32(&mut trailer[content..], crc);
+    changed.extend_from_slice(&trailer);
+    Ok(changed)
 }
 
 fn trailer(file: &mut (impl Read + Seek)) -> io::Result<bool> {

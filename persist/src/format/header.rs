@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{
     CRITICAL_FIELD, FIELD_APPLICATION, FIELD_APPLICATION_VERSION, FIELD_GENERATION, FIELD_METADATA,
-    FORMAT_VERSION, MAGIC,
+    FIELD_VERSION, FORMAT_VERSION, MAGIC, VersionVector,
 };
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -31,6 +31,8 @@ pub struct Header {
     pub generation: u64,
     /// What the program says of the save.
     pub(crate) metadata: Option<Metadata>,
+    /// Which saves it comes after.
+    pub(crate) version: VersionVector,
 }
 
 /// A whole save in the header of another.
@@ -130,6 +132,13 @@ impl Header {
             bytes.extend_from_slice(&8_u32.to_le_bytes());
             bytes.extend_from_slice(&self.generation.to_le_bytes());
         }
+        if !self.version.is_empty() {
+            let mut version = Vec::new();
+            self.version.write(&mut version);
+            bytes.push(FIELD_VERSION);
+            bytes.extend_from_slice(&u32::try_from(version.len()).unwrap_or(0).to_le_bytes());
+            bytes.extend_from_slice(&version);
+        }
         let length = u32::try_from(bytes.len() - FIXED).unwrap_or(0);
         LittleEndian::write_u32(&mut bytes[12..FIXED], length);
         bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
@@ -199,6 +208,12 @@ impl Header {
                 let number = <[u8; 8]>::try_from(content).map(u64::from_le_bytes);
                 match number {
                     Ok(number) if number > 0 && self.generation == 0 => self.generation = number,
+                    _ => return Err(bad()),
+                }
+            }
+            if tag == FIELD_VERSION {
+                match VersionVector::read(content) {
+                    Some(version) if self.version.is_empty() => self.version = version,
                     _ => return Err(bad()),
                 }
             }

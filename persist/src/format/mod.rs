@@ -8,22 +8,26 @@ mod compression;
 mod definition;
 mod ends;
 mod header;
+mod lineage;
 mod numbers;
 mod pack;
 mod reader;
 mod unpack;
+mod version_vector;
 mod wreck;
 mod writer;
 
 pub(crate) use blocks::{Blocks, Sealer, Snapshot};
 pub use compression::Compression;
 pub(crate) use definition::KIND_DEPTH;
-pub(crate) use ends::Ends;
+pub(crate) use ends::{Ends, with_header};
 pub use header::Header;
+pub use lineage::Lineage;
 pub(crate) use numbers::ClassNumbers;
 pub(crate) use reader::{RecordPlace, Scan, scan, scan_definitions};
 use unpack::weight;
 pub(crate) use unpack::{Plain, unpacked};
+pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};
 pub(crate) use wreck::Wreck;
 pub(crate) use writer::{RecordLinks, Writer};
 
@@ -40,6 +44,7 @@ const FIELD_APPLICATION: u8 = 1;
 const FIELD_APPLICATION_VERSION: u8 = 2;
 const FIELD_METADATA: u8 = 3;
 const FIELD_GENERATION: u8 = 4;
+const FIELD_VERSION: u8 = 5;
 
 const BLOCK_RECORDS: u8 = 0x01;
 const BLOCK_LZ4: u8 = 0x02;

@@ -267,8 +267,8 @@ impl Document {
     /// As [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let options = SaveOptions::DEFAULT;
-        storage::replace(&Files, path.as_ref(), &options, &self.limits, |out, generation| {
-            self.write(out, &Header { generation, ..self.header.clone() })
+        storage::replace(&Files, path.as_ref(), &options, &self.limits, |out, past| {
+            self.write(out, &past.lead_to(self.header.clone(), None, 0))
         })
     }
 

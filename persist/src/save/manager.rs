@@ -51,6 +51,7 @@ pub struct SaveManager {
     pub(super) limits: Limits,
     pub(super) options: LoadOptions,
     pub(super) header: Header,
+    pub(super) device: Option<String>,
     pub(super) compression: Compression,
     objects: BTreeMap<ObjectId, Shared>,
     /// Objects that were not added but keep the ids they had in a save. They
@@ -231,11 +232,12 @@ impl SaveManager {
         if !self.worker.is_new() {
             self.worker.make_way(&disk.0.resolve(path).unwrap_or_default());
         }
-        let result = storage::replace(&*disk.0, path, &options, &limits, |out, generation| {
-            self.header.generation = generation.max(least);
+        let header = self.header.clone();
+        let result = storage::replace(&*disk.0, path, &options, &limits, |out, past| {
+            self.header = past.lead_to(self.header.clone(), self.device.as_deref(), least);
             write(self, out)
         });
-        self.header.generation = 0;
+        self.header = header;
         result.map(drop)
     }
 

@@ -21,7 +21,7 @@ pub struct Slot {
     pub size: u64,
     /// Whether it can be loaded, as far as its two ends tell.
     pub health: Health,
-    /// Application, version and generation; of the newest good backup if that of the save cannot be read.
+    /// Application, version, generation and devices; of the newest good backup if that of the save cannot be read.
     pub header: Header,
     /// The saves before, the newest first.
     pub backups: Vec<PathBuf>,

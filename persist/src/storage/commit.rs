@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{Lock, NewFile, Storage, StoredFile, exists, folder_of, names, read_file};
+use super::{Lock, NewFile, Past, Storage, StoredFile, exists, folder_of, names, read_file};
 use crate::format::{self, Ends, Header};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -44,24 +44,24 @@ impl Default for SaveOptions {
 
 /// Writes a file through a temporary one beside it: flushed, renamed over the target, and the
 /// folder flushed; the old file becomes a backup. A crash at any moment leaves the old file or
-/// the new one, an error the old one. `write` gets the generation of the new save.
+/// the new one, an error the old one. `write` gets what is known of the saves before.
 pub(crate) fn replace<T>(
     storage: &dyn Storage,
     path: &Path,
     options: &SaveOptions,
     limits: &Limits,
-    write: impl FnOnce(&mut dyn Write, u64) -> Result<T>,
+    write: impl FnOnce(&mut dyn Write, &Past) -> Result<T>,
 ) -> Result<T> {
     let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
     let path = &*resolved;
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
     let _lock = lock(storage, path, options.wait)?;
     tidy(storage, path).map_err(failed("remove what is left of an earlier save beside"))?;
-    let generation = generation(storage, path, options.backups).saturating_add(1);
+    let past = Past::read(storage, path, options.backups);
 
     let mut temporary =
         Temporary::create(storage, path).map_err(failed("create a temporary file beside"))?;
-    let result = temporary.write(|file| Ok(write(file, generation))).map_err(failed("flush"))??;
+    let result = temporary.write(|file| Ok(write(file, &past))).map_err(failed("flush"))??;
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
         format::unpacked(&save, limits, |save| format::scan(save.bytes, limits)).map_err(|error| {
@@ -174,13 +174,6 @@ pub(super) fn tidy(storage: &dyn Storage, path: &Path) -> io::Result<()> {
 pub(super) fn restore(storage: &dyn Storage, path: &Path, number: u32) -> io::Result<()> {
     let backup = names::backup(path, number);
     storage.link(&backup, path).or_else(|_| storage.rename(&backup, path))
-}
-
-/// The newest generation of a save and its backups.
-fn generation(storage: &dyn Storage, path: &Path, backups: u32) -> u64 {
-    let of = |path: &Path| header(storage, path).map_or(0, |header| header.generation);
-    let backups = (1..=backups.max(1)).map(|number| of(&names::backup(path, number)));
-    backups.fold(of(path), u64::max)
 }
 
 /// The header of a save, if it can be read.

@@ -159,6 +159,7 @@ impl SaveManager {
             path,
             snapshot,
             least,
+            device: self.device.clone(),
             storage: self.storage.clone(),
             options: self.save_options,
             limits: self.limits,

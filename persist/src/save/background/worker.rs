@@ -21,6 +21,7 @@ pub(super) struct Job {
     pub(super) snapshot: Snapshot,
     /// The save has no smaller generation.
     pub(super) least: u64,
+    pub(super) device: Option<String>,
     pub(super) storage: Disk,
     pub(super) options: SaveOptions,
     pub(super) limits: Limits,
@@ -29,14 +30,15 @@ pub(super) struct Job {
 
 impl Job {
     fn run(&self) -> Result<SaveOutcome> {
-        let Self { path, snapshot, least, storage, options, limits, ticket } = self;
+        let Self { path, snapshot, least, device, storage, options, limits, ticket } = self;
         let go_on = |bytes| {
             ticket.done.fetch_add(bytes, Ordering::Relaxed);
             if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
         };
-        let result = storage::replace(&*storage.0, path, options, limits, |out, generation| {
+        let result = storage::replace(&*storage.0, path, options, limits, |out, past| {
             go_on(0)?;
-            snapshot.write(out, generation.max(*least), go_on)
+            let header = past.lead_to(snapshot.header().clone(), device.as_deref(), *least);
+            snapshot.write(out, &header, go_on)
         });
         match result {
             Ok(_) => Ok(SaveOutcome::Saved),

@@ -1,0 +1,186 @@
+//! Two copies of one slot, as two devices leave them.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::SaveManager;
+use crate::format::{Ends, Header, Lineage, scan, unpacked, with_header};
+use crate::storage::{SaveOptions, StoredFile};
+use crate::{Error, ErrorKind, Limits, Result, storage};
+
+/// How a save in its slot stands to a copy of the slot from elsewhere; see [`SaveManager::compare`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// How the local save stands to the remote one.
+    pub lineage: Lineage,
+    /// The header of the local save.
+    pub local: Header,
+    /// The header of the remote one.
+    pub remote: Header,
+}
+
+/// Which of two saves stays; see [`SaveManager::reconcile`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Keep {
+    /// The one in the slot.
+    Local,
+    /// The one that was brought.
+    Remote,
+}
+
+impl SaveManager {
+    /// Tells how the save in a slot stands to a copy of the slot from another device: whether one goes on from the other, or
+    /// both have gone on from one save, so that the player must choose.
+    ///
+    /// Of both files the header and the last 29 bytes are read, and [`Header::compare`] decides. Only if the headers are
+    /// equal, the files are read to the end: [`Lineage::Same`] means the same bytes. What is between header and end is not checked for
+    /// damage; [`reconcile`](Self::reconcile) does.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] if a file cannot be read or is not there; [`ErrorKind::NotASave`], [`ErrorKind::Truncated`],
+    /// [`ErrorKind::Damaged`] or [`ErrorKind::NewerFormat`] if one does not begin and end as a save does; a
+    /// [`load`](Self::load) of the local one looks for its backups.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{Keep, Lineage, SaveManager};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (local, remote) = (folder.path().join("slot1.sav"), folder.path().join("cloud.sav"));
+    /// let (mut deck, mut laptop) = (SaveManager::new(), SaveManager::new());
+    /// deck.set_device("deck")?;
+    /// laptop.set_device("laptop")?;
+    /// deck.save_value(&local, &1_u32)?;
+    /// std::fs::copy(&local, &remote)?;
+    /// deck.save_value(&local, &2_u32)?;
+    /// assert_eq!(deck.compare(&local, &remote)?.lineage, Lineage::Newer);
+    ///
+    /// // Meanwhile the other device has gone on from the first save.
+    /// laptop.save_value(&remote, &3_u32)?;
+    /// assert_eq!(deck.compare(&local, &remote)?.lineage, Lineage::Diverged);
+    ///
+    /// // The player has chosen. What was in the slot is a backup now.
+    /// deck.reconcile(&local, &remote, Keep::Remote)?;
+    /// assert_eq!(deck.compare(&local, &remote)?.lineage, Lineage::Newer);
+    /// assert_eq!(deck.load_value::<u32>(&local)?.0, 3);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn compare(&self, local: impl AsRef<Path>, remote: impl AsRef<Path>) -> Result<Comparison> {
+        let paths = [local.as_ref(), remote.as_ref()];
+        paths.iter().for_each(|path| self.settle(path));
+        let [mut ours, mut theirs] = [self.open(paths[0])?, self.open(paths[1])?];
+        let local = ends(&mut *ours, paths[0], &self.limits)?;
+        let remote = ends(&mut *theirs, paths[1], &self.limits)?;
+        let mut lineage = local.compare(&remote);
+        if lineage == Lineage::Same {
+            let is_same = have_same_bytes(&mut *ours, &mut *theirs);
+            let failed = |error| Error::io("compare the save with", paths[1], error);
+            if !is_same.map_err(failed)? {
+                lineage = Lineage::Diverged;
+            }
+        }
+        Ok(Comparison { lineage, local, remote })
+    }
+
+    /// Puts the save that stays into the local slot, as one that goes on from both: wherever they are compared with it, it is the newer one.
+    /// Returns its header.
+    ///
+    /// The other one stays, too: what was in the slot is a backup (also if [`SaveOptions::backups`] is 0), and the remote file is not touched.
+    /// The save is committed as any other, and its content is that of the one that stays, checked and byte for byte.
+    ///
+    /// A remote save that is newer than the local one is brought by this, too, and one of which there is no local save yet. It is taken
+    /// as it is, so that both devices have the same save then, unless this device has lost saves of its own since, and must begin to count
+    /// anew. If the local one stays and is newer, or both are the same, there is nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// As [`compare`](Self::compare) and [`save`](Self::save); whatever is wrong with the save that stays. The slot then is as it was.
+    pub fn reconcile(
+        &mut self,
+        local: impl AsRef<Path>,
+        remote: impl AsRef<Path>,
+        keep: Keep,
+    ) -> Result<Header> {
+        let (local, remote) = (local.as_ref(), remote.as_ref());
+        let disk = self.storage.clone();
+        let is_first = keep == Keep::Remote && is_missing(disk.0.open(local));
+        if !is_first {
+            let found = self.compare(local, remote)?;
+            match (found.lineage, keep) {
+                (Lineage::Same, _) | (Lineage::Newer, Keep::Local) => return Ok(found.local),
+                _ => {}
+            }
+        }
+        let limits = self.limits;
+        let checked = |path: &Path| {
+            let save = storage::read_file(&*disk.0, path, &limits)?;
+            let header = unpacked(&save, &limits, |save| scan(save.bytes, &limits))
+                .map(|scan| scan.header)
+                .map_err(|error| wrong(path, &error))?;
+            Ok::<_, Error>((save, header))
+        };
+        let (theirs, remote) = match keep {
+            Keep::Remote => checked(remote)?,
+            Keep::Local => (Vec::new(), ends(&mut *self.open(remote)?, remote, &limits)?),
+        };
+        let options =
+            SaveOptions { backups: self.save_options.backups.max(1), ..self.save_options };
+        let device = self.device.as_deref();
+        storage::replace(&*disk.0, local, &options, &limits, |out, past| {
+            let (save, kept) = match keep {
+                // Under the lock: another program may have saved meanwhile.
+                Keep::Local => checked(local)?,
+                Keep::Remote => (theirs, remote.clone()),
+            };
+            let failed = |error| Error::io("write the save to", local, error);
+            if keep == Keep::Remote && past.is_before(&remote, device) {
+                out.write_all(&save).map_err(failed)?;
+                return Ok(kept);
+            }
+            let header = past.reconcile(kept, &remote, device);
+            out.write_all(&with_header(&save, &header, &limits)?).map_err(failed)?;
+            Ok(header)
+        })
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn StoredFile>> {
+        self.storage.0.open(path).map_err(|error| Error::io("read", path, error))
+    }
+}
+
+/// The header of a save that begins and ends as a whole one.
+fn ends(file: &mut dyn StoredFile, path: &Path, limits: &Limits) -> Result<Header> {
+    let ends = Ends::read(file, limits).map_err(|error| wrong(path, &error))?;
+    if ends.is_whole {
+        return Ok(ends.header);
+    }
+    let why = "it does not end with its trailer, it is cut short; load it, or copy it again";
+    Err(wrong(path, &Error::new(ErrorKind::Truncated, why)))
+}
+
+fn wrong(path: &Path, error: &Error) -> Error {
+    Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+fn is_missing(opened: io::Result<Box<dyn StoredFile>>) -> bool {
+    opened.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+fn have_same_bytes(one: &mut dyn StoredFile, other: &mut dyn StoredFile) -> io::Result<bool> {
+    const PART: u64 = 64 << 10;
+    one.rewind()?;
+    other.rewind()?;
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    loop {
+        left.clear();
+        right.clear();
+        one.take(PART).read_to_end(&mut left)?;
+        other.take(PART).read_to_end(&mut right)?;
+        if left != right || left.is_empty() {
+            return Ok(left == right);
+        }
+    }
+}

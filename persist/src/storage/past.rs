@@ -1,0 +1,85 @@
+//! What the files of a save tell of those that were made before.
+
+use std::path::Path;
+
+use super::commit::header;
+use super::{Storage, names};
+use crate::format::{Header, Latest, Lineage, VersionVector};
+
+/// The headers of the save that a new one replaces, and of its backups, as far as they can be read.
+pub(crate) struct Past {
+    replaced: Option<Header>,
+    backups: Vec<Header>,
+}
+
+impl Past {
+    pub(super) fn read(storage: &dyn Storage, path: &Path, backups: u32) -> Self {
+        let numbers = 1..=backups.max(1);
+        Self {
+            replaced: header(storage, path),
+            backups: numbers.filter_map(|n| header(storage, &names::backup(path, n))).collect(),
+        }
+    }
+
+    /// The header of a save that goes on from the one that it replaces; its generation is no smaller than `least`.
+    pub(crate) fn lead_to(&self, header: Header, device: Option<&str>, least: u64) -> Header {
+        let mut version = self.version();
+        if device.is_some() || !version.is_empty() {
+            let device = device.unwrap_or_default();
+            version.count(device, self.latest(device), self.is_restored());
+        }
+        Header { generation: self.next_generation().max(least), version, ..header }
+    }
+
+    /// The header of a save that goes on from the one that it replaces and from another, having the content of one of the two.
+    pub(crate) fn reconcile(&self, kept: Header, other: &Header, device: Option<&str>) -> Header {
+        let mut version = self.version();
+        version.merge(&other.version);
+        let mut generation = self.next_generation().max(other.generation.saturating_add(1));
+        if device.is_some() || !version.is_empty() {
+            let device = device.unwrap_or_default();
+            let begins_epoch = self.is_restored() || self.is_behind(other, device);
+            version.count(device, self.latest(device), begins_epoch);
+        }
+        let headers = self.replaced.iter().chain([other]);
+        for uncounted in headers.filter(|header| header.version.is_empty()) {
+            // By this a comparison knows that it comes before the first count.
+            let before = uncounted.generation.saturating_add(version.total());
+            generation = generation.max(before);
+        }
+        Header { generation, version, ..kept }
+    }
+
+    /// True if a save may take the place of the one that is there as it is: it goes on from that, and so can this device.
+    pub(crate) fn is_before(&self, other: &Header, device: Option<&str>) -> bool {
+        let is_before = |replaced| other.compare(replaced) == Lineage::Newer;
+        self.replaced.as_ref().is_none_or(is_before)
+            && !self.is_restored()
+            && !self.is_behind(other, device.unwrap_or_default())
+    }
+
+    /// True if another save counts more of this device than is known here. What it has forgotten of itself may be more still.
+    fn is_behind(&self, other: &Header, device: &str) -> bool {
+        other.version.latest(device) > self.version().latest(device)
+    }
+
+    /// True if the save is a backup that was put in its place: others may have what was made after it.
+    fn is_restored(&self) -> bool {
+        self.replaced.as_ref().is_some_and(|replaced| self.backups.contains(replaced))
+    }
+
+    fn version(&self) -> VersionVector {
+        self.replaced.as_ref().map(|header| header.version.clone()).unwrap_or_default()
+    }
+
+    /// The latest that a device is known to have counted.
+    fn latest(&self, device: &str) -> Option<Latest> {
+        let headers = self.replaced.iter().chain(&self.backups);
+        headers.filter_map(|header| header.version.latest(device)).max()
+    }
+
+    fn next_generation(&self) -> u64 {
+        let headers = self.replaced.iter().chain(&self.backups);
+        headers.map(|header| header.generation).max().unwrap_or(0).saturating_add(1)
+    }
+}
