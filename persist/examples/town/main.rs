@@ -1,0 +1,109 @@
+//! A town that lives on in another process as if it had never been saved.
+//!
+//! ```text
+//! cargo run --release --example town [days]
+//! ```
+//!
+//! Objects made of components, with a resource beside them: people walk, work, buy bread, have children and die, a
+//! cart brings the grain, lanterns burn at night. One town lives through all days. Another is saved in the middle of one,
+//! and another process loads it and lives through the rest. Both must end as one, to the last byte.
+
+#![expect(clippy::print_stdout, reason = "it is a program to look at")]
+#![expect(unreachable_pub, reason = "a program has no outside")]
+
+mod people;
+mod places;
+mod town;
+
+use std::env;
+use std::error::Error;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use persist::{SaveManager, World};
+
+use self::town::{Chronicle, TICKS_PER_DAY};
+
+const DAYS: u64 = 40;
+
+type Done = Result<(), Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match *args {
+        ["continue", from, ticks, to] => {
+            ticks.parse().map_err(Into::into).and_then(|ticks| go_on(from, ticks, to))
+        }
+        [] => compare(DAYS),
+        [days] => days.parse().map_err(Into::into).and_then(compare),
+        _ => Err("usage: town [days]".into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("town: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Lets a town live with and without a save, and compares the two.
+fn compare(days: u64) -> Done {
+    let folder = tempfile::tempdir()?;
+    let (saved, ended) = (folder.path().join("town.sav"), folder.path().join("ended.sav"));
+    let ticks = days * TICKS_PER_DAY;
+    // Not at the end of a day: carts are on their way, and a component may not have started.
+    let half = ticks / 2 + TICKS_PER_DAY / 3;
+
+    let mut world = town::found()?;
+    for _ in 0..half {
+        world.update(1.0);
+    }
+    let mut saves = manager()?;
+    saves.save_world(&world, &saved)?;
+    println!("saved on tick {half}, {} objects, {} bytes", world.len(), saved.metadata()?.len());
+    for _ in half..ticks {
+        world.update(1.0);
+    }
+
+    let rest = (ticks - half).to_string();
+    let mut other = Command::new(env::current_exe()?);
+    let status = other.arg("continue").arg(&saved).arg(rest).arg(&ended).status()?;
+    if !status.success() {
+        return Err("the other process failed".into());
+    }
+    tell(&world);
+    if saves.value_to_vec(&world)? != std::fs::read(&ended)? {
+        return Err("the town that was saved has become another one".into());
+    }
+    println!("the town that was saved, loaded and went on has become the same, to the last byte");
+    Ok(())
+}
+
+/// What the other process does.
+fn go_on(from: &str, ticks: u64, to: &str) -> Done {
+    let mut saves = manager()?;
+    let (mut world, loaded) = saves.load_world(Path::new(from))?;
+    println!("{}, in another process", loaded.report().summary());
+    for _ in 0..ticks {
+        world.update(1.0);
+    }
+    std::fs::write(to, saves.value_to_vec(&world)?)?;
+    Ok(())
+}
+
+/// A manager that knows all that is in a town.
+fn manager() -> persist::Result<SaveManager> {
+    let mut saves = SaveManager::new();
+    town::register(&mut saves)?;
+    Ok(saves)
+}
+
+fn tell(world: &World) {
+    let Some(chronicle) = world.resource::<Chronicle>() else { return };
+    println!("day {}: {} objects", chronicle.day(), world.len());
+    for line in chronicle.last(6) {
+        println!("  {line}");
+    }
+}

@@ -1,0 +1,169 @@
+//! Where people live and work.
+
+use persist::{Component, Context, ObjectId, Persist};
+
+use super::town::{Chronicle, roll, write};
+
+#[derive(Persist, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    pub x: i32,
+    pub y: i32,
+}
+
+impl Component for Position {}
+
+impl Position {
+    /// A step nearer to another place; true if it is reached.
+    pub fn step(&mut self, to: Self) -> bool {
+        self.x += (to.x - self.x).signum();
+        self.y += (to.y - self.y).signum();
+        *self == to
+    }
+}
+
+/// Grain grows by itself.
+#[derive(Persist, Default)]
+pub struct Field {
+    grain: f32,
+}
+
+impl Component for Field {
+    fn on_pre_update(&mut self, context: &mut Context<'_>) {
+        let night = context.world.resource::<Chronicle>().is_some_and(Chronicle::is_night);
+        self.grain += if night { 0.05 } else { 0.4 };
+    }
+}
+
+impl Field {
+    pub fn harvest(&mut self) -> u32 {
+        let whole = self.grain.floor();
+        self.grain -= whole;
+        // A field has no negative grain, and is harvested long before it has millions.
+        whole as u32
+    }
+}
+
+/// Makes bread of grain, and keeps the time of the town.
+#[derive(Persist)]
+pub struct Bakery {
+    grain: u32,
+    bread: u32,
+    coins: u32,
+}
+
+impl Bakery {
+    pub fn new() -> Self {
+        Self { grain: 0, bread: 30, coins: 0 }
+    }
+
+    pub fn deliver(&mut self, grain: u32) {
+        self.grain += grain;
+    }
+
+    /// Sells a loaf for what a customer has, if that is enough; returns the price.
+    pub fn sell(&mut self, coins: u32) -> Option<u32> {
+        let price = if self.bread > 20 { 1 } else { 2 };
+        if self.bread == 0 || coins < price {
+            return None;
+        }
+        self.bread -= 1;
+        self.coins += price;
+        Some(price)
+    }
+
+    /// Pays for a day's work.
+    pub fn pay(&mut self) -> u32 {
+        let wage = self.coins.min(2);
+        self.coins -= wage;
+        wage
+    }
+}
+
+impl Component for Bakery {
+    fn on_start(&mut self, context: &mut Context<'_>) {
+        write(context.world, "the bakery opens");
+    }
+
+    fn on_update(&mut self, _: &mut Context<'_>) {
+        if self.grain > 0 {
+            self.grain -= 1;
+            self.bread += 1;
+        }
+    }
+
+    fn on_post_update(&mut self, context: &mut Context<'_>) {
+        if let Some(chronicle) = context.world.resource_mut::<Chronicle>() {
+            chronicle.tick();
+        }
+    }
+}
+
+/// Goes between fields and the bakery.
+#[derive(Persist)]
+pub struct Cart {
+    bakery: ObjectId,
+    fields: Vec<ObjectId>,
+    towards: ObjectId,
+    load: u32,
+}
+
+impl Cart {
+    pub fn new(bakery: ObjectId, fields: &[ObjectId]) -> Self {
+        Self { bakery, fields: fields.to_vec(), towards: bakery, load: 0 }
+    }
+}
+
+impl Component for Cart {
+    fn on_update(&mut self, context: &mut Context<'_>) {
+        let cart = context.object();
+        let world = &mut *context.world;
+        let Some(to) = world.get::<Position>(self.towards).copied() else { return };
+        if !world.get_mut::<Position>(cart).is_some_and(|position| position.step(to)) {
+            return;
+        }
+        if self.towards == self.bakery {
+            if let Some(bakery) = world.get_mut::<Bakery>(self.bakery) {
+                bakery.deliver(std::mem::take(&mut self.load));
+            }
+            let next = roll(world, self.fields.len() as u64);
+            self.towards = usize::try_from(next).map_or(self.bakery, |next| self.fields[next]);
+        } else {
+            self.load += world.get_mut::<Field>(self.towards).map_or(0, Field::harvest);
+            self.towards = self.bakery;
+        }
+    }
+}
+
+/// Burns at night; it is below its house in the tree.
+#[derive(Persist)]
+pub struct Lantern {
+    oil: u32,
+}
+
+impl Lantern {
+    pub fn new() -> Self {
+        Self { oil: 150 }
+    }
+}
+
+impl Component for Lantern {
+    fn on_update(&mut self, context: &mut Context<'_>) {
+        let night = context.world.resource::<Chronicle>().is_some_and(Chronicle::is_night);
+        if !night {
+            return;
+        }
+        self.oil = self.oil.saturating_sub(1);
+        if self.oil == 0 {
+            // It is removed when the frame ends, and reads as there until then.
+            let lantern = context.object();
+            let _ = context.world.expire(lantern);
+        }
+    }
+
+    fn on_release(&mut self, context: &mut Context<'_>) {
+        // Also when the whole town goes, where nobody is left to write for.
+        if self.oil == 0 {
+            write(context.world, "a lantern has burnt down");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! How a town begins, and what is known of it as a whole.
+
+use persist::{ObjectId, Persist, Result, SaveManager, World};
+
+use super::people::{Child, Hunger, Purse, Resident, Walker};
+use super::places::{Bakery, Cart, Field, Lantern, Position};
+
+pub const TICKS_PER_DAY: u64 = 48;
+
+/// What has happened, and when; it is a resource, since no object owns it.
+#[derive(Persist, Default)]
+pub struct Chronicle {
+    ticks: u64,
+    lines: Vec<String>,
+    bread_eaten: u64,
+}
+
+impl Chronicle {
+    pub fn day(&self) -> u64 {
+        self.ticks / TICKS_PER_DAY
+    }
+
+    pub fn is_night(&self) -> bool {
+        self.ticks % TICKS_PER_DAY > TICKS_PER_DAY * 2 / 3
+    }
+
+    pub fn tick(&mut self) {
+        self.ticks += 1;
+    }
+
+    pub fn write(&mut self, what: &str) {
+        self.lines.push(format!("day {}: {what}", self.day()));
+    }
+
+    pub fn eat(&mut self) {
+        self.bread_eaten += 1;
+    }
+
+    pub fn last(&self, lines: usize) -> impl Iterator<Item = &str> {
+        self.lines[self.lines.len().saturating_sub(lines)..].iter().map(String::as_str)
+    }
+}
+
+/// The town's chance: a state that is saved, so that what is to come is the same after a load.
+#[derive(Persist)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// A number below `sides`; the generator is Marsaglia's xorshift64.
+    pub fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+}
+
+/// A number by chance, from a component's method.
+pub fn roll(world: &mut World, sides: u64) -> u64 {
+    world.resource_mut::<Dice>().map_or(0, |dice| dice.roll(sides))
+}
+
+/// Writes into the chronicle.
+pub fn write(world: &mut World, what: &str) {
+    if let Some(chronicle) = world.resource_mut::<Chronicle>() {
+        chronicle.write(what);
+    }
+}
+
+pub fn register(saves: &mut SaveManager) -> Result<()> {
+    saves.register_component::<Position>()?;
+    saves.register_component::<Field>()?;
+    saves.register_component::<Bakery>()?;
+    saves.register_component::<Cart>()?;
+    saves.register_component::<Lantern>()?;
+    saves.register_component::<Resident>()?;
+    saves.register_component::<Walker>()?;
+    saves.register_component::<Purse>()?;
+    saves.register_component::<Hunger>()?;
+    saves.register_component::<Child>()?;
+    saves.register_resource::<Chronicle>()?;
+    saves.register_resource::<Dice>()
+}
+
+/// A town of a bakery, three fields, a cart, and twelve houses with two people each.
+pub fn found() -> Result<World> {
+    let mut world = World::new();
+    world.insert_resource(Chronicle::default())?;
+    world.insert_resource(Dice(2_463_534_242))?;
+
+    let bakery = world.spawn("Bakery");
+    world.attach(bakery, Position { x: 0, y: 0 })?;
+    world.attach(bakery, Bakery::new())?;
+    let mut fields = Vec::new();
+    for x in [-20, 0, 20] {
+        let field = world.spawn("Field");
+        world.attach(field, Position { x, y: 30 })?;
+        world.attach(field, Field::default())?;
+        fields.push(field);
+    }
+    let cart = world.spawn("Cart");
+    world.attach(cart, Position { x: 0, y: 0 })?;
+    world.attach(cart, Cart::new(bakery, &fields))?;
+    for n in 0..12 {
+        let house = world.spawn("House");
+        world.attach(house, Position { x: 4 * n - 24, y: -10 })?;
+        let lantern = world.spawn_in(house, "Lantern")?;
+        world.attach(lantern, Lantern::new())?;
+        for name in ["Ada", "Bob"] {
+            settle(&mut world, name, house, bakery)?;
+        }
+    }
+    Ok(world)
+}
+
+/// Puts a grown person into a house.
+pub fn settle(world: &mut World, name: &str, home: ObjectId, bakery: ObjectId) -> Result<ObjectId> {
+    let position = world.get::<Position>(home).copied().unwrap_or_default();
+    let person = world.spawn(name);
+    world.attach(person, position)?;
+    world.attach(person, Resident { home, bakery })?;
+    world.attach(person, Walker::default())?;
+    world.attach(person, Purse { coins: 10 })?;
+    world.attach(person, Hunger(0))?;
+    Ok(person)
+}
