@@ -11,12 +11,31 @@ mod forge;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use fixture_types::{load_and_save, read};
+use fixture_types::{Values, load_and_save, manager, read};
 use forge::{Forged, restamp};
 use persist::{ErrorKind, Limits, Persist, SaveManager};
 
 /// The small fixtures; `pointers` is changed in `hostile_pointers.rs`.
 const NAMES: [&str; 3] = ["players", "values", "graph"];
+
+type Load = Box<dyn Fn(&[u8]) -> persist::Result<()>>;
+
+/// All fixtures with a load of each, for changes that are found before anything is made of them.
+fn all_fixtures() -> [(&'static str, Vec<u8>, Load); 4] {
+    let fixtures = ["players", "values", "graph", "pointers"].map(|name| {
+        let load: Load = match name {
+            "values" => Box::new(|save| persist::from_slice::<Values>(save).map(drop)),
+            _ => {
+                // Registered once: that takes longer than to find a wrong bit.
+                let saves = manager(name, false);
+                Box::new(move |save| saves.from_slice(save).map(drop))
+            }
+        };
+        (name, read(name), load)
+    });
+    assert!(fixtures[3].1.len() > 4096, "a save of some kilobytes is among them");
+    fixtures
+}
 
 /// Marsaglia's xorshift64.
 struct Random(u64);
@@ -47,7 +66,11 @@ impl Random {
 
 /// Loads a changed fixture; true if it was accepted.
 fn survives(name: &str, save: &[u8], what: impl Fn() -> String) -> bool {
-    match load_and_save(name, save) {
+    let mut result = Ok(Vec::new());
+    let used = allocation_counter::measure(|| result = load_and_save(name, save)).bytes_max;
+    let most = 64 * save.len() as u64 + (1 << 20);
+    assert!(used <= most, "{name}, {}: {used} bytes of memory", what());
+    match result {
         Ok(once) => {
             let twice = load_and_save(name, &once).unwrap_or_else(|error| {
                 panic!("{name}, {}: what was loaded and saved does not load: {error}", what())
@@ -65,10 +88,9 @@ fn survives(name: &str, save: &[u8], what: impl Fn() -> String) -> bool {
 
 #[test]
 fn every_prefix_is_cut_short() {
-    for name in NAMES {
-        let save = read(name);
+    for (name, save, load) in all_fixtures() {
         for length in 0..save.len() {
-            let error = load_and_save(name, &save[..length]).unwrap_err();
+            let error = load(&save[..length]).unwrap_err();
             let expected = if length == 0 { ErrorKind::NotASave } else { ErrorKind::Truncated };
             assert_eq!(error.kind(), expected, "{length} bytes of {name}: {error}");
             assert_eq!(error.offset(), Some(length as u64));
@@ -78,11 +100,10 @@ fn every_prefix_is_cut_short() {
 
 #[test]
 fn every_single_flipped_bit_is_found() {
-    for name in NAMES {
-        let mut save = read(name);
+    for (name, mut save, load) in all_fixtures() {
         for bit in 0..save.len() * 8 {
             save[bit / 8] ^= 1 << (bit % 8);
-            let error = load_and_save(name, &save).expect_err("a flipped bit");
+            let error = load(&save).expect_err("a flipped bit");
             assert!(error.offset().is_some(), "bit {bit} of {name}: {error}");
             save[bit / 8] ^= 1 << (bit % 8);
         }
