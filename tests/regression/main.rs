@@ -12,6 +12,7 @@ mod kept_of_a_value;
 mod kept_parts_of_a_moved_value;
 mod kept_variant_of_an_older_version;
 mod kept_variant_under_an_alias;
+mod keys_that_stand_twice;
 mod local_types_of_one_name;
 mod lock_matches_as_a_load;
 mod lock_texts_to_variants;

@@ -19,7 +19,7 @@ pub(super) struct Run<'r, 'i, 'd> {
 /// A kind, and its node unless it lies in a run of fixed width.
 type Place<'k> = (&'k KindSchema, Option<usize>);
 
-impl Run<'_, '_, '_> {
+impl<'d> Run<'_, '_, 'd> {
     fn read<T: crate::Persist>(&mut self) -> Result<T> {
         self.input.value().map_err(fault)
     }
@@ -67,10 +67,17 @@ impl Run<'_, '_, '_> {
             KindSchema::List(inner) | KindSchema::Set(inner) => {
                 let least = part.map_or(1, |part| stored.node(part).least);
                 let count = self.count(least)?;
-                self.elements((inner, part), count, if least == 0 { 0 } else { count })
+                let sure = if least == 0 { 0 } else { count };
+                if matches!(kind, KindSchema::List(_)) {
+                    return self.elements((inner, part), count, sure, None);
+                }
+                let mut seen = Vec::new();
+                let set = self.elements((inner, part), count, sure, Some(&mut seen))?;
+                check_different(seen)?;
+                Ok(set)
             }
             KindSchema::Map(parts) => self.entries(parts, part),
-            KindSchema::Array(inner, len) => self.elements((inner, part), *len, 0),
+            KindSchema::Array(inner, len) => self.elements((inner, part), *len, 0, None),
             KindSchema::Tuple(parts) => self.tuple(parts, part),
             KindSchema::Dynamic(_) => self.dynamic(),
             _ => self.unknown(),
@@ -93,21 +100,37 @@ impl Run<'_, '_, '_> {
         Ok(Value::Option(Some(Box::new(self.value(inner)?))))
     }
 
-    /// Reads elements, of which so many are known to have bytes that are there.
+    /// Reads elements, of which so many are known to have bytes that are there; those of a set are
+    /// noted.
     #[inline(never)]
-    fn elements(&mut self, part: Place<'_>, count: usize, sure: usize) -> Result<Value> {
+    fn elements(
+        &mut self,
+        part: Place<'_>,
+        count: usize,
+        sure: usize,
+        mut seen: Option<&mut Vec<&'d [u8]>>,
+    ) -> Result<Value> {
         if *part.0 == KindSchema::U8 && count > 0 {
-            return Ok(Value::Bytes(self.input.take(count).map_err(fault)?.to_vec()));
+            let bytes = self.input.take(count).map_err(fault)?;
+            if let Some(seen) = seen {
+                self.reader.charge(count, size_of::<&[u8]>())?;
+                seen.extend(bytes.chunks(1));
+            }
+            return Ok(Value::Bytes(bytes.to_vec()));
         }
         self.reader.charge(sure, size_of::<Value>())?;
         let mut values = Vec::with_capacity(sure);
         for i in 0..count {
-            let before = self.input.rest().len();
+            let before = self.input.rest();
             let value = match self.value(part) {
                 Ok(value) => value,
                 Err(error) => return Err(error.in_field(&format!("[{i}]"))),
             };
-            if self.input.rest().len() == before {
+            if let Some(seen) = &mut seen {
+                self.reader.charge(1, size_of::<&[u8]>())?;
+                seen.push(self.read_since(before));
+            }
+            if self.input.rest().len() == before.len() {
                 LoadLinks::charge_empty(&mut self.reader.empty, 1, self.input.limits())?;
             } else if i >= sure {
                 self.reader.charge(1, size_of::<Value>())?;
@@ -122,22 +145,29 @@ impl Run<'_, '_, '_> {
         let least = |part: usize| self.stored.node(part).least;
         let least = first.map_or(1, |part| least(part).saturating_add(least(part + 1)));
         let count = self.count(least)?;
-        let mut entries = Vec::new();
+        let (mut entries, mut seen) = (Vec::new(), Vec::new());
         for i in 0..count {
-            let before = self.input.rest().len();
+            let before = self.input.rest();
             let key = self
                 .value((&parts.0, first))
                 .map_err(|error| error.in_field("key").in_field(&format!("[{i}]")))?;
+            seen.push(self.read_since(before));
             let value = self
                 .value((&parts.1, first.map(|first| first + 1)))
                 .map_err(|error| error.in_field(&format!("[{i}]")))?;
-            if self.input.rest().len() == before {
+            if self.input.rest().len() == before.len() {
                 LoadLinks::charge_empty(&mut self.reader.empty, 1, self.input.limits())?;
             }
-            self.reader.charge(2, size_of::<Value>())?;
+            self.reader.charge(1, 2 * size_of::<Value>() + size_of::<&[u8]>())?;
             entries.push((key, value));
         }
+        check_different(seen)?;
         Ok(Value::Map(entries))
+    }
+
+    /// The bytes that were read since these were all that was left.
+    fn read_since(&self, before: &'d [u8]) -> &'d [u8] {
+        &before[..before.len() - self.input.rest().len()]
     }
 
     #[inline(never)]
@@ -259,4 +289,13 @@ impl Run<'_, '_, '_> {
             }
         }
     }
+}
+
+/// Checks that no key of a map and no element of a set stands twice, by their bytes.
+fn check_different(mut seen: Vec<&[u8]>) -> Result<()> {
+    seen.sort_unstable();
+    if seen.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(fault(Fail::Duplicate));
+    }
+    Ok(())
 }
