@@ -25,6 +25,8 @@ pub(crate) enum Fault {
     Ever(io::ErrorKind),
     /// A write takes some of its bytes, or is interrupted before it takes any.
     Short,
+    /// It and all later ones are interrupted, then take one byte or half of theirs.
+    EverShort,
 }
 
 #[derive(Clone, Default)]
@@ -44,6 +46,7 @@ struct State {
     operations: usize,
     fault: Option<(usize, Fault)>,
     has_fired: bool,
+    was_interrupted: bool,
     has_links: bool,
     /// Taken after each operation, if they are wanted.
     cuts: Option<Vec<Cut>>,
@@ -255,6 +258,7 @@ impl Write for DiskFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let length = {
             let mut state = self.disk.state();
+            let was_interrupted = std::mem::take(&mut state.was_interrupted);
             match state.fault {
                 Some((number, Fault::Short)) if number == state.operations + 1 => {
                     state.has_fired = true;
@@ -263,6 +267,14 @@ impl Write for DiskFile {
                         return Err(io::ErrorKind::Interrupted.into());
                     }
                     bytes.len() / 2
+                }
+                Some((number, Fault::EverShort)) if number <= state.operations + 1 => {
+                    state.has_fired = true;
+                    if !was_interrupted {
+                        state.was_interrupted = true;
+                        return Err(io::ErrorKind::Interrupted.into());
+                    }
+                    bytes.len().div_ceil(2)
                 }
                 _ => bytes.len(),
             }

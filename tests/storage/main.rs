@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
 mod disk;
+mod failed_saves;
 mod power_cuts;
 mod reconcile;
 mod recovery;

@@ -20,7 +20,7 @@ fn selections(sectors: usize) -> Vec<u64> {
     (0..1_000).map(|_| next()).chain([0, u64::MAX]).collect()
 }
 
-fn each_image(cut: &Cut, mut check: impl FnMut(&Disk, &str)) {
+pub(super) fn each_image(cut: &Cut, mut check: impl FnMut(&Disk, &str)) {
     for selection in selections(cut.pieces()) {
         for (names, image) in
             cut.images(|sector| selection >> (sector % 64) & 1 == 1).into_iter().enumerate()
