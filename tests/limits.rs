@@ -88,6 +88,21 @@ fn bytes_are_limited_in_files_and_streams_too() {
     assert_eq!(saves.from_reader(&save[..]).unwrap().len(), 4);
 }
 
+/// Of a file the size is known before.
+#[test]
+fn a_file_beyond_the_limit_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("crate.sav");
+    // Without content, so that it takes no room on the disk.
+    std::fs::File::create(&path).unwrap().set_len(64 << 20).unwrap();
+    let mut saves = manager(1, 1, 0);
+    saves.set_limits(Limits { bytes: 32 << 20, ..Limits::default() });
+    let used = allocation_counter::measure(|| {
+        assert_eq!(saves.load(&path).unwrap_err().kind(), ErrorKind::TooLarge);
+    });
+    assert!(used.bytes_max < 1 << 20, "{} bytes of memory", used.bytes_max);
+}
+
 #[test]
 fn objects_that_are_met_are_limited() {
     let limits = Limits { objects: 6, ..Limits::default() };

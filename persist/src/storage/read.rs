@@ -33,11 +33,14 @@ enum ReadError {
     TooLarge,
 }
 
-fn read_whole(reader: impl Read, expected: u64, limits: &Limits) -> Result<Vec<u8>, ReadError> {
-    let mut bytes = Vec::new();
-    if expected <= limits.bytes {
-        bytes.reserve_exact(usize::try_from(expected).unwrap_or_default());
+fn read_whole(mut reader: impl Read, expected: u64, limits: &Limits) -> Result<Vec<u8>, ReadError> {
+    if expected > limits.bytes {
+        // A folder says any size, and cannot be read.
+        reader.read(&mut [0]).map_err(ReadError::Io)?;
+        return Err(ReadError::TooLarge);
     }
+    let mut bytes = Vec::new();
+    bytes.reserve_exact(usize::try_from(expected).unwrap_or_default());
     // One byte more than allowed tells a save at the limit from one beyond it.
     let most = limits.bytes.saturating_add(1);
     reader.take(most).read_to_end(&mut bytes).map_err(ReadError::Io)?;
