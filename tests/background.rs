@@ -260,6 +260,18 @@ fn an_error_is_told_once() {
 }
 
 #[test]
+fn an_error_is_told_however_soon_somebody_asks() {
+    let (mut saves, gate) = manager();
+    gate.control.fails.store(true, Ordering::SeqCst);
+    for round in 0..20_000 {
+        drop(saves.save_value_in_background("game.sav", &1_u8).unwrap());
+        // At any moment between the failure and the end of its thread's work.
+        (0..round % 200 * 10).for_each(|_| std::hint::spin_loop());
+        assert!(saves.wait_for_saves().is_err(), "round {round}");
+    }
+}
+
+#[test]
 fn a_storage_that_panics_is_an_error() {
     let (mut saves, gate) = manager();
     gate.control.panics.store(true, Ordering::SeqCst);

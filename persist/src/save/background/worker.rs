@@ -247,8 +247,9 @@ impl Queue {
             state.failed.push(Arc::clone(&job.ticket));
         }
         state.spare = job.snapshot.into_memory();
-        drop(state);
+        // Before anybody sees that all is done, and asks for the error.
         job.ticket.finish(result);
+        drop(state);
         self.changed.notify_all();
         true
     }
