@@ -114,7 +114,7 @@ impl Storage for Files {
                 Err(TryLockError::Error(error)) => return Err(error),
             }
             // Else its last holder has removed it since.
-            if is_at(&file, path) {
+            if is_at(&file, path)? {
                 let path = path.to_owned();
                 return Ok(Some(Box::new(FileLock { path, file: Some(file) })));
             }
@@ -155,18 +155,19 @@ impl Drop for FileLock {
 }
 
 #[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let place = |found: fs::Metadata| (found.dev(), found.ino());
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(file), Ok(named)) => place(file) == place(named),
-        _ => false,
+    match fs::metadata(path) {
+        Ok(named) => Ok(place(named) == place(file.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
 #[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
 }
 
 /// Where a path leads through links; the last need not lead to a file yet.
