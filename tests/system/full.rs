@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use persist::storage::{Files, Storage};
+
 use super::Ran;
 use super::process::{
     Mount, SIZE, arguments, assert_no_strays, has, is_saved, is_superuser, load, save,
@@ -93,6 +95,25 @@ pub(crate) fn read_only() -> Ran {
         remount("rw");
         2
     })
+}
+
+/// S13, of a program that would rather not save than wait.
+pub(crate) fn in_use() -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("game.sav");
+    save(&path, 1);
+    let lock = Files.lock(&folder.path().join(".game.sav.lock")).unwrap();
+    assert!(lock.is_some());
+    let output = run("hasty", &path, 2, SIZE);
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!is_saved(&output) && told.contains("game.sav is in use"), "{told}");
+    assert_eq!(load(&path, "in use"), 1);
+    // It is as free as it was as soon as the other is done.
+    drop(lock);
+    assert!(is_saved(&run("hasty", &path, 2, SIZE)));
+    assert_eq!(load(&path, "free again"), 2);
+    assert_no_strays(&path, "a program that did not wait");
+    Ran::Faults(1)
 }
 
 /// S13.

@@ -30,6 +30,7 @@ const CHECKS: &[Check] = &[
     ("a_file_that_may_not_grow_leaves_the_old_save", full::file_size),
     ("a_disk_that_cannot_be_written_is_still_read", full::read_only),
     ("two_programs_take_turns", full::two_programs),
+    ("a_program_that_does_not_wait_is_told_of_the_other", full::in_use),
     ("a_power_cut_at_every_step_leaves_the_old_save_or_the_new_one", power::cuts),
 ];
 

@@ -28,18 +28,22 @@ fn game(level: u32, size: usize) -> Game {
 pub(crate) const SIZE: usize = 100_000;
 
 fn manager(verify: bool) -> SaveManager {
+    manager_that_waits(verify, Duration::from_secs(20))
+}
+
+fn manager_that_waits(verify: bool, wait: Duration) -> SaveManager {
     let mut saves = SaveManager::new();
-    let wait = Duration::from_secs(20);
     saves.set_save_options(SaveOptions { verify, wait, ..SaveOptions::default() });
     saves
 }
 
-/// `save`, `verify` or `load`, a path, a level and a size.
+/// `save`, `verify`, `hasty` or `load`, a path, a level and a size.
 pub(crate) fn child(arguments: &[String]) {
     let [what, path, level, size] = arguments else { panic!("four arguments") };
     let game = game(level.parse().unwrap(), size.parse().unwrap());
     let result = match what.as_str() {
         "load" => manager(false).load_value::<Game>(path).map(drop),
+        "hasty" => manager_that_waits(false, Duration::ZERO).save_value(path, &game),
         what => manager(what == "verify").save_value(path, &game),
     };
     match result {
