@@ -5,22 +5,37 @@
 pub fn seal(block: &[u8]) -> Vec<u8> {
     let mut save = b"\x89PST\r\n\x1a\n\x01\0\0\0\0\0\0\0".to_vec();
     stamp(&mut save, 0);
+    push(1, block, &mut save);
+    end(&mut save, counts(block));
+    save
+}
+
+/// Appends a block of this tag.
+pub fn push(tag: u8, content: &[u8], save: &mut Vec<u8>) {
     let start = save.len();
-    save.push(1);
-    let length = u32::try_from(block.len()).expect("the fuzzer's inputs are short");
+    save.push(tag);
+    let length = u32::try_from(content.len()).expect("the fuzzer's inputs are short");
     save.extend_from_slice(&length.to_le_bytes());
-    save.extend_from_slice(block);
-    stamp(&mut save, start);
+    save.extend_from_slice(content);
+    stamp(save, start);
+}
+
+/// Appends the trailer of a save with so many records and definitions.
+pub fn end(save: &mut Vec<u8>, [records, definitions]: [u64; 2]) {
+    let start = save.len();
+    let total = start as u64 + 29;
+    save.push(0x7f);
+    for word in [records, definitions, total] {
+        save.extend_from_slice(&word.to_le_bytes());
+    }
+    stamp(save, start);
+}
+
+/// How many records and definitions a block has, as far as it makes sense.
+pub fn counts(block: &[u8]) -> [u64; 2] {
     let items = items(block);
     let definitions = items.iter().filter(|item| block[item.start] == 0).count();
-    let start = save.len();
-    let total = start + 29;
-    save.push(0x7f);
-    for word in [items.len() - definitions, definitions, total] {
-        save.extend_from_slice(&(word as u64).to_le_bytes());
-    }
-    stamp(&mut save, start);
-    save
+    [(items.len() - definitions) as u64, definitions as u64]
 }
 
 fn stamp(save: &mut Vec<u8>, start: usize) {

@@ -38,7 +38,7 @@ pub struct Item {
     weight: f32,
     tags: HashSet<u16>,
     #[persist(skip)]
-    cache: u64,
+    _cache: u64,
 }
 
 #[derive(Persist)]
