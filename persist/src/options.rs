@@ -40,7 +40,13 @@ pub enum LoadPolicy {
     Lenient,
     /// Of a damaged save, too, every object whose block is whole is loaded, and
     /// [`LoadReport::salvage`](crate::LoadReport::salvage) says what is lost. Pointers to lost objects are gone from
-    /// options, lists and maps; an object that holds a bare one is lost with it. The last resort, after backups, and
+    /// options, lists and maps; an object that holds a bare one is lost with it.
+    ///
+    /// A class is defined once, in front of its first object. With the block that held the definition all objects of the class
+    /// are lost, whichever blocks they are in; and if the end of the save is lost, too, so that nobody knows how many definitions
+    /// there were, those of the classes that are defined behind it.
+    ///
+    /// The last resort, after backups, and
     /// to be asked for by the player: what comes back is not what was saved.
     Salvage,
 }

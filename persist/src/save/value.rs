@@ -46,9 +46,14 @@ pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<()>
 
 /// Loads one value from a file.
 ///
+/// If the file is damaged, its newest good backup is loaded and takes its place, as in
+/// [`SaveManager::load`], and nothing says so: a program that wants to tell its player, or to choose other
+/// options, uses [`SaveManager::load_value`], whose [`Loaded::report`] has
+/// [`recovery`](crate::LoadReport::recovery). The same holds for all that a load converts or drops.
+///
 /// # Errors
 ///
-/// Whatever is not a whole, true save of a `T`.
+/// Whatever is not a whole, true save of a `T`, and has no backup that is.
 pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
     let mut saves = SaveManager::new();
     let storage = saves.storage.clone();
