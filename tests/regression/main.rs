@@ -4,6 +4,7 @@ mod bad_fields_are_named;
 mod buffered_writer;
 mod default_with_a_pointer;
 mod factory_of_a_value;
+mod first_save_by_another_path;
 mod forgotten_registration;
 mod freed_once;
 mod kept_and_converted;

@@ -1,6 +1,6 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use std::time::Duration;
 
 use super::{Lock, NewFile, Storage, StoredFile, folder_of};
@@ -135,7 +135,7 @@ impl Storage for Files {
                 format!("there is no folder {folder}; create it with `std::fs::create_dir_all`"),
             ));
         }
-        Ok(path)
+        Ok(in_whole_folder(path))
     }
 }
 
@@ -181,4 +181,18 @@ fn through_links(path: &Path) -> PathBuf {
         path = path.parent().unwrap_or(Path::new("")).join(link);
     }
     path
+}
+
+/// The path of a file that is not there yet as it will be when it is there, whatever the current folder
+/// is by then.
+fn in_whole_folder(path: PathBuf) -> PathBuf {
+    let ends_with_name =
+        path.as_os_str().as_encoded_bytes().last().is_some_and(|end| !is_separator(*end as char));
+    let Some(absolute) = std::path::absolute(&path).ok().filter(|_| ends_with_name) else {
+        return path;
+    };
+    match (fs::canonicalize(folder_of(&absolute)), absolute.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
 }

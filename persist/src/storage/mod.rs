@@ -95,7 +95,8 @@ pub trait Storage: Send + Sync {
     /// Whatever keeps the file from being created.
     fn lock(&self, path: &Path) -> io::Result<Option<Lock>>;
 
-    /// Where a path leads, through links; the file need not be there.
+    /// Where a path leads, through links; the file need not be there. All paths of a file lead to the same, before
+    /// it is there and after: by it saves in the background know of each other.
     ///
     /// # Errors
     ///
