@@ -195,8 +195,33 @@ fn a_save_in_the_foreground_comes_behind_those_in_the_background() {
     });
     saves.save_value("game.sav", &game(3)).unwrap();
     assert_eq!(first.wait().unwrap(), SaveOutcome::Saved);
-    assert_eq!(second.wait().unwrap(), SaveOutcome::Superseded);
+    assert_eq!(second.wait().unwrap(), SaveOutcome::Saved);
     assert_eq!(level(&mut saves, "game.sav"), 3);
+}
+
+#[test]
+fn a_save_in_the_foreground_that_fails_leaves_the_one_that_waits() {
+    let (mut saves, gate) = manager();
+    gate.shut(true);
+    let object = Rc::new(RefCell::new(game(1)));
+    saves.add(&object).unwrap();
+    let first = saves.save_in_background("game.sav").unwrap();
+    gate.wait_for(1);
+    object.borrow_mut().level = 2;
+    let second = saves.save_in_background("game.sav").unwrap();
+    let opener = gate.clone();
+    thread::spawn(move || {
+        thread::sleep(std::time::Duration::from_millis(20));
+        opener.shut(false);
+    });
+    let borrow = object.borrow_mut();
+    assert_eq!(saves.save("game.sav").unwrap_err().kind(), ErrorKind::Borrowed);
+    drop(borrow);
+    for save in [first, second] {
+        assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
+    }
+    let loaded = saves.load("game.sav").unwrap();
+    assert_eq!(loaded.first::<Game>().unwrap().borrow().level, 2);
 }
 
 #[test]

@@ -229,9 +229,8 @@ impl SaveManager {
         write: impl FnOnce(&mut Self, &mut dyn Write) -> Result<u64>,
     ) -> Result<()> {
         let (disk, options, limits) = (self.storage.clone(), self.save_options, self.limits);
-        if !self.worker.is_new() {
-            self.worker.make_way(&disk.0.resolve(path).unwrap_or_default());
-        }
+        // One that waits is not given up for this one, which may fail.
+        self.settle(path);
         let header = self.header.clone();
         let result = storage::replace(&*disk.0, path, &options, &limits, |out, past| {
             self.header = past.lead_to(self.header.clone(), self.device.as_deref(), least);

@@ -193,12 +193,6 @@ impl Worker {
         }
     }
 
-    /// Waits for the save of a file that is being written; one that waits for its turn is superseded.
-    pub(in crate::save) fn make_way(&self, path: &Path) {
-        self.supersede(path);
-        self.settle(path);
-    }
-
     /// Waits for all saves of a file.
     pub(in crate::save) fn settle(&self, path: &Path) {
         self.wait_while(|state| {
