@@ -297,6 +297,26 @@ fn an_error_is_told_however_soon_somebody_asks() {
 }
 
 #[test]
+fn a_failed_save_is_told_by_its_handle_whoever_told_it_before() {
+    let (mut saves, gate) = manager();
+    gate.control.fails.store(true, Ordering::SeqCst);
+    let save = saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    let told = saves.wait_for_saves().unwrap_err();
+    let error = save.wait().unwrap_err();
+    assert_eq!((error.kind(), error.to_string()), (ErrorKind::NoSpace, told.to_string()));
+}
+
+#[test]
+fn errors_that_were_told_take_no_room_from_those_that_were_not() {
+    let (mut saves, gate) = manager();
+    gate.control.fails.store(true, Ordering::SeqCst);
+    let mut save = || saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    (0..20).for_each(|_| drop(save().wait().unwrap_err()));
+    drop(save());
+    assert_eq!(saves.wait_for_saves().unwrap_err().kind(), ErrorKind::NoSpace);
+}
+
+#[test]
 fn a_storage_that_panics_is_an_error() {
     let (mut saves, gate) = manager();
     gate.control.panics.store(true, Ordering::SeqCst);

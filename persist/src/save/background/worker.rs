@@ -12,9 +12,6 @@ use crate::format::Snapshot;
 use crate::storage::{self, SaveOptions};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Failed saves that are remembered until somebody asks.
-const MOST_FAILED: usize = 16;
-
 /// A save that is to be written.
 pub(super) struct Job {
     pub(super) path: PathBuf,
@@ -60,7 +57,7 @@ pub(super) struct Ticket {
 enum Outcome {
     Waiting,
     Ready(Result<SaveOutcome>),
-    /// An error that has been told.
+    /// The handle has told it.
     Told,
 }
 
@@ -108,8 +105,8 @@ impl Ticket {
         let mut result = result.unwrap_or_else(PoisonError::into_inner);
         match std::mem::replace(&mut *result, Outcome::Told) {
             Outcome::Ready(result) => result,
-            // There is one handle, whose `wait` takes it.
-            Outcome::Waiting | Outcome::Told => Ok(SaveOutcome::Superseded),
+            // There is one handle, and its `wait` takes it.
+            Outcome::Waiting | Outcome::Told => Err(cancelled()),
         }
     }
 
@@ -118,15 +115,16 @@ impl Ticket {
         self.is_ready.notify_all();
     }
 
-    /// The error, if it has not been told.
-    fn take_error(&self) -> Option<Error> {
-        let mut result = held(&self.result);
-        match std::mem::replace(&mut *result, Outcome::Told) {
-            Outcome::Ready(Err(error)) => Some(error),
-            other => {
-                *result = other;
-                None
-            }
+    /// True if there is an error that has not been told.
+    fn has_error(&self) -> bool {
+        matches!(*held(&self.result), Outcome::Ready(Err(_)))
+    }
+
+    /// The error, if it has not been told; the handle tells the same.
+    fn error(&self) -> Option<Error> {
+        match &*held(&self.result) {
+            Outcome::Ready(Err(error)) => Some(Error::new(error.kind(), error.to_string())),
+            _ => None,
         }
     }
 }
@@ -154,6 +152,17 @@ struct State {
     /// Memory of a snapshot that has been written, for the next.
     spare: Vec<u8>,
     ends: bool,
+}
+
+impl State {
+    /// Keeps a save that has failed until its error is told.
+    fn remember(&mut self, ticket: &Arc<Ticket>) {
+        self.failed.retain(|failed| failed.has_error());
+        // Of one without a handle the error stays until it is told here, and only the first is.
+        if self.failed.iter().all(|failed| Arc::strong_count(failed) > 1) {
+            self.failed.push(Arc::clone(ticket));
+        }
+    }
 }
 
 impl Worker {
@@ -205,7 +214,7 @@ impl Worker {
     pub(super) fn wait_for_all(&self) -> Option<Error> {
         self.wait_while(|state| state.current.is_some() || !state.waiting.is_empty());
         let failed = std::mem::take(&mut held(&self.queue.state).failed);
-        failed.iter().filter_map(|ticket| ticket.take_error()).next()
+        failed.iter().find_map(|ticket| ticket.error())
     }
 
     fn wait_while(&self, is_busy: impl Fn(&State) -> bool) {
@@ -235,14 +244,15 @@ impl Queue {
         let result = catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|_| {
             Err(Error::new(ErrorKind::Io, "the storage panicked while a save was written"))
         });
+        let has_failed = result.is_err();
+        // Before it is taken as done by those who wait for all, and look for errors then.
+        job.ticket.finish(result);
         let mut state = held(&self.state);
         state.current = None;
-        if result.is_err() && state.failed.len() < MOST_FAILED {
-            state.failed.push(Arc::clone(&job.ticket));
+        if has_failed {
+            state.remember(&job.ticket);
         }
         state.spare = job.snapshot.into_memory();
-        // Before anybody sees that all is done, and asks for the error.
-        job.ticket.finish(result);
         drop(state);
         self.changed.notify_all();
         true
