@@ -167,6 +167,24 @@ fn of_saves_of_one_file_that_wait_the_newest_is_written() {
 }
 
 #[test]
+fn saves_of_one_path_in_two_storages_are_both_written() {
+    let (mut saves, gate) = manager();
+    gate.shut(true);
+    let first = saves.save_value_in_background("first.sav", &game(1)).unwrap();
+    gate.wait_for(1);
+    let here = saves.save_value_in_background("game.sav", &game(2)).unwrap();
+    saves.set_storage(Memory::default());
+    let there = saves.save_value_in_background("game.sav", &game(3)).unwrap();
+    gate.shut(false);
+    for save in [first, here, there] {
+        assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
+    }
+    assert_eq!(level(&mut saves, "game.sav"), 3);
+    saves.set_storage(gate);
+    assert_eq!(level(&mut saves, "game.sav"), 2);
+}
+
+#[test]
 fn a_load_waits_for_the_saves_of_its_file() {
     let (mut saves, gate) = manager();
     gate.shut(true);

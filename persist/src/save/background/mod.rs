@@ -84,7 +84,8 @@ impl BackgroundSave {
         self.ticket.is_done()
     }
 
-    /// Gives it up, unless it is in its place already.
+    /// Gives it up, unless it is in its place already. Those that it [superseded](SaveOutcome::Superseded) do not
+    /// come back.
     pub fn cancel(&self) {
         self.ticket.cancel();
     }

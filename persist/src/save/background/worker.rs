@@ -172,7 +172,7 @@ impl Worker {
 
     /// Has a save written, in place of one of the same file that waits.
     pub(super) fn enqueue(&mut self, job: Job) {
-        self.supersede(&job.path);
+        self.supersede(&job);
         held(&self.queue.state).waiting.push_back(job);
         self.queue.changed.notify_all();
         if self.thread.is_none() {
@@ -192,9 +192,11 @@ impl Worker {
     }
 
     /// Takes a save that waits for its turn out: a newer one of the same file is coming.
-    fn supersede(&self, path: &Path) {
+    fn supersede(&self, newer: &Job) {
+        let is_older =
+            |job: &Job| job.path == newer.path && Arc::ptr_eq(&job.storage.0, &newer.storage.0);
         let mut state = held(&self.queue.state);
-        if let Some(i) = state.waiting.iter().position(|job| job.path == path)
+        if let Some(i) = state.waiting.iter().position(is_older)
             && let Some(job) = state.waiting.remove(i)
         {
             state.spare = job.snapshot.into_memory();
