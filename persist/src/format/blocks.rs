@@ -26,6 +26,8 @@ pub(crate) struct Sealer<'w> {
     limits: &'w Limits,
     packer: Packer,
     written: u64,
+    /// In place of the one that is given, for a save of a file.
+    of_file: Option<Header>,
 }
 
 impl<'w> Sealer<'w> {
@@ -34,7 +36,13 @@ impl<'w> Sealer<'w> {
         compression: Compression,
         limits: &'w Limits,
     ) -> Self {
-        Self { out, limits, packer: Packer::new(compression), written: 0 }
+        Self { out, limits, packer: Packer::new(compression), written: 0, of_file: None }
+    }
+
+    /// The same, with the header that the save has as one of a file.
+    pub(crate) fn of_file(mut self, header: Header) -> Self {
+        self.of_file = Some(header);
+        self
     }
 
     fn emit(&mut self, bytes: &[u8]) -> Result<()> {
@@ -47,7 +55,8 @@ impl<'w> Sealer<'w> {
 impl Blocks for Sealer<'_> {
     fn header(&mut self, header: &Header) -> Result<()> {
         self.limits.check_metadata(header.metadata_length())?;
-        self.emit(&header.write())
+        let bytes = self.of_file.as_ref().unwrap_or(header).write();
+        self.emit(&bytes)
     }
 
     fn block(&mut self, block: &[u8]) -> Result<()> {

@@ -209,14 +209,14 @@ impl SaveManager {
     /// was, but for a folder that cannot be flushed after the new one took its
     /// place, which the message says.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<()> {
-        self.replace(path.as_ref(), Self::write)
+        self.replace(path.as_ref(), |saves, out| saves.write_blocks(out))
     }
 
     /// Replaces a file of the storage.
     pub(super) fn replace(
         &mut self,
         path: &Path,
-        write: impl FnOnce(&mut Self, &mut dyn Write) -> Result<u64>,
+        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<u64>,
     ) -> Result<()> {
         self.replace_since(path, 0, write)
     }
@@ -226,18 +226,17 @@ impl SaveManager {
         &mut self,
         path: &Path,
         least: u64,
-        write: impl FnOnce(&mut Self, &mut dyn Write) -> Result<u64>,
+        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<u64>,
     ) -> Result<()> {
         let (disk, options, limits) = (self.storage.clone(), self.save_options, self.limits);
+        let compression = self.compression;
         // One that waits is not given up for this one, which may fail.
         self.settle(path);
-        let header = self.header.clone();
-        let result = storage::replace(&*disk.0, path, &options, &limits, |out, past| {
-            self.header = past.lead_to(self.header.clone(), self.device.as_deref(), least);
-            write(self, out)
-        });
-        self.header = header;
-        result.map(drop)
+        storage::replace(&*disk.0, path, &options, &limits, |out, past| {
+            let header = past.lead_to(self.header.clone(), self.device.as_deref(), least);
+            write(self, &mut Sealer::new(out, compression, &limits).of_file(header))
+        })
+        .map(drop)
     }
 
     /// Reads a file of the storage, or its newest good backup.
@@ -294,7 +293,7 @@ impl SaveManager {
         }
     }
 
-    pub(super) fn write(&mut self, out: &mut dyn Write) -> Result<u64> {
+    fn write(&mut self, out: &mut dyn Write) -> Result<u64> {
         let limits = self.limits;
         self.write_blocks(&mut Sealer::new(out, self.compression, &limits))
     }

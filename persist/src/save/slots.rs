@@ -157,7 +157,7 @@ impl SaveManager {
     /// As [`save`](Self::save).
     pub fn auto_save(&mut self, folder: impl AsRef<Path>, keep: u32) -> Result<String> {
         let next = self.next_auto(folder.as_ref(), keep)?;
-        self.replace_since(&next.path, next.least, Self::write)?;
+        self.replace_since(&next.path, next.least, |saves, out| saves.write_blocks(out))?;
         Ok(next.name)
     }
 
@@ -189,7 +189,7 @@ impl SaveManager {
     ) -> Result<String> {
         let next = self.next_auto(folder.as_ref(), keep)?;
         self.replace_since(&next.path, next.least, |saves, out| {
-            saves.write_value(out, value, false)
+            saves.write_value_blocks(out, value, false)
         })?;
         Ok(next.name)
     }

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::{Loaded, SaveManager};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
-use crate::format::{Blocks, Sealer, unpacked};
+use crate::format::{Blocks, Compression, Sealer, unpacked};
 use crate::graph::{Loader, Saver};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
@@ -77,7 +77,8 @@ pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
 /// As [`save_mut`].
 pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    SaveManager::new().write_value_mut(&mut bytes, value)?;
+    let mut sealer = Sealer::new(&mut bytes, Compression::None, &Limits::DEFAULT);
+    SaveManager::new().write_value_mut(&mut sealer, value)?;
     Ok(bytes)
 }
 
@@ -87,7 +88,7 @@ pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
 ///
 /// As [`save`]; what was written before an error is no save.
 pub fn to_writer<T: Persist>(mut writer: impl Write, value: &T) -> Result<u64> {
-    SaveManager::new().write_value(&mut writer, value, false)
+    SaveManager::new().write_value(&mut writer, value)
 }
 
 /// Loads one value from a save in memory.
@@ -116,7 +117,7 @@ impl SaveManager {
     ///
     /// As there.
     pub fn save_value<T: Persist>(&mut self, path: impl AsRef<Path>, value: &T) -> Result<()> {
-        self.replace(path.as_ref(), |saves, out| saves.write_value(out, value, false))
+        self.replace(path.as_ref(), |saves, out| saves.write_value_blocks(out, value, false))
     }
 
     /// Saves one value into memory.
@@ -126,7 +127,7 @@ impl SaveManager {
     /// As [`save_value`](Self::save_value).
     pub fn value_to_vec<T: Persist>(&mut self, value: &T) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.write_value(&mut bytes, value, false)?;
+        self.write_value(&mut bytes, value)?;
         Ok(bytes)
     }
 
@@ -140,7 +141,7 @@ impl SaveManager {
         mut writer: impl Write,
         value: &T,
     ) -> Result<u64> {
-        self.write_value(&mut writer, value, false)
+        self.write_value(&mut writer, value)
     }
 
     /// Loads one value like [`persist::load`](crate::load), with this manager's
@@ -178,14 +179,9 @@ impl SaveManager {
         })
     }
 
-    pub(super) fn write_value<T: Persist>(
-        &mut self,
-        out: &mut dyn Write,
-        value: &T,
-        hooks_ran: bool,
-    ) -> Result<u64> {
+    fn write_value<T: Persist>(&mut self, out: &mut dyn Write, value: &T) -> Result<u64> {
         let limits = self.limits;
-        self.write_value_blocks(&mut Sealer::new(out, self.compression, &limits), value, hooks_ran)
+        self.write_value_blocks(&mut Sealer::new(out, self.compression, &limits), value, false)
     }
 
     pub(super) fn write_value_blocks<T: Persist>(
@@ -215,11 +211,11 @@ impl SaveManager {
         saver.save_value(value, class, out, &self.header, &mut self.buffer)
     }
 
-    fn write_value_mut<T: Persist>(&mut self, out: &mut dyn Write, value: &mut T) -> Result<u64> {
+    fn write_value_mut<T: Persist>(&mut self, out: &mut dyn Blocks, value: &mut T) -> Result<u64> {
         let mut links = NoVisitLinks;
         value
             .visit(&mut Visitor::new(Phase::BeforeSave, &self.limits, &mut links))
             .map_err(|error| error.in_class(T::name()))?;
-        self.write_value(out, value, true)
+        self.write_value_blocks(out, value, true)
     }
 }
