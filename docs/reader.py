@@ -263,6 +263,10 @@ class Save:
         refuse(self.data[:8] != MAGIC[:len(self.data)], 0, "not a save: the magic is missing")
         cursor.skip(8)
         version = cursor.integer(2)
+        end = 16 + int.from_bytes(self.data[12:16], "little")
+        altered = MAGIC + FORMAT.to_bytes(4, "little") + self.data[12:end]
+        is_altered = zlib.crc32(altered).to_bytes(4, "little") == self.data[end:end + 4]
+        refuse(version > FORMAT and is_altered, 8, "the header is damaged: its checksum is that of another format")
         refuse(version != FORMAT, 8, f"format {version} is {'too new' if version > FORMAT else 'unknown'}")
         flags, fields = cursor.integer(2), cursor.part("the header's fields")
         cursor.checksum(0, "the header")

@@ -339,8 +339,16 @@ fn wrecks_of_every_sort_give_true_objects_or_an_error() {
 fn a_save_of_a_newer_format_is_no_wreck() {
     let mut save = persist::to_vec(&7_u8).unwrap();
     save[8] = 2;
+    let crc = crc32fast::hash(&save[..16]);
+    save[16..20].copy_from_slice(&crc.to_le_bytes());
     let error = salvaging().from_slice(&save).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NewerFormat);
+    // Without its checksum the number is damaged alone.
+    save[8] = 3;
+    save[16..20].copy_from_slice(&persist::to_vec(&7_u8).unwrap()[16..20]);
+    assert_eq!(persist::from_slice::<u8>(&save).unwrap_err().kind(), ErrorKind::Damaged);
+    let (value, loaded) = salvaging().value_from_slice::<u8>(&save).unwrap();
+    assert_eq!((value, loaded.report().salvage().is_some()), (7, true));
 }
 
 /// A trailer that counts any number of definitions makes nobody believe that so many are lost.

@@ -54,6 +54,17 @@ fn a_damaged_save_gives_way_to_its_newest_good_backup() {
     }
 }
 
+/// Whatever bit it is, that of the format's number too.
+#[test]
+fn a_save_with_any_flipped_bit_gives_way_to_its_backup() {
+    let image = saved([1, 2], 1);
+    for bit in 0..image[&path(SAVE)].len() * 8 {
+        let mut image = image.clone();
+        image.get_mut(&path(SAVE)).unwrap()[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(load(&Disk::new(image)).unwrap(), 1, "bit {} of byte {}", bit % 8, bit / 8);
+    }
+}
+
 /// S16.
 #[test]
 fn a_save_whose_backups_are_damaged_too_names_all_causes_and_keeps_all_files() {

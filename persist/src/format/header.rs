@@ -167,6 +167,13 @@ impl Header {
             return Err(Error::new(ErrorKind::Damaged, "format version 0 does not exist").at(8));
         }
         if format > FORMAT_VERSION {
+            if is_of_this_format(save) {
+                return Err(Error::new(
+                    ErrorKind::Damaged,
+                    format!("the header is damaged, by its checksum the format is not {format}; restore a backup"),
+                )
+                .at(8));
+            }
             return Err(Error::new(
                 ErrorKind::NewerFormat,
                 format!("the save has format {format}, this program reads up to {FORMAT_VERSION}; load it with a newer version of the program"),
@@ -236,6 +243,24 @@ impl Header {
         }
         Ok(())
     }
+}
+
+/// True if the checksum of the header is right for this library's format and no flags, whatever the header says:
+/// then the number alone is damaged, and a backup may be whole.
+fn is_of_this_format(save: &[u8]) -> bool {
+    let Some(end) = Header::length(save).and_then(|length| length.checked_sub(4)) else {
+        return false;
+    };
+    let (Some(fields), Some(crc)) = (save.get(FIXED..end), save.get(end..end + 4)) else {
+        return false;
+    };
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&MAGIC);
+    hasher.update(&FORMAT_VERSION.to_le_bytes());
+    hasher.update(&[0; 2]);
+    hasher.update(&save[12..FIXED]);
+    hasher.update(fields);
+    hasher.finalize() == LittleEndian::read_u32(crc)
 }
 
 pub(super) fn newer(at: u64, what: &str, number: u64) -> Error {
