@@ -8,6 +8,7 @@ mod first_save_by_another_path;
 mod forgotten_registration;
 mod freed_once;
 mod generation_after_a_panic;
+mod header_of_no_save;
 mod kept_and_converted;
 mod kept_objects_and_circles;
 mod kept_of_a_value;

@@ -93,12 +93,10 @@ impl Header {
         let mut reader = reader.take(FIXED as u64);
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes).map_err(failed)?;
-        if let Some(length) = bytes.get(12..FIXED) {
+        // Of what is no save, no length counts.
+        if let Some(length) = bytes.get(12..FIXED).filter(|_| bytes.starts_with(&MAGIC)) {
             let length = u64::from(LittleEndian::read_u32(length));
-            // Else the error that counts is found below.
-            if bytes.starts_with(&MAGIC) {
-                limits.check_metadata(length.saturating_sub(OTHER_FIELDS))?;
-            }
+            limits.check_metadata(length.saturating_sub(OTHER_FIELDS))?;
             reader.set_limit(length + 4);
             reader.read_to_end(&mut bytes).map_err(failed)?;
         }
