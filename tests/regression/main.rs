@@ -27,6 +27,7 @@ mod newer_version_of_the_same_fields;
 mod newtypes_of_other_units;
 mod none_for_what_is_inside;
 mod pointers_of_a_map;
+mod salvage_of_saves_in_a_save;
 #[cfg(unix)]
 mod save_onto_a_pipe;
 mod saves_that_did_not_load;

@@ -12,6 +12,7 @@ mod lineage;
 mod numbers;
 mod pack;
 mod reader;
+mod search;
 mod unpack;
 mod version_vector;
 mod wreck;

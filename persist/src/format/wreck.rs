@@ -2,14 +2,10 @@
 
 use std::borrow::Cow;
 
-use byteorder::{ByteOrder, LittleEndian};
-
 use super::reader::{Block, Scanner};
+use super::search::{Search, is_block};
 use super::unpack::Unpacker;
-use super::{
-    BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header, SEPARATOR, Scan,
-    TRAILER_SIZE,
-};
+use super::{BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Header, SEPARATOR, Scan};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::reflect::ClassId;
 use crate::schema::{ClassSchema, Form, KindSchema};
@@ -33,9 +29,6 @@ const LOST: &str = "lost class ";
 /// No definition has fewer bytes: length, class id and separator are 14.
 const LEAST: u64 = 14;
 
-/// How many bytes a search for the next whole block may look at, for each byte of the save.
-const EFFORT: u64 = 16;
-
 impl Wreck {
     /// The save with its whole compressed blocks made plain ones; what is damaged stays as it is.
     ///
@@ -44,12 +37,13 @@ impl Wreck {
     /// [`ErrorKind::Unsupported`] for a compression that this program was built without.
     pub(crate) fn unpacked<'s>(save: &'s [u8], limits: &Limits) -> Result<Cow<'s, [u8]>> {
         let mut unpacker = Unpacker::new(save);
-        let mut effort = (save.len() as u64).saturating_mul(EFFORT);
-        let (mut at, mut copied) = (Header::parse(save).map_or(0, |(_, at)| at), 0);
+        let mut search = Search::new(save);
+        let start = search.start();
+        let (mut at, mut begins, mut copied) = (start.unwrap_or(0), start.is_some(), 0);
         while at < save.len() {
-            let is_block = |tag| tag == BLOCK_RECORDS || Compression::of(tag).is_some();
-            let Some(end) = whole_block(save, at, is_block, &mut effort) else {
-                at += 1;
+            let Some(end) = search.block(at, is_block) else {
+                at = search.behind(at, begins);
+                begins = false;
                 continue;
             };
             if save[at] != BLOCK_RECORDS {
@@ -64,6 +58,7 @@ impl Wreck {
                 }
             }
             at = end + CRC_SIZE;
+            begins = true;
         }
         if copied == 0 {
             return Ok(Cow::Borrowed(save));
@@ -82,7 +77,7 @@ impl Wreck {
     /// [`ErrorKind::Damaged`] or that of the header if nothing is whole.
     pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Self> {
         let parsed = Header::parse(save);
-        let blocks = Blocks::find(save, parsed.as_ref().map_or(0, |(_, at)| *at));
+        let blocks = Blocks::find(save, parsed.is_ok());
         if blocks.whole.is_empty() {
             return Err(parsed.err().unwrap_or_else(|| {
                 Error::new(ErrorKind::Damaged, "no block of the save is whole; restore a backup")
@@ -135,29 +130,31 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn find(save: &[u8], mut at: usize) -> Self {
-        let mut this = Self { whole: Vec::new(), lost_bytes: 0, places: 0, trailer: None };
-        if at == 0 {
-            this.places = 1;
-        }
-        let mut effort = (save.len() as u64).saturating_mul(EFFORT);
-        let mut is_damaged = at == 0;
+    fn find(save: &[u8], has_header: bool) -> Self {
+        let mut search = Search::new(save);
+        let start = search.start();
+        let mut at = start.unwrap_or(0);
+        let (places, lost_bytes) = if has_header { (0, 0) } else { (1, at as u64) };
+        let mut this = Self { whole: Vec::new(), lost_bytes, places, trailer: None };
+        let mut is_damaged = start.is_none();
+        // A header that ends where it says has taken no block with it.
+        let mut is_behind_damage = is_damaged;
         while at < save.len() {
-            if let Some(end) = whole_block(save, at, |tag| tag == BLOCK_RECORDS, &mut effort) {
-                let start = at + BLOCK_HEAD;
-                this.whole.push(Found { start, end, is_behind_damage: this.places > 0 });
+            if let Some(end) = search.block(at, |tag| tag == BLOCK_RECORDS) {
+                this.whole.push(Found { start: at + BLOCK_HEAD, end, is_behind_damage });
                 at = end + CRC_SIZE;
                 is_damaged = false;
-            } else if let Some(trailer) = whole_trailer(save, at) {
+            } else if let Some(trailer) = search.trailer(at) {
                 this.trailer = Some(trailer);
                 return this;
             } else {
+                let next = search.behind(at, !is_damaged);
                 if !is_damaged {
                     this.places += 1;
-                    is_damaged = true;
                 }
-                this.lost_bytes += 1;
-                at += 1;
+                (is_damaged, is_behind_damage) = (true, true);
+                this.lost_bytes += (next - at) as u64;
+                at = next;
             }
         }
         // It is cut off.
@@ -166,27 +163,6 @@ impl Blocks {
         }
         this
     }
-}
-
-/// The end of the content of a block, if there is a whole one.
-fn whole_block(
-    save: &[u8],
-    at: usize,
-    is_block: impl Fn(u8) -> bool,
-    effort: &mut u64,
-) -> Option<usize> {
-    let head = save.get(at..at + BLOCK_HEAD).filter(|head| is_block(head[0]))?;
-    let end = (at + BLOCK_HEAD).checked_add(LittleEndian::read_u32(&head[1..]) as usize)?;
-    let crc = save.get(end..end.checked_add(CRC_SIZE)?)?;
-    *effort = effort.checked_sub((end - at) as u64)?;
-    (crc32fast::hash(&save[at..end]) == LittleEndian::read_u32(crc)).then_some(end)
-}
-
-fn whole_trailer(save: &[u8], at: usize) -> Option<[u64; 2]> {
-    let trailer = save.get(at..at + TRAILER_SIZE).filter(|found| found[0] == BLOCK_TRAILER)?;
-    let (content, crc) = trailer.split_at(TRAILER_SIZE - CRC_SIZE);
-    let word = |i: usize| LittleEndian::read_u64(&content[1 + 8 * i..]);
-    (crc32fast::hash(content) == LittleEndian::read_u32(crc)).then(|| [word(0), word(1)])
 }
 
 /// How many definitions a block has.
