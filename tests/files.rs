@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
+use persist::storage::SaveOptions;
 use persist::{ErrorKind, Persist, SaveManager};
 use tempfile::TempDir;
 
@@ -229,4 +230,23 @@ fn threads_that_save_at_once_leave_one_whole_save() {
     assert_eq!(last, game(last.level));
     assert_eq!(last.level % 10, 9);
     assert_eq!(names(folder.path()), ["game.sav", "game.sav.bak"]);
+}
+
+/// A name that has no room for that of a backup.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_save_without_room_for_a_backup_stays_as_it_is() {
+    let folder = folder();
+    let path = folder.path().join("n".repeat(253));
+    persist::save(&path, &game(1)).unwrap();
+    for level in 2..4 {
+        let error = persist::save(&path, &game(level)).unwrap_err();
+        assert!(error.message().starts_with("cannot back up "), "{error}");
+        assert_eq!(persist::load::<Game>(&path).unwrap(), game(1));
+        assert_eq!(names(folder.path()).len(), 1);
+    }
+    let mut saves = SaveManager::new();
+    saves.set_save_options(SaveOptions { backups: 0, ..SaveOptions::default() });
+    saves.save_value(&path, &game(4)).unwrap();
+    assert_eq!(persist::load::<Game>(&path).unwrap(), game(4));
 }

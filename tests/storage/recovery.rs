@@ -127,6 +127,38 @@ fn a_damaged_save_never_becomes_a_backup() {
     }
 }
 
+/// It may be salvaged, or loaded by a newer program.
+#[test]
+fn what_cannot_be_loaded_is_kept_by_a_save_in_its_place() {
+    for how in [0, 1, 2, 3, 5] {
+        let image = damaged(saved([1], 1), SAVE, how);
+        let disk = Disk::new(image.clone());
+        save(&disk, 1, 2).unwrap();
+        assert_eq!(disk.image()[&path("game.sav.damaged")], image[&path(SAVE)], "way {how}");
+    }
+    let mut image = saved([1], 1);
+    // A format that nobody knows yet; the checksum is behind the field of the generation.
+    let newer = image.get_mut(&path(SAVE)).unwrap();
+    newer[8] = 9;
+    let crc = crc32fast::hash(&newer[..29]);
+    newer[29..33].copy_from_slice(&crc.to_le_bytes());
+    let disk = Disk::new(image.clone());
+    save(&disk, 1, 2).unwrap();
+    assert_eq!(disk.image()[&path("game.sav.bak")], image[&path(SAVE)]);
+}
+
+#[test]
+fn any_number_of_backups_may_be_asked_for() {
+    let disk = Disk::new(Image::new());
+    for level in 1..6 {
+        save(&disk, u32::MAX, level).unwrap();
+    }
+    let backups = ["game.sav.bak", "game.sav.bak2", "game.sav.bak3", "game.sav.bak4"];
+    assert_eq!(disk.names()[1..], backups);
+    let last = disk.image()[&path("game.sav.bak4")].clone();
+    assert_eq!(persist::from_slice::<Game>(&last).unwrap(), game(1));
+}
+
 /// S14: killed in the middle of a recovery, any number of times.
 #[test]
 fn a_recovery_that_is_cut_short_is_done_again() {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use persist::{ErrorKind, Persist};
 
 use super::disk::{Disk, Fault, Image};
-use super::{assert_no_strays, load, save, saved};
+use super::{Game, assert_no_strays, load, save, saved};
 
 /// Saves level 2 over level 1 with a fault at each operation in turn, until none fires.
 fn at_every_operation(
@@ -78,6 +78,56 @@ fn a_kill_at_any_operation_leaves_the_old_save_or_the_new_one() {
     for backups in [0, 1, 3] {
         at_every_operation(backups, Disk::new, Fault::Ever(Io::Other), killed);
         at_every_operation(backups, Disk::without_links, Fault::Ever(Io::Other), killed);
+    }
+}
+
+/// The levels of the backups, newest first.
+fn backups(image: &Image) -> Vec<u32> {
+    let backups = image.iter().filter(|(name, _)| name.to_string_lossy().contains(".bak"));
+    backups.map(|(_, save)| persist::from_slice::<Game>(save).unwrap().level).collect()
+}
+
+/// S8 and S9: the backups too.
+#[test]
+fn an_operation_that_fails_leaves_every_file_as_it_was() {
+    for (most, links) in [(1, true), (1, false), (3, true), (3, false)] {
+        let before = saved(1..6, most);
+        for number in 1.. {
+            let image = before.clone();
+            let disk = if links { Disk::new(image) } else { Disk::without_links(image) };
+            disk.fail(number, Fault::Once(Io::Other));
+            let result = save(&disk, most, 6);
+            if !disk.end_faults() {
+                break;
+            }
+            let what = format!("operation {number}: {result:?}");
+            match result {
+                Err(error) if !error.message().contains("in place") => {
+                    assert_eq!(disk.image(), before, "{what}");
+                }
+                _ => assert_eq!(backups(&disk.image())[0], 5, "{what}"),
+            }
+        }
+    }
+}
+
+/// S1: the backups too.
+#[test]
+fn a_kill_at_any_operation_loses_no_backup() {
+    for (most, links) in [(1, true), (1, false), (3, true), (3, false)] {
+        for number in 1.. {
+            let image = saved(1..6, most);
+            let disk = if links { Disk::new(image) } else { Disk::without_links(image) };
+            disk.fail(number, Fault::Ever(Io::Other));
+            let _ = save(&disk, most, 6);
+            if !disk.end_faults() {
+                break;
+            }
+            let level = load(&disk).unwrap();
+            let found = backups(&disk.image());
+            let expected: Vec<u32> = (1..level).rev().take(found.len()).collect();
+            assert!(found == expected && found.len() >= most as usize, "{number}: {found:?}");
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{Lock, NewFile, Past, Storage, StoredFile, exists, folder_of, names, read_file};
-use crate::format::{self, Ends, Header};
+use super::rotate::{Aside, is_free, make_backup};
+use super::{Lock, NewFile, Past, Storage, exists, folder_of, names, read_file};
+use crate::format;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// How saves are written to a storage.
@@ -57,7 +58,7 @@ pub(crate) fn replace<T>(
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
     let _lock = lock(storage, path, options.wait)?;
     tidy(storage, path).map_err(failed("remove what is left of an earlier save beside"))?;
-    let past = Past::read(storage, path, options.backups);
+    let past = Past::read(storage, path);
 
     let mut temporary =
         Temporary::create(storage, path).map_err(failed("create a temporary file beside"))?;
@@ -73,13 +74,15 @@ pub(crate) fn replace<T>(
             )
         })?;
     }
-    rotate(storage, path, options.backups).map_err(failed("back up"))?;
+    let aside = if options.backups > 0 { Aside::put(storage, path) } else { Ok(None) };
+    let aside = aside.map_err(failed("back up"))?;
     if let Err(error) = temporary.replace(path) {
-        if !exists(storage, path) {
-            // It has another name now, as a backup or as damaged. The error that counts is the first.
-            let _ = restore(storage, path, 1);
-        }
+        aside.into_iter().for_each(Aside::take_back);
         return Err(failed("replace")(error));
+    }
+    if aside.is_some() {
+        make_backup(storage, path, options.backups)
+            .map_err(failed("back up the save before the new one, which is in place,"))?;
     }
     storage
         .sync_folder(folder_of(path))
@@ -156,90 +159,28 @@ pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result
 
 /// Removes what a program that was killed has left beside a save, which is locked.
 pub(super) fn tidy(storage: &dyn Storage, path: &Path) -> io::Result<()> {
-    let temporary = names::temporary(path);
-    if exists(storage, &temporary) {
-        if !exists(storage, path) && exists(storage, &names::backup(path, 1)) {
-            // It was killed between the two renames that it takes where a file has one name.
-            restore(storage, path, 1)?;
+    let (temporary, aside) = (names::temporary(path), names::aside(path));
+    let was_writing = !is_free(storage, &temporary)?;
+    let has_save = !is_free(storage, path)?;
+    if exists(storage, &aside) {
+        match (has_save, was_writing) {
+            // Where a file has one name, the save is without its own.
+            (false, _) => storage.rename(&aside, path)?,
+            (true, true) => storage.remove(&aside)?,
+            // The new save is in place; the one before is a backup that has no number yet.
+            (true, false) => make_backup(storage, path, u32::MAX)?,
         }
-        storage.remove(&temporary)?;
+    } else if was_writing && !has_save {
+        restore(storage, path)?;
     }
-    match storage.remove(&names::link(path)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    if was_writing { storage.remove(&temporary) } else { Ok(()) }
 }
 
-/// Puts a backup in the place of the save, which is missing.
-pub(super) fn restore(storage: &dyn Storage, path: &Path, number: u32) -> io::Result<()> {
-    let backup = names::backup(path, number);
+/// Puts the newest backup in the place of the save, if it is missing in the middle of a recovery.
+fn restore(storage: &dyn Storage, path: &Path) -> io::Result<()> {
+    let backup = names::backup(path, 1);
+    if !exists(storage, &backup) {
+        return Ok(());
+    }
     storage.link(&backup, path).or_else(|_| storage.rename(&backup, path))
-}
-
-/// The header of a save, if it can be read.
-pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
-    Header::within(&mut *storage.open(path).ok()?, &Limits::WHOLE_HEADER).ok()
-}
-
-/// The header of a save that begins and ends as a whole one, if it does.
-fn whole(file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
-    match Ends::read(file, &Limits::WHOLE_HEADER) {
-        Ok(ends) => Ok(ends.is_whole.then_some(ends.header)),
-        // What cannot be read may be whole.
-        Err(error) if error.kind() == ErrorKind::Io => Err(io::Error::other(error)),
-        Err(_) => Ok(None),
-    }
-}
-
-/// Makes a backup of the save, and moves the older ones on.
-fn rotate(storage: &dyn Storage, path: &Path, backups: u32) -> io::Result<()> {
-    let missing_is_fine = |result: io::Result<()>| match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    };
-    let file = match storage.open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        file => file?,
-    };
-    let Some(old) = whole(file)? else {
-        // What is not a whole save would push out one that is.
-        if backups > 0 && exists(storage, &names::backup(path, 1)) {
-            storage.rename(path, &free_damaged(storage, path))?;
-        }
-        return Ok(());
-    };
-    let first = names::backup(path, 1);
-    // Two devices may have made saves of one generation, so that it alone does not tell.
-    let is_there =
-        header(storage, &first).is_some_and(|backup| backup.generation > 0 && backup == old);
-    // A save that was killed after this has made the backup already.
-    if backups == 0 || is_there {
-        return Ok(());
-    }
-    for number in (1..backups).rev() {
-        let from = names::backup(path, number);
-        missing_is_fine(storage.rename(&from, &names::backup(path, number + 1)))?;
-    }
-    let link = names::link(path);
-    if storage.link(path, &link).is_ok() {
-        let result = storage.rename(&link, &first);
-        if result.is_err() {
-            // The error that counts is the first.
-            let _ = storage.remove(&link);
-        }
-        return result;
-    }
-    storage.rename(path, &first)
-}
-
-/// A name for a damaged save that no other has.
-pub(super) fn free_damaged(storage: &dyn Storage, path: &Path) -> PathBuf {
-    let mut number = 1;
-    loop {
-        let name = names::damaged(path, number);
-        if number == u32::MAX || !exists(storage, &name) {
-            return name;
-        }
-        number += 1;
-    }
 }

@@ -10,6 +10,7 @@ mod names;
 mod past;
 mod read;
 mod recover;
+mod rotate;
 pub(crate) mod slots;
 
 use std::any::Any;

@@ -11,8 +11,8 @@ pub(super) fn temporary(path: &Path) -> PathBuf {
     hidden(path, ".tmp")
 }
 
-/// The second name of a save that becomes a backup.
-pub(super) fn link(path: &Path) -> PathBuf {
+/// The old save while a new one takes its place.
+pub(super) fn aside(path: &Path) -> PathBuf {
     hidden(path, ".old")
 }
 

@@ -2,22 +2,29 @@
 
 use std::path::Path;
 
-use super::commit::header;
+use super::recover::backups;
+use super::rotate::header;
 use super::{Storage, names};
 use crate::format::{Header, Latest, Lineage, VersionVector};
 
-/// The headers of the save that a new one replaces, and of its backups, as far as they can be read.
+/// The headers of the save that a new one replaces, of its backups and of those that were found damaged, as far
+/// as they can be read.
 pub(crate) struct Past {
     replaced: Option<Header>,
     backups: Vec<Header>,
+    damaged: Vec<Header>,
 }
 
 impl Past {
-    pub(super) fn read(storage: &dyn Storage, path: &Path, backups: u32) -> Self {
-        let numbers = 1..=backups.max(1);
+    pub(super) fn read(storage: &dyn Storage, path: &Path) -> Self {
+        let backups = backups(storage, path).into_iter();
+        let backups = backups.filter_map(|(n, _)| header(storage, &names::backup(path, n)));
+        let damaged = (1..).map(|n| names::damaged(path, n));
+        let damaged = damaged.take_while(|path| storage.open(path).is_ok());
         Self {
             replaced: header(storage, path),
-            backups: numbers.filter_map(|n| header(storage, &names::backup(path, n))).collect(),
+            backups: backups.collect(),
+            damaged: damaged.filter_map(|path| header(storage, &path)).collect(),
         }
     }
 
@@ -74,12 +81,12 @@ impl Past {
 
     /// The latest that a device is known to have counted.
     fn latest(&self, device: &str) -> Option<Latest> {
-        let headers = self.replaced.iter().chain(&self.backups);
+        let headers = self.replaced.iter().chain(&self.backups).chain(&self.damaged);
         headers.filter_map(|header| header.version.latest(device)).max()
     }
 
     fn next_generation(&self) -> u64 {
-        let headers = self.replaced.iter().chain(&self.backups);
+        let headers = self.replaced.iter().chain(&self.backups).chain(&self.damaged);
         headers.map(|header| header.generation).max().unwrap_or(0).saturating_add(1)
     }
 }

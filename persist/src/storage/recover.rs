@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::commit::{Temporary, free_damaged, header, lock, tidy};
+use super::commit::{Temporary, lock, tidy};
+use super::rotate::{free_damaged, generation_of, header};
 use super::{Storage, exists, folder_of, names, read_file};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -105,7 +106,7 @@ fn is_damage(error: &Error) -> bool {
 
 /// Removes what a program that was killed has left, unless one is writing.
 fn sweep(storage: &dyn Storage, path: &Path) {
-    let leftovers = [names::temporary(path), names::lock(path), names::link(path)];
+    let leftovers = [names::temporary(path), names::lock(path), names::aside(path)];
     if leftovers.iter().any(|left| exists(storage, left))
         && let Ok(_lock) = lock(storage, path, Duration::ZERO)
     {
@@ -115,14 +116,13 @@ fn sweep(storage: &dyn Storage, path: &Path) {
 }
 
 /// The backups of a save and their generations, newest first.
-fn backups(storage: &dyn Storage, path: &Path) -> Vec<(u32, u64)> {
+pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Vec<(u32, u64)> {
     let mut found = Vec::new();
     let mut missing = 0;
     for number in 1.. {
         let backup = names::backup(path, number);
         if exists(storage, &backup) {
-            let generation = header(storage, &backup).map_or(0, |header| header.generation);
-            found.push((number, generation));
+            found.push((number, generation_of(storage, &backup)));
             missing = 0;
         } else {
             missing += 1;

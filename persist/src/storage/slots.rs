@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::commit::{Temporary, header, lock, tidy};
+use super::commit::{Temporary, lock, tidy};
+pub(crate) use super::rotate::generation_of;
 use super::{SaveOptions, Storage, exists, folder_of, names, read_file};
 use crate::format::{scan, unpacked};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -24,6 +25,7 @@ enum Role {
     Save,
     Backup(u32),
     Damaged(u32),
+    Aside,
 }
 
 impl SlotFiles {
@@ -63,6 +65,7 @@ pub(crate) fn list(
             Role::Save => files.has_save = true,
             Role::Backup(number) => files.backups.push(number),
             Role::Damaged(number) => files.damaged.push(number),
+            Role::Aside => {}
         }
     }
     for files in slots.values_mut() {
@@ -72,8 +75,12 @@ pub(crate) fn list(
     Ok(slots)
 }
 
-/// The slot that a file belongs to, and as what; hidden files belong to none.
+/// The slot that a file belongs to, and as what; hidden files belong to none, but for the save that is put
+/// aside: where a file has one name, it may be all that there is of a slot.
 fn role(name: &str) -> Option<(&str, Role)> {
+    if let Some(slot) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".sav.old")) {
+        return Some((slot, Role::Aside));
+    }
     let (slot, role) = match name.strip_suffix(ENDING) {
         Some(slot) => (slot, Role::Save),
         None => {
@@ -99,11 +106,6 @@ fn number(digits: &str) -> Option<u32> {
 /// True if a save of the slot was cut off between two renames, which a load sets right.
 pub(crate) fn is_between(storage: &dyn Storage, path: &Path) -> bool {
     exists(storage, &names::temporary(path))
-}
-
-/// The generation of a save; 0 if it cannot be read.
-pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> u64 {
-    header(storage, path).map_or(0, |header| header.generation)
 }
 
 /// Removes a save and all that belongs to it, the save last: what a crash leaves is a slot.

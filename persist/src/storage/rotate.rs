@@ -1,0 +1,125 @@
+//! What becomes of the old save when a new one takes its place.
+//!
+//! It is put aside under a hidden name, and becomes a backup when the new one is in place: until then
+//! no backup is touched, and a save that fails leaves all as it was.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Storage, StoredFile, exists, names};
+use crate::format::{Ends, Header};
+use crate::{ErrorKind, Limits};
+
+/// The old save, put aside.
+pub(super) struct Aside<'s> {
+    storage: &'s dyn Storage,
+    path: &'s Path,
+    /// False where a file has one name, so that the save is without its own now.
+    has_both: bool,
+}
+
+impl<'s> Aside<'s> {
+    /// Puts the save aside if there is one.
+    pub(super) fn put(storage: &'s dyn Storage, path: &'s Path) -> io::Result<Option<Self>> {
+        if is_free(storage, path)? {
+            return Ok(None);
+        }
+        // Before anything is moved: a name may be too long for more.
+        is_free(storage, &names::backup(path, 1))?;
+        let name = names::aside(path);
+        let has_both = storage.link(path, &name).is_ok();
+        if !has_both {
+            storage.rename(path, &name)?;
+        }
+        Ok(Some(Self { storage, path, has_both }))
+    }
+
+    /// Leaves it as it was. The error that counts is the one that led here.
+    pub(super) fn take_back(self) {
+        let name = names::aside(self.path);
+        let _ = if self.has_both {
+            self.storage.remove(&name)
+        } else {
+            self.storage.rename(&name, self.path)
+        };
+    }
+}
+
+/// Makes a backup of the save that was put aside, if one was; the last of `most` gives way. What was cut
+/// off goes on where it was.
+pub(super) fn make_backup(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
+    let result = rotate(storage, path, most).or_else(|_| rotate(storage, path, most));
+    // What cannot be read, and may be a whole save, is no backup, and is not lost.
+    result.or_else(|_| storage.rename(&names::aside(path), &free_damaged(storage, path)))
+}
+
+/// What is no whole save would push out one that is: it is kept as damaged.
+fn rotate(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
+    let aside = names::aside(path);
+    let file = match storage.open(&aside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    let Some(old) = whole(file)? else {
+        return storage.rename(&aside, &free_damaged(storage, path));
+    };
+    let first = names::backup(path, 1);
+    // A backup that was loaded in the place of a damaged save is one already. Two devices may have made
+    // saves of one generation, so that it alone does not tell.
+    if header(storage, &first).is_some_and(|backup| backup.generation > 0 && backup == old) {
+        return storage.remove(&aside);
+    }
+    let mut free = 1;
+    while free < most && !is_free(storage, &names::backup(path, free))? {
+        free += 1;
+    }
+    for number in (1..free).rev() {
+        storage.rename(&names::backup(path, number), &names::backup(path, number + 1))?;
+    }
+    storage.rename(&aside, &first)
+}
+
+/// The generation of a save; 0 if it cannot be read.
+pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> u64 {
+    header(storage, path).map_or(0, |header| header.generation)
+}
+
+/// The header of a save, if it can be read.
+pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
+    Header::within(&mut *storage.open(path).ok()?, &Limits::WHOLE_HEADER).ok()
+}
+
+/// The header of a save that begins and ends as a whole one, if it does.
+fn whole(file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
+    match Ends::read(file, &Limits::WHOLE_HEADER) {
+        Ok(ends) => Ok(ends.is_whole.then_some(ends.header)),
+        Err(error) if error.kind() == ErrorKind::Io => Err(io::Error::other(error)),
+        // What a newer program wrote may be whole.
+        Err(error) if error.kind() == ErrorKind::NewerFormat => Ok(Some(Header::default())),
+        Err(_) => Ok(None),
+    }
+}
+
+/// True if there is surely no file; what may not be read is there.
+pub(super) fn is_free(storage: &dyn Storage, path: &Path) -> io::Result<bool> {
+    match storage.open(path) {
+        Ok(_) => Ok(false),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound => Ok(true),
+            io::ErrorKind::PermissionDenied => Ok(false),
+            _ => Err(error),
+        },
+    }
+}
+
+/// A name for a damaged save that no other has.
+pub(super) fn free_damaged(storage: &dyn Storage, path: &Path) -> PathBuf {
+    let mut number = 1;
+    loop {
+        let name = names::damaged(path, number);
+        if number == u32::MAX || !exists(storage, &name) {
+            return name;
+        }
+        number += 1;
+    }
+}
