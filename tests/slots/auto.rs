@@ -116,3 +116,13 @@ fn one_value_takes_turns_too() {
     let path = persist::slot_path(FOLDER, "auto1").unwrap();
     assert_eq!(game.saves.load_value::<u8>(path).unwrap().0, 3);
 }
+
+#[test]
+fn all_automatic_saves_may_be_kept() {
+    let mut game = Game::new();
+    for number in 1..4 {
+        let save = game.saves.auto_save_in_background(FOLDER, u32::MAX).unwrap();
+        save.wait().unwrap();
+        assert_eq!(game.saves.auto_save(FOLDER, u32::MAX).unwrap(), format!("auto{}", number * 2));
+    }
+}

@@ -1,5 +1,6 @@
 //! Saves that a player sees as slots.
 
+use std::collections::HashSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -162,7 +163,7 @@ impl SaveManager {
     }
 
     /// Saves the objects like [`auto_save`](Self::auto_save), but for the snapshot on another thread, as
-    /// [`save_in_background`](Self::save_in_background). An earlier one is waited for.
+    /// [`save_in_background`](Self::save_in_background). Earlier saves in the background are waited for.
     ///
     /// # Errors
     ///
@@ -237,7 +238,8 @@ impl SaveManager {
     /// The slot that the next automatic save takes, and the least generation that makes it the newest.
     fn next_auto(&self, folder: &Path, keep: u32) -> Result<NextAuto> {
         let path = |number| slots::path(folder, &format!("{AUTO}{number}"));
-        (1..=keep).for_each(|number| self.settle(&path(number)));
+        // It may be any of them that is being written.
+        self.worker.settle_all();
         let storage = &*self.storage.0;
         let found = slots::list(storage, folder)
             .map_err(|error| Error::io("list the saves in", folder, error))?;
@@ -248,9 +250,9 @@ impl SaveManager {
         let taken: Vec<(u64, u32)> =
             numbers.map(|number| (slots::generation_of(storage, &path(number)), number)).collect();
         let newest = taken.iter().map(|(generation, _)| *generation).max().unwrap_or(0);
-        let is_taken = |number: &u32| taken.iter().any(|(_, other)| other == number);
+        let used: HashSet<u32> = taken.iter().map(|(_, number)| *number).collect();
         let keep = keep.max(1);
-        let free = (1..=keep).find(|number| !is_taken(number));
+        let free = (1..=keep).find(|number| !used.contains(number));
         let oldest = taken.iter().filter(|(_, number)| (1..=keep).contains(number)).min();
         let number = free.or(oldest.map(|(_, number)| *number)).unwrap_or(1);
         let least = newest.saturating_add(1);

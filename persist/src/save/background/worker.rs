@@ -212,9 +212,14 @@ impl Worker {
         });
     }
 
+    /// Waits for all saves.
+    pub(in crate::save) fn settle_all(&self) {
+        self.wait_while(|state| state.current.is_some() || !state.waiting.is_empty());
+    }
+
     /// Waits for all saves; returns the first error that nobody has been told of.
     pub(super) fn wait_for_all(&self) -> Option<Error> {
-        self.wait_while(|state| state.current.is_some() || !state.waiting.is_empty());
+        self.settle_all();
         let failed = std::mem::take(&mut held(&self.queue.state).failed);
         failed.iter().find_map(|ticket| ticket.error())
     }
