@@ -26,6 +26,7 @@ mod memory_out_of_proportion;
 mod newer_version_of_the_same_fields;
 mod newtypes_of_other_units;
 mod none_for_what_is_inside;
+mod panics_of_a_storage;
 mod pointers_of_a_map;
 mod salvage_of_saves_in_a_save;
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::rotate::{Aside, is_free, make_backup};
-use super::{Lock, NewFile, Past, Storage, exists, folder_of, names, read_file};
+use super::{Lock, NewFile, Past, Storage, exists, folder_of, names, quietly, read_file};
 use crate::format;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -110,11 +110,12 @@ impl<'s> Temporary<'s> {
         write: impl FnOnce(&mut dyn Write) -> io::Result<Result<T, E>>,
     ) -> io::Result<Result<T, E>> {
         // If a flush fails nothing is known of the file: it is not asked again, but given up.
-        let Some(mut file) = self.file.take() else { return Err(io::ErrorKind::NotFound.into()) };
-        let result = write(&mut *file)?;
+        let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotFound.into()) };
+        let result = write(&mut **file)?;
         if result.is_ok() {
             file.sync()?;
         }
+        self.file = None;
         Ok(result)
     }
 
@@ -127,20 +128,29 @@ impl<'s> Temporary<'s> {
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        self.file = None;
+        quietly(|| self.file = None);
         if !self.path.as_os_str().is_empty() {
             // The error that counts is the one that led here.
-            let _ = self.storage.remove(&self.path);
+            quietly(|| drop(self.storage.remove(&self.path)));
         }
     }
 }
 
+/// The lock of a save.
+pub(super) struct Locked(Option<Lock>);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        quietly(|| self.0 = None);
+    }
+}
+
 /// Locks a save against other writers.
-pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result<Lock> {
+pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result<Locked> {
     let start = Instant::now();
     loop {
         match storage.lock(&names::lock(path)) {
-            Ok(Some(lock)) => return Ok(lock),
+            Ok(Some(lock)) => return Ok(Locked(Some(lock))),
             Ok(None) if start.elapsed() < wait => std::thread::sleep(Duration::from_millis(10)),
             Ok(None) => {
                 return Err(Error::new(

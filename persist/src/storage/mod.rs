@@ -15,6 +15,7 @@ pub(crate) mod slots;
 
 use std::any::Any;
 use std::io::{self, Read, Seek, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 pub use commit::SaveOptions;
@@ -123,6 +124,15 @@ pub trait NewFile: Write + Send {
     ///
     /// If it may be lost in a crash; then nothing is known of the file, and asking again may lie.
     fn sync(&mut self) -> io::Result<()>;
+}
+
+/// Cleans up; a panic of the storage while another one unwinds would end the program.
+fn quietly(clean_up: impl FnOnce()) {
+    if std::thread::panicking() {
+        let _ = catch_unwind(AssertUnwindSafe(clean_up));
+    } else {
+        clean_up();
+    }
 }
 
 /// True if there is a file.
