@@ -88,10 +88,13 @@ impl Storage for Files {
         let mut names = Vec::new();
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                continue;
+            let kind = entry.file_type()?;
+            // To open a pipe waits for somebody who writes into it.
+            let is_file = kind.is_file()
+                || kind.is_symlink() && fs::metadata(entry.path()).is_ok_and(|of| of.is_file());
+            if is_file {
+                names.push(PathBuf::from(entry.file_name()));
             }
-            names.push(PathBuf::from(entry.file_name()));
         }
         Ok(names)
     }
