@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, ThreadId};
 
-use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
+use persist::storage::{Lock, Memory, NewFile, SaveOptions, Storage, StoredFile};
 use persist::{ErrorKind, Persist, SaveManager, SaveOutcome};
 
 /// Memory behind a gate: while it is shut, no file can be created.
@@ -265,6 +265,18 @@ fn a_cancelled_save_leaves_the_one_before() {
     }
     save.cancel();
     assert_eq!(save.wait().unwrap(), SaveOutcome::Saved);
+}
+
+#[test]
+fn a_save_that_waits_for_another_program_can_be_cancelled() {
+    let (mut saves, gate) = manager();
+    let wait = std::time::Duration::from_millis(30);
+    saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
+    let lock = gate.memory.lock(Path::new(".game.sav.lock")).unwrap();
+    let save = saves.save_value_in_background("game.sav", &game(1)).unwrap();
+    save.cancel();
+    assert_eq!(save.wait().unwrap(), SaveOutcome::Cancelled);
+    drop(lock);
 }
 
 #[test]

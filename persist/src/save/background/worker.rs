@@ -40,6 +40,10 @@ impl Job {
         match result {
             Ok(_) => Ok(SaveOutcome::Saved),
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),
+            // It was cancelled while another program had the file.
+            Err(error) if error.kind() == ErrorKind::InUse && ticket.is_cancelled() => {
+                Ok(SaveOutcome::Cancelled)
+            }
             Err(error) => Err(error),
         }
     }
