@@ -250,6 +250,20 @@ fn a_load_waits_for_a_save_that_has_moved_the_old_one_away() {
     writer.join().unwrap();
 }
 
+/// S13: the save is there again before the load looks for those who write it.
+#[test]
+fn a_load_that_finds_no_save_looks_again() {
+    let before = saved([1, 2], 1);
+    for number in 1.. {
+        let disk = Disk::without_links(before.clone());
+        disk.fail(number, Fault::Once(Io::NotFound));
+        assert_eq!(load(&disk).unwrap(), 2, "operation {number}");
+        if !disk.end_faults() {
+            break;
+        }
+    }
+}
+
 /// S14, one-shot: what was moved away while it was recovered comes back.
 #[test]
 fn an_error_in_a_recovery_loses_nothing() {

@@ -49,16 +49,7 @@ pub(crate) fn load<T>(
     let resolved = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     sweep(storage, &resolved);
     let mut bytes = None;
-    let found = read_file(storage, path, limits).or_else(|error| {
-        let leftovers = [names::temporary(&resolved), names::lock(&resolved)];
-        if exists(storage, &resolved) || !leftovers.iter().any(|left| exists(storage, left)) {
-            return Err(error);
-        }
-        // Where a file has one name, it is without one while it is replaced.
-        let _lock = lock(storage, &resolved, Duration::from_secs(5))?;
-        read_file(storage, path, limits)
-    });
-    let result = found.and_then(|save| {
+    let result = read_save(storage, path, &resolved, limits).and_then(|save| {
         let result = read(&save);
         bytes = Some(save);
         result
@@ -90,6 +81,34 @@ pub(crate) fn load<T>(
     Err(Error::new(damage.kind(), message))
 }
 
+/// Reads a save that may be replaced meanwhile: where a file has one name, it is without one for a moment.
+pub(super) fn read_save(
+    storage: &dyn Storage,
+    path: &Path,
+    resolved: &Path,
+    limits: &Limits,
+) -> Result<Vec<u8>> {
+    read_file(storage, path, limits).or_else(|error| {
+        if of_system(&error) != Some(io::ErrorKind::NotFound) {
+            return Err(error);
+        }
+        let leftovers = [names::temporary(resolved), names::lock(resolved)];
+        let _lock = if leftovers.iter().any(|left| exists(storage, left)) {
+            Some(lock(storage, resolved, Duration::from_secs(5))?)
+        } else {
+            None
+        };
+        // It may have been replaced since.
+        read_file(storage, path, limits)
+    })
+}
+
+/// What the system says.
+fn of_system(error: &Error) -> Option<io::ErrorKind> {
+    let source = std::error::Error::source(error)?;
+    source.downcast_ref::<io::Error>().map(io::Error::kind)
+}
+
 /// True if another file may be better: the bytes are not those that were written, or cannot be read.
 fn is_damage(error: &Error) -> bool {
     use io::ErrorKind::{
@@ -97,10 +116,8 @@ fn is_damage(error: &Error) -> bool {
     };
     const OF_THE_PATH: [io::ErrorKind; 6] =
         [InvalidInput, IsADirectory, NotADirectory, NotFound, OutOfMemory, PermissionDenied];
-    let source = std::error::Error::source(error);
-    let system = source.and_then(|source| source.downcast_ref::<io::Error>());
     let is_unreadable = error.kind() == ErrorKind::Io
-        && system.is_some_and(|error| !OF_THE_PATH.contains(&error.kind()));
+        && of_system(error).is_some_and(|kind| !OF_THE_PATH.contains(&kind));
     error.is_damage() || is_unreadable
 }
 

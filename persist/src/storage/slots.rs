@@ -5,8 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::commit::{Temporary, lock, tidy};
+use super::recover::read_save;
 pub(crate) use super::rotate::generation_of;
-use super::{SaveOptions, Storage, exists, folder_of, names, read_file};
+use super::{SaveOptions, Storage, exists, folder_of, names};
 use crate::format::{scan, unpacked};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -167,7 +168,7 @@ pub(crate) fn copy(
     limits: &Limits,
 ) -> Result<()> {
     let failed = |error| Error::io("copy the save to", to, error);
-    let save = read_file(storage, from, limits)?;
+    let save = read_save(storage, from, from, limits)?;
     unpacked(&save, limits, |save| scan(save.bytes, limits))?;
     let _lock = lock(storage, to, options.wait)?;
     tidy(storage, to).map_err(failed)?;
