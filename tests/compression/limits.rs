@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{Compression, ErrorKind, Limits, SaveManager};
+use persist::{Compression, ErrorKind, Limits, LoadOptions, LoadPolicy, SaveManager};
 
 use crate::forge::{bare, one, refused, value};
 use crate::{BOTH, LZ4, ZSTD, inside, lz4, packed, replaced, tags, zstd};
@@ -114,4 +114,27 @@ fn a_save_without_compressed_blocks_costs_nothing_more() {
         persist::from_slice::<Vec<u8>>(&save).unwrap();
     });
     assert!(used.bytes_max < (1 << 20) + (64 << 10), "{}", used.bytes_max);
+}
+
+#[test]
+fn a_salvage_counts_what_compressed_blocks_hold() {
+    let mut saves = SaveManager::new();
+    let objects: Vec<_> = (0..8_u32)
+        .map(|i| {
+            Rc::new(RefCell::new(
+                (0..100_000_u32).map(|j| Some(j % (40 + i) == 0 || j * 7919 % 1009 == 3)).collect(),
+            ))
+        })
+        .collect();
+    for object in &objects {
+        saves.add::<Rc<RefCell<Vec<Option<bool>>>>>(object).unwrap();
+    }
+    saves.set_compression(Compression::Lz4);
+    let mut save = saves.to_vec().unwrap();
+    saves.set_load_options(LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() });
+    // The last byte of the checksum of the last block.
+    let last = save.len() - 30;
+    save[last] ^= 1;
+    let loaded = saves.from_slice(&save).unwrap();
+    assert_eq!(loaded.len(), 7, "of a save of {} bytes", save.len());
 }

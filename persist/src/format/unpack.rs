@@ -24,7 +24,7 @@ const WEIGHT: u64 = 16;
 
 /// The bytes by which limits in proportion to a save count: those that it has without compression, but
 /// no more than a save that is compressed as well as most can be.
-pub(super) fn weight(plain: u64, stored: u64) -> u64 {
+pub(crate) fn weight(plain: u64, stored: u64) -> u64 {
     plain.min(stored.saturating_mul(WEIGHT))
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::{Document, SaveManager};
-use crate::format::{Compression, Plain, Wreck, scan, unpacked};
+use crate::format::{Compression, Plain, Wreck, scan, unpacked, weight};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
 use crate::{Limits, LoadPolicy, ObjectId, Result, Value};
@@ -61,7 +61,7 @@ impl SaveManager {
 /// Makes a whole save of what is whole of a damaged one.
 fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
     let plain = Wreck::unpacked(save, limits)?;
-    let weight = save.len() as u64;
+    let weight = weight(plain.len() as u64, save.len() as u64);
     let save = Plain { bytes: &plain, weight, compression: Compression::None };
     let wreck = Wreck::scan(save.bytes, limits)?;
     let mut found =
