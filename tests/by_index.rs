@@ -229,6 +229,17 @@ fn variants_of_every_form_take_both_paths() {
 }
 
 #[test]
+fn boxes_take_both_paths() {
+    #[derive(Persist, Debug, PartialEq)]
+    struct Boxed {
+        one: Box<Player>,
+        two: Option<Box<Player>>,
+    }
+    let boxed = |n: u8| Boxed { one: Box::new(player(n)), two: Some(Box::new(player(n + 1))) };
+    check(boxed(1), boxed(5));
+}
+
+#[test]
 fn nested_values_of_one_type_take_both_paths() {
     let tree = |n: u8, children: Vec<Tree>| Tree {
         name: n.to_string(),

@@ -169,7 +169,8 @@ impl<T: Persist> BoxOf<T> for AsCell {
         order: Order<'_>,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
-        input.nested_in::<T, _>(|input| content.decode_ordered_into(order, input))
+        // Not the box's own method, which is this one.
+        input.nested_in::<T, _>(|input| T::decode_ordered_into(content, order, input))
     }
 
     fn visit(content: &mut T, visitor: &mut Visitor<'_>) -> Result<()> {
