@@ -103,13 +103,17 @@ pub use save::{
 pub use schema::Change;
 pub use types::{Arena, Handle, Missing, Remap};
 pub use value::{HandleValue, Record, Value};
-pub use world::{Activity, Component, ComponentId, Context, Query, QueryIter, SharedQuery, World};
+pub use world::{
+    Activity, Component, ComponentId, Context, FieldPath, IntoFieldPath, Query, QueryIter,
+    SharedQuery, World,
+};
 
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::codec::layout::{Layout, Part, cut, cut_mut};
-    pub use crate::codec::{Conversion, restored};
+    pub use crate::codec::{Conversion, FieldNames, FieldStep, restored};
+    pub use crate::world::{Identifier, TypedPath};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;
 }

@@ -113,6 +113,28 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     }
 }
 
+/// The table of what the program calls the fields of a struct, for `field!`.
+pub fn names(input: &Input, bounds: &Bounds) -> Option<TokenStream> {
+    let Body::Struct(fields) = &input.body else { return None };
+    let rows = fields.0.iter().map(|field| {
+        let member = field.member.to_token_stream().to_string();
+        let name = &field.name.value;
+        let step = match (&field.store, &input.transparent) {
+            (Store::Skip, _) => emit! { Skipped },
+            (_, Some(_)) => emit! { Here },
+            (_, None) => emit! { Name(#name) },
+        };
+        emit! { (#member, _persist::__private::FieldStep::#step) }
+    });
+    let str = emit! { &'static _persist::__private::std::primitive::str };
+    Some(bounds.implement(
+        &emit! { _persist::__private::FieldNames },
+        &emit! {
+            const STEPS: &'static [(#str, _persist::__private::FieldStep)] = &[#(#rows),*];
+        },
+    ))
+}
+
 /// `kind`, `name`.
 pub fn naming() -> TokenStream {
     emit! {

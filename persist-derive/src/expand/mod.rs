@@ -73,12 +73,13 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
         &emit! { #consts #naming #prototype #encode #decode #ordered #visit },
     );
 
+    let names = class::names(input, bounds);
     let tables = class::expand(input, bounds);
     let by_index = fields::expand(input);
     let convert = convert::expand(input);
     let reflect =
         bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #by_index #convert });
-    emit! { #layouts #persist #reflect #pointee }
+    emit! { #layouts #persist #reflect #names #pointee }
 }
 
 fn prototype(input: &Input) -> TokenStream {

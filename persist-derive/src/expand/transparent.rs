@@ -111,5 +111,6 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             }
         },
     );
-    emit! { #persist #pointee }
+    let names = super::class::names(input, bounds);
+    emit! { #persist #names #pointee }
 }

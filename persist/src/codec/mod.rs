@@ -12,6 +12,7 @@ pub(crate) mod count;
 mod decoder;
 mod dynamic;
 mod encoder;
+mod field_names;
 pub(crate) mod layout;
 mod links;
 mod list;
@@ -38,6 +39,8 @@ pub use dynamic::{
     AsTrait, Caster, Dynamic, Implements, Portable, StandIn, TraitCell, TraitObject, Unknown,
 };
 pub use encoder::{Encoder, Stop};
+#[doc(hidden)]
+pub use field_names::{FieldNames, FieldStep};
 pub use links::{
     Implementor, Linked, LoadLinks, NoLinks, Pointed, Remapped, SaveLinks, Slot, Within,
 };

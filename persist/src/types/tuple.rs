@@ -3,11 +3,19 @@
 use super::number::fixed;
 use crate::Result;
 use crate::codec::layout::{cut, cut_mut};
-use crate::codec::{Decoder, Encoder, Fail, Order, Persist, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{
+    Decoder, Encoder, Fail, FieldNames, FieldStep, Order, Persist, Prototypes, Stop, TypeSet,
+    Visitor,
+};
 use crate::reflect::Kind;
 
 macro_rules! tuples {
     ($(($($part:ident $index:tt),+))*) => {$(
+        impl<$($part),+> FieldNames for ($($part,)+) {
+            const STEPS: &'static [(&'static str, FieldStep)] =
+                &[$((stringify!($index), FieldStep::Name(stringify!($index)))),+];
+        }
+
         impl<$($part: Persist),+> Persist for ($($part,)+) {
             const HEAD: usize = if Self::FIXED { 0 $(+ $part::HEAD)+ } else { 0 };
             const FIXED: bool = true $(&& $part::FIXED)+;

@@ -4,11 +4,18 @@ use std::cmp::Reverse;
 use std::num::{Saturating, Wrapping};
 
 use crate::Result;
-use crate::codec::{Decoder, Encoder, Fail, Order, Persist, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{
+    Decoder, Encoder, Fail, FieldNames, FieldStep, Order, Persist, Prototypes, Stop, TypeSet,
+    Visitor,
+};
 use crate::reflect::Kind;
 
 macro_rules! wrappers {
     ($($wrapper:ident)*) => {$(
+        impl<T> FieldNames for $wrapper<T> {
+            const STEPS: &'static [(&'static str, FieldStep)] = &[("0", FieldStep::Here)];
+        }
+
         impl<T: Persist> Persist for $wrapper<T> {
             const HEAD: usize = T::HEAD;
             const FIXED: bool = T::FIXED;

@@ -10,6 +10,7 @@ mod serialize;
 mod text;
 mod tree;
 
+pub(crate) use parse::{first_name, first_value};
 pub(crate) use record::Field;
 pub use record::Record;
 pub(crate) use text::{NameOf, write_name};

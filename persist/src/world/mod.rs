@@ -13,15 +13,20 @@ mod hierarchy;
 mod names;
 mod object;
 mod parked;
+mod path;
 mod phases;
 mod query;
 mod resources;
 mod stored;
+mod typed_path;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod world;
 
 pub use attach::ComponentId;
 pub use component::{Component, Context};
 pub use object::Activity;
+pub use path::{FieldPath, IntoFieldPath};
 pub use query::{Query, QueryIter, SharedQuery};
+#[doc(hidden)]
+pub use typed_path::{Identifier, TypedPath};
 pub use world::World;

@@ -33,6 +33,28 @@ impl FromStr for Value {
     }
 }
 
+/// The value that a text begins with, and where it ends.
+///
+/// # Errors
+///
+/// As those of [`Value::from_str`].
+pub(crate) fn first_value(text: &str) -> Result<(Value, usize)> {
+    let mut parser = Parser { text, at: 0, depth: NESTING };
+    let value = parser.value()?;
+    Ok((value, parser.at))
+}
+
+/// The name in backticks that a text begins with, and where it ends.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidValue`] if there is none.
+pub(crate) fn first_name(text: &str) -> Result<(String, usize)> {
+    let mut parser = Parser { text, at: 0, depth: NESTING };
+    let name = parser.name()?;
+    Ok((name, parser.at))
+}
+
 struct Parser<'t> {
     text: &'t str,
     at: usize,

@@ -1,0 +1,279 @@
+//! Paths of fields, and their text.
+
+use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::value::{NameOf, first_name, first_value, write_name};
+use crate::{Error, ErrorKind, Result, Value};
+
+/// Where a field is: the class of a component, and the way from there, as in `Transform:position.x`.
+///
+/// | text | leads to |
+/// | --- | --- |
+/// | `Transform` | the whole component |
+/// | `Transform:position.x` | a field of a struct, or of the variant that an enum has at the time |
+/// | `Bag:items[3].count` | an element of a list, array or tuple; of a tuple also `.3` |
+/// | `Bag:prices["sword"]` | the value of a key; a key of one word needs no quotes |
+/// | ``Mod:`hit.points` `` | a name with a dot, a colon or a bracket in it |
+///
+/// The names are those in saves. The class comes first and ends with a colon, since its name may hold dots; a `::` is
+/// part of it. Options, boxes, cells and `transparent` types are passed through without a step. It is parsed once, and cloned for
+/// the price of a pointer. [`field!`](crate::field!) makes one that the compiler checks.
+///
+/// # Example
+///
+/// ```
+/// use persist::FieldPath;
+///
+/// let path: FieldPath = "Bag:items[3].count".parse()?;
+/// assert_eq!(path.class(), "Bag");
+/// assert_eq!(path, FieldPath::new("Bag").field("items").at(3).field("count"));
+/// assert_eq!(path.to_string(), "Bag:items[3].count");
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct FieldPath(Arc<Parts>);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Parts {
+    class: Cow<'static, str>,
+    steps: Vec<Step>,
+}
+
+/// A step of a path.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Step {
+    Field(Cow<'static, str>),
+    Index(u64),
+    /// The text of a value.
+    Key(Box<str>),
+}
+
+impl FieldPath {
+    /// The path of a whole component of a class.
+    #[must_use]
+    pub fn new(class: impl Into<Cow<'static, str>>) -> Self {
+        Self(Arc::new(Parts { class: class.into(), steps: Vec::new() }))
+    }
+
+    /// The path of a field of what is at this one.
+    #[must_use]
+    pub fn field(self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.step(Step::Field(name.into()))
+    }
+
+    /// The path of an element of what is at this one: by its index, or in a map by its key.
+    #[must_use]
+    pub fn at(self, key: impl Into<Value>) -> Self {
+        self.step(Step::of(&key.into()))
+    }
+
+    fn step(mut self, step: Step) -> Self {
+        Arc::make_mut(&mut self.0).steps.push(step);
+        self
+    }
+
+    /// The name of the class.
+    #[must_use]
+    pub fn class(&self) -> &str {
+        &self.0.class
+    }
+
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.0.steps
+    }
+}
+
+impl Step {
+    fn of(key: &Value) -> Self {
+        match key.as_u64() {
+            Some(index) => Self::Index(index),
+            None => Self::Key(key.to_string().into()),
+        }
+    }
+}
+
+/// What is taken for a path: a [`FieldPath`], made by [`field!`](crate::field!) or kept, or its text.
+pub trait IntoFieldPath {
+    /// The path.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidValue`] if a text is none.
+    fn into_field_path(self) -> Result<FieldPath>;
+}
+
+impl IntoFieldPath for FieldPath {
+    fn into_field_path(self) -> Result<FieldPath> {
+        Ok(self)
+    }
+}
+
+impl IntoFieldPath for &FieldPath {
+    fn into_field_path(self) -> Result<FieldPath> {
+        Ok(self.clone())
+    }
+}
+
+impl IntoFieldPath for &str {
+    fn into_field_path(self) -> Result<FieldPath> {
+        self.parse()
+    }
+}
+
+impl IntoFieldPath for &String {
+    fn into_field_path(self) -> Result<FieldPath> {
+        self.parse()
+    }
+}
+
+impl IntoFieldPath for String {
+    fn into_field_path(self) -> Result<FieldPath> {
+        self.parse()
+    }
+}
+
+impl TryFrom<&str> for FieldPath {
+    type Error = Error;
+
+    fn try_from(text: &str) -> Result<Self> {
+        text.parse()
+    }
+}
+
+/// What `parse` takes back.
+impl Display for FieldPath {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write_quoted(self.class(), NameOf::Class, f)?;
+        if self.steps().is_empty() {
+            return Ok(());
+        }
+        write!(f, ":{}", Steps(self.steps()))
+    }
+}
+
+impl fmt::Debug for FieldPath {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "FieldPath({self})")
+    }
+}
+
+/// Steps as they stand behind the class.
+pub(super) struct Steps<'s>(pub(super) &'s [Step]);
+
+impl Display for Steps<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Field(name) => {
+                    f.write_str(if i == 0 { "" } else { "." })?;
+                    write_quoted(name, NameOf::Field, f)?;
+                }
+                Step::Index(index) => write!(f, "[{index}]")?,
+                Step::Key(key) => write!(f, "[{key}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a name, in backticks if it could be taken for something else.
+fn write_quoted(name: &str, of: NameOf, f: &mut Formatter<'_>) -> fmt::Result {
+    let is_odd = match of {
+        NameOf::Class => name.replace("::", "").contains(':') || name.starts_with('`'),
+        _ => name.contains(['.', '[', ':', '`']),
+    };
+    if is_odd || name.is_empty() { write_name(name, of, f) } else { f.write_str(name) }
+}
+
+impl FromStr for FieldPath {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        parse(text).map_err(|reason| {
+            Error::new(
+                ErrorKind::InvalidValue,
+                format!("`{text}` is no path of a field: {reason}; write `Class:field.sub[3]`"),
+            )
+        })
+    }
+}
+
+fn parse(text: &str) -> Result<FieldPath, String> {
+    let (class, mut rest) = class(text)?;
+    let mut path = FieldPath::new(class);
+    while !rest.is_empty() {
+        let is_first = path.steps().is_empty();
+        let (step, behind) = match rest.strip_prefix('[') {
+            Some(key) => key_step(key)?,
+            None => match rest.strip_prefix('.') {
+                Some(name) if !is_first => name_step(name)?,
+                None if is_first => name_step(rest)?,
+                _ => return Err(format!("`{rest}` does not begin with a dot and a name")),
+            },
+        };
+        path = path.step(step);
+        rest = behind;
+    }
+    Ok(path)
+}
+
+/// The class, and what is behind the colon.
+fn class(text: &str) -> Result<(String, &str), String> {
+    if text.starts_with('`') {
+        let (name, end) = first_name(text).map_err(|error| error.message().to_owned())?;
+        let rest = &text[end..];
+        return match rest.strip_prefix(':') {
+            Some(rest) => Ok((name, rest)),
+            None if rest.is_empty() => Ok((name, rest)),
+            None => Err(format!("`{rest}` does not begin with a colon")),
+        };
+    }
+    let mut from = 0;
+    let end = loop {
+        let Some(colon) = text[from..].find(':').map(|at| from + at) else { break None };
+        if !text[colon..].starts_with("::") {
+            break Some(colon);
+        }
+        from = colon + 2;
+    };
+    let (class, rest) = end.map_or((text, ""), |end| (&text[..end], &text[end + 1..]));
+    if class.is_empty() {
+        return Err(String::from("it has no class"));
+    }
+    Ok((class.to_owned(), rest))
+}
+
+/// A name, and what is behind it.
+fn name_step(text: &str) -> Result<(Step, &str), String> {
+    if text.starts_with('`') {
+        let (name, end) = first_name(text).map_err(|error| error.message().to_owned())?;
+        return Ok((Step::Field(name.into()), &text[end..]));
+    }
+    let (name, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
+    if name.is_empty() {
+        return Err(String::from("a name is empty"));
+    }
+    if name.contains([':', '`']) {
+        return Err(format!("the name `{name}` needs backticks around it"));
+    }
+    Ok((Step::Field(name.to_owned().into()), rest))
+}
+
+/// A key, behind its opening bracket, and what is behind the closing one.
+fn key_step(text: &str) -> Result<(Step, &str), String> {
+    let unclosed = || format!("`[{text}` has no closing bracket");
+    if let Ok((key, end)) = first_value(text)
+        && let Some(rest) = text[end..].trim_start().strip_prefix(']')
+    {
+        return Ok((Step::of(&key), rest));
+    }
+    // A word is a text.
+    let (word, rest) = text.split_once(']').ok_or_else(unclosed)?;
+    if word.is_empty() || !word.chars().all(|c| c == '_' || c == '-' || c.is_alphanumeric()) {
+        return Err(format!("`[{word}]` is no key; put a text into quotes"));
+    }
+    Ok((Step::of(&Value::from(word)), rest))
+}

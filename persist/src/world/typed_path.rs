@@ -1,0 +1,160 @@
+//! Paths that the compiler checks.
+
+use std::marker::PhantomData;
+
+use super::FieldPath;
+use crate::codec::{FieldNames, FieldStep};
+use crate::{Reflect, Value};
+
+/// The [`FieldPath`] of a field that a program has, checked by the compiler: `field!(Transform.position.x)`.
+///
+/// It is written as the field is in Rust, and gives the names in saves: of a class with `class = "..."` and of fields that are
+/// `rename`d. A field that is `skip`ped is refused, by the build. Behind a generic class, or one that is written in another way than as a
+/// path, stands a colon: `field!(Slot<Sword>: item.sharp)`. An element is `[3]` or `["key"]`, given as it stands. What Rust cannot write so, as
+/// the fields of an enum's variant, takes a step of [`FieldPath::field`] or [`FieldPath::at`] more.
+///
+/// # Example
+///
+/// ```
+/// use persist::{Persist, field};
+///
+/// #[derive(Persist)]
+/// #[persist(class = "game.Transform")]
+/// struct Transform {
+///     #[persist(rename = "place")]
+///     position: Place,
+///     path: Vec<Place>,
+/// }
+///
+/// #[derive(Persist)]
+/// struct Place { x: f32, y: f32 }
+///
+/// #[derive(Persist)]
+/// struct Slot<T> { item: T }
+///
+/// assert_eq!(field!(Transform.position.x).to_string(), "game.Transform:place.x");
+/// assert_eq!(field!(Transform.path[3].y).to_string(), "game.Transform:path[3].y");
+/// assert_eq!(field!(Slot<Place>: item.x).to_string(), "Slot<Place>:item.x");
+/// assert_eq!(field!(Transform).to_string(), "game.Transform");
+/// ```
+///
+/// ```compile_fail,E0609
+/// # use persist::{Persist, field};
+/// # #[derive(Persist)] struct Transform { position: Place }
+/// # #[derive(Persist)] struct Place { x: f32, y: f32 }
+/// field!(Transform.position.z);
+/// ```
+///
+/// ```compile_fail,E0080
+/// # use persist::{Persist, field};
+/// # #[derive(Persist)]
+/// struct Wheel { #[persist(skip)] angle: f32 }
+///
+/// field!(Wheel.angle);
+/// ```
+#[macro_export]
+macro_rules! field {
+    (@step $path:expr;) => {
+        $path.finish()
+    };
+    (@step $path:expr; . $name:tt $($rest:tt)*) => {
+        $crate::field!(@step $path.field(
+            {
+                struct Name;
+
+                impl $crate::__private::Identifier for Name {
+                    const NAME: &'static $crate::__private::std::primitive::str =
+                        $crate::__private::std::stringify!($name);
+                }
+
+                Name
+            },
+            |owner| &owner.$name,
+        ); $($rest)*)
+    };
+    (@step $path:expr; [$key:literal] $($rest:tt)*) => {
+        $crate::field!(@step $path.at($key, |owner| &owner[$key]); $($rest)*)
+    };
+    ($class:ty) => {
+        $crate::field!(@step $crate::__private::TypedPath::<$class>::new();)
+    };
+    ($class:ty: $($rest:tt)+) => {
+        $crate::field!(@step $crate::__private::TypedPath::<$class>::new(); . $($rest)+)
+    };
+    ($($class:ident)::+ . $($rest:tt)+) => {
+        $crate::field!(@step $crate::__private::TypedPath::<$($class)::+>::new(); . $($rest)+)
+    };
+}
+
+/// A path to a field of type `T`, made by [`field!`](crate::field!).
+pub struct TypedPath<T> {
+    path: FieldPath,
+    of: PhantomData<fn() -> T>,
+}
+
+/// What a program calls a field.
+pub trait Identifier {
+    /// The word.
+    const NAME: &'static str;
+}
+
+impl<T: Reflect> TypedPath<T> {
+    /// The path of a class.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "a macro calls it")]
+    pub fn new() -> Self {
+        Self { path: FieldPath::new(T::CLASS.name()), of: PhantomData }
+    }
+}
+
+impl<T> TypedPath<T> {
+    /// One step on, to a field; the function is there for its type.
+    #[must_use]
+    pub fn field<N: Identifier, F>(self, _: N, _: impl Fn(&T) -> &F) -> TypedPath<F>
+    where
+        T: FieldNames,
+    {
+        let path = match const { step(T::STEPS, N::NAME) } {
+            FieldStep::Name(name) => self.path.field(name),
+            FieldStep::Here | FieldStep::Skipped => self.path,
+        };
+        TypedPath { path, of: PhantomData }
+    }
+
+    /// One step on, to an element.
+    #[must_use]
+    pub fn at<F>(self, key: impl Into<Value>, _: impl Fn(&T) -> &F) -> TypedPath<F> {
+        TypedPath { path: self.path.at(key), of: PhantomData }
+    }
+
+    /// The path.
+    #[must_use]
+    pub fn finish(self) -> FieldPath {
+        self.path
+    }
+}
+
+/// The step to the field that a program calls so.
+const fn step(fields: &[(&'static str, FieldStep)], name: &str) -> FieldStep {
+    let mut i = 0;
+    while i < fields.len() {
+        let (known, step) = fields[i];
+        if is_same(known.as_bytes(), name.as_bytes()) {
+            assert!(
+                !matches!(step, FieldStep::Skipped),
+                "the field is marked `#[persist(skip)]`, and no path leads to it"
+            );
+            return step;
+        }
+        i += 1;
+    }
+    panic!("the type has no field of this name in saves; write one step for each dot")
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}

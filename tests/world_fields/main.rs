@@ -1,0 +1,4 @@
+//! Fields of components by their paths.
+
+mod paths;
+mod thing;
