@@ -8,6 +8,7 @@
 mod alone;
 mod bring_on;
 mod conversion;
+mod cursor;
 mod describe;
 mod empty;
 mod event;
@@ -31,6 +32,7 @@ mod wrapped;
 mod write;
 
 pub(crate) use alone::Alone;
+pub(crate) use cursor::Cursor;
 pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::Change;
 pub(crate) use event::{Event, Run};

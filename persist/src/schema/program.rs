@@ -1,6 +1,8 @@
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-use super::{ClassSchema, Form, KindSchema};
+use super::{ClassSchema, Form, KindSchema, Stored};
 use crate::codec::ClassAccess;
 use crate::reflect::Class;
 
@@ -14,9 +16,21 @@ pub(crate) struct Program {
     pub(crate) implementors: HashSet<usize>,
     /// By class, variant and field: the kind that the field's `convert` takes.
     pub(crate) old_kinds: HashMap<(usize, usize, usize), KindSchema>,
+    /// The classes laid out, once that was asked for.
+    layout: OnceCell<Rc<Stored>>,
 }
 
 impl Program {
+    /// The classes laid out, as if a save had all of them.
+    pub(crate) fn layout(&self) -> &Stored {
+        self.layout.get_or_init(|| Rc::new(Stored::new(self.classes.clone())))
+    }
+
+    /// Says that classes came in.
+    pub(crate) fn changed(&mut self) {
+        self.layout.take();
+    }
+
     /// Kind of a field of a struct (`variant` is 0) or of a variant.
     pub(super) fn field_kind(
         &self,

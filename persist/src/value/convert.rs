@@ -1,6 +1,6 @@
 //! Rust's own types to values and back.
 
-use super::{Record, Value};
+use super::{HandleValue, Record, Value};
 use crate::ObjectId;
 
 macro_rules! from {
@@ -112,6 +112,26 @@ impl Value {
             Self::I128(value) => *value,
             _ => return None,
         })
+    }
+
+    /// The object that an id leads to: of a save, or of a world.
+    ///
+    /// ```
+    /// use persist::{HandleValue, ObjectId, Value};
+    ///
+    /// let id = ObjectId::new(7).unwrap();
+    /// assert_eq!(Value::from(id).as_object(), Some(id));
+    /// assert_eq!(Value::Handle(HandleValue::Live(7)).as_object(), Some(id));
+    /// assert_eq!(Value::Handle(HandleValue::Null).as_object(), None);
+    /// ```
+    #[must_use]
+    pub fn as_object(&self) -> Option<ObjectId> {
+        match self {
+            Self::Ref(id) => *id,
+            Self::Handle(HandleValue::Live(bits)) => ObjectId::new(*bits),
+            Self::Option(Some(value)) => value.as_object(),
+            _ => None,
+        }
     }
 
     /// A float, or an integer of at most 32 bits.

@@ -9,6 +9,8 @@ mod column;
 mod commands;
 mod component;
 mod directory;
+mod field_links;
+mod fields;
 mod hierarchy;
 mod names;
 mod object;

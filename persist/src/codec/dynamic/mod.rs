@@ -26,7 +26,7 @@ use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::sync::{Mutex, RwLock};
 
-use super::{Encoder, Persist, Stop, Visitor};
+use super::{Decoder, Encoder, Fail, Persist, Stop, Visitor};
 use crate::Result;
 use crate::reflect::{Cell, TraitName};
 
@@ -38,6 +38,13 @@ pub trait Portable: Any {
     ///
     /// As there.
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
+
+    /// Reads over the value.
+    ///
+    /// # Errors
+    ///
+    /// As [`Persist::decode_into`].
+    fn decode_over(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail>;
 
     /// Counts it as a value in a box.
     fn count_box(&self, out: &mut Encoder<'_>);
@@ -66,6 +73,10 @@ pub trait Portable: Any {
 impl<T: Persist> Portable for T {
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.nested_in::<T>(|out| out.value(self))
+    }
+
+    fn decode_over(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        input.nested_in::<T, _>(|input| input.value_into(self))
     }
 
     fn count_box(&self, out: &mut Encoder<'_>) {

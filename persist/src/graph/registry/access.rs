@@ -137,6 +137,11 @@ impl Registry {
         Some(variant.map_or(class.fields(), |variant| variant.fields))
     }
 
+    /// Index of the class of a value, and how to reach its fields.
+    pub(crate) fn entry(&self, value: &dyn Any) -> Option<(usize, Target)> {
+        self.by_type.get(&value.type_id()).copied()
+    }
+
     /// The class of a value, and how to reach its fields.
     pub(crate) fn access(
         &self,

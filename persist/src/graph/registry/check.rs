@@ -124,6 +124,7 @@ impl Registry {
 
     /// Works out what needs all classes.
     pub(super) fn finish(&mut self) -> Result<()> {
+        self.program.changed();
         self.check_unknown()?;
         self.traits = (0..self.program.classes.len())
             .map(|class| self.traits_of_kinds(&[&KindSchema::Class(class)]))

@@ -9,7 +9,7 @@ mod strict;
 mod value;
 
 use super::KindSchema;
-use crate::value::{Field, Record, Value};
+use crate::value::{Field, HandleValue, Record, Value};
 use crate::{ObjectId, Result};
 
 pub(crate) use strict::Strict;
@@ -88,6 +88,21 @@ pub(crate) trait Target {
     /// If it may not.
     fn check_text(&self, length: usize) -> Result<()> {
         let _ = length;
+        Ok(())
+    }
+
+    /// True if floats are rounded to those of the kind.
+    fn rounds(&self) -> bool {
+        false
+    }
+
+    /// Checks that a handle may lead there.
+    ///
+    /// # Errors
+    ///
+    /// If it may not.
+    fn check_handle(&self, arena: &str, handle: HandleValue) -> Result<()> {
+        let _ = (arena, handle);
         Ok(())
     }
 

@@ -2,6 +2,7 @@ use super::value::Run;
 use crate::codec::count;
 use crate::schema::KindSchema;
 use crate::schema::number::{Fit, Number, Width};
+use crate::types::{Arena as _, WorldObjects};
 use crate::value::{HandleValue, Value};
 use crate::{ObjectId, Result};
 
@@ -27,7 +28,12 @@ impl Run<'_> {
                 self.target.check_reference(kind, *id)?;
                 count::push(id.map_or(0, ObjectId::get), self.out);
             }
-            (KindSchema::Handle(_), Value::Handle(handle)) => {
+            // An object of a world is given by its id, too.
+            (KindSchema::Handle(arena), Value::Ref(id)) if arena == WorldObjects::NAME => {
+                return self.scalar(kind, &Value::Handle(object(*id)));
+            }
+            (KindSchema::Handle(arena), Value::Handle(handle)) => {
+                self.target.check_handle(arena, *handle)?;
                 let (state, bits) = match handle {
                     HandleValue::Null => (0, 0),
                     HandleValue::Live(bits) => (1, *bits),
@@ -49,7 +55,26 @@ impl Run<'_> {
         // A NaN may lose some of its bits and fit nevertheless.
         let float = matches!(number, Number::Float(_)) && width.is_float();
         let lost = float && width.read(&self.out[start..]) != number;
-        if matches!(fit, Fit::Exact) && !lost { Ok(()) } else { Err(self.mismatch(kind, value)) }
+        let is_exact = matches!(fit, Fit::Exact) && !lost;
+        let is_rounded = || float && self.target.rounds() && is_in_range(number);
+        if is_exact || is_rounded() { Ok(()) } else { Err(self.mismatch(kind, value)) }
+    }
+}
+
+/// True if a float has a nearest one of any width: it is not larger than all of them.
+#[expect(clippy::cast_possible_truncation, reason = "it is what is asked for")]
+fn is_in_range(number: Number) -> bool {
+    let Number::Float(bits) = number else { return false };
+    let number = f64::from_bits(bits);
+    number.is_finite() == (number as f32).is_finite()
+}
+
+/// The handle of an object of a world.
+fn object(id: Option<ObjectId>) -> HandleValue {
+    match id {
+        None | Some(ObjectId::NOWHERE) => HandleValue::Null,
+        Some(id) if id.is_dead() => HandleValue::Dead(id.get() & !ObjectId::DEAD),
+        Some(id) => HandleValue::Live(id.get()),
     }
 }
 

@@ -7,17 +7,22 @@ use std::collections::HashMap;
 use super::Target;
 use crate::codec::count;
 use crate::schema::{ClassSchema, Form, KindSchema};
-use crate::value::{Field, Record};
+use crate::value::{Field, HandleValue, Record};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// Says whether a reference may lead there.
 type CheckReference<'s> = dyn Fn(&KindSchema, Option<ObjectId>) -> Result<()> + 's;
+
+/// Says whether a handle into an arena may lead there.
+type CheckHandle<'s> = dyn Fn(&str, HandleValue) -> Result<()> + 's;
 
 /// The classes of a save.
 pub(crate) struct Strict<'s> {
     classes: &'s [ClassSchema],
     limits: &'s Limits,
     check_reference: &'s CheckReference<'s>,
+    /// Of values that an editor gives.
+    check_handle: Option<&'s CheckHandle<'s>>,
     /// Indices of the classes by their names; `None` of a name that several have.
     by_name: OnceCell<HashMap<&'s str, Option<usize>>>,
     /// Of each class those of its variants.
@@ -36,10 +41,16 @@ impl<'s> Strict<'s> {
             classes,
             limits,
             check_reference,
+            check_handle: None,
             by_name: OnceCell::new(),
             variants: RefCell::default(),
             highest: 0,
         }
+    }
+
+    /// For values that an editor gives: floats are rounded, handles are checked.
+    pub(crate) fn of_editor(self, check_handle: &'s CheckHandle<'s>) -> Self {
+        Self { check_handle: Some(check_handle), ..self }
     }
 
     /// The name of a class with that of its variant.
@@ -165,6 +176,14 @@ impl Target for Strict<'_> {
             ErrorKind::TooLarge,
             format!("a text of {length} bytes is over the limit of {limit}; raise `Limits::text`"),
         ))
+    }
+
+    fn rounds(&self) -> bool {
+        self.check_handle.is_some()
+    }
+
+    fn check_handle(&self, arena: &str, handle: HandleValue) -> Result<()> {
+        self.check_handle.map_or(Ok(()), |check| check(arena, handle))
     }
 
     fn check_reference(&self, kind: &KindSchema, id: Option<ObjectId>) -> Result<()> {
