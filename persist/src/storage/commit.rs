@@ -57,7 +57,8 @@ pub(crate) fn replace<T>(
     let path = &*resolved;
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
     let _lock = lock(storage, path, options.wait)?;
-    tidy(storage, path).map_err(failed("remove what is left of an earlier save beside"))?;
+    tidy(storage, path, options.backups.max(1))
+        .map_err(failed("remove what is left of an earlier save beside"))?;
     let past = Past::read(storage, path);
 
     let mut temporary =
@@ -168,7 +169,9 @@ pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result
 }
 
 /// Removes what a program that was killed has left beside a save, which is locked.
-pub(super) fn tidy(storage: &dyn Storage, path: &Path) -> io::Result<()> {
+///
+/// The last of `most` backups gives way to one that was not finished, if there is no number free.
+pub(super) fn tidy(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
     let (temporary, aside) = (names::temporary(path), names::aside(path));
     let was_writing = !is_free(storage, &temporary)?;
     let has_save = !is_free(storage, path)?;
@@ -178,7 +181,7 @@ pub(super) fn tidy(storage: &dyn Storage, path: &Path) -> io::Result<()> {
             (false, _) => storage.rename(&aside, path)?,
             (true, true) => storage.remove(&aside)?,
             // The new save is in place; the one before is a backup that has no number yet.
-            (true, false) => make_backup(storage, path, u32::MAX)?,
+            (true, false) => make_backup(storage, path, most)?,
         }
     } else if was_writing && !has_save {
         restore(storage, path)?;

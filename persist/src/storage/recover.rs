@@ -128,7 +128,7 @@ fn sweep(storage: &dyn Storage, path: &Path) {
         && let Ok(_lock) = lock(storage, path, Duration::ZERO)
     {
         // Where nothing can be removed, the save can be read all the same.
-        let _ = tidy(storage, path);
+        let _ = tidy(storage, path, u32::MAX);
     }
 }
 

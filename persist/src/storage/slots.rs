@@ -113,7 +113,7 @@ pub(crate) fn is_between(storage: &dyn Storage, path: &Path) -> bool {
 pub(crate) fn delete(storage: &dyn Storage, path: &Path, options: &SaveOptions) -> Result<()> {
     let failed = |error| Error::io("delete", path, error);
     let _lock = lock(storage, path, options.wait)?;
-    tidy(storage, path).map_err(failed)?;
+    tidy(storage, path, u32::MAX).map_err(failed)?;
     let files = SlotFiles::all_of(storage, path).map_err(failed)?;
     let beside = [files.damaged(path), files.backups(path)].concat();
     if !files.has_save && beside.is_empty() {
@@ -142,7 +142,7 @@ pub(crate) fn rename(
     }
     let _first = lock(storage, first, options.wait)?;
     let _second = lock(storage, second, options.wait)?;
-    tidy(storage, from).and_then(|()| tidy(storage, to)).map_err(failed)?;
+    tidy(storage, from, u32::MAX).and_then(|()| tidy(storage, to, u32::MAX)).map_err(failed)?;
     let files = SlotFiles::all_of(storage, from).map_err(failed)?;
     if !files.has_save {
         return Err(failed(io::ErrorKind::NotFound.into()));
@@ -171,7 +171,7 @@ pub(crate) fn copy(
     let save = read_save(storage, from, from, limits)?;
     unpacked(&save, limits, |save| scan(save.bytes, limits))?;
     let _lock = lock(storage, to, options.wait)?;
-    tidy(storage, to).map_err(failed)?;
+    tidy(storage, to, u32::MAX).map_err(failed)?;
     check_free(storage, to)?;
     // Backups of a slot that is gone are not those of this one.
     for backup in SlotFiles::all_of(storage, to).map_err(failed)?.backups(to) {
