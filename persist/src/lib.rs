@@ -55,6 +55,7 @@
 //! | --- | --- |
 //! | [`lock`] | the schemas of released versions, and whether their saves still load |
 //! | `save` | [`SaveManager`], [`Slot`], [`Loaded`], [`LoadReport`], [`Document`], and [`save()`], [`load`] for one value |
+//! | `world` | [`World`], [`Component`], [`Query`]: objects made of components |
 //! | [`storage`] | files that are replaced whole, their backups, damaged ones |
 //! | `graph` | ids, references, the saver's work list, the loader's passes, the [`Registry`] |
 //! | `format` | the file: header, definitions, records, trailer |
@@ -132,3 +133,8 @@ struct TraitObjects;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/lock.md")]
 struct LockFile;
+
+/// The examples of the page on objects and components, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/objects-and-components.md")]
+struct ObjectsAndComponents;
