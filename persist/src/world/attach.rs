@@ -46,7 +46,7 @@ impl World {
         let column = self.column_of::<T>()?;
         if self.is_running() {
             self.check_or_expect(object)?;
-            self.commands.push(Command::Attach(object, column, Box::new(component)));
+            self.commands.push_back(Command::Attach(object, column, Box::new(component)));
             return Ok(());
         }
         self.check(object)?;
@@ -67,7 +67,7 @@ impl World {
         let component = (self.columns[column].of.make)(&self.registry)?;
         if self.is_running() {
             self.check_or_expect(object)?;
-            self.commands.push(Command::Attach(object, column, component));
+            self.commands.push_back(Command::Attach(object, column, component));
             return Ok(());
         }
         self.check(object)?;
@@ -129,7 +129,7 @@ impl World {
         let Some(column) = self.by_type.get(&TypeId::of::<T>()).copied() else { return false };
         if self.is_running() {
             let has = self.has::<T>(object);
-            self.commands.push(Command::Detach(object, column));
+            self.commands.push_back(Command::Detach(object, column));
             return has;
         }
         let was_there = self.detach_now(object, column);
@@ -147,7 +147,7 @@ impl World {
         if self.is_running() {
             let place = self.directory.place(object);
             let has = place.is_some_and(|place| self.columns[column].column.has(place));
-            self.commands.push(Command::Detach(object, column));
+            self.commands.push_back(Command::Detach(object, column));
             return Ok(has);
         }
         let was_there = self.detach_now(object, column);

@@ -19,10 +19,11 @@ impl World {
     /// Makes the changes that wait, in order, and those that they bring about; not while a method of a
     /// component runs.
     pub(super) fn flush(&mut self) {
-        while !self.is_running() && !self.commands.is_empty() {
-            for command in std::mem::take(&mut self.commands) {
-                self.apply(command);
-            }
+        // One by one: if a component panics, those behind it are made by the next flush.
+        while !self.is_running()
+            && let Some(command) = self.commands.pop_front()
+        {
+            self.apply(command);
         }
     }
 

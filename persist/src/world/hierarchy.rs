@@ -63,7 +63,7 @@ impl World {
             self.check_or_expect(object)?;
             parent.map_or(Ok(()), |parent| self.check_or_expect(parent))?;
             self.check_above(object, parent)?;
-            self.commands.push(Command::SetParent(object, parent, index));
+            self.commands.push_back(Command::SetParent(object, parent, index));
             return Ok(());
         }
         self.set_parent_now(object, parent, index)
@@ -118,13 +118,13 @@ impl World {
     pub fn remove(&mut self, object: ObjectId) -> bool {
         if !self.contains(object) {
             if self.check_or_expect(object).is_ok() {
-                self.commands.push(Command::Remove(object));
+                self.commands.push_back(Command::Remove(object));
                 return true;
             }
             return self.discard(object);
         }
         if self.is_running() {
-            self.commands.push(Command::Remove(object));
+            self.commands.push_back(Command::Remove(object));
         } else {
             self.remove_now(object);
             self.flush();

@@ -1,4 +1,5 @@
 use std::any::TypeId;
+use std::collections::VecDeque;
 use std::fmt;
 use std::rc::Rc;
 
@@ -82,7 +83,7 @@ pub struct World {
     pub(super) registry: Registry,
     /// How many methods of components run; while one does, changes of what is there wait.
     pub(super) running: u32,
-    pub(super) commands: Vec<Command>,
+    pub(super) commands: VecDeque<Command>,
     /// Objects with components that have not been started; some may have been since.
     pub(super) waiting: Vec<ObjectId>,
     /// Objects that are removed at the end of the frame.
@@ -186,7 +187,7 @@ impl World {
     pub fn spawn(&mut self, name: &str) -> ObjectId {
         let id = self.new_id();
         if self.is_running() {
-            self.commands.push(Command::Spawn(id, name.into()));
+            self.commands.push_back(Command::Spawn(id, name.into()));
         } else {
             self.spawn_now(id, name);
         }
@@ -307,8 +308,10 @@ impl World {
     /// An object that is there, or is about to be at the end of the phase.
     pub(super) fn check_or_expect(&self, id: ObjectId) -> Result<()> {
         let is_expected = || {
+            // Mostly it is one of the last.
             self.commands
                 .iter()
+                .rev()
                 .any(|command| matches!(command, Command::Spawn(new, _) if *new == id))
         };
         if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
