@@ -5,6 +5,7 @@ use std::mem;
 
 use super::World;
 use super::column::{Column, Page};
+use super::commands::Command;
 use super::component::{Component, Context, Phase};
 use super::object::Shapes;
 use crate::ObjectId;
@@ -133,8 +134,9 @@ impl World {
         }
     }
 
-    /// Releases every component, of parked objects too.
+    /// Releases every component, of parked objects and of changes that wait, too.
     pub(super) fn release_all(&mut self) {
+        self.is_dropped = true;
         self.running += 1;
         let objects: Vec<ObjectId> = self.objects().collect();
         let parked = mem::take(&mut self.parked);
@@ -155,8 +157,11 @@ impl World {
         for parked in parked.into_values() {
             self.release_parked(parked);
         }
-        self.commands.clear();
-        self.running -= 1;
+        while let Some(command) = self.commands.pop_front() {
+            if let Command::Attach(object, column, component) = command {
+                self.release(object, column, component);
+            }
+        }
     }
 }
 

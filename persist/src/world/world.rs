@@ -1,5 +1,5 @@
 use std::any::TypeId;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::rc::Rc;
 
@@ -76,13 +76,15 @@ pub struct World {
     pub(super) names: Names,
     pub(super) resources: Resources,
     /// Objects that are out of the world and may come back, by the one at the top.
-    pub(super) parked: HashMap<ObjectId, Parked>,
+    pub(super) parked: BTreeMap<ObjectId, Parked>,
     /// The largest id given so far.
     pub(super) last_id: u64,
     pub(super) count: usize,
     pub(super) registry: Registry,
     /// How many methods of components run; while one does, changes of what is there wait.
     pub(super) running: u32,
+    /// True once nothing more can be attached, since the last methods run.
+    pub(super) is_dropped: bool,
     pub(super) commands: VecDeque<Command>,
     /// Objects with components that have not been started; some may have been since.
     pub(super) waiting: Vec<ObjectId>,
@@ -307,6 +309,9 @@ impl World {
 
     /// An object that is there, or is about to be at the end of the phase.
     pub(super) fn check_or_expect(&self, id: ObjectId) -> Result<()> {
+        if self.is_dropped {
+            return Err(Error::new(ErrorKind::NotFound, "the world is being dropped"));
+        }
         let is_expected = || {
             // Mostly it is one of the last.
             self.commands
