@@ -188,9 +188,8 @@ impl World {
             return Ok(());
         }
         found.activity = activity;
-        self.expired.retain(|other| *other != object);
         if activity == Activity::Expired {
-            self.expired.push(object);
+            self.expired.push_back(object);
         }
         self.hold(object);
         Ok(())

@@ -78,7 +78,7 @@ impl World {
                 self.waiting.push(id);
             }
             if object.activity == super::Activity::Expired {
-                self.expired.push(id);
+                self.expired.push_back(id);
             }
             self.enter(id, object);
             for (column, component) in components {

@@ -7,7 +7,7 @@ use super::World;
 use super::column::{Column, Page};
 use super::commands::Command;
 use super::component::{Component, Context, Phase};
-use super::object::Shapes;
+use super::object::{Activity, Shapes};
 use crate::ObjectId;
 
 impl World {
@@ -26,8 +26,12 @@ impl World {
             self.run_phase(phase, step);
             self.flush();
         }
-        for object in mem::take(&mut self.expired) {
-            self.remove(object);
+        // One by one: if a component panics, those behind it are removed by the next update.
+        while let Some(object) = self.expired.pop_front() {
+            // It may have been resumed or parked.
+            if self.activity(object) == Some(Activity::Expired) {
+                self.remove(object);
+            }
         }
     }
 

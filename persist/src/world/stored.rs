@@ -179,7 +179,7 @@ impl World {
             self.waiting.push(id);
         }
         if activity == Activity::Expired {
-            self.expired.push(id);
+            self.expired.push_back(id);
         }
         Ok(())
     }

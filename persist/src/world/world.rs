@@ -88,8 +88,8 @@ pub struct World {
     pub(super) commands: VecDeque<Command>,
     /// Objects with components that have not been started; some may have been since.
     pub(super) waiting: Vec<ObjectId>,
-    /// Objects that are removed at the end of the frame.
-    pub(super) expired: Vec<ObjectId>,
+    /// Objects that are removed at the end of the frame, if they are still expired then.
+    pub(super) expired: VecDeque<ObjectId>,
     /// True if there are, or were, components of classes that the program does not have.
     pub(super) has_unknown: bool,
 }
