@@ -276,7 +276,6 @@ impl World {
         }
         // What no object at the top leads to goes round in a circle.
         let mut rest: Vec<ObjectId> = self.roots().collect();
-        rest.iter().for_each(|root| self.hold(*root));
         let mut met = 0;
         while let Some(object) = rest.pop() {
             met += 1;
@@ -284,6 +283,11 @@ impl World {
         }
         if met < objects.len() {
             return Err(wrong(format!("{} objects are below each other", objects.len() - met)));
+        }
+        for object in objects {
+            if self.activity(object) != Some(Activity::Active) {
+                self.hold(object);
+            }
         }
         Ok(())
     }
