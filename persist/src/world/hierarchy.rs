@@ -207,6 +207,9 @@ impl World {
             if found.is_held != held {
                 found.is_held = held;
                 rest.extend(found.children.iter().map(|child| (*child, held)));
+                if !held {
+                    self.waiting.push(object);
+                }
             }
         }
     }

@@ -37,15 +37,14 @@ impl World {
 
     /// Starts the components that have not been started, until there are none that can be.
     fn start_waiting(&mut self, step: f64) {
-        let mut held = Vec::new();
         while !self.waiting.is_empty() {
             let mut waiting = mem::take(&mut self.waiting);
             waiting.sort_unstable();
             waiting.dedup();
             for (at, object) in waiting.iter().copied().enumerate() {
                 let Some(found) = self.object_mut(object) else { continue };
+                // It waits again when it is held no longer.
                 if found.is_held {
-                    held.push(object);
                     continue;
                 }
                 let started = found.started as usize;
@@ -53,8 +52,10 @@ impl World {
                 // If one panics, those behind it are started by the next update.
                 let mut rest = Rest { world: self, waiting: &waiting[at..] };
                 for column in columns.iter().skip(started).copied() {
-                    if let Some(found) = rest.world.object_mut(object) {
-                        found.started += 1;
+                    match rest.world.object_mut(object) {
+                        Some(found) if !found.is_held => found.started += 1,
+                        // It may have paused itself.
+                        _ => break,
                     }
                     rest.world.run_one(column, object, Phase::Start, step);
                 }
@@ -62,7 +63,6 @@ impl World {
             }
             self.flush();
         }
-        self.waiting = held;
     }
 
     fn run_phase(&mut self, phase: Phase, step: f64) {
