@@ -109,7 +109,12 @@ impl World {
     pub(super) fn unlink(&mut self, object: ObjectId) {
         let parent = self.parent(object);
         if let Some(above) = parent.and_then(|parent| self.object_mut(parent)) {
-            above.children.retain(|child| *child != object);
+            // The last one is what a removal of the parent asks for.
+            if above.children.last() == Some(&object) {
+                above.children.pop();
+            } else {
+                above.children.retain(|child| *child != object);
+            }
         }
     }
 
@@ -134,11 +139,12 @@ impl World {
 
     pub(super) fn remove_now(&mut self, object: ObjectId) {
         let subtree = self.subtree(object);
-        self.unlink(object);
+        // If a component panics, those that are left still make a tree.
         for object in subtree.into_iter().rev() {
             for column in self.shape_of(object).iter().copied() {
                 self.detach_now(object, column);
             }
+            self.unlink(object);
             self.leave(object);
         }
         self.compact();

@@ -26,12 +26,13 @@ impl World {
             self.run_phase(phase, step);
             self.flush();
         }
-        // One by one: if a component panics, those behind it are removed by the next update.
-        while let Some(object) = self.expired.pop_front() {
+        // One by one: if a component panics, the rest is removed by the next update.
+        while let Some(object) = self.expired.front().copied() {
             // It may have been resumed or parked.
             if self.activity(object) == Some(Activity::Expired) {
                 self.remove(object);
             }
+            self.expired.pop_front();
         }
     }
 
