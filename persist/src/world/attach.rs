@@ -114,11 +114,7 @@ impl World {
         let place = self.directory.place(object)?;
         let component = self.columns.get_mut(column)?.column.remove(place)?;
         if let Some(found) = self.objects.get_mut(place) {
-            let position = self.shapes.columns(found.shape).iter().position(|at| *at == column);
-            let position = position.unwrap_or(0) as u32;
-            found.started -= u32::from(position < found.started);
-            found.unknown.iter_mut().for_each(|(at, _)| *at -= u32::from(position < *at));
-            found.shape = self.shapes.without(found.shape, column);
+            found.lose(column, &mut self.shapes);
         }
         Some(component)
     }

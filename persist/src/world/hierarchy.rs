@@ -118,15 +118,12 @@ impl World {
         }
     }
 
-    /// Removes an object and all below it, the lowest first, and releases their components; false if it is not there.
+    /// Removes an object and all below it, the lowest first, and releases their components, of a
+    /// [parked](Self::park) one too; false if it is not there.
     /// While a component's method runs, it is removed at the end of the phase.
     pub fn remove(&mut self, object: ObjectId) -> bool {
-        if !self.contains(object) {
-            if self.check_or_expect(object).is_ok() {
-                self.commands.push_back(Command::Remove(object));
-                return true;
-            }
-            return self.discard(object);
+        if !self.is_parked(object) && self.check_or_expect(object).is_err() {
+            return false;
         }
         if self.is_running() {
             self.commands.push_back(Command::Remove(object));
@@ -138,6 +135,7 @@ impl World {
     }
 
     pub(super) fn remove_now(&mut self, object: ObjectId) {
+        self.discard(object);
         let subtree = self.subtree(object);
         // If a component panics, those that are left still make a tree.
         for object in subtree.into_iter().rev() {

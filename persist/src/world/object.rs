@@ -24,6 +24,17 @@ pub(super) struct Object {
     pub(super) unknown: Vec<(u32, Unknown)>,
 }
 
+impl Object {
+    /// Notes that the component of a column is gone.
+    pub(super) fn lose(&mut self, column: usize, shapes: &mut Shapes) {
+        let position = shapes.columns(self.shape).iter().position(|at| *at == column);
+        let Some(position) = position.map(|position| position as u32) else { return };
+        self.started -= u32::from(position < self.started);
+        self.unknown.iter_mut().for_each(|(at, _)| *at -= u32::from(position < *at));
+        self.shape = shapes.without(self.shape, column);
+    }
+}
+
 /// Whether an object is updated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::Persist)]
 #[persist(crate = crate, class = "persist.Activity")]

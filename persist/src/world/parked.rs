@@ -1,5 +1,6 @@
 //! Objects that are out of the world and may come back as they were.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::World;
@@ -67,7 +68,10 @@ impl World {
     pub fn unpark(&mut self, object: ObjectId) -> Result<()> {
         self.check_idle()?;
         let parked = self.parked.remove(&object).ok_or_else(|| missing(object))?;
+        let ids: HashSet<ObjectId> = parked.objects.iter().map(|parked| parked.id).collect();
         for ParkedObject { id, mut object, components } in parked.objects {
+            // If a component panicked in a removal, some are gone.
+            object.children.retain(|child| ids.contains(child));
             let name = object.name.clone();
             self.names.unpark(&name);
             if let Some(newcomer) = self.names.take(&name, id) {
@@ -107,20 +111,23 @@ impl World {
         }
     }
 
-    /// Removes a parked object for good; false if it is not parked.
-    pub(super) fn discard(&mut self, object: ObjectId) -> bool {
-        let Some(parked) = self.parked.remove(&object) else { return false };
-        self.release_parked(parked);
-        self.flush();
-        true
-    }
-
-    pub(super) fn release_parked(&mut self, parked: Parked) {
-        for ParkedObject { id, object, components } in parked.objects.into_iter().rev() {
-            for (column, component) in components {
-                self.release(id, column, component);
+    /// Removes a parked object for good, the lowest first; what is left if a component panics stays parked.
+    pub(super) fn discard(&mut self, object: ObjectId) {
+        while let Some(parked) = self.parked.get_mut(&object) {
+            let Some(ParkedObject { id, object: last, components }) = parked.objects.last_mut()
+            else {
+                self.parked.remove(&object);
+                return;
+            };
+            if components.is_empty() {
+                self.names.unpark(&last.name);
+                parked.objects.pop();
+                continue;
             }
-            self.names.unpark(&object.name);
+            let id = *id;
+            let (column, component) = components.remove(0);
+            last.lose(column, &mut self.shapes);
+            self.release(id, column, component);
         }
     }
 

@@ -144,7 +144,6 @@ impl World {
         self.is_dropped = true;
         self.running += 1;
         let objects: Vec<ObjectId> = self.objects().collect();
-        let parked = mem::take(&mut self.parked);
         for object in objects {
             // Most worlds have no such method, which is known behind the first of each type.
             if self.columns.iter().all(|entry| entry.hooks & Phase::Release.bit() == 0) {
@@ -159,8 +158,8 @@ impl World {
                 }
             }
         }
-        for parked in parked.into_values() {
-            self.release_parked(parked);
+        while let Some((parked, _)) = self.parked.first_key_value() {
+            self.discard(*parked);
         }
         while let Some(command) = self.commands.pop_front() {
             if let Command::Attach(object, column, component) = command {
