@@ -91,7 +91,9 @@ impl World {
 
     /// Refuses a parent that is the object or below it.
     fn check_above(&self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
-        let mut above = parent;
+        // Nothing is below an object without children; so a chain that grows at its end is not walked.
+        let is_alone = self.children(object).is_empty();
+        let mut above = parent.filter(|parent| !is_alone || *parent == object);
         while let Some(found) = above {
             if found == object {
                 let message = match parent == Some(object) {
@@ -151,9 +153,8 @@ impl World {
     /// Takes an object without components out.
     fn leave(&mut self, object: ObjectId) {
         let Some(place) = self.directory.place(object) else { return };
-        if let Some(found) = self.objects.remove(place) {
+        if let Some(found) = self.take_object(place) {
             self.names.leave(&found.name);
-            self.count -= 1;
         }
     }
 

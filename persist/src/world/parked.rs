@@ -49,9 +49,8 @@ impl World {
                 .iter()
                 .filter_map(|column| Some((*column, self.columns[*column].column.remove(place)?)));
             let components = components.collect();
-            let Some(object) = self.objects.remove(place) else { continue };
+            let Some(object) = self.take_object(place) else { continue };
             self.names.park(&object.name);
-            self.count -= 1;
             objects.push(ParkedObject { id, object, components });
         }
         self.parked.insert(object, Parked { objects, index });

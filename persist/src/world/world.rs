@@ -80,6 +80,8 @@ pub struct World {
     /// The largest id given so far.
     pub(super) last_id: u64,
     pub(super) count: usize,
+    /// How many pages have lost their last object, at most.
+    pub(super) emptied: usize,
     pub(super) registry: Registry,
     /// How many methods of components run; while one does, changes of what is there wait.
     pub(super) running: u32,
@@ -233,6 +235,14 @@ impl World {
         place
     }
 
+    /// Takes an object out, without its components.
+    pub(super) fn take_object(&mut self, place: Place) -> Option<Object> {
+        let object = self.objects.remove(place)?;
+        self.count -= 1;
+        self.emptied += usize::from(self.objects.pages[place.page].mask == 0);
+        Some(object)
+    }
+
     /// How many objects there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -366,11 +376,16 @@ impl World {
 
     /// Drops pages without objects, when they have become many.
     pub(super) fn compact(&mut self) {
-        let keep: Vec<bool> = self.objects.pages.iter().map(|page| !page.is_empty()).collect();
-        let gone = keep.iter().filter(|keep| !**keep).count();
-        if gone < 16 || gone * 2 < keep.len() {
+        if self.emptied < 16 || self.emptied * 2 < self.objects.pages.len() {
             return;
         }
+        let keep: Vec<bool> = self.objects.pages.iter().map(|page| !page.is_empty()).collect();
+        // Some may have been filled again since.
+        self.emptied = keep.iter().filter(|keep| !**keep).count();
+        if self.emptied * 2 < keep.len() {
+            return;
+        }
+        self.emptied = 0;
         self.directory.retain_pages(&keep);
         self.objects.retain_pages(&keep);
         self.columns.iter_mut().for_each(|entry| entry.column.retain_pages(&keep));
