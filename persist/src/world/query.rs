@@ -62,6 +62,8 @@ pub trait Cursor {
 pub struct Columns<'w> {
     columns: Vec<Borrow<'w>>,
     by_type: &'w HashMap<TypeId, usize>,
+    /// Types without a column that were asked for, and whether to be changed: what is asked twice is wrong whatever is there.
+    absent: Vec<(TypeId, bool)>,
 }
 
 enum Borrow<'w> {
@@ -73,7 +75,9 @@ enum Borrow<'w> {
 
 impl<'w> Columns<'w> {
     fn shared<T: Component>(&mut self) -> Result<Option<&'w Column<T>>> {
-        let Some(at) = self.by_type.get(&TypeId::of::<T>()) else { return Ok(None) };
+        let Some(at) = self.by_type.get(&TypeId::of::<T>()) else {
+            return self.absent::<T, _>(false);
+        };
         let entry: &'w ColumnEntry = match std::mem::replace(&mut self.columns[*at], Borrow::Taken)
         {
             Borrow::Free(entry) => entry,
@@ -85,11 +89,23 @@ impl<'w> Columns<'w> {
     }
 
     fn exclusive<T: Component>(&mut self) -> Result<Option<&'w mut Column<T>>> {
-        let Some(at) = self.by_type.get(&TypeId::of::<T>()) else { return Ok(None) };
+        let Some(at) = self.by_type.get(&TypeId::of::<T>()) else {
+            return self.absent::<T, _>(true);
+        };
         match std::mem::replace(&mut self.columns[*at], Borrow::Taken) {
             Borrow::Free(entry) => Ok(entry.column.as_any_mut().downcast_mut()),
             Borrow::Shared(_) | Borrow::Taken => Err(twice::<T>()),
         }
+    }
+
+    fn absent<T: Component, C>(&mut self, is_exclusive: bool) -> Result<Option<C>> {
+        let id = TypeId::of::<T>();
+        let clashes = |(other, was): &(TypeId, bool)| *other == id && (is_exclusive || *was);
+        if self.absent.iter().any(clashes) {
+            return Err(twice::<T>());
+        }
+        self.absent.push((id, is_exclusive));
+        Ok(None)
     }
 }
 
@@ -227,7 +243,7 @@ impl World {
     /// ```
     pub fn query<Q: SharedQuery>(&self) -> QueryIter<'_, Q> {
         let columns = self.columns.iter().map(Borrow::Shared).collect();
-        let mut columns = Columns { columns, by_type: &self.by_type };
+        let mut columns = Columns { columns, by_type: &self.by_type, absent: Vec::new() };
         let cursor = Q::__cursor(&mut columns);
         // What is only read may be read twice.
         let cursor = cursor.unwrap_or_else(|_| unreachable!("a shared query takes no column"));
@@ -241,7 +257,7 @@ impl World {
     /// [`ErrorKind::Borrowed`] if it asks for one component twice, once of it to be changed.
     pub fn query_mut<Q: Query>(&mut self) -> Result<QueryIter<'_, Q>> {
         let columns = self.columns.iter_mut().map(Borrow::Free).collect();
-        let mut columns = Columns { columns, by_type: &self.by_type };
+        let mut columns = Columns { columns, by_type: &self.by_type, absent: Vec::new() };
         Ok(QueryIter::new((&self.objects, &self.directory), Q::__cursor(&mut columns)?))
     }
 }

@@ -239,7 +239,7 @@ impl World {
     pub(super) fn take_object(&mut self, place: Place) -> Option<Object> {
         let object = self.objects.remove(place)?;
         self.count -= 1;
-        self.emptied += usize::from(self.objects.pages[place.page].mask == 0);
+        self.emptied += usize::from(self.objects.pages[place.page].is_empty());
         Some(object)
     }
 
