@@ -80,18 +80,18 @@ impl Resources {
 }
 
 impl World {
-    /// Puts in what was loaded.
-    pub(super) fn insert_loaded(&mut self, value: Box<dyn AnyResource>) -> Result<()> {
+    /// Puts in what was loaded; returns its name, if the program has it.
+    pub(super) fn insert_loaded(&mut self, value: Box<dyn AnyResource>) -> Result<Option<String>> {
         if (*value).__as_any().is::<UnknownResource>() {
             if let Ok(unknown) = value.__into_any().downcast::<UnknownResource>() {
                 self.resources.unknown.push(unknown.content);
             }
-            return Ok(());
+            return Ok(None);
         }
         (*value).__register(&mut self.registry)?;
         let name = (*value).__name();
         match self.resources.insert(value) {
-            None => Ok(()),
+            None => Ok(Some(name)),
             Some(_) => {
                 Err(Error::new(ErrorKind::InvalidValue, format!("resource {name} is there twice")))
             }

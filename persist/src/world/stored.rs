@@ -404,15 +404,23 @@ impl Persist for World {
         }
         let head = input.take(1)?;
         let count = input.elements::<Box<dyn AnyResource>>(head)?;
+        let start = input.links().pending();
+        let mut places = Vec::new();
         input.nested_in::<Box<dyn AnyResource>, _>(|input| {
             for _ in 0..count {
+                let first = input.links().pending();
                 let value = <AsTrait as BoxOf<dyn AnyResource>>::decode(input)?;
-                if let Err(error) = world.insert_loaded(value) {
-                    return Err(input.refuse(error));
+                match world.insert_loaded(value) {
+                    Ok(name) => places.push((name, first..input.links().pending())),
+                    Err(error) => return Err(input.refuse(error)),
                 }
             }
             Ok(())
         })?;
+        // They are visited in another order, if a class has another name by now or is known again.
+        places.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
+        let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
+        input.links().reorder(start, &ranges);
         Ok(world)
     }
 
