@@ -45,6 +45,15 @@ struct StoredObject {
 /// Which class numbers the columns have in this save, as they are met.
 type Numbers = Vec<Option<u64>>;
 
+/// What is known while the objects are read.
+#[derive(Default)]
+struct Reading {
+    /// The columns of class numbers, as they are met.
+    by_number: Vec<Option<usize>>,
+    /// The object before.
+    last: Option<ObjectId>,
+}
+
 impl World {
     /// Writes these objects, which are in ascending order, and the resources.
     pub(super) fn encode_objects(
@@ -144,7 +153,7 @@ impl World {
 
     fn decode_object(
         &mut self,
-        by_number: &mut Vec<Option<usize>>,
+        reading: &mut Reading,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
         let id = input.value::<ObjectId>()?;
@@ -155,11 +164,15 @@ impl World {
         if id.is_dead() || id.get() > self.last_id.min(LAST_ID) {
             return Err(input.refuse(wrong(format!("object {id} has an id that was never given"))));
         }
+        // References are visited in the order of the ids.
+        if let Some(last) = reading.last.replace(id)
+            && last >= id
+        {
+            return Err(input.refuse(wrong(format!("object {id} stands behind {last}"))));
+        }
         let name = Rc::from(name);
-        if self.contains(id) || self.names.take(&name, id).is_some() {
-            return Err(
-                input.refuse(wrong(format!("object {id} or its name `{name}` is there twice")))
-            );
+        if self.names.take(&name, id).is_some() {
+            return Err(input.refuse(wrong(format!("two objects have the name `{name}`"))));
         }
         let place = self.enter(id, Object { name, children, activity, ..Object::default() });
         let head = input.take(1)?;
@@ -167,7 +180,7 @@ impl World {
         let started = started.map_or(count, |started| started as usize);
         input.nested_in::<Box<dyn AnyComponent>, _>(|input| {
             for at in 0..count {
-                let is_known = self.decode_component(id, place, by_number, input)?;
+                let is_known = self.decode_component(id, place, reading, input)?;
                 if is_known && at < started {
                     let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
                     object.started += 1;
@@ -189,13 +202,13 @@ impl World {
         &mut self,
         id: ObjectId,
         place: Place,
-        by_number: &mut Vec<Option<usize>>,
+        reading: &mut Reading,
         input: &mut Decoder<'_>,
     ) -> Result<bool, Fail> {
         let before = input.rest();
         // A number of a class is no more than the records before.
         let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
-        if let Some(column) = by_number.get(number).copied().flatten() {
+        if let Some(column) = reading.by_number.get(number).copied().flatten() {
             self.claim(id, place, column, input)?;
             return self.columns[column].column.decode(place, input).map(|()| true);
         }
@@ -221,6 +234,7 @@ impl World {
             }
         };
         // Numbers are given one after the other; a large one is that of a record made to harm.
+        let by_number = &mut reading.by_number;
         if number < 1 << 16 {
             by_number.resize(by_number.len().max(number + 1), None);
             by_number[number] = Some(column);
@@ -395,9 +409,9 @@ impl Persist for World {
         }
         let head = input.take(1)?;
         let count = input.elements::<StoredObject>(head)?;
-        let mut by_number = Vec::new();
+        let mut reading = Reading::default();
         input.nested_in::<StoredObject, _>(|input| {
-            (0..count).try_for_each(|_| world.decode_object(&mut by_number, input))
+            (0..count).try_for_each(|_| world.decode_object(&mut reading, input))
         })?;
         if let Err(error) = world.connect_children() {
             return Err(input.refuse(error));
