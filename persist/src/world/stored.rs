@@ -52,6 +52,8 @@ struct Reading {
     by_number: Vec<Option<usize>>,
     /// The object before.
     last: Option<ObjectId>,
+    /// The columns of the components of this object so far.
+    columns: Vec<usize>,
 }
 
 impl World {
@@ -178,6 +180,7 @@ impl World {
         let head = input.take(1)?;
         let count = input.elements::<Box<dyn AnyComponent>>(head)?;
         let started = started.map_or(count, |started| started as usize);
+        reading.columns.clear();
         input.nested_in::<Box<dyn AnyComponent>, _>(|input| {
             for at in 0..count {
                 let is_known = self.decode_component(id, place, reading, input)?;
@@ -188,6 +191,9 @@ impl World {
             }
             Ok(())
         })?;
+        if let Some(object) = self.objects.get_mut(place) {
+            object.shape = self.shapes.of(&reading.columns);
+        }
         if count > started {
             self.waiting.push(id);
         }
@@ -210,6 +216,7 @@ impl World {
         let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
         if let Some(column) = reading.by_number.get(number).copied().flatten() {
             self.claim(id, place, column, input)?;
+            reading.columns.push(column);
             return self.columns[column].column.decode(place, input).map(|()| true);
         }
         input.go_back(before);
@@ -219,7 +226,7 @@ impl World {
             let content = component.__into_any().downcast::<UnknownComponent>();
             let content = content.map_err(|_| Fail::Value)?.content;
             let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
-            let before = self.shapes.columns(object.shape).len() as u32;
+            let before = reading.columns.len() as u32;
             object.unknown.push((before, content));
             self.has_unknown = true;
             return Ok(false);
@@ -240,11 +247,12 @@ impl World {
             by_number[number] = Some(column);
         }
         self.claim(id, place, column, input)?;
+        reading.columns.push(column);
         (of.put)(self, column, id, component.__into_any());
         Ok(true)
     }
 
-    /// Enters a component of an object that is about to come.
+    /// Checks whether a component of an object may come.
     fn claim(
         &mut self,
         id: ObjectId,
@@ -265,9 +273,6 @@ impl World {
             if let Err(error) = input.links().charge_memory(bytes, limits) {
                 return Err(input.refuse(error));
             }
-        }
-        if let Some(object) = self.objects.get_mut(place) {
-            object.shape = self.shapes.with(object.shape, column);
         }
         Ok(())
     }
