@@ -204,8 +204,9 @@ impl World {
         let columns = self.shapes.columns(found.shape).iter();
         let mut names: Vec<String> =
             columns.map(|column| (self.columns[*column].of.name)()).collect();
-        for (at, (before, unknown)) in found.unknown.iter().enumerate() {
-            names.insert((*before as usize + at).min(names.len()), unknown.class().to_owned());
+        for (at, unknown) in found.unknown.iter().enumerate() {
+            let at = (unknown.before as usize + at).min(names.len());
+            names.insert(at, unknown.content.class().to_owned());
         }
         names
     }

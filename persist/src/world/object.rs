@@ -20,8 +20,15 @@ pub(super) struct Object {
     pub(super) activity: Activity,
     /// True if it or an object above it is not active.
     pub(super) is_held: bool,
-    /// Components of classes that the program does not have, each with how many known ones were before it.
-    pub(super) unknown: Vec<(u32, Unknown)>,
+    pub(super) unknown: Vec<KeptComponent>,
+}
+
+/// A component of a class that the program does not have.
+pub(super) struct KeptComponent {
+    /// How many components that it has are before it.
+    pub(super) before: u32,
+    pub(super) is_started: bool,
+    pub(super) content: Unknown,
 }
 
 impl Object {
@@ -30,7 +37,7 @@ impl Object {
         let position = shapes.columns(self.shape).iter().position(|at| *at == column);
         let Some(position) = position.map(|position| position as u32) else { return };
         self.started -= u32::from(position < self.started);
-        self.unknown.iter_mut().for_each(|(at, _)| *at -= u32::from(position < *at));
+        self.unknown.iter_mut().for_each(|kept| kept.before -= u32::from(position < kept.before));
         self.shape = shapes.without(self.shape, column);
     }
 }

@@ -9,7 +9,7 @@ use super::World;
 use super::any_component::{AnyComponent, UnknownComponent};
 use super::column::Page;
 use super::directory::Place;
-use super::object::{Activity, Object, Shapes};
+use super::object::{Activity, KeptComponent, Object, Shapes};
 use super::resources::AnyResource;
 use super::world::LAST_ID;
 use crate::codec::{
@@ -54,6 +54,15 @@ struct Reading {
     last: Option<ObjectId>,
     /// The columns of the components of this object so far.
     columns: Vec<usize>,
+    /// How many of them have been started.
+    started: u32,
+}
+
+impl Reading {
+    fn enter(&mut self, column: usize, is_started: bool) {
+        self.columns.push(column);
+        self.started += u32::from(is_started);
+    }
 }
 
 impl World {
@@ -99,13 +108,13 @@ impl World {
         let Some(object) = self.objects.get(place) else { return Err(out.no_field()) };
         let columns = self.shapes.columns(object.shape);
         let mut unknown = object.unknown.iter().peekable();
-        let is_before = |(at, _): &&(u32, _), before: usize| *at as usize <= before;
-        let started = object.started as usize;
-        // Where the first that was not started stands among all.
-        let started = (started < columns.len()).then(|| {
-            let unknown = object.unknown.iter().filter(|found| is_before(found, started));
-            object.started + unknown.count() as u32
-        });
+        // Those before a started one count as such.
+        let is_started = |kept: &&KeptComponent| {
+            kept.before < object.started || (kept.before == object.started && kept.is_started)
+        };
+        let started = object.started + object.unknown.iter().filter(is_started).count() as u32;
+        let all = columns.len() + object.unknown.len();
+        let started = ((started as usize) < all).then_some(started);
         out.value(&id)?;
         encode_text(&object.name, out)?;
         out.value(&object.children)?;
@@ -114,12 +123,12 @@ impl World {
         count::encode((columns.len() + object.unknown.len()) as u64, out)?;
         out.nested_in::<Box<dyn AnyComponent>>(|out| {
             for (before, column) in columns.iter().enumerate() {
-                while let Some((_, unknown)) = unknown.next_if(|found| is_before(found, before)) {
-                    encode_unknown(unknown, out)?;
+                while let Some(unknown) = unknown.next_if(|kept| kept.before as usize <= before) {
+                    encode_unknown(&unknown.content, out)?;
                 }
                 self.encode_component(*column, place, numbers, out)?;
             }
-            unknown.try_for_each(|(_, unknown)| encode_unknown(unknown, out))
+            unknown.try_for_each(|unknown| encode_unknown(&unknown.content, out))
         })
     }
 
@@ -181,18 +190,16 @@ impl World {
         let count = input.elements::<Box<dyn AnyComponent>>(head)?;
         let started = started.map_or(count, |started| started as usize);
         reading.columns.clear();
+        reading.started = 0;
         input.nested_in::<Box<dyn AnyComponent>, _>(|input| {
             for at in 0..count {
-                let is_known = self.decode_component(id, place, reading, input)?;
-                if is_known && at < started {
-                    let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
-                    object.started += 1;
-                }
+                self.decode_component(id, place, at < started, reading, input)?;
             }
             Ok(())
         })?;
         if let Some(object) = self.objects.get_mut(place) {
             object.shape = self.shapes.of(&reading.columns);
+            object.started = reading.started;
         }
         if count > started {
             self.waiting.push(id);
@@ -203,21 +210,22 @@ impl World {
         Ok(())
     }
 
-    /// Reads a component; true if the program has its class.
+    /// Reads a component.
     fn decode_component(
         &mut self,
         id: ObjectId,
         place: Place,
+        is_started: bool,
         reading: &mut Reading,
         input: &mut Decoder<'_>,
-    ) -> Result<bool, Fail> {
+    ) -> Result<(), Fail> {
         let before = input.rest();
         // A number of a class is no more than the records before.
         let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
         if let Some(column) = reading.by_number.get(number).copied().flatten() {
             self.claim(id, place, column, input)?;
-            reading.columns.push(column);
-            return self.columns[column].column.decode(place, input).map(|()| true);
+            reading.enter(column, is_started);
+            return self.columns[column].column.decode(place, input);
         }
         input.go_back(before);
         let component = <AsTrait as BoxOf<dyn AnyComponent>>::decode(input)?;
@@ -227,9 +235,9 @@ impl World {
             let content = content.map_err(|_| Fail::Value)?.content;
             let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
             let before = reading.columns.len() as u32;
-            object.unknown.push((before, content));
+            object.unknown.push(KeptComponent { before, is_started, content });
             self.has_unknown = true;
-            return Ok(false);
+            return Ok(());
         }
         let column = match self.by_type.get(&of.id) {
             Some(column) => *column,
@@ -247,9 +255,9 @@ impl World {
             by_number[number] = Some(column);
         }
         self.claim(id, place, column, input)?;
-        reading.columns.push(column);
+        reading.enter(column, is_started);
         (of.put)(self, column, id, component.__into_any());
-        Ok(true)
+        Ok(())
     }
 
     /// Checks whether a component of an object may come.
@@ -338,8 +346,8 @@ impl World {
             let Some(object) = self.objects.get_mut(place) else { continue };
             let mut unknown = object.unknown.iter_mut().peekable();
             for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
-                while let Some((_, unknown)) = unknown.next_if(|(at, _)| *at as usize <= before) {
-                    unknown.visit(visitor)?;
+                while let Some(unknown) = unknown.next_if(|kept| kept.before as usize <= before) {
+                    unknown.content.visit(visitor)?;
                 }
                 let entry = &mut self.columns[*column];
                 if let Some(component) = entry.column.get_mut(place) {
@@ -348,8 +356,8 @@ impl World {
                     )?;
                 }
             }
-            for (_, unknown) in unknown {
-                unknown.visit(visitor)?;
+            for unknown in unknown {
+                unknown.content.visit(visitor)?;
             }
         }
         for (.., value) in &mut self.resources.values {
@@ -454,15 +462,15 @@ impl Persist for World {
             let Some(object) = self.objects.get(place) else { continue };
             let mut unknown = object.unknown.iter().peekable();
             for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
-                while let Some((_, unknown)) = unknown.next_if(|(at, _)| *at as usize <= before) {
-                    unknown.visit_shared(visitor)?;
+                while let Some(unknown) = unknown.next_if(|kept| kept.before as usize <= before) {
+                    unknown.content.visit_shared(visitor)?;
                 }
                 if let Some(component) = self.columns[*column].column.get(place) {
                     visitor.nested(|visitor| component.portable().visit_shared(visitor))?;
                 }
             }
-            for (_, unknown) in unknown {
-                unknown.visit_shared(visitor)?;
+            for unknown in unknown {
+                unknown.content.visit_shared(visitor)?;
             }
         }
         for (.., value) in &self.resources.values {
