@@ -92,6 +92,11 @@ impl World {
     pub(super) fn link(&mut self, object: ObjectId, column: usize) {
         let Some(place) = self.directory.place(object) else { return };
         let Some(found) = self.objects.get_mut(place) else { return };
+        if !found.unknown.is_empty() {
+            // What was loaded before the class was registered is replaced, too.
+            let name = (self.columns[column].of.name)();
+            found.unknown.retain(|kept| !self.registry.is_called(&name, kept.content.class()));
+        }
         found.shape = self.shapes.with(found.shape, column);
         if self.waiting.last() != Some(&object) {
             self.waiting.push(object);

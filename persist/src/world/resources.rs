@@ -140,6 +140,8 @@ impl World {
         if self.resource::<T>().is_none() {
             self.register_resource::<T>()?;
         }
+        let name = T::name();
+        self.resources.unknown.retain(|kept| !self.registry.is_called(&name, kept.class()));
         let old = self.resources.insert(Box::new(value));
         Ok(old.and_then(|old| old.__into_any().downcast().ok()).map(|old| *old))
     }

@@ -21,6 +21,12 @@ impl Registry {
         self.program.targets[index].map(|target| target.class)
     }
 
+    /// True if the class of this name is, or was once, called as the other.
+    pub(crate) fn is_called(&self, name: &str, other: &str) -> bool {
+        let is_alias = || self.class(name).is_some_and(|class| class.aliases.contains(&other));
+        name == other || is_alias()
+    }
+
     /// The class of a value, if it is registered.
     #[must_use]
     pub fn class_of(&self, value: &dyn Any) -> Option<&'static Class> {
