@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 use super::World;
 use super::any_component::{AnyComponent, UnknownComponent};
-use super::column::Page;
+use super::column::{Column, Page};
 use super::directory::Place;
 use super::object::{Activity, KeptComponent, Object, Shapes};
 use super::resources::AnyResource;
 use super::world::LAST_ID;
 use crate::codec::{
-    AsTrait, AsValue, BoxOf, Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop,
+    AsTrait, AsValue, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop,
     TraitObject, TypeSet, Visitor, count, trait_name,
 };
 use crate::reflect::Kind;
@@ -160,6 +160,49 @@ impl World {
                 ),
             )))
         })
+    }
+
+    fn decode_parts(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        self.last_id = input.value::<u64>()?;
+        // So many cannot have been given; and from here on `spawn` does not run out of them.
+        if self.last_id > LAST_ID / 2 {
+            let message = format!("{} ids were given, more than there are", self.last_id);
+            return Err(input.refuse(wrong(message)));
+        }
+        let head = input.take(1)?;
+        let count = input.elements::<StoredObject>(head)?;
+        let mut reading = Reading::default();
+        input.nested_in::<StoredObject, _>(|input| {
+            (0..count).try_for_each(|_| self.decode_object(&mut reading, input))
+        })?;
+        if let Err(error) = self.connect_children() {
+            return Err(input.refuse(error));
+        }
+        let head = input.take(1)?;
+        let count = input.elements::<Box<dyn AnyResource>>(head)?;
+        let start = input.links().pending();
+        let mut places = Vec::new();
+        input.nested_in::<Box<dyn AnyResource>, _>(|input| {
+            for _ in 0..count {
+                let first = input.links().pending();
+                let value = <AsTrait as BoxOf<dyn AnyResource>>::decode(input)?;
+                match self.insert_loaded(value) {
+                    Ok(name) => places.push((name, first..input.links().pending())),
+                    Err(error) => return Err(input.refuse(error)),
+                }
+            }
+            Ok(())
+        })?;
+        // They are visited in another order, if a class has another name by now or is known again.
+        places.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
+        let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
+        input.links().reorder(start, &ranges);
+        Ok(())
+    }
+
+    /// Lets go of what a failed load has made; nobody has seen it, and none of it is released.
+    fn forget(&mut self) {
+        self.objects = Column::default();
     }
 
     fn decode_object(
@@ -415,45 +458,21 @@ impl Persist for World {
 
     fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let mut world = Self::new();
-        world.last_id = input.value::<u64>()?;
-        // So many cannot have been given; and from here on `spawn` does not run out of them.
-        if world.last_id > LAST_ID / 2 {
-            let message = format!("{} ids were given, more than there are", world.last_id);
-            return Err(input.refuse(wrong(message)));
-        }
-        let head = input.take(1)?;
-        let count = input.elements::<StoredObject>(head)?;
-        let mut reading = Reading::default();
-        input.nested_in::<StoredObject, _>(|input| {
-            (0..count).try_for_each(|_| world.decode_object(&mut reading, input))
-        })?;
-        if let Err(error) = world.connect_children() {
-            return Err(input.refuse(error));
-        }
-        let head = input.take(1)?;
-        let count = input.elements::<Box<dyn AnyResource>>(head)?;
-        let start = input.links().pending();
-        let mut places = Vec::new();
-        input.nested_in::<Box<dyn AnyResource>, _>(|input| {
-            for _ in 0..count {
-                let first = input.links().pending();
-                let value = <AsTrait as BoxOf<dyn AnyResource>>::decode(input)?;
-                match world.insert_loaded(value) {
-                    Ok(name) => places.push((name, first..input.links().pending())),
-                    Err(error) => return Err(input.refuse(error)),
-                }
+        match world.decode_parts(input) {
+            Ok(()) => Ok(world),
+            Err(fail) => {
+                world.forget();
+                Err(fail)
             }
-            Ok(())
-        })?;
-        // They are visited in another order, if a class has another name by now or is known again.
-        places.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
-        let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
-        input.links().reorder(start, &ranges);
-        Ok(world)
+        }
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        self.visit_parts(visitor)
+        let result = self.visit_parts(visitor);
+        if result.is_err() && visitor.phase() != Phase::BeforeSave {
+            self.forget();
+        }
+        result
     }
 
     fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
