@@ -1,6 +1,5 @@
 //! The life cycle: when the methods of components run.
 
-use std::any::TypeId;
 use std::mem;
 
 use super::World;
@@ -18,8 +17,12 @@ impl World {
     /// Objects come in the order in which they were made, and the components of each in that in which they were
     /// attached. What components make, attach, detach and remove is so at the end of the phase, in that order.
     ///
-    /// A panic of a component leaves the world whole, and the rest of the frame undone.
+    /// A panic of a component leaves the world whole, and the rest of the frame undone. While a component's method
+    /// runs, nothing is updated.
     pub fn update(&mut self, step: f64) {
+        if self.is_running() {
+            return;
+        }
         self.flush();
         for phase in [Phase::PreUpdate, Phase::Update, Phase::PostUpdate] {
             self.start_waiting(step);
@@ -75,7 +78,7 @@ impl World {
         for page in 0..self.directory.len() {
             let Some(bits) = self.objects.pages.get(page).map(Page::bits) else { continue };
             for bit in bits {
-                let found = self.objects.pages[page].get(bit);
+                let found = self.objects.pages.get(page).and_then(|objects| objects.get(bit));
                 let Some(found) = found.filter(|found| {
                     wanted.get(Shapes::index(found.shape)).is_some_and(|wanted| *wanted)
                         && !found.is_held
@@ -86,8 +89,9 @@ impl World {
                 let Some(object) = self.directory.id(page, bit) else { continue };
                 for column in columns.iter().take(started) {
                     self.run_one(*column, object, phase, step);
-                    // It may have paused itself.
-                    if self.objects.pages[page].get(bit).is_none_or(|found| found.is_held) {
+                    // It may have paused itself, or put another world in place of this one.
+                    let found = self.objects.pages.get(page).and_then(|objects| objects.get(bit));
+                    if found.is_none_or(|found| found.is_held) {
                         break;
                     }
                 }
@@ -97,9 +101,9 @@ impl World {
 
     #[inline]
     fn run_one(&mut self, column: usize, object: ObjectId, phase: Phase, step: f64) {
-        let entry = &self.columns[column];
-        if entry.hooks & phase.bit() != 0 {
-            (entry.of.run)(self, column, object, phase, step);
+        let of = self.columns.get(column).filter(|entry| entry.hooks & phase.bit() != 0);
+        if let Some(run) = of.map(|entry| entry.of.run) {
+            run(self, column, object, phase, step);
         }
     }
 
@@ -194,10 +198,10 @@ impl<T: Component> Running<'_, T> {
 
 impl<T: Component> Drop for Running<'_, T> {
     fn drop(&mut self) {
-        self.world.running = self.world.running.saturating_sub(1);
-        let Some(component) = self.component.take() else { return };
-        // The method may have put another world in place of the one that it was given.
-        if self.world.by_type.get(&TypeId::of::<T>()) == Some(&self.column) {
+        // The method may have put another world in place of the one that it was given, in which none runs.
+        let Some(running) = self.world.running.checked_sub(1) else { return };
+        self.world.running = running;
+        if let Some(component) = self.component.take() {
             self.world.put(self.column, self.object, component);
         }
     }
