@@ -10,6 +10,7 @@ mod hostile;
 mod kept;
 mod life_cycle;
 mod model;
+mod naive;
 mod names;
 mod objects;
 mod panics;
