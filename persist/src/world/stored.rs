@@ -502,3 +502,53 @@ impl Persist for World {
 impl Pointee for World {
     type As = AsValue;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Component, SaveManager};
+
+    #[derive(crate::Persist)]
+    #[persist(crate = crate)]
+    struct Health(u32);
+
+    #[derive(crate::Persist)]
+    #[persist(crate = crate)]
+    struct Target {
+        whom: Option<ObjectId>,
+        name: String,
+    }
+
+    impl Component for Health {}
+    impl Component for Target {}
+
+    #[test]
+    fn a_world_is_written_and_read_as_its_derived_form() -> Result<()> {
+        let mut world = World::new();
+        let ids: Vec<ObjectId> = (0..300).map(|_| world.spawn("Orc")).collect();
+        for (at, id) in ids.iter().enumerate().filter(|(at, _)| at % 3 > 0) {
+            world.attach(*id, Health(5))?;
+            world.set_parent(*id, Some(ids[at - 1]))?;
+            if at % 2 == 0 {
+                world.attach(*id, Target { whom: Some(ids[0]), name: "x".repeat(at) })?;
+            }
+        }
+        world.update(0.1);
+        world.attach(ids[1], Target { whom: None, name: String::new() })?;
+        world.pause(ids[7])?;
+        world.remove(ids[200]);
+        world.insert_resource(Health(1))?;
+
+        let mut saves = SaveManager::new();
+        saves.register_component::<Health>()?;
+        saves.register_component::<Target>()?;
+        saves.register_resource::<Health>()?;
+        let by_hand = saves.value_to_vec(&world)?;
+        let (derived, _) = saves.value_from_slice::<StoredWorld>(&by_hand)?;
+        let save = saves.value_to_vec(&derived)?;
+        assert!(save == by_hand, "{} bytes and {}", save.len(), by_hand.len());
+        let (again, _) = saves.value_from_slice::<World>(&save)?;
+        assert!(saves.value_to_vec(&again)? == save);
+        Ok(())
+    }
+}
