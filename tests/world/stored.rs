@@ -1,1 +1,319 @@
-//! x
+//! A world in a save: what it looks like without its types, and where it may stand.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use persist::{
+    Component, Document, ErrorKind, HandleValue, ObjectId, Persist, Record, Result, SaveManager,
+    Value, World,
+};
+
+use super::actor::{log, logged};
+
+type Shared<T> = Rc<RefCell<T>>;
+
+#[derive(Persist, Debug)]
+struct Item {
+    name: String,
+}
+
+/// Points to what others point to.
+#[derive(Persist, Debug)]
+struct Bag {
+    items: Vec<Shared<Item>>,
+    owner: ObjectId,
+}
+
+/// Points, too, and refuses a save or a load on demand.
+#[derive(Persist, Debug)]
+#[persist(validate = Guard::check, after_load = Guard::wake)]
+struct Guard {
+    watched: Option<Shared<Item>>,
+    is_bribed: bool,
+}
+
+impl Guard {
+    fn check(&self) -> Result<(), String> {
+        log(format!("check {}", self.watched.is_some()));
+        if self.is_bribed { Err("the guard is bribed".into()) } else { Ok(()) }
+    }
+
+    fn wake(&mut self) {
+        let watched = self.watched.as_ref().map(|item| item.borrow().name.clone());
+        log(format!("wake {watched:?}"));
+    }
+}
+
+impl Component for Bag {}
+impl Component for Guard {}
+
+fn saves() -> SaveManager {
+    let mut saves = SaveManager::new();
+    saves.register_component::<Bag>().expect("a component class");
+    saves.register_component::<Guard>().expect("a component class");
+    saves
+}
+
+fn item(name: &str) -> Shared<Item> {
+    Rc::new(RefCell::new(Item { name: name.into() }))
+}
+
+/// A guard and two bags, one with the item that the guard watches and with one of its own.
+fn vault(item: &Shared<Item>) -> World {
+    let mut world = World::new();
+    let [guard, bag, other] = ["guard", "bag", "other"].map(|name| world.spawn(name));
+    let mine = self::item("mine");
+    let bag_of = |items, owner| Bag { items, owner };
+    world.attach(bag, bag_of(vec![mine.clone(), item.clone(), mine], guard)).expect("there");
+    world.attach(guard, Guard { watched: Some(item.clone()), is_bribed: false }).expect("there");
+    world.attach(guard, bag_of(vec![item.clone()], bag)).expect("there");
+    world.attach(other, bag_of(vec![], other)).expect("there");
+    world.set_parent(bag, Some(guard)).expect("there");
+    world
+}
+
+/// Checks the pointers of a vault; returns the item that all share.
+fn check(world: &World) -> Shared<Item> {
+    let [guard, bag] = ["guard", "bag"].map(|name| world.find(name).expect("there"));
+    let watched = world.get::<Guard>(guard).and_then(|guard| guard.watched.clone());
+    let watched = watched.expect("watched");
+    let bags = [bag, guard].map(|object| world.get::<Bag>(object).expect("there"));
+    assert_eq!(bags[0].items.len(), 3);
+    assert!(Rc::ptr_eq(&bags[0].items[0], &bags[0].items[2]));
+    assert!(Rc::ptr_eq(&bags[0].items[1], &watched));
+    assert!(Rc::ptr_eq(&bags[1].items[0], &watched));
+    assert_eq!(bags[0].items[0].borrow().name, "mine");
+    assert_eq!((bags[0].owner, bags[1].owner), (guard, bag));
+    watched
+}
+
+#[test]
+fn components_share_objects_with_each_other_and_with_what_is_around_the_world() -> Result<()> {
+    #[derive(Persist)]
+    struct Game {
+        best: Shared<Item>,
+        world: World,
+        level: u32,
+    }
+    let gold = item("gold");
+    let game = Game { best: gold.clone(), world: vault(&gold), level: 7 };
+    let mut saves = saves();
+    let save = saves.value_to_vec(&game)?;
+    let (game, loaded) = saves.value_from_slice::<Game>(&save)?;
+    assert!(loaded.report().is_clean(), "{}", loaded.report());
+    assert!(Rc::ptr_eq(&check(&game.world), &game.best));
+    assert_eq!((game.level, &*game.best.borrow().name), (7, "gold"));
+    Ok(())
+}
+
+#[test]
+fn a_world_may_be_an_object_among_others_and_there_may_be_two() -> Result<()> {
+    #[derive(Persist)]
+    struct Player {
+        here: Shared<World>,
+        holds: Shared<Item>,
+    }
+    let gold = item("gold");
+    let worlds = [&gold, &gold].map(|item| Rc::new(RefCell::new(vault(item))));
+    worlds[1].borrow_mut().spawn("only here");
+    let player = Player { here: worlds[1].clone(), holds: gold };
+    let player = Rc::new(RefCell::new(player));
+    let mut saves = saves();
+    saves.add(&worlds[0])?;
+    saves.add(&player)?;
+    let save = saves.to_vec()?;
+    let loaded = saves.from_slice(&save)?;
+    assert!(loaded.report().is_clean(), "{}", loaded.report());
+    let player = loaded.first::<Player>()?;
+    let holds = player.borrow().holds.clone();
+    let found: Vec<Shared<World>> = loaded.iter::<World>().collect();
+    assert_eq!(found.len(), 2);
+    for world in &found {
+        assert!(Rc::ptr_eq(&check(&world.borrow()), &holds));
+    }
+    let here = player.borrow().here.clone();
+    assert!(here.borrow().find("only here").is_some());
+    assert_eq!(found.iter().filter(|world| Rc::ptr_eq(world, &here)).count(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_world_goes_round_in_circles_with_what_points_back_to_it() -> Result<()> {
+    #[derive(Persist)]
+    struct Portal {
+        to: Shared<World>,
+    }
+    impl Component for Portal {}
+    let worlds = [(); 2].map(|()| Rc::new(RefCell::new(World::new())));
+    for (from, to) in [(0, 1), (1, 0), (1, 1)] {
+        let mut world = worlds[from].borrow_mut();
+        let door = world.spawn("door");
+        world.attach(door, Portal { to: worlds[to].clone() })?;
+    }
+    let mut saves = SaveManager::new();
+    saves.register_component::<Portal>()?;
+    saves.add(&worlds[0])?;
+    let save = saves.to_vec()?;
+    let loaded = saves.from_slice(&save)?;
+    let here = loaded.first::<World>()?;
+    let through = |world: &Shared<World>, name| {
+        let world = world.borrow();
+        world.get::<Portal>(world.find(name).expect("there")).expect("there").to.clone()
+    };
+    let there = through(&here, "door");
+    assert!(!Rc::ptr_eq(&here, &there));
+    assert!(Rc::ptr_eq(&through(&there, "door"), &here));
+    assert!(Rc::ptr_eq(&through(&there, "door1"), &there));
+    loaded.dismantle();
+    for world in worlds {
+        *world.borrow_mut() = World::new();
+    }
+    Ok(())
+}
+
+#[test]
+fn hooks_of_components_run_with_their_pointers_in_place() -> Result<()> {
+    let world = vault(&item("gold"));
+    let mut saves = saves();
+    let save = saves.value_to_vec(&world)?;
+    logged();
+    saves.value_from_slice::<World>(&save)?;
+    assert_eq!(logged(), ["check true", "wake Some(\"gold\")"]);
+    Ok(())
+}
+
+#[test]
+fn a_component_that_refuses_a_load_is_named() -> Result<()> {
+    let mut world = vault(&item("gold"));
+    let guard = world.find("guard").expect("there");
+    world.get_mut::<Guard>(guard).expect("there").is_bribed = true;
+    let mut saves = saves();
+    let save = saves.value_to_vec(&world)?;
+    let error = saves.value_from_slice::<World>(&save).map(drop).expect_err("bribed");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(error.to_string().contains("bribed"), "{error}");
+    assert!(error.to_string().contains("guard"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_before_save_hook_in_a_component_runs_where_the_world_may_be_changed() -> Result<()> {
+    #[derive(Persist)]
+    #[persist(before_save = Shy::hide)]
+    struct Shy {
+        saves: u32,
+    }
+    impl Shy {
+        fn hide(&mut self) {
+            self.saves += 1;
+        }
+    }
+    impl Component for Shy {}
+    let mut world = World::new();
+    let shy = world.spawn("shy");
+    world.attach(shy, Shy { saves: 0 })?;
+    let mut saves = SaveManager::new();
+    saves.register_component::<Shy>()?;
+    let error = saves.value_to_vec(&world).expect_err("the hook needs `&mut`");
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(world.get::<Shy>(shy).map(|shy| shy.saves), Some(0));
+
+    let world = Rc::new(RefCell::new(world));
+    saves.add(&world)?;
+    let save = saves.to_vec()?;
+    assert_eq!(world.borrow().get::<Shy>(shy).map(|shy| shy.saves), Some(1));
+    let again = saves.from_slice(&save)?.first::<World>()?;
+    assert_eq!(again.borrow().get::<Shy>(shy).map(|shy| shy.saves), Some(1));
+    Ok(())
+}
+
+#[test]
+fn a_class_that_is_not_registered_for_a_world_in_a_field_is_named() {
+    let world = vault(&item("gold"));
+    let error = SaveManager::new().value_to_vec(&world).expect_err("no class is registered");
+    assert_eq!(error.kind(), ErrorKind::WrongClass);
+    assert!(error.message().contains("register_component::<"), "{error}");
+}
+
+#[test]
+fn equal_worlds_have_equal_bytes_whatever_was_done_to_them() -> Result<()> {
+    let gold = item("gold");
+    let one = vault(&gold);
+    let mut other = vault(&gold);
+    let bag = other.find("bag").expect("there");
+    let guard = other.find("guard").expect("there");
+    other.set_parent(bag, None)?;
+    other.set_parent(bag, Some(guard))?;
+    other.rename(bag, "sack")?;
+    other.rename(bag, "bag")?;
+    other.park(guard)?;
+    other.unpark(guard)?;
+    other.pause(bag)?;
+    other.resume(bag)?;
+    let mut saves = saves();
+    assert_eq!(saves.value_to_vec(&one)?, saves.value_to_vec(&other)?);
+    Ok(())
+}
+
+#[test]
+fn a_world_can_be_read_and_changed_without_its_types() -> Result<()> {
+    let world = vault(&item("gold"));
+    let mut saves = saves();
+    let save = saves.value_to_vec(&world)?;
+    let mut document = Document::from_slice(&save)?;
+    assert_eq!(document.to_vec()?, save, "byte for byte");
+    let root = record(document.root_mut());
+    assert_eq!(root.class(), "persist.World");
+    assert_eq!(root.get("last_id").and_then(Value::as_u64), Some(3));
+    let Some(Value::Seq(objects)) = root.get_mut("objects") else { panic!("a list") };
+    let names: Vec<&str> = objects
+        .iter()
+        .filter_map(|object| match object {
+            Value::Struct(object) => object.get("name")?.as_text(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["guard", "bag", "other"]);
+    let guard = record(objects.first_mut());
+    assert_eq!(guard.class(), "persist.Object");
+    let children = Value::Seq(vec![Value::Handle(HandleValue::Live(2))]);
+    assert_eq!(guard.get("children"), Some(&children));
+    guard.set("name", "sentry");
+    let (again, _) = saves.value_from_slice::<World>(&document.to_vec()?)?;
+    assert!(again.find("sentry").is_some() && again.find("guard").is_none());
+    Ok(())
+}
+
+fn record(value: Option<&mut Value>) -> &mut Record {
+    match value {
+        Some(Value::Struct(record)) => record,
+        other => panic!("a struct, not {other:?}"),
+    }
+}
+
+#[test]
+fn a_world_is_dumped_as_text() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.sav");
+    saves().save_world(&vault(&item("gold")), &path)?;
+    let text = persist::dump(&path)?;
+    for word in ["persist.World", "guard", "Bag", "gold", "is_bribed"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_world_is_saved_in_the_background_too() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [path, other] = ["a.sav", "b.sav"].map(|name| folder.path().join(name));
+    let world = vault(&item("gold"));
+    let mut saves = SaveManager::new();
+    saves.save_world(&world, &path)?;
+    saves.save_world_in_background(&world, &other)?.wait()?;
+    let read = |path| std::fs::read(path).expect("a save");
+    assert_eq!(read(&path), read(&other));
+    let (again, _) = self::saves().load_world(&other)?;
+    check(&again);
+    Ok(())
+}
