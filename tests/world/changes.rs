@@ -283,7 +283,8 @@ fn values_are_changed_at_once() -> Result<()> {
             assert_eq!(context.world.rename(bob, "Rob").expect("there"), "Rob");
         }
         "update Rob" => {
-            log(format!("level {}", context.world.resource::<Level>().expect("there").0))
+            let level = context.world.resource::<Level>().expect("there");
+            log(format!("level {}", level.0));
         }
         _ => (),
     });

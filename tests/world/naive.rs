@@ -157,12 +157,12 @@ impl Naive {
         while self.running.is_none()
             && let Some((id, op)) = self.queue.pop_front()
         {
-            self.apply(id, op);
+            self.apply(id, &op);
         }
     }
 
-    fn apply(&mut self, id: u64, op: Op) {
-        match op {
+    fn apply(&mut self, id: u64, op: &Op) {
+        match *op {
             Op::Spawn(name) => {
                 let name = self.free_name(name);
                 let children = Vec::new();

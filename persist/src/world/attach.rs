@@ -210,7 +210,7 @@ impl World {
         let mut names: Vec<String> =
             columns.map(|column| (self.columns[*column].of.name)()).collect();
         for (at, unknown) in found.unknown.iter().enumerate() {
-            let at = (unknown.before as usize + at).min(names.len());
+            let at = (unknown.before + at).min(names.len());
             names.insert(at, unknown.content.class().to_owned());
         }
         names

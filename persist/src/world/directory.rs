@@ -19,8 +19,8 @@ pub(super) struct Place {
 }
 
 /// The number of the page of an id, and its bit there.
+#[expect(clippy::cast_possible_truncation, reason = "a remainder of 512")]
 fn split(id: ObjectId) -> (u64, u32) {
-    // The remainder is less than the width.
     (id.get() / WIDTH as u64, (id.get() % WIDTH as u64) as u32)
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Object {
     /// Which components it has, in which order.
     pub(super) shape: Shape,
     /// How many of them, from the first on, have been started; the others are behind these.
-    pub(super) started: u32,
+    pub(super) started: usize,
     pub(super) activity: Activity,
     /// True if it or an object above it is not active.
     pub(super) is_held: bool,
@@ -26,7 +26,7 @@ pub(super) struct Object {
 /// A component of a class that the program does not have.
 pub(super) struct KeptComponent {
     /// How many components that it has are before it.
-    pub(super) before: u32,
+    pub(super) before: usize,
     pub(super) is_started: bool,
     pub(super) content: Unknown,
 }
@@ -35,9 +35,9 @@ impl Object {
     /// Notes that the component of a column is gone.
     pub(super) fn lose(&mut self, column: usize, shapes: &mut Shapes) {
         let position = shapes.columns(self.shape).iter().position(|at| *at == column);
-        let Some(position) = position.map(|position| position as u32) else { return };
-        self.started -= u32::from(position < self.started);
-        self.unknown.iter_mut().for_each(|kept| kept.before -= u32::from(position < kept.before));
+        let Some(position) = position else { return };
+        self.started -= usize::from(position < self.started);
+        self.unknown.iter_mut().for_each(|kept| kept.before -= usize::from(position < kept.before));
         self.shape = shapes.without(self.shape, column);
     }
 }
@@ -58,7 +58,7 @@ pub enum Activity {
 
 /// The columns of an object, in the order in which its components were attached; most objects share theirs with many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Shape(u32);
+pub(super) struct Shape(usize);
 
 /// All shapes that were met; the first is that without a component.
 pub(super) struct Shapes {
@@ -84,20 +84,19 @@ impl Shapes {
             return *shape;
         }
         let columns: Rc<[usize]> = columns.into();
-        // There are fewer than objects, of which there are fewer than that.
-        let shape = Shape(self.shapes.len() as u32);
+        let shape = Shape(self.shapes.len());
         self.shapes.push(columns.clone());
         self.by_columns.insert(columns, shape);
         shape
     }
 
     pub(super) fn columns(&self, shape: Shape) -> &[usize] {
-        self.shapes.get(shape.0 as usize).map_or(&[], |columns| columns)
+        self.shapes.get(shape.0).map_or(&[], |columns| columns)
     }
 
     /// The same, to be held while objects change.
     pub(super) fn share(&self, shape: Shape) -> Rc<[usize]> {
-        self.shapes.get(shape.0 as usize).cloned().unwrap_or_default()
+        self.shapes.get(shape.0).cloned().unwrap_or_default()
     }
 
     /// The shape with one more column behind.
@@ -124,6 +123,6 @@ impl Shapes {
     }
 
     pub(super) fn index(shape: Shape) -> usize {
-        shape.0 as usize
+        shape.0
     }
 }

@@ -51,7 +51,7 @@ impl World {
                 if found.is_held {
                     continue;
                 }
-                let started = found.started as usize;
+                let started = found.started;
                 let columns = self.shape_of(object);
                 // If one panics, those behind it are started by the next update.
                 let mut rest = Rest { world: self, waiting: &waiting[at..] };
@@ -85,7 +85,7 @@ impl World {
                 }) else {
                     continue;
                 };
-                let (columns, started) = (self.shapes.share(found.shape), found.started as usize);
+                let (columns, started) = (self.shapes.share(found.shape), found.started);
                 let Some(object) = self.directory.id(page, bit) else { continue };
                 for column in columns.iter().take(started) {
                     self.run_one(*column, object, phase, step);

@@ -189,7 +189,7 @@ impl<'w, Q: Query> Iterator for QueryIter<'w, Q> {
         let mut sum = init;
         loop {
             let mut rest = std::mem::take(&mut self.rest);
-            if self.is_all && (rest | rest - 1) == u64::MAX {
+            if self.is_all && rest != 0 && (rest | (rest - 1)) == u64::MAX {
                 // Without a hole the loop needs no search for the next bit.
                 for bit in rest.trailing_zeros()..u64::BITS {
                     let Some(item) = self.cursor.next(bit) else { break };

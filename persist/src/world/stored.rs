@@ -55,13 +55,13 @@ struct Reading {
     /// The columns of the components of this object so far.
     columns: Vec<usize>,
     /// How many of them have been started.
-    started: u32,
+    started: usize,
 }
 
 impl Reading {
     fn enter(&mut self, column: usize, is_started: bool) {
         self.columns.push(column);
-        self.started += u32::from(is_started);
+        self.started += usize::from(is_started);
     }
 }
 
@@ -112,9 +112,9 @@ impl World {
         let is_started = |kept: &&KeptComponent| {
             kept.before < object.started || (kept.before == object.started && kept.is_started)
         };
-        let started = object.started + object.unknown.iter().filter(is_started).count() as u32;
+        let started = object.started + object.unknown.iter().filter(is_started).count();
         let all = columns.len() + object.unknown.len();
-        let started = ((started as usize) < all).then_some(started);
+        let started = (started < all).then(|| u32::try_from(started).unwrap_or(u32::MAX));
         out.value(&id)?;
         encode_text(&object.name, out)?;
         out.value(&object.children)?;
@@ -123,7 +123,7 @@ impl World {
         count::encode((columns.len() + object.unknown.len()) as u64, out)?;
         out.nested_in::<Box<dyn AnyComponent>>(|out| {
             for (before, column) in columns.iter().enumerate() {
-                while let Some(unknown) = unknown.next_if(|kept| kept.before as usize <= before) {
+                while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
                     encode_unknown(&unknown.content, out)?;
                 }
                 self.encode_component(*column, place, numbers, out)?;
@@ -277,7 +277,7 @@ impl World {
             let content = component.__into_any().downcast::<UnknownComponent>();
             let content = content.map_err(|_| Fail::Value)?.content;
             let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
-            let before = reading.columns.len() as u32;
+            let before = reading.columns.len();
             object.unknown.push(KeptComponent { before, is_started, content });
             self.has_unknown = true;
             return Ok(());
@@ -389,7 +389,7 @@ impl World {
             let Some(object) = self.objects.get_mut(place) else { continue };
             let mut unknown = object.unknown.iter_mut().peekable();
             for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
-                while let Some(unknown) = unknown.next_if(|kept| kept.before as usize <= before) {
+                while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
                     unknown.content.visit(visitor)?;
                 }
                 let entry = &mut self.columns[*column];
@@ -481,7 +481,7 @@ impl Persist for World {
             let Some(object) = self.objects.get(place) else { continue };
             let mut unknown = object.unknown.iter().peekable();
             for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
-                while let Some(unknown) = unknown.next_if(|kept| kept.before as usize <= before) {
+                while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
                     unknown.content.visit_shared(visitor)?;
                 }
                 if let Some(component) = self.columns[*column].column.get(place) {
