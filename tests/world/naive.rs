@@ -244,7 +244,8 @@ impl Naive {
     fn rename(&mut self, id: u64, name: &str) -> bool {
         let Some(thing) = self.thing_mut(id) else { return false };
         thing.name.clear();
-        let name = self.free_name(name);
+        let is_there = self.things.iter().any(|thing| thing.name == name);
+        let name = if is_there { self.free_name(name) } else { name.to_owned() };
         self.thing_mut(id).expect("there").name = name;
         true
     }
@@ -269,8 +270,15 @@ impl Naive {
             }
         }
         let parent = things[0].parent.filter(|parent| self.is_there(*parent));
+        let back: Vec<(u64, String)> = things.iter().map(|t| (t.id, t.name.clone())).collect();
         self.things.extend(things);
         self.things.sort_by_key(|thing| thing.id);
+        for (id, name) in back {
+            let is_newcomer = |thing: &Thing| thing.name == name && thing.id != id;
+            if let Some(at) = self.things.iter().position(is_newcomer) {
+                self.things[at].name = self.free_name(&name);
+            }
+        }
         self.link(id, parent, index);
         true
     }

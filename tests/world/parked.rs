@@ -49,7 +49,6 @@ fn the_name_of_a_parked_object_is_not_given_away() -> Result<()> {
     world.park(one)?;
     let newcomer = world.spawn("door");
     assert_eq!(world.name(newcomer), Some("door2"));
-    assert_eq!(world.rename(newcomer, "door1")?, "door11");
     world.unpark(one)?;
     world.unpark(door)?;
     assert_eq!((world.name(door), world.name(one)), (Some("door"), Some("door1")));
@@ -58,6 +57,19 @@ fn the_name_of_a_parked_object_is_not_given_away() -> Result<()> {
     world.remove(door);
     let heir = world.spawn("door");
     assert_eq!(world.name(heir), Some("door"), "nobody comes back to it");
+    Ok(())
+}
+
+#[test]
+fn an_object_that_comes_back_keeps_its_name_and_the_newcomer_gets_another() -> Result<()> {
+    let mut world = World::new();
+    let door = world.spawn("door");
+    world.park(door)?;
+    let newcomer = world.spawn("gate");
+    assert_eq!(world.rename(newcomer, "door")?, "door", "somebody wants it so");
+    world.unpark(door)?;
+    assert_eq!((world.name(door), world.name(newcomer)), (Some("door"), Some("door1")));
+    assert_eq!((world.find("door"), world.find("door1")), (Some(door), Some(newcomer)));
     Ok(())
 }
 

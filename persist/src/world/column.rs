@@ -20,8 +20,10 @@ pub(super) const WORDS: usize = 8;
 /// Ids of a page.
 pub(super) const WIDTH: usize = WORDS * 64;
 
-/// The values of neighbouring ids.
-pub(super) struct Page<T> {
+/// The values of neighbouring ids; a page without any takes the memory of a pointer.
+pub(super) struct Page<T>(Option<Box<Filled<T>>>);
+
+struct Filled<T> {
     /// A bit for each id that has a value.
     mask: [u64; WORDS],
     /// As many as there are bits, in their order, but for what is out.
@@ -38,6 +40,12 @@ struct Out {
 
 impl<T> Default for Page<T> {
     fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Default for Filled<T> {
+    fn default() -> Self {
         Self { mask: [0; WORDS], items: Vec::new(), out: None }
     }
 }
@@ -53,23 +61,14 @@ fn split(bit: u32) -> (usize, u64) {
 }
 
 impl<T> Page<T> {
-    fn holds(&self, bit: u32) -> bool {
-        let (word, one) = split(bit);
-        self.mask[word] & one != 0
-    }
-
     pub(super) fn has(&self, bit: u32) -> bool {
-        self.holds(bit) && self.out.is_none_or(|out| out.bit != bit)
+        self.0.as_ref().is_some_and(|page| page.has(bit))
     }
 
     /// The bits of a word that have values.
     #[inline]
     pub(super) fn word(&self, word: usize) -> u64 {
-        let mask = self.mask.get(word).copied().unwrap_or(0);
-        match self.out {
-            Some(out) if out.bit as usize / 64 == word => mask & !split(out.bit).1,
-            _ => mask,
-        }
+        self.0.as_ref().map_or(0, |page| page.word(word))
     }
 
     /// The bits that have values.
@@ -88,28 +87,64 @@ impl<T> Page<T> {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.out.is_none()
+        self.0.as_ref().is_none_or(|page| page.items.is_empty() && page.out.is_none())
     }
 
     /// True if all values are where their bits say.
     #[inline]
     pub(super) fn is_in_order(&self) -> bool {
-        self.out.is_none()
+        self.0.as_ref().is_none_or(|page| page.out.is_none())
     }
 
     /// The values, by the order of their bits if none is out.
     #[inline]
     pub(super) fn items(&self) -> &[T] {
-        &self.items
+        self.0.as_ref().map_or(&[], |page| &page.items)
     }
 
     #[inline]
     pub(super) fn items_mut(&mut self) -> &mut [T] {
-        &mut self.items
+        self.0.as_mut().map_or(&mut [], |page| &mut page.items)
     }
 
     /// The values in the order of their bits, where one is out.
     pub(super) fn ordered_mut(&mut self) -> Vec<&mut T> {
+        self.0.as_mut().map_or_else(Vec::new, |page| page.ordered_mut())
+    }
+
+    #[inline]
+    pub(super) fn get(&self, bit: u32) -> Option<&T> {
+        self.0.as_ref()?.get(bit)
+    }
+
+    #[inline]
+    fn get_mut(&mut self, bit: u32) -> Option<&mut T> {
+        self.0.as_mut()?.get_mut(bit)
+    }
+}
+
+impl<T> Filled<T> {
+    fn holds(&self, bit: u32) -> bool {
+        let (word, one) = split(bit);
+        self.mask[word] & one != 0
+    }
+
+    fn has(&self, bit: u32) -> bool {
+        self.holds(bit) && self.out.is_none_or(|out| out.bit != bit)
+    }
+
+    /// The bits of a word that have values.
+    #[inline]
+    fn word(&self, word: usize) -> u64 {
+        let mask = self.mask.get(word).copied().unwrap_or(0);
+        match self.out {
+            Some(out) if out.bit as usize / 64 == word => mask & !split(out.bit).1,
+            _ => mask,
+        }
+    }
+
+    /// The values in the order of their bits, where one is out.
+    fn ordered_mut(&mut self) -> Vec<&mut T> {
         let out = self.out;
         let mut items: Vec<&mut T> = self.items.iter_mut().collect();
         if let Some(out) = out
@@ -143,7 +178,7 @@ impl<T> Page<T> {
         }
     }
 
-    pub(super) fn get(&self, bit: u32) -> Option<&T> {
+    fn get(&self, bit: u32) -> Option<&T> {
         self.items.get(self.place(bit)?)
     }
 
@@ -226,21 +261,25 @@ impl<T> Column<T> {
             self.pages.resize_with(place.page + 1, Page::default);
         }
         // Where neighbours are full this one will be, and takes its memory at once.
-        let is_dense = || place.page > 0 && self.pages[place.page - 1].items.len() >= WIDTH / 2;
-        if self.pages[place.page].items.capacity() == 0 && is_dense() {
-            self.pages[place.page].items.reserve_exact(WIDTH);
+        let is_dense = || place.page > 0 && self.pages[place.page - 1].items().len() >= WIDTH / 2;
+        if self.pages[place.page].0.is_none() {
+            let mut page = Box::<Filled<T>>::default();
+            if is_dense() {
+                page.items.reserve_exact(WIDTH);
+            }
+            self.pages[place.page].0 = Some(page);
         }
-        self.pages[place.page].insert(place.bit, value)
+        self.pages[place.page].0.as_mut()?.insert(place.bit, value)
     }
 
     pub(super) fn remove(&mut self, place: Place) -> Option<T> {
-        self.pages.get_mut(place.page)?.remove(place.bit)
+        self.pages.get_mut(place.page)?.0.as_mut()?.remove(place.bit)
     }
 
     /// Takes a value out for a while: it is not there until [`insert`](Self::insert) puts it back, which costs
     /// nothing in between.
     pub(super) fn take(&mut self, place: Place) -> Option<T> {
-        self.pages.get_mut(place.page)?.take(place.bit)
+        self.pages.get_mut(place.page)?.0.as_mut()?.take(place.bit)
     }
 
     /// Makes room for a page that came into the directory.

@@ -280,7 +280,8 @@ impl World {
         self.object(object).map(|object| &*object.name)
     }
 
-    /// Gives an object this name, or this name with the lowest free number if another has it; returns what it got.
+    /// Gives an object this name, or this name with the lowest free number if another has it; returns what it got. The
+    /// name of a [parked](Self::park) object it can have until that one comes back.
     ///
     /// # Errors
     ///
@@ -290,7 +291,10 @@ impl World {
         if *old != *name {
             // Of the names that it could have, its own is free.
             self.names.leave(&old);
-            let name = self.names.free(name);
+            let name = match self.names.find(name) {
+                None if !name.is_empty() => name.into(),
+                _ => self.names.free(name),
+            };
             self.names.take(&name, object);
             if let Some(object) = self.object_mut(object) {
                 object.name = name;
