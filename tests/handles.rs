@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
 mod handles_hostile;
+mod handles_kept;
 mod handles_merged;
 mod handles_remapped;
 

@@ -43,6 +43,11 @@ impl<'l> Handles<'l> {
         self.refused = None;
     }
 
+    /// The arena of this name, if its handles may be given new ids.
+    pub(super) fn arena(&self, name: &str) -> Option<(TypeId, &'static str)> {
+        self.remap.as_ref()?.arena(name)
+    }
+
     pub(super) fn find(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
         let Some(remap) = &mut self.remap else { return Ok(Remapped::Live(bits)) };
         let Some(found) = remap.renumber(arena, bits)? else { return Ok(Remapped::Live(bits)) };

@@ -1,6 +1,7 @@
 //! Values and objects of classes that the program does not have: kept for stand-ins,
 //! with what they refer to, or refused.
 
+use std::any::TypeId;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -8,12 +9,23 @@ use super::Loader;
 use super::pending::Pending;
 use super::table::{Entry, Refused, Table, TypeIndex};
 use crate::codec::{
-    ForeignClass, Linked, Made, Object, Part, Piece, Shared, Unknown, UnknownContent, Within,
-    left_over, not_registered,
+    ForeignClass, Linked, Made, Object, Part, Piece, Remapped, Shared, Unknown, UnknownContent,
+    Within, left_over, not_registered,
 };
 use crate::reflect::{Holder, TraitName};
 use crate::schema::{Met, length};
+use crate::types::WorldObjects;
 use crate::{Error, ErrorKind, Result};
+
+/// A live handle in what is kept.
+struct KeptHandle {
+    start: usize,
+    arena: (TypeId, &'static str),
+    bits: u64,
+}
+
+/// Bytes of a handle.
+const HANDLE: usize = 9;
 
 impl Table<'_> {
     /// Keeps a value of a class that the program does not have, and what it refers to.
@@ -21,10 +33,15 @@ impl Table<'_> {
         let stored = self.stored.clone();
         let mut parts = Vec::new();
         let mut references = Vec::new();
+        let mut handles = Vec::new();
         let mut meet = |met: Met<'_>, before: usize, after: usize| {
             let (start, end) = (bytes.len() - before, bytes.len() - after);
             let content = match met {
-                Met::Handle { .. } => return true,
+                Met::Handle { arena, bits } => {
+                    let found = self.handles.arena(arena);
+                    handles.extend(found.map(|arena| KeptHandle { start, arena, bits }));
+                    return true;
+                }
                 Met::Class(class) => UnknownContent::Class(class),
                 Met::Reference { id, weak, class, holder } => {
                     let target = self.find(id);
@@ -55,7 +72,29 @@ impl Table<'_> {
             }
         };
         let class = ForeignClass { name, schema: stored, index: class };
-        Ok((Piece::new(class, bytes[..length].to_vec(), parts), length))
+        let mut bytes = bytes[..length].to_vec();
+        for handle in handles {
+            self.renew(&handle, &mut bytes)?;
+        }
+        Ok((Piece::new(class, bytes, parts), length))
+    }
+
+    /// Makes a handle in what is kept the one that this load gives.
+    fn renew(&mut self, handle: &KeptHandle, bytes: &mut [u8]) -> Result<()> {
+        let KeptHandle { start, arena: (arena, name), bits } = *handle;
+        let found = self.handles.find(arena, bits).inspect_err(|_| {
+            self.handles.refused = Some((name, bits));
+        })?;
+        let (state, bits) = match found {
+            Remapped::Live(new) => (1, new),
+            // An id of a world has no null: it is dead, in an option too, so that keys stay different.
+            Remapped::Null if arena == TypeId::of::<WorldObjects>() => (2, bits),
+            Remapped::Null => (0, 0),
+            Remapped::Dead => (2, bits),
+        };
+        bytes[start] = state;
+        bytes[start + 1..start + HANDLE].copy_from_slice(&bits.to_le_bytes());
+        Ok(())
     }
 
     /// The class of this number, whose values are as they are stored.
@@ -158,6 +197,7 @@ impl Loader<'_> {
         let payload = record.payload(self.save);
         self.table.dangling = 0;
         self.table.within = Within::Bare;
+        self.table.handles.enter(&record);
         let kept =
             self.table.unknown(record.class as usize, payload).and_then(|(piece, length)| {
                 let left = payload.len() - length;

@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, Result};
 ///
 /// Handles into arenas without an entry here stay as they are, and so do null and dead ones. The
 /// function is asked for each live handle, once, as it is read; keys of maps and elements of
-/// sets have their new ids before the map is built. It may be asked for one id many times, also
+/// sets have their new ids before the map is built, and what the program does not have is kept with new ids. It may be asked for one id many times, also
 /// in a load that fails later, and it may make new objects as it goes: see [`Arena`] for
 /// an example.
 ///
@@ -96,11 +96,19 @@ impl<'r> Remap<'r> {
 
 /// A [`Remap`] of any lifetime, as a load has it.
 pub(crate) trait Renumber {
+    /// The arena of this name that it gives new ids, whose type is not at hand.
+    fn arena(&self, name: &str) -> Option<(TypeId, &'static str)>;
+
     /// What becomes of a live handle; `None` if it stays as it is.
     fn renumber(&mut self, arena: TypeId, bits: u64) -> Result<Option<Remapped>>;
 }
 
 impl Renumber for Remap<'_> {
+    fn arena(&self, name: &str) -> Option<(TypeId, &'static str)> {
+        let found = self.arenas.iter().find(|entry| entry.name == name);
+        found.map(|entry| (entry.arena, entry.name))
+    }
+
     fn renumber(&mut self, arena: TypeId, bits: u64) -> Result<Option<Remapped>> {
         let Some(entry) = self.arenas.iter_mut().find(|entry| entry.arena == arena) else {
             return Ok(None);
