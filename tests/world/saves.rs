@@ -1,5 +1,8 @@
 //! Objects and components: made, found, asked for, saved.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use persist::{Component, ObjectId, Persist, SaveManager, World};
 
 #[derive(Persist, Debug, PartialEq, Clone)]
@@ -96,5 +99,33 @@ fn what_the_program_does_not_have_stays_on_its_objects() -> persist::Result<()> 
     assert_eq!(again.classes(orc), ["Target", "Position"]);
     assert_eq!(again.resource::<Score>(), Some(&Score(9)));
     assert!(!before.is_empty());
+    Ok(())
+}
+
+#[derive(Persist)]
+struct Alpha(Rc<RefCell<u32>>);
+
+#[derive(Persist)]
+struct Beta(Rc<RefCell<u32>>);
+
+#[test]
+fn resources_that_the_program_does_not_have_take_no_pointers_of_others() -> persist::Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.sav");
+    let mut world = World::new();
+    world.insert_resource(Alpha(Rc::new(RefCell::new(1))))?;
+    world.insert_resource(Beta(Rc::new(RefCell::new(2))))?;
+    SaveManager::new().save_world(&world, &path)?;
+    let mut poor = SaveManager::new();
+    poor.register_resource::<Beta>()?;
+    let (world, _) = poor.load_world(&path)?;
+    assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.borrow()), Some(2));
+    poor.save_world(&world, &path)?;
+    let mut saves = SaveManager::new();
+    saves.register_resource::<Alpha>()?;
+    saves.register_resource::<Beta>()?;
+    let (world, _) = saves.load_world(&path)?;
+    assert_eq!(world.resource::<Alpha>().map(|alpha| *alpha.0.borrow()), Some(1));
+    assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.borrow()), Some(2));
     Ok(())
 }

@@ -66,23 +66,23 @@ impl Reading {
 }
 
 impl World {
-    /// Writes these objects, which are in ascending order, and the resources.
+    /// Writes these objects, which are in ascending order; of the whole world the resources too, and what has been
+    /// started.
     pub(super) fn encode_objects(
         &self,
         mut objects: impl Iterator<Item = ObjectId>,
         count: usize,
-        with_resources: bool,
+        is_whole: bool,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         let mut numbers = vec![None; self.columns.len()];
         out.value(&self.last_id)?;
         count::encode(count as u64, out)?;
         out.nested_in::<StoredObject>(|out| {
-            objects.try_for_each(|id| self.encode_object(id, &mut numbers, out))
+            objects.try_for_each(|id| self.encode_object(id, is_whole, &mut numbers, out))
         })?;
         let resources = &self.resources;
-        let count =
-            if with_resources { resources.values.len() + resources.unknown.len() } else { 0 };
+        let count = if is_whole { resources.values.len() + resources.unknown.len() } else { 0 };
         count::encode(count as u64, out)?;
         if count == 0 {
             return Ok(());
@@ -101,6 +101,7 @@ impl World {
     fn encode_object(
         &self,
         id: ObjectId,
+        is_whole: bool,
         numbers: &mut Numbers,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
@@ -112,7 +113,10 @@ impl World {
         let is_started = |kept: &&KeptComponent| {
             kept.before < object.started || (kept.before == object.started && kept.is_started)
         };
-        let started = object.started + object.unknown.iter().filter(is_started).count();
+        let started = match is_whole {
+            true => object.started + object.unknown.iter().filter(is_started).count(),
+            false => 0,
+        };
         let all = columns.len() + object.unknown.len();
         let started = (started < all).then(|| u32::try_from(started).unwrap_or(u32::MAX));
         out.value(&id)?;
@@ -210,12 +214,15 @@ impl World {
         reading: &mut Reading,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
-        let id = input.value::<ObjectId>()?;
+        let head = input.take(ObjectId::HEAD)?;
+        // What is stored was given; the load may have given it a new one by now.
+        let stored = u64::decode_fixed(&head[1..], &mut false);
+        let id = ObjectId::decode(head, input)?;
         let name = input.value::<String>()?;
         let children = input.value::<Vec<ObjectId>>()?;
         let activity = input.value::<Activity>()?;
         let started = input.value::<Option<u32>>()?;
-        if id.is_dead() || id.get() > self.last_id {
+        if id.is_dead() || stored > self.last_id {
             return Err(input.refuse(wrong(format!("object {id} has an id that was never given"))));
         }
         // References are visited in the order of the ids.
