@@ -105,8 +105,8 @@ pub use schema::Change;
 pub use types::{Arena, Handle, Missing, Remap};
 pub use value::{HandleValue, Record, Value};
 pub use world::{
-    Activity, Component, ComponentId, Context, FieldPath, IntoFieldPath, Query, QueryIter,
-    SharedQuery, World,
+    Activity, Component, ComponentId, Context, FieldPath, IntoFieldPath, Outside, Prefab, Query,
+    QueryIter, SharedQuery, World,
 };
 
 /// What the derive's code calls; not for programs.

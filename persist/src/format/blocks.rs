@@ -5,7 +5,9 @@ use std::io::Write;
 
 use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 
-use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE, pack::Packer};
+use super::pack::Packer;
+use super::reader::{Block, trailer};
+use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Takes the parts of a save in order.
@@ -165,6 +167,21 @@ impl Blocks for Snapshot {
         self.limits.check_expansion(total, memory)?;
         Ok(total)
     }
+}
+
+/// Writes a save without compressed blocks again, behind another header.
+pub(crate) fn write_again(save: &[u8], header: &Header, out: &mut dyn Blocks) -> Result<u64> {
+    let (_, mut at) = Header::parse(save)?;
+    out.header(header)?;
+    while save.get(at) != Some(&BLOCK_TRAILER) {
+        let block = Block::read(save, at)?;
+        out.block(&save[at..block.end])?;
+        at = block.end + CRC_SIZE;
+    }
+    let trailer = trailer(save, at)?;
+    let [records, definitions] = [1, 9].map(|word| LittleEndian::read_u64(&trailer[word..]));
+    // What its objects take has been checked when it was written or loaded.
+    out.finish(records, definitions, 0)
 }
 
 fn write_error(error: std::io::Error) -> Error {

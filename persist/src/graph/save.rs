@@ -7,7 +7,7 @@ use super::Registry;
 use super::links::{Links, Met};
 use super::registry::ObjectEntry;
 use crate::codec::{
-    Buffer, Encoder, NoVisitLinks, Persist, Phase, SaveLinks, Shared, Unknown, Visitor,
+    Buffer, Encoder, NoVisitLinks, Persist, Phase, SaveLinks, Shared, Stop, Unknown, Visitor,
     not_registered_yet,
 };
 use crate::format::{Blocks, Header, Writer};
@@ -88,9 +88,24 @@ impl<'s> Saver<'s> {
 
     /// Writes one value with everything that it leads to.
     pub(crate) fn save_value<T: Persist>(
-        mut self,
+        self,
         value: &T,
         class: usize,
+        out: &mut dyn Blocks,
+        header: &Header,
+        buffer: &mut Buffer,
+    ) -> Result<u64> {
+        let field = |saver: &mut Self| saver.find_field(value, &mut Buffer::new());
+        self.save_root(class, &mut |out| out.value(value), field, out, header, buffer)
+    }
+
+    /// Writes one value of a class by a function that encodes it, with everything that it leads to; `field` finds
+    /// the path of the field that refuses.
+    pub(crate) fn save_root(
+        mut self,
+        class: usize,
+        encode: &mut dyn FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
+        field: impl FnOnce(&mut Self) -> String,
         out: &mut dyn Blocks,
         header: &Header,
         buffer: &mut Buffer,
@@ -100,12 +115,9 @@ impl<'s> Saver<'s> {
         let id = self.links.take_id();
         let number = self.links.class_number(class);
         let as_value = (Holder::VALUE, true);
-        writer.record(number, as_value, id, &mut self.links, |out| out.value(value)).map_err(
-            |error| {
-                let field = self.find_field(value, &mut Buffer::new());
-                error.in_field(&field).in_class(&*classes[class].name)
-            },
-        )?;
+        writer
+            .record(number, as_value, id, &mut self.links, encode)
+            .map_err(|error| error.in_field(&field(&mut self)).in_class(&*classes[class].name))?;
         if let Some(kept) = self.kept_of_value {
             self.write_kept_of(kept, id, &mut writer)?;
         }

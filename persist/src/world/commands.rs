@@ -2,17 +2,31 @@
 
 use super::World;
 use super::any_component::AnyComponent;
+use super::parked::ParkedObject;
 use crate::ObjectId;
 
 /// A change that waits for the end of the phase.
 pub(super) enum Command {
     /// Puts in an object of a base name.
     Spawn(ObjectId, Box<str>),
+    /// Puts in objects of a prefab, in ascending order of their ids.
+    Place(Vec<ParkedObject>),
     Attach(ObjectId, usize, Box<dyn AnyComponent>),
     Detach(ObjectId, usize),
     Remove(ObjectId),
     /// Below a parent or at the top, at a place among its children.
     SetParent(ObjectId, Option<ObjectId>, usize),
+}
+
+impl Command {
+    /// True if it puts in this object.
+    pub(super) fn brings(&self, id: ObjectId) -> bool {
+        match self {
+            Self::Spawn(new, _) => *new == id,
+            Self::Place(objects) => objects.binary_search_by_key(&id, |object| object.id).is_ok(),
+            _ => false,
+        }
+    }
 }
 
 impl World {
@@ -31,6 +45,7 @@ impl World {
     fn apply(&mut self, command: Command) {
         match command {
             Command::Spawn(id, name) => self.spawn_now(id, &name),
+            Command::Place(objects) => self.place_now(objects),
             Command::Attach(object, column, component) => {
                 if self.contains(object) {
                     self.attach_now(object, column, component);

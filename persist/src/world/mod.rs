@@ -17,6 +17,7 @@ mod object;
 mod parked;
 mod path;
 mod phases;
+mod prefab;
 mod query;
 mod resources;
 mod stored;
@@ -28,6 +29,7 @@ pub use attach::ComponentId;
 pub use component::{Component, Context};
 pub use object::Activity;
 pub use path::{FieldPath, IntoFieldPath};
+pub use prefab::{Outside, Prefab};
 pub use query::{Query, QueryIter, SharedQuery};
 #[doc(hidden)]
 pub use typed_path::{Identifier, TypedPath};

@@ -74,6 +74,11 @@ impl Names {
         }
     }
 
+    /// The name that a copy gets: its own if that is free, else its base with the lowest free number.
+    pub(super) fn free_for_copy(&mut self, name: &Rc<str>) -> Rc<str> {
+        if self.get(name).is_some() { self.free(base_of(name)) } else { name.clone() }
+    }
+
     /// Gives a name to an object; returns the one that had it.
     pub(super) fn take(&mut self, name: &Rc<str>, id: ObjectId) -> Option<ObjectId> {
         let hash = self.hasher.hash_one(&**name);
@@ -137,7 +142,7 @@ fn splits(name: &str) -> impl Iterator<Item = (&str, u64)> {
 }
 
 /// The base of a copy: the name without its number.
-pub(super) fn base_of(name: &str) -> &str {
+fn base_of(name: &str) -> &str {
     let base = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     if base.is_empty() { name } else { base }
 }

@@ -17,11 +17,12 @@ pub(super) struct Parked {
     index: usize,
 }
 
-struct ParkedObject {
-    id: ObjectId,
-    object: Object,
+/// An object that is not in the world, with its components.
+pub(super) struct ParkedObject {
+    pub(super) id: ObjectId,
+    pub(super) object: Object,
     /// With their columns, in order.
-    components: Vec<(usize, Box<dyn AnyComponent>)>,
+    pub(super) components: Vec<(usize, Box<dyn AnyComponent>)>,
 }
 
 impl World {
@@ -68,31 +69,38 @@ impl World {
         self.check_idle()?;
         let parked = self.parked.remove(&object).ok_or_else(|| missing(object))?;
         let ids: HashSet<ObjectId> = parked.objects.iter().map(|parked| parked.id).collect();
-        for ParkedObject { id, mut object, components } in parked.objects {
+        for mut found in parked.objects {
             // If a component panicked in a removal, some are gone.
-            object.children.retain(|child| ids.contains(child));
-            let name = object.name.clone();
+            found.object.children.retain(|child| ids.contains(child));
+            let name = found.object.name.clone();
             self.names.unpark(&name);
-            if let Some(newcomer) = self.names.take(&name, id) {
+            if let Some(newcomer) = self.names.take(&name, found.id) {
                 self.rename_newcomer(newcomer, &name);
             }
-            object.parent = object.parent.filter(|parent| self.contains(*parent));
-            if object.shape != Default::default() || object.activity == super::Activity::Expired {
-                self.waiting.push(id);
-            }
-            if object.activity == super::Activity::Expired {
-                self.expired.push_back(id);
-            }
-            self.enter(id, object);
-            for (column, component) in components {
-                (self.columns[column].of.put)(self, column, id, component.__into_any());
-            }
+            let parent = found.object.parent.filter(|parent| self.contains(*parent));
+            found.object.parent = parent;
+            self.put_in(found);
         }
         if let Some(above) = self.parent(object).and_then(|parent| self.object_mut(parent)) {
             above.children.insert(parked.index.min(above.children.len()), object);
         }
         self.hold(object);
         Ok(())
+    }
+
+    /// Puts in an object that has its name.
+    pub(super) fn put_in(&mut self, parked: ParkedObject) {
+        let ParkedObject { id, object, components } = parked;
+        if object.shape != Default::default() || object.activity == super::Activity::Expired {
+            self.waiting.push(id);
+        }
+        if object.activity == super::Activity::Expired {
+            self.expired.push_back(id);
+        }
+        self.enter(id, object);
+        for (column, component) in components {
+            (self.columns[column].of.put)(self, column, id, component.__into_any());
+        }
     }
 
     /// True if the object is out of the world and can come back.

@@ -7,6 +7,7 @@ use super::column::{Column, Page};
 use super::commands::Command;
 use super::component::{Component, Context, Phase};
 use super::object::{Activity, Shapes};
+use super::parked::ParkedObject;
 use crate::ObjectId;
 
 impl World {
@@ -166,8 +167,18 @@ impl World {
             self.discard(*parked);
         }
         while let Some(command) = self.commands.pop_front() {
-            if let Command::Attach(object, column, component) = command {
-                self.release(object, column, component);
+            match command {
+                Command::Attach(object, column, component) => {
+                    self.release(object, column, component);
+                }
+                Command::Place(objects) => {
+                    for ParkedObject { id, components, .. } in objects {
+                        for (column, component) in components {
+                            self.release(id, column, component);
+                        }
+                    }
+                }
+                _ => {}
             }
         }
     }

@@ -205,7 +205,7 @@ impl World {
     }
 
     /// Lets go of what a failed load has made; nobody has seen it, and none of it is released.
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.objects = Column::default();
     }
 

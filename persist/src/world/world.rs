@@ -14,8 +14,8 @@ use super::names::Names;
 use super::object::{Activity, Object, Shapes};
 use super::parked::Parked;
 use super::resources::Resources;
-use crate::codec::Caster;
-use crate::{Error, ErrorKind, ObjectId, Registry, Result};
+use crate::codec::{Caster, Implements};
+use crate::{Error, ErrorKind, ObjectId, Persist, Pointee, Registry, Result};
 
 /// Named objects made of components.
 ///
@@ -132,6 +132,15 @@ impl World {
     pub fn register_with<T: Component>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
         self.registry.register_with::<T>(make)?;
         self.register::<T>()
+    }
+
+    /// Registers class `T` as an implementor of a trait, for components that hold trait objects.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::register_as`].
+    pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
+        self.registry.register_as::<T, D>()
     }
 
     /// Registers a component class where a world will be loaded.
@@ -326,13 +335,8 @@ impl World {
         if self.is_dropped {
             return Err(Error::new(ErrorKind::NotFound, "the world is being dropped"));
         }
-        let is_expected = || {
-            // Mostly it is one of the last.
-            self.commands
-                .iter()
-                .rev()
-                .any(|command| matches!(command, Command::Spawn(new, _) if *new == id))
-        };
+        // Mostly it is one of the last.
+        let is_expected = || self.commands.iter().rev().any(|command| command.brings(id));
         if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
     }
 

@@ -1,0 +1,73 @@
+//! Components of classes that the program does not have.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use persist::{Component, ObjectId, Outside, Persist, SaveManager, World};
+
+use super::{Target, dead};
+
+/// Of a mod that may be switched off.
+#[derive(Persist, Debug, PartialEq)]
+struct Spell {
+    caster: ObjectId,
+    power: u64,
+    victims: HashMap<ObjectId, Option<ObjectId>>,
+    seen: HashSet<Option<ObjectId>>,
+    rest: Rc<RefCell<Target>>,
+}
+
+impl Component for Spell {}
+
+fn spell([a, b, out]: [ObjectId; 3], power: u64, kept: ObjectId) -> Spell {
+    Spell {
+        caster: a,
+        power,
+        victims: [(b, Some(a)), (out, Some(out)), (a, None)].into(),
+        seen: [Some(b), Some(out), None].into(),
+        rest: Rc::new(RefCell::new(Target { whom: b, next: Some(kept) })),
+    }
+}
+
+#[test]
+fn their_ids_follow_and_they_go_to_the_next_save() {
+    let folder = tempfile::tempdir().unwrap();
+    let [prefab_path, path] = ["mage.prefab", "world.sav"].map(|name| folder.path().join(name));
+    let mut world = World::new();
+    let ada = world.spawn("Ada");
+    let mage = world.spawn("Mage");
+    let wand = world.spawn_in(mage, "Wand").unwrap();
+    let power = mage.get();
+    world.attach(wand, Target { whom: mage, next: None }).unwrap();
+    world.attach(wand, spell([mage, wand, ada], power, ada)).unwrap();
+    SaveManager::new().save_prefab(&world.prefab(mage).unwrap(), &prefab_path).unwrap();
+
+    // The mod is off: the shared object is kept, too, if its class is not registered.
+    let mut saves = SaveManager::new();
+    saves.register_component::<Target>().unwrap();
+    let prefab = saves.load_prefab(&prefab_path).unwrap();
+    let mut world = World::new();
+    let bob = world.spawn("Bob");
+    let kept = world.instantiate(&prefab, Outside::Keep).unwrap();
+    let cleared = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let wands = [kept, cleared].map(|mage| world.children(mage)[0]);
+    assert_eq!(world.classes(wands[0]), ["Target", "Spell"]);
+    // A prefab of what is kept is one of it, too.
+    let again = world.prefab(cleared).unwrap();
+    let third = world.instantiate_in(bob, &again, Outside::Clear).unwrap();
+    saves.save_world(&world, &path).unwrap();
+
+    let mut saves = SaveManager::new();
+    saves.register_component::<Target>().unwrap();
+    saves.register_component::<Spell>().unwrap();
+    let (world, loaded) = saves.load_world(&path).unwrap();
+    assert!(loaded.report().is_clean(), "{}", loaded.report());
+    for (mage, out, behind) in
+        [(kept, bob, bob), (cleared, dead(ada), dead(ada)), (third, dead(ada), dead(ada))]
+    {
+        let wand = world.children(mage)[0];
+        let found = world.get::<Spell>(wand).unwrap();
+        assert_eq!(*found, spell([mage, wand, out], power, behind));
+    }
+}
