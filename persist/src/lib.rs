@@ -106,7 +106,7 @@ pub use types::{Arena, Handle, Missing, Remap};
 pub use value::{HandleValue, Record, Value};
 pub use world::{
     Activity, Component, ComponentId, Context, FieldPath, IntoFieldPath, Outside, Prefab, Query,
-    QueryIter, SharedQuery, World,
+    QueryIter, Reference, SharedQuery, World,
 };
 
 /// What the derive's code calls; not for programs.

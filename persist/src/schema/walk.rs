@@ -3,77 +3,12 @@
 //! With an explicit stack: neither deep values nor deep schemas can exhaust
 //! the thread's.
 
-use std::fmt::Write;
-
+use super::frames::{Behind, Frame, path};
 use super::layout::Shape;
-use super::{Alone, FieldSchema, Form, Stored};
+use super::{Alone, Form, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, count, left_over};
 use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Limits, Result};
-
-/// What is being walked through: kinds by their nodes, the next one counted on
-/// from the first.
-pub(super) enum Frame<'s> {
-    Fields { fields: &'s [FieldSchema], first: usize, next: u32 },
-    Parts { first: usize, len: usize, next: usize },
-    Elements { node: usize, next: u64, count: u64 },
-    Entries { key: usize, next: u64, count: u64 },
-}
-
-impl Frame<'_> {
-    /// The node of the next part.
-    pub(super) fn next(&mut self) -> Option<usize> {
-        match self {
-            Self::Fields { fields, first, next } => {
-                let i = *next as usize;
-                // A definition has fewer bytes, hence fewer fields.
-                *next += 1;
-                (i < fields.len()).then_some(*first + i)
-            }
-            Self::Parts { first, len, next } => {
-                *next += 1;
-                (*next <= *len).then_some(*first + *next - 1)
-            }
-            Self::Elements { node, next, count } => {
-                *next += 1;
-                (*next <= *count).then_some(*node)
-            }
-            Self::Entries { key, next, count } => {
-                *next += 1;
-                let part = if *next % 2 == 1 { *key } else { *key + 1 };
-                (*next <= count.saturating_mul(2)).then_some(part)
-            }
-        }
-    }
-
-    /// Adds the part that is being walked to a path.
-    pub(super) fn name(&self, path: &mut String) {
-        // Writing to a `String` cannot fail.
-        let _ = match self {
-            Self::Fields { fields, next, .. } => {
-                let field = (*next as usize).checked_sub(1).and_then(|next| fields.get(next));
-                return push_name(field.map_or("", |field| &field.name), path);
-            }
-            Self::Parts { next, .. } => {
-                return push_name(&next.saturating_sub(1).to_string(), path);
-            }
-            Self::Elements { next, .. } => write!(path, "[{}]", next.saturating_sub(1)),
-            Self::Entries { next, .. } if next % 2 == 1 => write!(path, "[{}].key", (next - 1) / 2),
-            Self::Entries { next, .. } => write!(path, "[{}]", next.saturating_sub(1) / 2),
-        };
-    }
-}
-
-/// Adds the name of a field to a path.
-pub(super) fn push_name(name: &str, path: &mut String) {
-    if !path.is_empty() && !name.is_empty() {
-        path.push('.');
-    }
-    path.push_str(name);
-}
-
-/// Bytes of a path that is made; an error keeps fewer.
-pub(super) const LONGEST_PATH: usize = 1000;
 
 /// Parts that a walk may meet without coming further, and for each byte.
 const FREE_STEPS: usize = 256;
@@ -110,7 +45,7 @@ pub(super) fn skip<'s>(
         input.go_back(before);
     }
     // What is taken over is checked by the decoder.
-    walk(node, stored, input, frames, &mut Visit { meet: &mut |_, _, _| true, texts: false })
+    walk(node, stored, input, frames, &mut Visit::new(&mut |_, _, _| true).without_texts())
 }
 
 /// How many of these bytes a value of a class takes.
@@ -135,7 +70,7 @@ pub(crate) fn length(
         }
     };
     for node in nodes {
-        let visit = &mut Visit { meet: &mut *meet, texts: true };
+        let visit = &mut Visit::new(&mut *meet);
         walk(node, stored, &mut input, &mut Vec::new(), visit).map_err(fault)?;
     }
     Ok(bytes.len() - input.rest().len())
@@ -155,7 +90,7 @@ pub(crate) fn locate(
     let mut links = NoLinks::default();
     let mut input = Decoder::new(payload, limits, &mut links);
     let mut frames = Vec::new();
-    let visit = &mut Visit { meet, texts: true };
+    let visit = &mut Visit::new(meet);
     let result = walk(stored.root(class), stored, &mut input, &mut frames, visit);
     let left = input.rest().len();
     let error = match result {
@@ -163,13 +98,7 @@ pub(crate) fn locate(
         Ok(()) if left > 0 => left_behind(left),
         Ok(()) => return None,
     };
-    let mut path = String::new();
-    for frame in &frames {
-        if path.len() <= LONGEST_PATH {
-            frame.name(&mut path);
-        }
-    }
-    Some((error.in_field(&path), payload.len() - left))
+    Some((error.in_field(&path(&frames)), payload.len() - left))
 }
 
 /// The error for a payload that is not what its class says.
@@ -196,13 +125,29 @@ fn not_as_written(error: &Error) -> Error {
 }
 
 /// What a walk does on its way.
-struct Visit<'v, 't> {
+pub(super) struct Visit<'v, 't> {
     meet: &'v mut Meet<'t>,
     /// True if texts are checked.
     texts: bool,
+    /// Is shown the frames behind each step.
+    behind: Option<&'v mut Behind<'t>>,
 }
 
-fn walk<'s>(
+impl<'v, 't> Visit<'v, 't> {
+    fn new(meet: &'v mut Meet<'t>) -> Self {
+        Self { meet, texts: true, behind: None }
+    }
+
+    fn without_texts(self) -> Self {
+        Self { texts: false, ..self }
+    }
+
+    pub(super) fn showing(meet: &'v mut Meet<'t>, behind: &'v mut Behind<'t>) -> Self {
+        Self { behind: Some(behind), ..Self::new(meet) }
+    }
+}
+
+pub(super) fn walk<'s>(
     node: usize,
     stored: &'s Stored,
     input: &mut Decoder<'_>,
@@ -216,6 +161,9 @@ fn walk<'s>(
         match frame.next() {
             Some(node) => step(node, stored, input, frames, visit)?,
             None => drop(frames.pop()),
+        }
+        if let Some(behind) = &mut visit.behind {
+            behind(frames);
         }
         // A hostile schema may have any number of parts without bytes.
         steps += 1;

@@ -19,6 +19,7 @@ mod path;
 mod phases;
 mod prefab;
 mod query;
+mod references;
 mod resources;
 mod stored;
 mod typed_path;
@@ -31,6 +32,7 @@ pub use object::Activity;
 pub use path::{FieldPath, IntoFieldPath};
 pub use prefab::{Outside, Prefab};
 pub use query::{Query, QueryIter, SharedQuery};
+pub use references::Reference;
 #[doc(hidden)]
 pub use typed_path::{Identifier, TypedPath};
 pub use world::World;

@@ -3,9 +3,10 @@
 use super::{Frame, KeptPlace, Transcoder};
 use crate::schema::Form;
 use crate::schema::conversion::Conversion;
+use crate::schema::frames::LONGEST_PATH;
 use crate::schema::pass::Pass;
 use crate::schema::plan::{Action, FLAT_FIELDS, Fields, Plan, Step, Walked};
-use crate::schema::walk::{LONGEST_PATH, fault};
+use crate::schema::walk::fault;
 use crate::{Error, Result};
 
 /// What a field that is kept takes, in memory and in time, beside its bytes.

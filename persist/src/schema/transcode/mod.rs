@@ -14,7 +14,8 @@ use std::ops::Range;
 
 use self::fields::{Piece, Record};
 use self::named::Named;
-use super::walk::{self, LONGEST_PATH, left_behind, push_name};
+use super::frames::{self, LONGEST_PATH, push_name};
+use super::walk::left_behind;
 use super::{Form, Plans, Stored};
 use crate::codec::{Buffer, Decoder, NoLinks};
 use crate::reflect::Holder;
@@ -141,7 +142,7 @@ struct Transcoder<'t, 's, 'p> {
     /// Where the output begins.
     start: usize,
     /// Where a walk over a value that is not rewritten failed.
-    skipped: Vec<walk::Frame<'t>>,
+    skipped: Vec<frames::Frame<'t>>,
     /// How many frames are records, and how many may be: a class holds another of itself
     /// only through levels that the codec counts, and it would refuse more of those.
     records: u64,
@@ -204,7 +205,7 @@ enum Frame<'t> {
 }
 
 /// The field that is being worked on.
-fn path(frames: &[Frame<'_>], skipped: &[walk::Frame<'_>]) -> String {
+fn path(frames: &[Frame<'_>], skipped: &[frames::Frame<'_>]) -> String {
     use std::fmt::Write;
 
     let mut path = String::new();

@@ -1,0 +1,158 @@
+//! Who holds the id of an object.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::World;
+use crate::format::scan;
+use crate::schema::{Met, Stored, paths};
+use crate::types::{Arena, WorldObjects};
+use crate::{Limits, ObjectId, Result};
+
+/// A place in a world that holds the id of an object: see [`World::references_to`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reference {
+    /// The object whose component it is in; `None` if it is in a resource.
+    pub object: Option<ObjectId>,
+    /// The class of that component or resource.
+    pub class: String,
+    /// The path of the field there, such as `targets[2].whom`; entries of maps count in the order in which they are saved. It is cut off after
+    /// some thousand bytes.
+    pub path: String,
+}
+
+/// Where in the save of a world a record is held first: its holder, and the path there.
+type Holders = HashMap<u64, (u64, String)>;
+
+impl World {
+    /// All places in components and resources that hold the id of an object, in the order of objects and
+    /// components: what an editor shows before it removes one. Ids as plain numbers are not found; those in components of
+    /// classes that the program does not have are.
+    ///
+    /// An object that is shared by pointers is told as part of the first component that leads to it.
+    ///
+    /// It takes as long as a save of the world into memory.
+    ///
+    /// # Errors
+    ///
+    /// What a component refuses, as when it is saved.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{Component, ObjectId, Persist, World};
+    ///
+    /// #[derive(Persist)]
+    /// struct Party { members: Vec<ObjectId> }
+    ///
+    /// impl Component for Party {}
+    ///
+    /// let mut world = World::new();
+    /// let [ada, bob] = ["Ada", "Bob"].map(|name| world.spawn(name));
+    /// world.attach(ada, Party { members: vec![ada, bob] })?;
+    /// let found = &world.references_to(bob)?[0];
+    /// assert_eq!(found.object, Some(ada));
+    /// assert_eq!((&*found.class, &*found.path), ("Party", "members[1]"));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn references_to(&self, id: ObjectId) -> Result<Vec<Reference>> {
+        let ids: Vec<ObjectId> = self.objects().collect();
+        let save = self.encode_part(&ids, true)?;
+        let mut needle = [1; 9];
+        needle[1..].copy_from_slice(&id.get().to_le_bytes());
+        let holds = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
+        if !holds(&save) {
+            return Ok(Vec::new());
+        }
+        let limits = &Limits::DEFAULT;
+        let found = scan(&save, limits)?;
+        let stored = Stored::new(found.classes);
+        let is_it = |met: &Met<'_>| match met {
+            Met::Handle { arena, bits } => *arena == WorldObjects::NAME && *bits == id.get(),
+            _ => false,
+        };
+        let mut references = Vec::new();
+        let mut behind = Vec::new();
+        let mut root = 0;
+        for record in &found.records {
+            let payload = record.payload(&save);
+            if record.is_value() {
+                root = record.id;
+            }
+            if !holds(payload) {
+                continue;
+            }
+            let found = paths(record.class as usize, &stored, payload, limits, is_it)?;
+            if record.is_value() {
+                references.extend(found.iter().filter_map(|path| self.reference(path, &ids)));
+            } else {
+                behind.extend(found.into_iter().map(|path| (record.id, path)));
+            }
+        }
+        if behind.is_empty() {
+            return Ok(references);
+        }
+        let mut leads = HashMap::new();
+        for record in &found.records {
+            let mut targets = Vec::new();
+            let paths =
+                paths(record.class as usize, &stored, record.payload(&save), limits, |met| {
+                    let target = match met {
+                        Met::Reference { id, weak: false, .. } => Some(*id),
+                        _ => None,
+                    };
+                    targets.extend(target);
+                    target.is_some()
+                })?;
+            leads.insert(record.id, targets.into_iter().zip(paths).collect());
+        }
+        let holders = holders(root, leads);
+        references.extend(behind.into_iter().filter_map(|(record, path)| {
+            self.reference(&whole_path(record, path, &holders), &ids)
+        }));
+        Ok(references)
+    }
+
+    /// What a path in the save of the world leads through; `None` if it is to an object's own id or its children.
+    fn reference(&self, path: &str, ids: &[ObjectId]) -> Option<Reference> {
+        let index = |text: &str| text.parse::<usize>().ok();
+        let behind = |rest: &str| rest.trim_start_matches('.').to_owned();
+        if let Some((at, rest)) = path.strip_prefix("resources[").and_then(|p| p.split_once(']')) {
+            let known = self.resources.values.iter().map(|(_, name, _)| &**name);
+            let unknown = self.resources.unknown.iter().map(crate::Unknown::class);
+            let class = known.chain(unknown).nth(index(at)?)?.to_owned();
+            return Some(Reference { object: None, class, path: behind(rest) });
+        }
+        let (object, rest) = path.strip_prefix("objects[")?.split_once("].components[")?;
+        let (component, rest) = rest.split_once(']')?;
+        let object = *ids.get(index(object)?)?;
+        let class = self.classes(object).into_iter().nth(index(component)?)?;
+        Some(Reference { object: Some(object), class, path: behind(rest) })
+    }
+}
+
+/// For each record that the first one leads to, the holder that is the nearest to it.
+fn holders(root: u64, mut leads: HashMap<u64, Vec<(u64, String)>>) -> Holders {
+    let mut holders = Holders::new();
+    let mut rest = VecDeque::from([root]);
+    while let Some(holder) = rest.pop_front() {
+        for (target, path) in leads.remove(&holder).unwrap_or_default() {
+            if target != root && !holders.contains_key(&target) {
+                holders.insert(target, (holder, path));
+                rest.push_back(target);
+            }
+        }
+    }
+    holders
+}
+
+/// The path from the first record.
+fn whole_path(record: u64, path: String, holders: &Holders) -> String {
+    let mut parts = vec![path];
+    let mut at = record;
+    while let Some((holder, path)) = holders.get(&at) {
+        parts.push(path.clone());
+        at = *holder;
+    }
+    parts.reverse();
+    parts.join(".")
+}
