@@ -107,7 +107,13 @@ impl Prefab {
         limits: &Limits,
         options: LoadOptions,
     ) -> Result<Self> {
+        let prefab = Self::describe(&world, save, limits, options);
+        // It was loaded to be looked at: nothing of it is released.
         world.forget();
+        prefab
+    }
+
+    fn describe(world: &World, save: &[u8], limits: &Limits, options: LoadOptions) -> Result<Self> {
         let mut roots = world.roots();
         let (Some(root), None) = (roots.next(), roots.next()) else {
             let count = world.roots().count();
