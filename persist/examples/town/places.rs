@@ -21,25 +21,24 @@ impl Position {
     }
 }
 
-/// Grain grows by itself.
+/// Grain grows by itself; it is counted in twentieths.
 #[derive(Persist, Default)]
 pub struct Field {
-    grain: f32,
+    grain: u32,
 }
 
 impl Component for Field {
     fn on_pre_update(&mut self, context: &mut Context<'_>) {
         let night = context.world.resource::<Chronicle>().is_some_and(Chronicle::is_night);
-        self.grain += if night { 0.05 } else { 0.4 };
+        self.grain += if night { 1 } else { 8 };
     }
 }
 
 impl Field {
     pub fn harvest(&mut self) -> u32 {
-        let whole = self.grain.floor();
-        self.grain -= whole;
-        // A field has no negative grain, and is harvested long before it has millions.
-        whole as u32
+        let whole = self.grain / 20;
+        self.grain %= 20;
+        whole
     }
 }
 

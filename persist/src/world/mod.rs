@@ -8,6 +8,7 @@ mod attach;
 mod column;
 mod commands;
 mod component;
+mod cursor;
 mod directory;
 mod field_links;
 mod fields;

@@ -1,20 +1,21 @@
 //! Going through all objects that have some components.
 
 use std::any::TypeId;
-use std::{slice, vec};
+use std::{mem, slice};
 
 use hashbrown::HashMap;
 
 use super::World;
 use super::column::{Column, Page, WIDTH, WORDS};
 use super::component::Component;
+use super::cursor::{Cursor, Exclusive, Ids, Maybe, Shared};
 use super::directory::Directory;
 use super::object::Object;
 use super::world::ColumnEntry;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// What a query asks of each object: `&T` and `&mut T` for a component that it must have, `Option` of these for one that
-/// it may have, [`ObjectId`] for the object itself, and tuples of up to eight of them.
+/// it may have, [`ObjectId`] for the object itself, and tuples of two to eight of them.
 pub trait Query {
     /// What it gives for each object.
     type Item<'w>;
@@ -31,31 +32,10 @@ pub trait Query {
     message = "`{Self}` may change components",
     note = "use `query_mut`, which takes `&mut World`"
 )]
-pub trait SharedQuery: Query {}
+pub trait SharedQuery: Query + Reads {}
 
-/// Goes through the pages of columns, the words of their masks, and the values of a page.
-#[doc(hidden)]
-pub trait Cursor {
-    type Item;
-
-    /// Goes to the next page.
-    fn page(&mut self);
-
-    /// Goes to the next word of the page, whose first id is `first`; the bits of objects that have what is asked for.
-    fn word(&mut self, word: usize, first: u64) -> u64;
-
-    /// The item of a bit; bits are asked for in ascending order, none twice.
-    fn item(&mut self, bit: u32) -> Option<Self::Item>;
-
-    /// The item of a bit where all of the word are asked for.
-    fn next(&mut self, bit: u32) -> Option<Self::Item>;
-
-    /// True if these bits are all that this has in the word.
-    fn is_all(&self, wanted: u64) -> bool;
-
-    /// Says that all of the word will be asked for, by [`next`](Self::next).
-    fn take_all(&mut self);
-}
+/// Only queries of this library change nothing for sure.
+pub trait Reads {}
 
 /// The columns of a world, each to be taken once, if it is to be changed.
 #[doc(hidden)]
@@ -78,8 +58,7 @@ impl<'w> Columns<'w> {
         let Some(at) = self.by_type.get(&TypeId::of::<T>()) else {
             return self.absent::<T, _>(false);
         };
-        let entry: &'w ColumnEntry = match std::mem::replace(&mut self.columns[*at], Borrow::Taken)
-        {
+        let entry: &'w ColumnEntry = match mem::replace(&mut self.columns[*at], Borrow::Taken) {
             Borrow::Free(entry) => entry,
             Borrow::Shared(entry) => entry,
             Borrow::Taken => return Err(twice::<T>()),
@@ -92,7 +71,7 @@ impl<'w> Columns<'w> {
         let Some(at) = self.by_type.get(&TypeId::of::<T>()) else {
             return self.absent::<T, _>(true);
         };
-        match std::mem::replace(&mut self.columns[*at], Borrow::Taken) {
+        match mem::replace(&mut self.columns[*at], Borrow::Taken) {
             Borrow::Free(entry) => Ok(entry.column.as_any_mut().downcast_mut()),
             Borrow::Shared(_) | Borrow::Taken => Err(twice::<T>()),
         }
@@ -129,10 +108,10 @@ pub struct QueryIter<'w, Q: Query> {
     /// The word of it that is next.
     word: usize,
     directory: &'w Directory,
-    /// Bits of the word before that are left.
+    /// The items of the word before that are left, if they are all that the columns have in it.
+    run: Option<<Q::Cursor<'w> as Cursor>::Run>,
+    /// Else their bits.
     rest: u64,
-    /// True if they are all that the columns have in it.
-    is_all: bool,
 }
 
 impl<'w, Q: Query> QueryIter<'w, Q> {
@@ -150,9 +129,8 @@ impl<'w, Q: Query> QueryIter<'w, Q> {
         let Some(objects) = self.objects else { return false };
         let first = self.directory.first(self.page) + self.word as u64 * 64;
         self.rest = self.cursor.word(self.word, first) & objects.word(self.word);
-        self.is_all = self.cursor.is_all(self.rest);
-        if self.is_all {
-            self.cursor.take_all();
+        if self.cursor.is_all(self.rest) {
+            self.run = Some(self.cursor.run(mem::take(&mut self.rest)));
         }
         self.word += 1;
         true
@@ -161,7 +139,7 @@ impl<'w, Q: Query> QueryIter<'w, Q> {
     fn new(world: (&'w Column<Object>, &'w Directory), cursor: Q::Cursor<'w>) -> Self {
         let (objects, directory) = world;
         let pages = objects.pages.iter();
-        Self { cursor, pages, objects: None, page: 0, word: 0, directory, rest: 0, is_all: false }
+        Self { cursor, pages, objects: None, page: 0, word: 0, directory, run: None, rest: 0 }
     }
 }
 
@@ -170,14 +148,19 @@ impl<'w, Q: Query> Iterator for QueryIter<'w, Q> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        while self.rest == 0 {
+        loop {
+            if let Some(item) = self.run.as_mut().and_then(Iterator::next) {
+                return Some(item);
+            }
+            if self.rest != 0 {
+                let bit = self.rest.trailing_zeros();
+                self.rest &= self.rest - 1;
+                return self.cursor.item(bit);
+            }
             if !self.next_word() {
                 return None;
             }
         }
-        let bit = self.rest.trailing_zeros();
-        self.rest &= self.rest - 1;
-        if self.is_all { self.cursor.next(bit) } else { self.cursor.item(bit) }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -188,20 +171,14 @@ impl<'w, Q: Query> Iterator for QueryIter<'w, Q> {
     fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, init: B, mut add: F) -> B {
         let mut sum = init;
         loop {
-            let mut rest = std::mem::take(&mut self.rest);
-            if self.is_all && rest != 0 && (rest | (rest - 1)) == u64::MAX {
-                // Without a hole the loop needs no search for the next bit.
-                for bit in rest.trailing_zeros()..u64::BITS {
-                    let Some(item) = self.cursor.next(bit) else { break };
-                    sum = add(sum, item);
-                }
-                rest = 0;
+            if let Some(run) = self.run.take() {
+                sum = run.fold(sum, &mut add);
             }
+            let mut rest = mem::take(&mut self.rest);
             while rest != 0 {
                 let bit = rest.trailing_zeros();
                 rest &= rest - 1;
-                let item = if self.is_all { self.cursor.next(bit) } else { self.cursor.item(bit) };
-                if let Some(item) = item {
+                if let Some(item) = self.cursor.item(bit) {
                     sum = add(sum, item);
                 }
             }
@@ -262,203 +239,24 @@ impl World {
     }
 }
 
-/// The values of a column, page by page.
-#[doc(hidden)]
-pub struct Shared<'w, T> {
-    pages: slice::Iter<'w, Page<T>>,
-    page: Option<&'w Page<T>>,
-    items: slice::Iter<'w, T>,
-    /// Bits of the word whose values `items` still has.
-    mask: u64,
-    /// The first bit of the word.
-    first: u32,
-}
-
-#[doc(hidden)]
-pub struct Exclusive<'w, T> {
-    pages: slice::IterMut<'w, Page<T>>,
-    /// The words of the page.
-    words: [u64; WORDS],
-    items: slice::IterMut<'w, T>,
-    /// In place of `items` where a value is out of its place.
-    ordered: Option<vec::IntoIter<&'w mut T>>,
-    mask: u64,
-}
-
-/// How many values stand before that of a bit of a word; what was passed is no longer in the mask.
-#[inline]
-fn pass(mask: &mut u64, bit: u32) -> usize {
-    let before = *mask & ((1 << bit) - 1);
-    *mask &= !before & !(1 << bit);
-    before.count_ones() as usize
-}
-
-impl<'w, T> Cursor for Shared<'w, T> {
-    type Item = &'w T;
-
-    #[inline]
-    fn page(&mut self) {
-        self.page = self.pages.next();
-        self.items = self.page.map_or(&[][..], Page::items).iter();
-        self.mask = 0;
-    }
-
-    #[inline]
-    fn word(&mut self, word: usize, _: u64) -> u64 {
-        // What was not asked for is passed.
-        if self.mask != 0 {
-            self.items.nth(self.mask.count_ones() as usize - 1);
-        }
-        self.mask = self.page.map_or(0, |page| page.word(word));
-        self.first = word as u32 * 64;
-        self.mask
-    }
-
-    #[inline]
-    fn item(&mut self, bit: u32) -> Option<&'w T> {
-        let page = self.page?;
-        if page.is_in_order() {
-            self.items.nth(pass(&mut self.mask, bit))
-        } else {
-            page.get(self.first + bit)
-        }
-    }
-
-    #[inline]
-    fn next(&mut self, _: u32) -> Option<&'w T> {
-        self.items.next()
-    }
-
-    #[inline]
-    fn take_all(&mut self) {
-        self.mask = 0;
-    }
-
-    #[inline]
-    fn is_all(&self, wanted: u64) -> bool {
-        self.mask == wanted && self.page.is_some_and(Page::is_in_order)
-    }
-}
-
-impl<'w, T> Cursor for Exclusive<'w, T> {
-    type Item = &'w mut T;
-
-    #[inline]
-    fn page(&mut self) {
-        self.mask = 0;
-        (self.items, self.ordered) = Default::default();
-        let Some(page) = self.pages.next() else {
-            self.words = [0; WORDS];
-            return;
-        };
-        self.words = std::array::from_fn(|word| page.word(word));
-        if page.is_in_order() {
-            self.items = page.items_mut().iter_mut();
-        } else {
-            self.ordered = Some(page.ordered_mut().into_iter());
-        }
-    }
-
-    #[inline]
-    fn word(&mut self, word: usize, _: u64) -> u64 {
-        if self.mask != 0 {
-            let passed = self.mask.count_ones() as usize - 1;
-            match &mut self.ordered {
-                None => drop(self.items.nth(passed)),
-                Some(ordered) => drop(ordered.nth(passed)),
-            }
-        }
-        self.mask = self.words[word];
-        self.mask
-    }
-
-    #[inline]
-    fn item(&mut self, bit: u32) -> Option<&'w mut T> {
-        let passed = pass(&mut self.mask, bit);
-        match &mut self.ordered {
-            None => self.items.nth(passed),
-            Some(ordered) => ordered.nth(passed),
-        }
-    }
-
-    #[inline]
-    fn next(&mut self, _: u32) -> Option<&'w mut T> {
-        self.items.next()
-    }
-
-    #[inline]
-    fn take_all(&mut self) {
-        self.mask = 0;
-    }
-
-    #[inline]
-    fn is_all(&self, wanted: u64) -> bool {
-        self.mask == wanted && self.ordered.is_none()
-    }
-}
-
 impl<T: Component> Query for &T {
     type Item<'w> = &'w T;
     type Cursor<'w> = Shared<'w, T>;
 
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>> {
-        let pages = columns.shared::<T>()?.map_or(&[][..], |column| &column.pages);
-        Ok(Shared { pages: pages.iter(), page: None, items: [].iter(), mask: 0, first: 0 })
+        Ok(Shared::new(columns.shared::<T>()?.map_or(&[], |column| &column.pages)))
     }
 }
 
 impl<T: Component> SharedQuery for &T {}
+impl<T: Component> Reads for &T {}
 
 impl<T: Component> Query for &mut T {
     type Item<'w> = &'w mut T;
     type Cursor<'w> = Exclusive<'w, T>;
 
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>> {
-        let pages = columns.exclusive::<T>()?.map_or(&mut [][..], |column| &mut column.pages);
-        let (words, items) = ([0; WORDS], [].iter_mut());
-        Ok(Exclusive { pages: pages.iter_mut(), words, items, ordered: None, mask: 0 })
-    }
-}
-
-/// A component that an object may have.
-#[doc(hidden)]
-pub struct Maybe<C> {
-    cursor: C,
-    mask: u64,
-}
-
-impl<C: Cursor> Cursor for Maybe<C> {
-    type Item = Option<C::Item>;
-
-    #[inline]
-    fn page(&mut self) {
-        self.cursor.page();
-    }
-
-    #[inline]
-    fn word(&mut self, word: usize, first: u64) -> u64 {
-        self.mask = self.cursor.word(word, first);
-        u64::MAX
-    }
-
-    #[inline]
-    fn item(&mut self, bit: u32) -> Option<Self::Item> {
-        Some(if self.mask >> bit & 1 == 1 { self.cursor.item(bit) } else { None })
-    }
-
-    #[inline]
-    fn next(&mut self, bit: u32) -> Option<Self::Item> {
-        Some(if self.mask >> bit & 1 == 1 { self.cursor.next(bit) } else { None })
-    }
-
-    #[inline]
-    fn is_all(&self, wanted: u64) -> bool {
-        self.cursor.is_all(wanted & self.mask)
-    }
-
-    #[inline]
-    fn take_all(&mut self) {
-        self.cursor.take_all();
+        Ok(Exclusive::new(columns.exclusive::<T>()?.map_or(&mut [], |column| &mut column.pages)))
     }
 }
 
@@ -467,97 +265,27 @@ impl<Q: Query> Query for Option<Q> {
     type Cursor<'w> = Maybe<Q::Cursor<'w>>;
 
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>> {
-        Ok(Maybe { cursor: Q::__cursor(columns)?, mask: 0 })
+        Ok(Maybe::new(Q::__cursor(columns)?))
     }
 }
 
 impl<Q: SharedQuery> SharedQuery for Option<Q> {}
-
-/// The objects themselves.
-#[doc(hidden)]
-pub struct Ids {
-    first: u64,
-}
-
-impl Cursor for Ids {
-    type Item = ObjectId;
-
-    #[inline]
-    fn page(&mut self) {}
-
-    #[inline]
-    fn word(&mut self, _: usize, first: u64) -> u64 {
-        self.first = first;
-        u64::MAX
-    }
-
-    #[inline]
-    fn item(&mut self, bit: u32) -> Option<ObjectId> {
-        ObjectId::new(self.first + u64::from(bit))
-    }
-
-    #[inline]
-    fn next(&mut self, bit: u32) -> Option<ObjectId> {
-        self.item(bit)
-    }
-
-    #[inline]
-    fn is_all(&self, _: u64) -> bool {
-        true
-    }
-
-    #[inline]
-    fn take_all(&mut self) {}
-}
+impl<Q: SharedQuery> Reads for Option<Q> {}
 
 impl Query for ObjectId {
     type Item<'w> = ObjectId;
     type Cursor<'w> = Ids;
 
     fn __cursor<'w>(_: &mut Columns<'w>) -> Result<Self::Cursor<'w>> {
-        Ok(Ids { first: 0 })
+        Ok(Ids::default())
     }
 }
 
 impl SharedQuery for ObjectId {}
+impl Reads for ObjectId {}
 
 macro_rules! tuple {
-    ($($part:ident $at:tt),+) => {
-        impl<$($part: Cursor),+> Cursor for ($($part,)+) {
-            type Item = ($($part::Item,)+);
-
-            #[inline]
-            fn page(&mut self) {
-                $(self.$at.page();)+
-            }
-
-            #[inline]
-            fn word(&mut self, word: usize, first: u64) -> u64 {
-                // Each goes on, whatever the others have.
-                u64::MAX $(& self.$at.word(word, first))+
-            }
-
-            #[inline]
-            fn item(&mut self, bit: u32) -> Option<Self::Item> {
-                Some(($(self.$at.item(bit)?,)+))
-            }
-
-            #[inline]
-            fn next(&mut self, bit: u32) -> Option<Self::Item> {
-                Some(($(self.$at.next(bit)?,)+))
-            }
-
-            #[inline]
-            fn is_all(&self, wanted: u64) -> bool {
-                true $(&& self.$at.is_all(wanted))+
-            }
-
-            #[inline]
-            fn take_all(&mut self) {
-                $(self.$at.take_all();)+
-            }
-        }
-
+    ($($part:ident),+) => {
         impl<$($part: Query),+> Query for ($($part,)+) {
             type Item<'w> = ($($part::Item<'w>,)+);
             type Cursor<'w> = ($($part::Cursor<'w>,)+);
@@ -568,14 +296,14 @@ macro_rules! tuple {
         }
 
         impl<$($part: SharedQuery),+> SharedQuery for ($($part,)+) {}
+        impl<$($part: SharedQuery),+> Reads for ($($part,)+) {}
     };
 }
 
-tuple!(A 0);
-tuple!(A 0, B 1);
-tuple!(A 0, B 1, C 2);
-tuple!(A 0, B 1, C 2, D 3);
-tuple!(A 0, B 1, C 2, D 3, E 4);
-tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
-tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
-tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+tuple!(A, B);
+tuple!(A, B, C);
+tuple!(A, B, C, D);
+tuple!(A, B, C, D, E);
+tuple!(A, B, C, D, E, F);
+tuple!(A, B, C, D, E, F, G);
+tuple!(A, B, C, D, E, F, G, H);
