@@ -5,6 +5,7 @@
 
 mod any_component;
 mod attach;
+mod classes;
 mod column;
 mod commands;
 mod component;
@@ -13,6 +14,7 @@ mod directory;
 mod field_links;
 mod fields;
 mod hierarchy;
+mod load;
 mod names;
 mod object;
 mod parked;
@@ -24,6 +26,7 @@ mod references;
 mod resources;
 mod stored;
 mod typed_path;
+mod visit;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod world;
 

@@ -3,18 +3,14 @@
 //! It is written and read by hand, to and from its columns; the bytes are those of [`StoredWorld`], whose
 //! schema it has.
 
-use std::rc::Rc;
-
 use super::World;
-use super::any_component::{AnyComponent, UnknownComponent};
-use super::column::{Column, Page};
+use super::any_component::AnyComponent;
 use super::directory::Place;
-use super::object::{Activity, KeptComponent, Object, Shapes};
+use super::object::{Activity, KeptComponent};
 use super::resources::AnyResource;
-use super::world::LAST_ID;
 use crate::codec::{
     AsTrait, AsValue, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop,
-    TraitObject, TypeSet, Visitor, count, trait_name,
+    TypeSet, Visitor, count, trait_name,
 };
 use crate::reflect::Kind;
 use crate::types::encode_text;
@@ -32,7 +28,7 @@ pub(super) struct StoredWorld {
 /// What a save has of an object.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Object")]
-struct StoredObject {
+pub(super) struct StoredObject {
     id: ObjectId,
     name: String,
     children: Vec<ObjectId>,
@@ -44,26 +40,6 @@ struct StoredObject {
 
 /// Which class numbers the columns have in this save, as they are met.
 type Numbers = Vec<Option<u64>>;
-
-/// What is known while the objects are read.
-#[derive(Default)]
-struct Reading {
-    /// The columns of class numbers, as they are met.
-    by_number: Vec<Option<usize>>,
-    /// The object before.
-    last: Option<ObjectId>,
-    /// The columns of the components of this object so far.
-    columns: Vec<usize>,
-    /// How many of them have been started.
-    started: usize,
-}
-
-impl Reading {
-    fn enter(&mut self, column: usize, is_started: bool) {
-        self.columns.push(column);
-        self.started += usize::from(is_started);
-    }
-}
 
 impl World {
     /// Writes these objects, which are in ascending order; of the whole world the resources too, and what has been
@@ -165,256 +141,6 @@ impl World {
             )))
         })
     }
-
-    fn decode_parts(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        self.last_id = input.value::<u64>()?;
-        // So many cannot have been given; and from here on `spawn` does not run out of them.
-        if self.last_id > LAST_ID / 2 {
-            let message = format!("{} ids were given, more than there are", self.last_id);
-            return Err(input.refuse(wrong(message)));
-        }
-        let head = input.take(1)?;
-        let count = input.elements::<StoredObject>(head)?;
-        let mut reading = Reading::default();
-        input.nested_in::<StoredObject, _>(|input| {
-            (0..count).try_for_each(|_| self.decode_object(&mut reading, input))
-        })?;
-        if let Err(error) = self.connect_children() {
-            return Err(input.refuse(error));
-        }
-        let head = input.take(1)?;
-        let count = input.elements::<Box<dyn AnyResource>>(head)?;
-        let start = input.links().pending();
-        let mut places = Vec::new();
-        input.nested_in::<Box<dyn AnyResource>, _>(|input| {
-            for _ in 0..count {
-                let first = input.links().pending();
-                let value = <AsTrait as BoxOf<dyn AnyResource>>::decode(input)?;
-                match self.insert_loaded(value) {
-                    Ok(name) => places.push((name, first..input.links().pending())),
-                    Err(error) => return Err(input.refuse(error)),
-                }
-            }
-            Ok(())
-        })?;
-        // They are visited in another order, if a class has another name by now or is known again.
-        places.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
-        let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
-        input.links().reorder(start, &ranges);
-        Ok(())
-    }
-
-    /// Lets go of what a failed load has made; nobody has seen it, and none of it is released.
-    pub(super) fn forget(&mut self) {
-        self.objects = Column::default();
-    }
-
-    fn decode_object(
-        &mut self,
-        reading: &mut Reading,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        let head = input.take(ObjectId::HEAD)?;
-        // What is stored was given; the load may have given it a new one by now.
-        let stored = u64::decode_fixed(&head[1..], &mut false);
-        let id = ObjectId::decode(head, input)?;
-        let name = input.value::<String>()?;
-        let children = input.value::<Vec<ObjectId>>()?;
-        let activity = input.value::<Activity>()?;
-        let started = input.value::<Option<u32>>()?;
-        if id.is_dead() || stored > self.last_id {
-            return Err(input.refuse(wrong(format!("object {id} has an id that was never given"))));
-        }
-        // References are visited in the order of the ids.
-        if let Some(last) = reading.last.replace(id)
-            && last >= id
-        {
-            return Err(input.refuse(wrong(format!("object {id} stands behind {last}"))));
-        }
-        let name = Rc::from(name);
-        if self.names.take(&name, id).is_some() {
-            return Err(input.refuse(wrong(format!("two objects have the name `{name}`"))));
-        }
-        let place = self.enter(id, Object { name, children, activity, ..Object::default() });
-        let head = input.take(1)?;
-        let count = input.elements::<Box<dyn AnyComponent>>(head)?;
-        let started = started.map_or(count, |started| started as usize);
-        reading.columns.clear();
-        reading.started = 0;
-        input.nested_in::<Box<dyn AnyComponent>, _>(|input| {
-            for at in 0..count {
-                self.decode_component(id, place, at < started, reading, input)?;
-            }
-            Ok(())
-        })?;
-        if let Some(object) = self.objects.get_mut(place) {
-            object.shape = self.shapes.of(&reading.columns);
-            object.started = reading.started;
-        }
-        if count > started {
-            self.waiting.push(id);
-        }
-        if activity == Activity::Expired {
-            self.expired.push_back(id);
-        }
-        Ok(())
-    }
-
-    /// Reads a component.
-    fn decode_component(
-        &mut self,
-        id: ObjectId,
-        place: Place,
-        is_started: bool,
-        reading: &mut Reading,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        let before = input.rest();
-        // A number of a class is no more than the records before.
-        let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
-        if let Some(column) = reading.by_number.get(number).copied().flatten() {
-            self.claim(id, place, column, input)?;
-            reading.enter(column, is_started);
-            return self.columns[column].column.decode(place, input);
-        }
-        input.go_back(before);
-        let component = <AsTrait as BoxOf<dyn AnyComponent>>::decode(input)?;
-        let of = (*component).__component_type();
-        if of.id == std::any::TypeId::of::<UnknownComponent>() {
-            let content = component.__into_any().downcast::<UnknownComponent>();
-            let content = content.map_err(|_| Fail::Value)?.content;
-            let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
-            let before = reading.columns.len();
-            object.unknown.push(KeptComponent { before, is_started, content });
-            self.has_unknown = true;
-            return Ok(());
-        }
-        let column = match self.by_type.get(&of.id) {
-            Some(column) => *column,
-            None => {
-                if let Err(error) = (of.register)(&mut self.registry) {
-                    return Err(input.refuse(error));
-                }
-                self.new_column(of)
-            }
-        };
-        // Numbers are given one after the other; a large one is that of a record made to harm.
-        let by_number = &mut reading.by_number;
-        if number < 1 << 16 {
-            by_number.resize(by_number.len().max(number + 1), None);
-            by_number[number] = Some(column);
-        }
-        self.claim(id, place, column, input)?;
-        reading.enter(column, is_started);
-        (of.put)(self, column, id, component.__into_any());
-        Ok(())
-    }
-
-    /// Checks whether a component of an object may come.
-    fn claim(
-        &mut self,
-        id: ObjectId,
-        place: Place,
-        column: usize,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        let entry = &self.columns[column];
-        if entry.column.has(place) {
-            let name = (entry.of.name)();
-            return Err(input.refuse(wrong(format!("object {id} has two components {name}"))));
-        }
-        // A component on a page of its own takes all pages before in its column.
-        let pages = (place.page + 1).saturating_sub(entry.column.pages());
-        if pages > 1 {
-            let limits = input.limits();
-            let bytes = (pages * size_of::<Page<u8>>()) as u64;
-            if let Err(error) = input.links().charge_memory(bytes, limits) {
-                return Err(input.refuse(error));
-            }
-        }
-        Ok(())
-    }
-
-    /// Connects children to their parents, once all objects are there.
-    fn connect_children(&mut self) -> Result<()> {
-        let objects: Vec<ObjectId> = self.objects().collect();
-        for parent in &objects {
-            let children = self.children(*parent).to_vec();
-            for child in children {
-                let found = self.object_mut(child).ok_or_else(|| {
-                    wrong(format!("child {child} of object {parent} is not there"))
-                })?;
-                if found.parent.replace(*parent).is_some() {
-                    return Err(wrong(format!(
-                        "object {child} is below two others, or below one twice"
-                    )));
-                }
-            }
-        }
-        // What no object at the top leads to goes round in a circle.
-        let mut rest: Vec<ObjectId> = self.roots().collect();
-        let mut met = 0;
-        while let Some(object) = rest.pop() {
-            met += 1;
-            rest.extend(self.children(object));
-        }
-        if met < objects.len() {
-            return Err(wrong(format!("{} objects are below each other", objects.len() - met)));
-        }
-        for object in objects {
-            if self.activity(object) != Some(Activity::Active) {
-                self.hold(object);
-            }
-        }
-        Ok(())
-    }
-
-    /// The objects that hold anything to be visited.
-    fn visited(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
-        let wanted = self.shapes.any(|column| !self.columns[column].of.is_leaf);
-        let is_none = !wanted.contains(&true) && !self.has_unknown;
-        let pages = if is_none { &[][..] } else { &self.objects.pages };
-        pages.iter().enumerate().flat_map(move |(page, objects)| {
-            let bits: Vec<u32> = objects
-                .bits()
-                .filter(|bit| {
-                    objects.get(*bit).is_some_and(|object| {
-                        wanted.get(Shapes::index(object.shape)).is_some_and(|wanted| *wanted)
-                            || !object.unknown.is_empty()
-                    })
-                })
-                .collect();
-            bits.into_iter().filter_map(move |bit| self.directory.id(page, bit))
-        })
-    }
-
-    /// Visits what [`decode`](Persist::decode) has read, in that order.
-    fn visit_parts(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        let objects: Vec<ObjectId> = self.visited().collect();
-        for id in objects {
-            let Some(place) = self.directory.place(id) else { continue };
-            let Some(object) = self.objects.get_mut(place) else { continue };
-            let mut unknown = object.unknown.iter_mut().peekable();
-            for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
-                while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
-                    unknown.content.visit(visitor)?;
-                }
-                let entry = &mut self.columns[*column];
-                if let Some(component) = entry.column.get_mut(place) {
-                    visitor.nested(|visitor| component.portable_mut().visit(visitor)).map_err(
-                        |error| error.in_field(&format!("{}:{}", object.name, (entry.of.name)())),
-                    )?;
-                }
-            }
-            for unknown in unknown {
-                unknown.content.visit(visitor)?;
-            }
-        }
-        for (.., value) in &mut self.resources.values {
-            visitor.nested(|visitor| value.portable_mut().visit(visitor))?;
-        }
-        self.resources.unknown.iter_mut().try_for_each(|unknown| unknown.visit(visitor))
-    }
 }
 
 fn encode_unknown(unknown: &crate::Unknown, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -422,11 +148,6 @@ fn encode_unknown(unknown: &crate::Unknown, out: &mut Encoder<'_>) -> Result<(),
         Ok(value) => value.encode_class(out).and_then(|()| value.encode(out)),
         Err(error) => Err(out.refuse(error)),
     }
-}
-
-#[cold]
-fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::InvalidValue, message)
 }
 
 #[cold]
@@ -483,26 +204,7 @@ impl Persist for World {
     }
 
     fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        for id in self.visited() {
-            let Some(place) = self.directory.place(id) else { continue };
-            let Some(object) = self.objects.get(place) else { continue };
-            let mut unknown = object.unknown.iter().peekable();
-            for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
-                while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
-                    unknown.content.visit_shared(visitor)?;
-                }
-                if let Some(component) = self.columns[*column].column.get(place) {
-                    visitor.nested(|visitor| component.portable().visit_shared(visitor))?;
-                }
-            }
-            for unknown in unknown {
-                unknown.content.visit_shared(visitor)?;
-            }
-        }
-        for (.., value) in &self.resources.values {
-            visitor.nested(|visitor| value.portable().visit_shared(visitor))?;
-        }
-        self.resources.unknown.iter().try_for_each(|unknown| unknown.visit_shared(visitor))
+        self.visit_parts_shared(visitor)
     }
 }
 

@@ -5,17 +5,15 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::any_component::{AnyComponent, ComponentType, UnknownComponent};
+use super::any_component::ComponentType;
 use super::column::{AnyColumn, Column};
 use super::commands::Command;
-use super::component::Component;
 use super::directory::{Directory, Place};
 use super::names::Names;
 use super::object::{Activity, Object, Shapes};
 use super::parked::Parked;
 use super::resources::Resources;
-use crate::codec::{Caster, Implements};
-use crate::{Error, ErrorKind, ObjectId, Persist, Pointee, Registry, Result};
+use crate::{Error, ErrorKind, ObjectId, Registry, Result};
 
 /// Named objects made of components.
 ///
@@ -112,69 +110,6 @@ impl World {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Makes class `T` known, for [`attach_class`](Self::attach_class), field paths and prefabs; the first
-    /// [`attach`](Self::attach) of a `T` does it, too.
-    ///
-    /// # Errors
-    ///
-    /// As [`Registry::register_as`].
-    pub fn register<T: Component>(&mut self) -> Result<()> {
-        self.column_of::<T>().map(drop)
-    }
-
-    /// Makes class `T` known, with the program's own way to make an empty one.
-    ///
-    /// # Errors
-    ///
-    /// As [`register`](Self::register).
-    pub fn register_with<T: Component>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
-        self.registry.register_with::<T>(make)?;
-        self.register::<T>()
-    }
-
-    /// Registers class `T` as an implementor of a trait, for components that hold trait objects.
-    ///
-    /// # Errors
-    ///
-    /// As [`Registry::register_as`].
-    pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
-        self.registry.register_as::<T, D>()
-    }
-
-    /// Registers a component class where a world will be loaded.
-    pub(crate) fn register_component<T: Component>(registry: &mut Registry) -> Result<()> {
-        registry.register_as::<T, dyn AnyComponent>()
-    }
-
-    /// Registers the classes that are in the world.
-    pub(crate) fn register_in(&self, registry: &mut Registry) -> Result<()> {
-        let used = self.columns.iter().filter(|entry| entry.column.pages() > 0);
-        used.into_iter().try_for_each(|entry| (entry.of.register)(registry))?;
-        let mut resources = self.resources.values.iter();
-        resources.try_for_each(|(.., value)| (**value).__register(registry))
-    }
-
-    /// Makes the classes of a registry known, for what is loaded with it.
-    pub(crate) fn know(&mut self, registry: &Registry) {
-        self.registry = registry.clone();
-        for caster in registry.implementors.casters(TypeId::of::<dyn AnyComponent>()) {
-            let caster = caster.downcast_ref::<Caster<dyn AnyComponent>>();
-            // One without an empty value cannot be made by its class's name either.
-            if let Some(Ok(empty)) = caster.map(|caster| caster.empty(&registry.prototypes())) {
-                let of = (*empty).__component_type();
-                if of.id != TypeId::of::<UnknownComponent>() {
-                    self.new_column(of);
-                }
-            }
-        }
-    }
-
-    /// The classes that the world knows.
-    #[must_use]
-    pub fn registry(&self) -> &Registry {
-        &self.registry
     }
 
     /// Makes an object of this name, or of this name with the lowest free number behind it if there is one, or
@@ -338,43 +273,6 @@ impl World {
         // Mostly it is one of the last.
         let is_expected = || self.commands.iter().rev().any(|command| command.brings(id));
         if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
-    }
-
-    /// Index of the column of a type, made if there is none.
-    pub(super) fn column_of<T: Component>(&mut self) -> Result<usize> {
-        if let Some(column) = self.by_type.get(&TypeId::of::<T>()) {
-            return Ok(*column);
-        }
-        self.registry.register_as::<T, dyn AnyComponent>()?;
-        Ok(self.new_column(ComponentType::of::<T>()))
-    }
-
-    /// Index of the column of a type that is registered.
-    pub(super) fn new_column(&mut self, of: ComponentType) -> usize {
-        *self.by_type.entry(of.id).or_insert_with(|| {
-            self.columns.push(ColumnEntry { column: (of.new_column)(), of, hooks: u8::MAX });
-            self.columns.len() - 1
-        })
-    }
-
-    pub(super) fn column<T: Component>(&self) -> Option<&Column<T>> {
-        let column = *self.by_type.get(&TypeId::of::<T>())?;
-        self.columns[column].column.as_any().downcast_ref()
-    }
-
-    pub(super) fn column_mut<T: Component>(&mut self) -> Option<&mut Column<T>> {
-        let column = *self.by_type.get(&TypeId::of::<T>())?;
-        self.columns[column].column.as_any_mut().downcast_mut()
-    }
-
-    /// Puts a component into its column.
-    pub(super) fn put<T: Component>(&mut self, column: usize, object: ObjectId, component: T) {
-        if let Some(place) = self.directory.place(object)
-            && let Some(column) = self.columns.get_mut(column)
-            && let Some(column) = (*column.column).as_any_mut().downcast_mut::<Column<T>>()
-        {
-            column.insert(place, component);
-        }
     }
 
     /// The columns of the components of an object, in order.

@@ -1,0 +1,79 @@
+//! Visits of what is in a world: its references and hooks.
+
+use super::World;
+use super::object::Shapes;
+use crate::codec::{Persist, TraitObject, Visitor};
+use crate::{ObjectId, Result};
+
+impl World {
+    /// The objects that hold anything to be visited.
+    fn visited(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
+        let wanted = self.shapes.any(|column| !self.columns[column].of.is_leaf);
+        let is_none = !wanted.contains(&true) && !self.has_unknown;
+        let pages = if is_none { &[][..] } else { &self.objects.pages };
+        pages.iter().enumerate().flat_map(move |(page, objects)| {
+            let bits: Vec<u32> = objects
+                .bits()
+                .filter(|bit| {
+                    objects.get(*bit).is_some_and(|object| {
+                        wanted.get(Shapes::index(object.shape)).is_some_and(|wanted| *wanted)
+                            || !object.unknown.is_empty()
+                    })
+                })
+                .collect();
+            bits.into_iter().filter_map(move |bit| self.directory.id(page, bit))
+        })
+    }
+
+    /// Visits what [`decode`](Persist::decode) has read, in that order.
+    pub(super) fn visit_parts(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        let objects: Vec<ObjectId> = self.visited().collect();
+        for id in objects {
+            let Some(place) = self.directory.place(id) else { continue };
+            let Some(object) = self.objects.get_mut(place) else { continue };
+            let mut unknown = object.unknown.iter_mut().peekable();
+            for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
+                while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
+                    unknown.content.visit(visitor)?;
+                }
+                let entry = &mut self.columns[*column];
+                if let Some(component) = entry.column.get_mut(place) {
+                    visitor.nested(|visitor| component.portable_mut().visit(visitor)).map_err(
+                        |error| error.in_field(&format!("{}:{}", object.name, (entry.of.name)())),
+                    )?;
+                }
+            }
+            for unknown in unknown {
+                unknown.content.visit(visitor)?;
+            }
+        }
+        for (.., value) in &mut self.resources.values {
+            visitor.nested(|visitor| value.portable_mut().visit(visitor))?;
+        }
+        self.resources.unknown.iter_mut().try_for_each(|unknown| unknown.visit(visitor))
+    }
+
+    /// The same, through shared pointers.
+    pub(super) fn visit_parts_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        for id in self.visited() {
+            let Some(place) = self.directory.place(id) else { continue };
+            let Some(object) = self.objects.get(place) else { continue };
+            let mut unknown = object.unknown.iter().peekable();
+            for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
+                while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
+                    unknown.content.visit_shared(visitor)?;
+                }
+                if let Some(component) = self.columns[*column].column.get(place) {
+                    visitor.nested(|visitor| component.portable().visit_shared(visitor))?;
+                }
+            }
+            for unknown in unknown {
+                unknown.content.visit_shared(visitor)?;
+            }
+        }
+        for (.., value) in &self.resources.values {
+            visitor.nested(|visitor| value.portable().visit_shared(visitor))?;
+        }
+        self.resources.unknown.iter().try_for_each(|unknown| unknown.visit_shared(visitor))
+    }
+}
