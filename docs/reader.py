@@ -17,7 +17,7 @@ import zlib
 
 MAGIC = b"\x89PST\r\n\x1a\n"
 FORMAT = 1
-BLOCK_OF_ITEMS, LZ4, ZSTANDARD, TRAILER, TRAILER_BYTES, SEPARATOR = 0x01, 0x02, 0x03, 0x7F, 29, 0x1E
+BLOCK_OF_ITEMS, LZ4, ZSTANDARD, DEFINITIONS, TRAILER, TRAILER_BYTES, SEPARATOR = 0x01, 0x02, 0x03, 0x04, 0x7F, 29, 0x1E
 LZ4_HEAD, LZ4_PART, ZSTANDARD_MAGIC = bytes.fromhex("04224d184040c0"), 65_536, bytes.fromhex("28b52ffd")
 ITEM_LIMIT = 2**32 - 131_073  # bytes of one payload or body
 VARIANT_LIMIT, ID_LIMIT, KIND_NESTING = 65_536, 2**63 - 1, 64
@@ -237,6 +237,7 @@ class Save:
     def __init__(self, data, out=None):
         self.data, self.out, self.without_bytes, self.kept, self.closed = data, out, 0, 0, 0
         self.header, self.classes, self.class_ids, self.records, self.references = {}, [], {}, {}, {}
+        self.defined = []
 
     def read(self):
         cursor = Cursor(self.data, 0, len(self.data), "the save")
@@ -298,7 +299,12 @@ class Save:
     def read_block(self, cursor):
         start, tag, content = cursor.pos, cursor.integer(1), cursor.part("the block")
         cursor.checksum(start, "the block")
-        refuse(tag not in (BLOCK_OF_ITEMS, LZ4, ZSTANDARD), start, f"block tag {tag:#04x} is too new")
+        refuse(tag not in (BLOCK_OF_ITEMS, LZ4, ZSTANDARD, DEFINITIONS), start, f"block tag {tag:#04x} is too new")
+        if tag == DEFINITIONS:
+            same = self.closed or content.take(content.left()) == b"".join(self.defined)
+            refuse(not same, start, "the definitions are not the same the second time")
+            refuse(cursor.left() and self.data[cursor.pos] != TRAILER, cursor.pos, "a block follows the definitions")
+            return
         if tag == BLOCK_OF_ITEMS and not self.closed:
             self.read_items(content)
         elif tag != BLOCK_OF_ITEMS:
@@ -331,6 +337,7 @@ class Save:
                 self.read_record(item, at, number, holder, ident)
             else:
                 self.read_definition(item, at)
+                self.defined.append(content.data[at:content.pos])
             item.finish()
 
     def read_trailer(self, cursor):

@@ -87,7 +87,8 @@ fn broken(save: &[u8]) -> Vec<u8> {
     let mut at = 16 + word(12) + 4;
     let end = loop {
         let end = at + 5 + word(at + 1);
-        if save[end + 4] == 0x7f {
+        // The definitions once more, or the trailer.
+        if save[end + 4] != 1 {
             break end;
         }
         at = end + 4;

@@ -13,6 +13,11 @@ pub(crate) fn dump(save: &[u8]) -> String {
         let length = dump.number(4);
         dump.line(&format!("block of {length} bytes, tag {tag:#04x}"));
         let end = dump.at + to_usize(length);
+        if tag == 4 {
+            // What it repeats is dumped where it stood first.
+            dump.at = end;
+            dump.line("the definitions once more");
+        }
         while dump.at < end {
             records += u64::from(dump.item());
         }

@@ -67,7 +67,10 @@ fn blocks(save: &[u8]) -> (Vec<(u8, usize)>, usize) {
     let mut at = 16 + word(save, 12) + 4;
     let mut found = Vec::new();
     while save[at] != 0x7f {
-        found.push((save[at], at));
+        // The definitions once more, which a save may do without.
+        if save[at] != 4 {
+            found.push((save[at], at));
+        }
         at += 5 + word(save, at + 1) + 4;
     }
     (found, at)

@@ -49,6 +49,8 @@ const FIELD_VERSION: u8 = 5;
 const BLOCK_RECORDS: u8 = 0x01;
 const BLOCK_LZ4: u8 = 0x02;
 const BLOCK_ZSTD: u8 = 0x03;
+/// The definitions once more, in front of the trailer.
+const BLOCK_DEFINITIONS: u8 = 0x04;
 const BLOCK_TRAILER: u8 = 0x7f;
 
 /// Tag and length in front of a block's content.
@@ -56,6 +58,9 @@ const BLOCK_HEAD: usize = 5;
 
 /// A block is closed by the first item that takes it to this size.
 const BLOCK_SIZE: usize = 64 << 10;
+
+/// Class number 0 and length in front of the body of a definition.
+const DEFINITION_HEAD: usize = 5;
 
 /// Bytes of a checksum.
 const CRC_SIZE: usize = 4;

@@ -1,6 +1,6 @@
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::{BLOCK_HEAD, Compression, weight};
+use super::{BLOCK_HEAD, BLOCK_RECORDS, Compression, weight};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Compresses blocks of items if that makes them smaller.
@@ -35,6 +35,10 @@ impl Packer {
         written: u64,
         limits: &Limits,
     ) -> Result<&'b [u8]> {
+        // A decompressor that is missing costs no definition.
+        if block[0] != BLOCK_RECORDS {
+            return Ok(block);
+        }
         let items = &block[BLOCK_HEAD..];
         let Some(tag) = self.compress(items).map_err(failed)? else { return Ok(block) };
         let (before, after) = (items.len(), self.packed.len() - BLOCK_HEAD);

@@ -3,8 +3,8 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::definition::{self, Bad, Why};
 use super::header::newer;
 use super::{
-    ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Header, MAX_ID, SEPARATOR,
-    TRAILER_SIZE,
+    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD,
+    Header, MAX_ID, SEPARATOR, TRAILER_SIZE,
 };
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::Holder;
@@ -78,10 +78,11 @@ pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Ve
             return scan.end(save, at);
         }
         let block = Block::read(save, at)?;
-        if block.tag != BLOCK_RECORDS {
-            return Err(newer(at as u64, "block tag", u64::from(block.tag)));
+        match block.tag {
+            BLOCK_RECORDS => scan.block(save, at + BLOCK_HEAD, block.end, limits)?,
+            BLOCK_DEFINITIONS => scan.copies(save, &block)?,
+            tag => return Err(newer(at as u64, "block tag", u64::from(tag))),
         }
-        scan.block(save, at + BLOCK_HEAD, block.end, limits)?;
         at = block.end + CRC_SIZE;
     }
 }
@@ -160,10 +161,11 @@ impl Scanner {
         self.scan.classes.len()
     }
 
-    /// Defines a class that the save does not.
-    pub(super) fn define(&mut self, class: ClassSchema) {
-        self.scan.classes.push(class);
-        self.definitions.push(0);
+    /// Takes definitions from elsewhere, as those of all classes: what is defined from now on is passed over.
+    pub(super) fn define_all(&mut self, definitions: &[&[u8]], limits: &Limits) -> Result<()> {
+        definitions.iter().try_for_each(|body| self.definition(body, 0, 0, limits))?;
+        self.ignored = self.classes();
+        Ok(())
     }
 
     /// Passes over what is defined from now on, and the records of classes from this index on.
@@ -178,6 +180,22 @@ impl Scanner {
         check_count(at, LittleEndian::read_u64(&trailer[9..]), classes.len(), "definitions")?;
         self.check_classes()?;
         Ok((self.scan, self.definitions))
+    }
+
+    /// Checks a block of the definitions once more, which ends the save but for its trailer.
+    fn copies(&self, save: &[u8], block: &Block) -> Result<()> {
+        let mut rest = &save[block.at + BLOCK_HEAD..block.end];
+        for at in &self.definitions {
+            let length = LittleEndian::read_u32(&save[at + 1..]) as usize;
+            let definition = &save[*at..at + DEFINITION_HEAD + length + 1];
+            let other = || damaged(block.at, "the definitions are not the same the second time");
+            rest = rest.strip_prefix(definition).ok_or_else(other)?;
+        }
+        let is_last = matches!(save.get(block.end + CRC_SIZE), None | Some(&BLOCK_TRAILER));
+        if rest.is_empty() && is_last {
+            return Ok(());
+        }
+        Err(damaged(block.at, "there is more than the definitions of the blocks before"))
     }
 
     pub(super) fn block(

@@ -3,7 +3,8 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::{
-    BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header, MAGIC, TRAILER_SIZE,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header,
+    MAGIC, TRAILER_SIZE,
 };
 
 /// How many bytes a search for the next whole block may look at, for each byte of the save.
@@ -87,7 +88,7 @@ impl<'s> Search<'s> {
 }
 
 pub(super) fn is_block(tag: u8) -> bool {
-    tag == BLOCK_RECORDS || Compression::of(tag).is_some()
+    tag == BLOCK_RECORDS || tag == BLOCK_DEFINITIONS || Compression::of(tag).is_some()
 }
 
 /// The three numbers of a whole trailer.

@@ -1,8 +1,8 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::{
-    ADDED, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, Blocks, ClassNumbers, Header, SEPARATOR,
-    definition,
+    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, Blocks, ClassNumbers, Header,
+    SEPARATOR, definition,
 };
 use crate::codec::{Buffer, Encoder, SaveLinks, Stop, count};
 use crate::reflect::Holder;
@@ -18,6 +18,9 @@ pub(crate) struct Writer<'w> {
     end: usize,
     records: u64,
     definitions: u64,
+    blocks: u64,
+    /// The definitions so far: without them no record can be read, so that a save of several blocks has them twice.
+    defined: Vec<u8>,
 }
 
 /// What the encode of a record asks of the save around it.
@@ -36,7 +39,8 @@ impl<'w> Writer<'w> {
     ) -> Result<Self> {
         buffer.reserve(BLOCK_HEAD);
         out.header(header)?;
-        Ok(Self { out, limits: *limits, buffer, end: BLOCK_HEAD, records: 0, definitions: 0 })
+        let (limits, end, defined) = (*limits, BLOCK_HEAD, Vec::new());
+        Ok(Self { out, limits, buffer, end, records: 0, definitions: 0, blocks: 0, defined })
     }
 
     /// Writes a record, behind the definitions of its class, of all that this
@@ -90,13 +94,14 @@ impl<'w> Writer<'w> {
     fn define_as(&mut self, name: &str, body: &[u8]) -> Result<()> {
         let length = item_length(body.len(), name)?;
         let limits = self.limits;
-        let mut links = crate::codec::NoLinks::default();
-        self.end = self.buffer.append(self.end, &limits, &mut links, |out| {
+        let (start, mut links) = (self.end, crate::codec::NoLinks::default());
+        self.end = self.buffer.append(start, &limits, &mut links, |out| {
             out.value(&0_u8)?;
             out.value(&length)?;
             out.bytes(body)?;
             out.value(&SEPARATOR)
         })?;
+        self.defined.extend_from_slice(&self.buffer.bytes()[start..self.end]);
         self.definitions += 1;
         Ok(())
     }
@@ -135,10 +140,18 @@ impl<'w> Writer<'w> {
         self.close_if_full()
     }
 
-    /// Writes the last block and the trailer; returns the length of the save, whose objects
+    /// Writes the last block, the definitions once more, and the trailer; returns the length of the save, whose objects
     /// take so many bytes of memory even when they are empty.
     pub(crate) fn finish(mut self, memory: u64) -> Result<u64> {
         self.close()?;
+        if self.blocks > 1
+            && let Ok(length) = u32::try_from(self.defined.len())
+        {
+            let mut block = vec![BLOCK_DEFINITIONS];
+            block.extend_from_slice(&length.to_le_bytes());
+            block.append(&mut self.defined);
+            self.out.block(&block)?;
+        }
         self.out.finish(self.records, self.definitions, memory)
     }
 
@@ -156,6 +169,7 @@ impl<'w> Writer<'w> {
         let head = &mut self.buffer.bytes_mut()[..BLOCK_HEAD];
         head[0] = BLOCK_RECORDS;
         LittleEndian::write_u32(&mut head[1..], length);
+        self.blocks += 1;
         self.out.block(&self.buffer.bytes()[..end])
     }
 }
