@@ -111,7 +111,7 @@ fn a_missing_folder_is_named() {
     refused(&folder.path().join("no").join("such").join("game.sav"));
     let path = folder.path().join("game.sav");
     let error = persist::load::<Game>(&path).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.message().starts_with("cannot read "), "{error}");
     assert!(error.message().contains(&*path.to_string_lossy()), "{error}");
 }

@@ -156,8 +156,8 @@ fn bit_rot_costs_the_objects_of_its_block_alone() {
     let (mut saves, rooms) = world();
     let save = saves.to_vec().unwrap();
     let whole = u64::from(ROOMS) * 3;
-    // The classes are defined in the first.
-    for (start, end) in blocks(&save).into_iter().skip(1) {
+    // The classes are defined in the first, and once more at the end.
+    for (start, end) in blocks(&save) {
         for at in [start - 5, start - 3, start, (start + end) / 2, end + 1] {
             let mut save = save.clone();
             save[at] ^= 0x10;
@@ -176,6 +176,65 @@ fn bit_rot_costs_the_objects_of_its_block_alone() {
         }
     }
     unlink(&rooms);
+}
+
+#[test]
+fn no_block_costs_the_definitions_of_the_others() {
+    let (mut saves, rooms) = world();
+    let save = saves.to_vec().unwrap();
+    let blocks = blocks(&save);
+    // Several at once, the first among them.
+    let mut wreck = save.clone();
+    for (start, end) in [blocks[0], blocks[3]] {
+        wreck[start..end].fill(0xee);
+    }
+    let loaded = salvaging().from_slice(&wreck).unwrap();
+    let (found_rooms, found_items) = check(&loaded);
+    assert!(found_rooms + found_items > u64::from(ROOMS) * 3 / 2, "{found_rooms}, {found_items}");
+    loaded.dismantle();
+    // Nobody takes the second definitions for the first if they are damaged, or of another save.
+    let second = blocks[blocks.len() - 1].1 + 4;
+    assert_eq!(save[second], 4);
+    for with_crc in [false, true] {
+        let mut wreck = save.clone();
+        wreck[second + 30] ^= 1;
+        if with_crc {
+            let end = wreck.len() - 33;
+            let crc = crc32fast::hash(&wreck[second..end]);
+            wreck[end..end + 4].copy_from_slice(&crc.to_le_bytes());
+        }
+        let error = SaveManager::new().from_slice(&wreck).map(drop).unwrap_err();
+        assert_eq!((error.kind(), error.offset()), (ErrorKind::Damaged, Some(second as u64)));
+        wreck[blocks[2].0] ^= 1;
+        let loaded = salvaging().from_slice(&wreck).unwrap();
+        assert!(check(&loaded).0 > u64::from(ROOMS) / 2);
+        loaded.dismantle();
+    }
+    unlink(&rooms);
+}
+
+/// An empty game would go for a whole one.
+#[test]
+fn a_wreck_without_a_whole_object_is_an_error_that_counts_them() {
+    let (mut saves, rooms) = world_of(40);
+    let save = saves.to_vec().unwrap();
+    let blocks = blocks(&save);
+    assert_eq!(blocks.len(), 1);
+    let mut wreck = save.clone();
+    wreck[blocks[0].0] ^= 1;
+    let error = salvaging().from_slice(&wreck).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged);
+    // Two blocks, and the objects of the one that is whole are of no class that is known.
+    let (mut saves, more) = world_of(400);
+    let mut wreck = saves.to_vec().unwrap();
+    wreck[40] ^= 1;
+    let second = wreck.len() - 40;
+    wreck[second] ^= 1;
+    let error = salvaging().from_slice(&wreck).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged);
+    assert!(error.message().contains("all 1200 objects are lost"), "{error}");
+    unlink(&rooms);
+    unlink(&more);
 }
 
 #[test]

@@ -67,8 +67,10 @@ pub enum ErrorKind {
     MissingField,
     /// A field's stored kind is not the one of the program.
     KindMismatch,
-    /// A class, object, field or variant of that name is not there.
+    /// A class, object, field or variant of that name is not there; or the file of a save, or a slot.
     NotFound,
+    /// There is a slot of that name already.
+    AlreadyExists,
     /// A type cannot be used this way, found when it is registered; or a save needs a feature of the
     /// library that this program was built without.
     Unsupported,
@@ -180,6 +182,32 @@ impl Error {
     pub(crate) fn io(doing: &str, path: &std::path::Path, source: io::Error) -> Self {
         Self::new(ErrorKind::of(&source), format!("cannot {doing} {}: {source}", path.display()))
             .because(source)
+    }
+
+    /// The error of a file that cannot be opened.
+    pub(crate) fn of_opening(path: &std::path::Path, source: io::Error) -> Self {
+        let is_missing = source.kind() == io::ErrorKind::NotFound;
+        let mut error = Self::io("read", path, source);
+        if is_missing {
+            error.inner.kind = ErrorKind::NotFound;
+        }
+        error
+    }
+
+    /// The error of a file that is open; `what` is read of it.
+    pub(crate) fn of_reading(what: &str, source: io::Error) -> Self {
+        Self::new(ErrorKind::of(&source), format!("cannot read {what}: {source}")).because(source)
+    }
+
+    /// What is said of it where no backup is good, and advice to restore one is of no use.
+    pub(crate) fn cause(&self) -> String {
+        self.to_string().replacen("; restore a backup", "", 1)
+    }
+
+    /// The same error in other words.
+    pub(crate) fn reworded(mut self, message: String) -> Self {
+        self.inner.message = message;
+        self
     }
 
     /// True if the bytes of a save are not those that were written.

@@ -33,20 +33,22 @@ pub struct LoadOptions {
 pub enum LoadPolicy {
     /// What was lost, kept aside or made up is an error: the save must hold what the program
     /// knows, and nothing else. A field with a `default` may be missing, and values may be converted
-    /// without loss.
+    /// without loss. Of a damaged save the backup is loaded all the same, whole:
+    /// [`LoadReport::recovery`](crate::LoadReport::recovery) tells.
     Strict,
     /// What can be loaded is, and the report says what was done.
     #[default]
     Lenient,
-    /// Of a damaged save, too, every object whose block is whole is loaded, and
+    /// Of a damaged save without a good backup, too, every object whose block is whole is loaded, and
     /// [`LoadReport::salvage`](crate::LoadReport::salvage) says what is lost. Pointers to lost objects are gone from
     /// options, lists and maps; an object that holds a bare one is lost with it.
     ///
-    /// A class is defined once, in front of its first object. With the block that held the definition all objects of the class
-    /// are lost, whichever blocks they are in; and if the end of the save is lost, too, so that nobody knows how many definitions
-    /// there were, those of the classes that are defined behind it.
+    /// A save of several blocks has the definitions of its classes in front of their first objects, and all of them at its
+    /// end. If a block is lost and the end is, too, so are all objects of the classes defined in or behind that block. One value with
+    /// all that is in it is one object, in one block.
     ///
-    /// The last resort, after backups, and
-    /// to be asked for by the player: what comes back is not what was saved.
+    /// The last resort, and to be asked for by the player: what comes back is not what was saved. Of the save and its
+    /// damaged backups the one with the most objects is taken, and kept as `name.damaged` before a save takes its place.
+    /// Where no object is whole, the load is an error that says how many are lost.
     Salvage,
 }

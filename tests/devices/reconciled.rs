@@ -174,7 +174,7 @@ fn a_save_that_is_not_there_is_an_error_unless_another_takes_its_place() {
     let (deck, _) = two();
     let mut phone = Device::new("phone");
     let error = phone.saves.compare(LOCAL, REMOTE).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(phone.saves.reconcile(LOCAL, REMOTE, Keep::Remote).is_err());
     phone.fetch(&deck);
     assert!(phone.saves.reconcile(LOCAL, REMOTE, Keep::Local).is_err());

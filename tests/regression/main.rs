@@ -28,6 +28,7 @@ mod newtypes_of_other_units;
 mod none_for_what_is_inside;
 mod panics_of_a_storage;
 mod pointers_of_a_map;
+mod salvage_before_backups;
 mod salvage_of_saves_in_a_save;
 #[cfg(unix)]
 mod save_onto_a_pipe;

@@ -31,7 +31,7 @@ fn a_renamed_slot_takes_its_files_along() {
     assert_eq!(game.files(), expected);
     assert_eq!(game.names(), ["ada2", "bob"]);
     assert_eq!(game.load("bob").unwrap(), 4);
-    assert_eq!(game.load("ada").unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(game.load("ada").unwrap_err().kind(), ErrorKind::NotFound);
     game.saves.rename_slot(FOLDER, "bob", "bob").unwrap();
     assert_eq!(game.load("bob").unwrap(), 4);
 }

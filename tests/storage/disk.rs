@@ -48,6 +48,7 @@ struct State {
     has_fired: bool,
     was_interrupted: bool,
     has_links: bool,
+    is_read_only: bool,
     /// Taken after each operation, if they are wanted.
     cuts: Option<Vec<Cut>>,
     log: Vec<String>,
@@ -90,6 +91,11 @@ impl Disk {
         let disk = Self::new(image);
         disk.state().has_links = false;
         disk
+    }
+
+    /// Refuses all but reading from now on.
+    pub(crate) fn never_write(&self) {
+        self.state().is_read_only = true;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -161,6 +167,9 @@ impl Disk {
         if let Some(kind) = fires {
             state.has_fired = true;
             return Err(kind.into());
+        }
+        if state.is_read_only && !["open", "list"].contains(&what) {
+            return Err(io::ErrorKind::ReadOnlyFilesystem.into());
         }
         let result = act(&mut state)?;
         let after = format!("{what} {}", path.display());

@@ -1,6 +1,6 @@
 use std::io::ErrorKind as Io;
 
-use persist::ErrorKind;
+use persist::{ErrorKind, SaveManager};
 
 use super::disk::{Disk, Fault, Image};
 use super::power_cuts::each_image;
@@ -38,9 +38,16 @@ fn a_damaged_save_gives_way_to_its_newest_good_backup() {
         assert_eq!(recovery.backup, path("game.sav.bak"));
         assert_eq!(recovery.damaged, Some(path("game.sav.damaged")));
         assert!(!loaded.report().is_clean());
+        // What is left of the header says how many.
+        let lost = match how {
+            0 | 2 | 5 => "it is not known how many saves are lost",
+            _ => "1 save is lost",
+        };
         assert_eq!(
             loaded.report().summary(),
-            "the save was damaged, the backup from before was loaded in its place; the damaged file is kept as game.sav.damaged"
+            format!(
+                "the save was damaged, a backup was loaded in its place; {lost}; the damaged file is kept as game.sav.damaged"
+            )
         );
         // Nothing is lost, and the next load finds nothing to do.
         assert_eq!(disk.image()[&path("game.sav.damaged")], bytes);
@@ -79,8 +86,14 @@ fn a_save_whose_backups_are_damaged_too_names_all_causes_and_keeps_all_files() {
         );
         for name in [SAVE, "game.sav.bak"] {
             let cause = persist::from_slice::<Game>(&image[&path(name)]).unwrap_err();
-            assert!(error.message().contains(cause.message()), "{error} without {cause}");
+            let cause = cause.message().split("; ").next().unwrap();
+            assert!(error.message().contains(cause), "{error} without {cause}");
         }
+        assert!(error.message().starts_with("game.sav cannot be loaded, "), "{error}");
+        // There is none to be restored.
+        assert!(!error.message().contains("restore a backup"), "{error}");
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert!(error.message().contains(cause.split("; ").next().unwrap()), "{error}");
         assert!(error.message().contains("game.sav.bak"), "{error}");
         assert!(error.message().contains("all files are kept"), "{error}");
         assert_eq!(disk.image(), image);
@@ -110,9 +123,78 @@ fn a_save_of_another_kind_does_not_give_way() {
 fn a_save_that_was_removed_stays_removed() {
     let mut image = saved([1, 2], 1);
     image.remove(&path(SAVE));
-    let error = load(&Disk::new(image)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io);
+    let error = load(&Disk::new(image.clone())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.message().contains("not found"), "{error}");
+    // The player may have deleted it, or not.
+    assert!(error.message().contains("it has a backup: load game.sav.bak"), "{error}");
+    image.get_mut(&path("game.sav.bak")).unwrap().clear();
+    let error = load(&Disk::new(image)).unwrap_err();
+    assert!(!error.message().contains("backup"), "{error}");
+}
+
+#[test]
+fn a_damaged_save_without_a_backup_is_named() {
+    for how in 0..WAYS {
+        let image = damaged(saved([1], 1), SAVE, how);
+        let error = load(&Disk::new(image.clone())).unwrap_err();
+        let cause = persist::from_slice::<Game>(&image[&path(SAVE)]).unwrap_err();
+        assert_eq!((error.kind(), error.offset()), (cause.kind(), cause.offset()));
+        assert!(error.message().starts_with("game.sav cannot be loaded, "), "{error}");
+        assert!(error.message().ends_with("; it has no backup"), "{error}");
+        assert!(!error.message().contains("restore a backup"), "{error}");
+    }
+}
+
+/// Where a file has one name, it is without its own for a moment; then nothing can be written any more.
+#[test]
+fn what_a_killed_program_left_is_read_on_a_disk_that_cannot_be_written() {
+    let (old, new) = (saved([1, 2], 1), saved([1, 2, 3], 1));
+    let (mut of_save, mut of_recovery) = (old.clone(), old);
+    let save = of_save.remove(&path(SAVE)).unwrap();
+    of_save.insert(path(".game.sav.old"), save);
+    of_save.insert(path(".game.sav.tmp"), new[&path(SAVE)].clone());
+    of_recovery.remove(&path(SAVE)).unwrap();
+    of_recovery.insert(path(".game.sav.tmp"), b"a copy of the backup".to_vec());
+    for (image, level) in [(of_save, 2), (of_recovery, 1)] {
+        let disk = Disk::without_links(image.clone());
+        disk.never_write();
+        assert_eq!(load(&disk).unwrap(), level);
+        assert_eq!(disk.image(), image);
+        // With room to write it is set right.
+        let disk = Disk::without_links(image);
+        assert_eq!(load(&disk).unwrap(), level);
+        assert_no_strays(&disk, "a load");
+    }
+}
+
+/// Those that are too many since fewer are asked for.
+#[test]
+fn a_backup_that_was_left_behind_says_how_many_saves_are_lost() {
+    let disk = Disk::new(saved([1, 2, 3], 2));
+    (4..=22).for_each(|level| save(&disk, 0, level).unwrap());
+    assert_eq!(disk.names(), ["game.sav", "game.sav.bak", "game.sav.bak2"]);
+    let disk = Disk::new(damaged(disk.image(), SAVE, 1));
+    let (found, loaded) = manager(&disk, 0).load_value::<Game>(SAVE).unwrap();
+    assert_eq!((found, loaded.report().recovery().unwrap().lost), (game(2), Some(20)));
+    assert!(loaded.report().summary().contains("; 20 saves are lost; "));
+}
+
+#[test]
+fn a_load_waits_for_a_lock_as_long_as_a_save_does() {
+    use persist::storage::{SaveOptions, Storage};
+    use std::time::{Duration, Instant};
+    let disk = Disk::new(damaged(saved([1, 2], 1), SAVE, 1));
+    let _lock = disk.lock(&path(".game.sav.lock")).unwrap();
+    for wait in [0, 50] {
+        let mut saves = manager(&disk, 1);
+        let wait = Duration::from_millis(wait);
+        saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
+        let start = Instant::now();
+        let (found, loaded) = saves.load_value::<Game>(SAVE).unwrap();
+        assert_eq!((found, &loaded.report().recovery().unwrap().damaged), (game(1), &None));
+        assert!(start.elapsed() >= wait && start.elapsed() < Duration::from_millis(900));
+    }
 }
 
 /// A damaged save that nobody has loaded does not push out the good backup.
@@ -246,7 +328,9 @@ fn a_load_waits_for_a_save_that_has_moved_the_old_one_away() {
         other.rename(&path(".game.sav.tmp"), &path(SAVE)).unwrap();
         drop(lock);
     });
-    assert_eq!(load(&disk).unwrap(), 2);
+    let mut saves = SaveManager::new();
+    saves.set_storage(disk.clone());
+    assert_eq!(saves.load_value::<Game>(SAVE).unwrap().0, game(2));
     writer.join().unwrap();
 }
 

@@ -28,7 +28,7 @@ pub(crate) use numbers::ClassNumbers;
 pub(crate) use reader::{RecordPlace, Scan, scan, scan_definitions};
 pub(crate) use unpack::{Plain, unpacked, weight};
 pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};
-pub(crate) use wreck::Wreck;
+pub(crate) use wreck::{Wreck, nothing_whole};
 pub(crate) use writer::{RecordLinks, Writer};
 
 /// The first bytes of every save. The first is no text, the line ends show a

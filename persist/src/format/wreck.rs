@@ -163,7 +163,7 @@ impl Blocks {
 }
 
 /// The error of a wreck without a whole object.
-fn nothing_whole(lost: Option<u64>) -> Error {
+pub(crate) fn nothing_whole(lost: Option<u64>) -> Error {
     let lost = match lost {
         Some(lost) => format!("all {lost} objects are lost"),
         None => String::from("it is not known how many objects are lost"),

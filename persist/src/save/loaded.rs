@@ -4,11 +4,11 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::LoadReport;
+use super::file::Rescue;
 use crate::codec::{Object, Persist, Phase, Prototypes, Unknown, Visitor};
 use crate::graph::{
     Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets, free_unheld,
 };
-use crate::storage::Recovery;
 use crate::{Change, ClassId, Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
@@ -45,9 +45,9 @@ impl Loaded {
         Self { objects, order, implementors, kept, root_kept, report, adopted: false }
     }
 
-    /// The same, from a backup if that is how it was.
-    pub(super) fn recovered(mut self, recovery: Option<Recovery>) -> Self {
-        self.report.recovery = recovery;
+    /// The same, with what the report says of a damaged save.
+    pub(super) fn rescued(mut self, rescue: Rescue) -> Self {
+        self.report.rescue = rescue;
         self
     }
 

@@ -9,7 +9,7 @@ use super::background::Worker;
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
 use crate::format::{Blocks, Compression, Header, MAX_ID, Sealer};
 use crate::graph::{Counted, Registry, Saver, free_unheld};
-use crate::storage::{Files, Recovery, SaveOptions, Storage};
+use crate::storage::{Files, SaveOptions, Storage};
 use crate::{ClassId, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads
@@ -199,12 +199,12 @@ impl SaveManager {
     /// Saves to a file: through a temporary one beside it, flushed and renamed,
     /// so that a crash leaves the old save or the new one. The old one stays as a backup,
     /// `name.bak`, as [`SaveOptions`] say; a temporary file that a killed process has left is
-    /// removed when the save is next saved or loaded.
+    /// removed when the save is next saved or loaded. Saves of the file in the background are waited for.
     ///
     /// # Errors
     ///
     /// What an object refuses, with its id, class and field; [`ErrorKind::NoSpace`], or
-    /// [`ErrorKind::Io`] if the file cannot be written; [`ErrorKind::InUse`] if another program is
+    /// [`ErrorKind::Io`] if the file cannot be written; [`ErrorKind::InvalidValue`] if its name is too long for those of backups; [`ErrorKind::InUse`] if another program is
     /// writing it. The old one then is as it
     /// was, but for a folder that cannot be flushed after the new one took its
     /// place, which the message says.
@@ -237,16 +237,6 @@ impl SaveManager {
             write(self, &mut Sealer::new(out, compression, &limits).of_file(header))
         })
         .map(drop)
-    }
-
-    /// Reads a file of the storage, or its newest good backup.
-    pub(super) fn recover<T>(
-        &self,
-        path: &Path,
-        read: impl FnMut(&[u8]) -> Result<T>,
-    ) -> Result<(T, Option<Recovery>)> {
-        self.settle(path);
-        storage::load(&*self.storage.0, path, &self.limits, read)
     }
 
     /// Waits for the saves of a file in the background.
@@ -323,13 +313,17 @@ impl SaveManager {
     /// If the file is damaged, its newest good backup is loaded, and takes its place; the damaged file
     /// is kept beside it as `name.damaged`. [`LoadReport::recovery`](crate::LoadReport::recovery) says so.
     ///
+    /// A file that is not there stays so, as the player may have deleted it; if it has backups the error says which can
+    /// be loaded by its own path.
+    ///
     /// # Errors
     ///
-    /// Whatever is not a whole, true save, or holds what its classes do not
+    /// [`ErrorKind::NotFound`] if there is no such file; whatever is not a whole, true save, or holds what its classes do not
     /// accept; nothing then stays behind.
     pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded> {
-        let (loaded, recovery) = self.recover(path.as_ref(), |save| self.from_slice(save))?;
-        Ok(loaded.recovered(recovery))
+        let file = self.file(path.as_ref());
+        let (loaded, rescue) = file.load(|save| self.load_objects(save, None))?;
+        Ok(loaded.rescued(rescue))
     }
 
     /// Loads the objects of a save in memory.
@@ -338,7 +332,8 @@ impl SaveManager {
     ///
     /// As [`load`](Self::load).
     pub fn from_slice(&self, save: &[u8]) -> Result<Loaded> {
-        self.load_objects(save, None)
+        let (save, rescue) = self.mended(save)?;
+        Ok(self.load_objects(&save, None)?.rescued(rescue))
     }
 
     /// Loads the objects of a save that is read to the reader's end.

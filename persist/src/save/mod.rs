@@ -3,6 +3,7 @@
 mod background;
 mod document;
 mod entry;
+mod file;
 #[cfg(feature = "directories")]
 mod folder;
 #[cfg(persist_forced_plan)]

@@ -1,11 +1,11 @@
 //! Two copies of one slot, as two devices leave them.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use super::SaveManager;
 use crate::format::{Ends, Header, Lineage, scan, unpacked, with_header};
-use crate::storage::{SaveOptions, StoredFile};
+use crate::storage::{SaveOptions, StoredFile, have_same_bytes};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
 /// How a save in its slot stands to a copy of the slot from elsewhere; see [`SaveManager::compare`].
@@ -39,7 +39,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if a file cannot be read or is not there; [`ErrorKind::NotASave`], [`ErrorKind::Truncated`],
+    /// [`ErrorKind::NotFound`] if a file is not there, [`ErrorKind::Io`] if it cannot be read; [`ErrorKind::NotASave`], [`ErrorKind::Truncated`],
     /// [`ErrorKind::Damaged`] or [`ErrorKind::NewerFormat`] if one does not begin and end as a save does; a
     /// [`load`](Self::load) of the local one looks for its backups.
     ///
@@ -147,7 +147,7 @@ impl SaveManager {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn StoredFile>> {
-        self.storage.0.open(path).map_err(|error| Error::io("read", path, error))
+        self.storage.0.open(path).map_err(|error| Error::of_opening(path, error))
     }
 }
 
@@ -167,20 +167,4 @@ fn wrong(path: &Path, error: &Error) -> Error {
 
 fn is_missing(opened: io::Result<Box<dyn StoredFile>>) -> bool {
     opened.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-}
-
-fn have_same_bytes(one: &mut dyn StoredFile, other: &mut dyn StoredFile) -> io::Result<bool> {
-    const PART: u64 = 64 << 10;
-    one.rewind()?;
-    other.rewind()?;
-    let (mut left, mut right) = (Vec::new(), Vec::new());
-    loop {
-        left.clear();
-        right.clear();
-        one.take(PART).read_to_end(&mut left)?;
-        other.take(PART).read_to_end(&mut right)?;
-        if left != right || left.is_empty() {
-            return Ok(left == right);
-        }
-    }
 }

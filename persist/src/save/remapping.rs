@@ -30,8 +30,6 @@ impl SaveManager {
         save: &[u8],
         remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded> {
-        let (save, salvage) = self.mended(save)?;
-        let save = &*save;
         #[cfg(persist_forced_plan)]
         let save = &*super::forced::disarranged(save, &self.limits);
         let options = (&self.limits, self.options);
@@ -39,7 +37,7 @@ impl SaveManager {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);
             Loader::new(&self.registry, options, save, remap, None)?.load()
         })?;
-        Ok(Loaded::new(objects, None, LoadReport::new(outcome).salvaged(salvage)))
+        Ok(Loaded::new(objects, None, LoadReport::new(outcome)))
     }
 
     pub(super) fn load_one<T: Persist>(
@@ -48,8 +46,6 @@ impl SaveManager {
         remap: Option<&mut Remap<'_>>,
     ) -> Result<(T, Loaded)> {
         let class = self.registry.register_value::<T>()?;
-        let (save, salvage) = self.mended(save)?;
-        let save = &*save;
         #[cfg(persist_forced_plan)]
         let save = &*super::forced::disarranged(save, &self.limits);
         let options = (&self.limits, self.options);
@@ -58,7 +54,7 @@ impl SaveManager {
             Loader::new(&self.registry, options, save, remap, Some(class))?.load_value(class)
         })?;
         let id = self.registry.program().classes[class].id;
-        Ok((value, Loaded::new(objects, Some(id), LoadReport::new(outcome).salvaged(salvage))))
+        Ok((value, Loaded::new(objects, Some(id), LoadReport::new(outcome))))
     }
 }
 
@@ -70,11 +66,10 @@ impl Remapping<'_, '_> {
     /// As there; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id without
     /// a new one under [`Missing::Error`](crate::Missing::Error).
     pub fn load(&mut self, path: impl AsRef<Path>) -> Result<Loaded> {
-        self.saves.settle(path.as_ref());
-        let (disk, limits) = (self.saves.storage.clone(), self.saves.limits);
-        let read = |save: &[u8]| self.from_slice(save);
-        let (loaded, recovery) = storage::load(&*disk.0, path.as_ref(), &limits, read)?;
-        Ok(loaded.recovered(recovery))
+        let file = self.saves.file(path.as_ref());
+        let read = |save: &[u8]| self.saves.load_objects(save, Some(self.remap));
+        let (loaded, rescue) = file.load(read)?;
+        Ok(loaded.rescued(rescue))
     }
 
     /// Loads the objects of a save in memory.
@@ -83,7 +78,8 @@ impl Remapping<'_, '_> {
     ///
     /// As [`load`](Self::load).
     pub fn from_slice(&mut self, save: &[u8]) -> Result<Loaded> {
-        self.saves.load_objects(save, Some(self.remap))
+        let (save, rescue) = self.saves.mended(save)?;
+        Ok(self.saves.load_objects(&save, Some(self.remap))?.rescued(rescue))
     }
 
     /// Loads the objects of a save that is read to the reader's end.
@@ -101,11 +97,10 @@ impl Remapping<'_, '_> {
     ///
     /// As [`load`](Self::load).
     pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
-        self.saves.settle(path.as_ref());
-        let (disk, limits) = (self.saves.storage.clone(), self.saves.limits);
-        let read = |save: &[u8]| self.value_from_slice(save);
-        let ((value, loaded), recovery) = storage::load(&*disk.0, path.as_ref(), &limits, read)?;
-        Ok((value, loaded.recovered(recovery)))
+        let file = self.saves.file(path.as_ref());
+        let read = |save: &[u8]| self.saves.load_one(save, Some(self.remap));
+        let ((value, loaded), rescue) = file.load(read)?;
+        Ok((value, loaded.rescued(rescue)))
     }
 
     /// Loads one value from a save in memory.
@@ -114,6 +109,8 @@ impl Remapping<'_, '_> {
     ///
     /// As [`load`](Self::load).
     pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, Loaded)> {
-        self.saves.load_one(save, Some(self.remap))
+        let (save, rescue) = self.saves.mended(save)?;
+        let (value, loaded) = self.saves.load_one(&save, Some(self.remap))?;
+        Ok((value, loaded.rescued(rescue)))
     }
 }

@@ -1,6 +1,7 @@
 use std::fmt;
 
 use super::Salvage;
+use super::file::Rescue;
 use crate::format::Header;
 use crate::graph::Outcome;
 use crate::storage::Recovery;
@@ -16,8 +17,7 @@ pub struct LoadReport {
     objects: Vec<(String, u64)>,
     references: u64,
     remapped: u64,
-    pub(super) recovery: Option<Recovery>,
-    salvage: Option<Salvage>,
+    pub(super) rescue: Rescue,
 }
 
 /// One thing that a load did.
@@ -79,13 +79,8 @@ impl LoadReport {
             objects: outcome.objects,
             references: outcome.references,
             remapped: outcome.remapped,
-            recovery: None,
-            salvage: None,
+            rescue: Rescue::default(),
         }
-    }
-
-    pub(super) fn salvaged(self, salvage: Option<Salvage>) -> Self {
-        Self { salvage, ..self }
     }
 
     /// What was done, a row for each class and field.
@@ -139,7 +134,7 @@ impl LoadReport {
         if count(&[Change::Newer]) > 0 {
             found.push(String::from("the save is of a newer version"));
         }
-        let damage = match (&self.recovery, &self.salvage) {
+        let damage = match (&self.rescue.recovery, &self.rescue.salvage) {
             (_, Some(salvage)) => Some(salvage.to_string()),
             (Some(recovery), None) => Some(recovery.to_string()),
             (None, None) => None,
@@ -156,19 +151,19 @@ impl LoadReport {
     /// [`remapped`](Self::remapped).
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.findings.is_empty() && self.recovery.is_none() && self.salvage.is_none()
+        self.findings.is_empty() && self.recovery().is_none() && self.salvage().is_none()
     }
 
     /// What was done about a damaged save, if it was.
     #[must_use]
     pub fn recovery(&self) -> Option<&Recovery> {
-        self.recovery.as_ref()
+        self.rescue.recovery.as_ref()
     }
 
     /// What was found of a damaged save, if that was asked for.
     #[must_use]
     pub fn salvage(&self) -> Option<&Salvage> {
-        self.salvage.as_ref()
+        self.rescue.salvage.as_ref()
     }
 
     /// What the save says of the program that wrote it.
@@ -197,10 +192,10 @@ impl LoadReport {
 
 impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(recovery) = &self.recovery {
+        if let Some(recovery) = self.recovery() {
             writeln!(f, "{recovery}: {}", recovery.cause)?;
         }
-        if let Some(salvage) = &self.salvage {
+        if let Some(salvage) = self.salvage() {
             writeln!(
                 f,
                 "{salvage}: {} bytes in {} places, {} objects incomplete, {} pointers cut",

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
+use std::path::PathBuf;
 
+use super::file::Rescue;
 use super::{Document, SaveManager};
-use crate::format::{Compression, Plain, Wreck, scan, unpacked, weight};
+use crate::format::{Compression, Plain, Wreck, nothing_whole, scan, unpacked, weight};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
 use crate::{Limits, LoadPolicy, ObjectId, Result, Value};
@@ -16,6 +18,11 @@ use crate::{Limits, LoadPolicy, ObjectId, Result, Value};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Salvage {
+    /// The file that the objects are from: of the save and its backups, all damaged, the one that has the most.
+    /// `None` for a save in memory.
+    pub file: Option<PathBuf>,
+    /// Where that file is kept when saves go on to replace it; `None` if nothing can be written there.
+    pub kept: Option<PathBuf>,
     /// Bytes that were not whole, and in how many places they were.
     pub lost_bytes: u64,
     /// The places.
@@ -33,33 +40,49 @@ pub struct Salvage {
 
 impl fmt::Display for Salvage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the save was damaged, {} objects could be saved", self.objects)?;
+        f.write_str("the save was damaged, ")?;
+        match self.objects {
+            1 => f.write_str("1 object could be rescued")?,
+            objects => write!(f, "{objects} objects could be rescued")?,
+        }
+        if let Some(file) = &self.file {
+            write!(f, " from {}", file.display())?;
+        }
         match self.lost {
-            Some(lost) => write!(f, " and {lost} are lost"),
-            None => f.write_str(", and it is not known how many are lost"),
+            Some(1) => f.write_str(" and 1 is lost")?,
+            Some(lost) => write!(f, " and {lost} are lost")?,
+            None => f.write_str(", and it is not known how many are lost")?,
+        }
+        match &self.kept {
+            Some(kept) => write!(f, "; the damaged file is kept as {}", kept.display()),
+            None => Ok(()),
         }
     }
 }
 
 impl SaveManager {
     /// The save, or what is whole of it, if that is asked for.
-    pub(super) fn mended<'s>(&self, save: &'s [u8]) -> Result<(Cow<'s, [u8]>, Option<Salvage>)> {
-        let limits = &self.limits;
-        // A newer format or a limit is no damage; the load says so.
-        let is_damaged = || {
-            let found = unpacked(save, limits, |save| scan(save.bytes, limits).map(drop));
-            found.is_err_and(|error| error.is_damage())
-        };
-        if self.options.policy != LoadPolicy::Salvage || !is_damaged() {
-            return Ok((Cow::Borrowed(save), None));
+    pub(super) fn mended<'s>(&self, save: &'s [u8]) -> Result<(Cow<'s, [u8]>, Rescue)> {
+        if self.options.policy != LoadPolicy::Salvage || !is_wreck(save, &self.limits) {
+            return Ok((Cow::Borrowed(save), Rescue::default()));
         }
         let (save, salvage) = salvage(save, &self.limits)?;
-        Ok((Cow::Owned(save), Some(salvage)))
+        Ok((Cow::Owned(save), Rescue { salvage: Some(salvage), ..Rescue::default() }))
     }
 }
 
+/// True if a save is damaged. A newer format or a limit is no damage; the load says so.
+pub(super) fn is_wreck(save: &[u8], limits: &Limits) -> bool {
+    let found = unpacked(save, limits, |save| scan(save.bytes, limits).map(drop));
+    found.is_err_and(|error| error.is_damage())
+}
+
 /// Makes a whole save of what is whole of a damaged one.
-fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
+///
+/// # Errors
+///
+/// If nothing is: an empty game would go for a whole one.
+pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
     let plain = Wreck::unpacked(save, limits)?;
     let weight = weight(plain.len() as u64, save.len() as u64);
     let save = Plain { bytes: &plain, weight, compression: Compression::None };
@@ -95,6 +118,9 @@ fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
     found.objects = mend.alive.len() as u64;
     found.lost =
         wreck.records.map(|records| records.saturating_sub(document.entries().count() as u64));
+    if mend.alive.is_empty() {
+        return Err(nothing_whole(found.lost));
+    }
     document.retain(&mend.alive);
     Ok((document.to_vec()?, found))
 }

@@ -53,12 +53,11 @@ pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<()>
 ///
 /// # Errors
 ///
-/// Whatever is not a whole, true save of a `T`, and has no backup that is.
+/// [`ErrorKind::NotFound`] if there is no such file; whatever is not a whole, true save of a `T`, and has no backup that is.
 pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
     let mut saves = SaveManager::new();
-    let storage = saves.storage.clone();
-    Ok(storage::load(&*storage.0, path.as_ref(), &Limits::DEFAULT, |save| saves.load_alone(save))?
-        .0)
+    let file = saves.file(path.as_ref());
+    Ok(file.load(|save| saves.load_alone(save))?.0)
 }
 
 /// Saves one value into memory.
@@ -151,11 +150,9 @@ impl SaveManager {
     ///
     /// As there.
     pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
-        self.settle(path.as_ref());
-        let (disk, limits) = (self.storage.clone(), self.limits);
-        let read = |save: &[u8]| self.value_from_slice(save);
-        let ((value, loaded), recovery) = storage::load(&*disk.0, path.as_ref(), &limits, read)?;
-        Ok((value, loaded.recovered(recovery)))
+        let file = self.file(path.as_ref());
+        let ((value, loaded), rescue) = file.load(|save| self.load_one(save, None))?;
+        Ok((value, loaded.rescued(rescue)))
     }
 
     /// Loads one value from a save in memory.
@@ -164,7 +161,9 @@ impl SaveManager {
     ///
     /// As [`load_value`](Self::load_value).
     pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, Loaded)> {
-        self.load_one(save, None)
+        let (save, rescue) = self.mended(save)?;
+        let (value, loaded) = self.load_one(&save, None)?;
+        Ok((value, loaded.rescued(rescue)))
     }
 
     /// Loads one value without anything that it cannot give back.

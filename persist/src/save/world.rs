@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{BackgroundSave, Loaded, SaveManager};
 use crate::codec::Pointee;
 use crate::format::write_again;
-use crate::{Component, Persist, Prefab, Result, World, storage};
+use crate::{Component, Persist, Prefab, Result, World};
 
 impl SaveManager {
     /// Registers class `T` as a component, to be loaded with a world.
@@ -115,10 +115,8 @@ impl SaveManager {
     /// As [`load_value`](Self::load_value); [`ErrorKind::InvalidValue`](crate::ErrorKind::InvalidValue) if there is not one
     /// object at the top.
     pub fn load_prefab(&mut self, path: impl AsRef<Path>) -> Result<Prefab> {
-        self.settle(path.as_ref());
-        let (disk, limits) = (self.storage.clone(), self.limits);
-        let read = |save: &[u8]| self.prefab_from_slice(save);
-        Ok(storage::load(&*disk.0, path.as_ref(), &limits, read)?.0)
+        let file = self.file(path.as_ref());
+        Ok(file.load(|save| self.prefab_of(save))?.0)
     }
 
     /// Loads a prefab from memory: see [`Prefab::as_bytes`].
@@ -127,10 +125,14 @@ impl SaveManager {
     ///
     /// As [`load_prefab`](Self::load_prefab).
     pub fn prefab_from_slice(&mut self, save: &[u8]) -> Result<Prefab> {
+        let save = self.mended(save)?.0;
+        self.prefab_of(&save)
+    }
+
+    fn prefab_of(&mut self, save: &[u8]) -> Result<Prefab> {
         let (limits, options) = (self.limits, self.options);
-        let save = self.mended(save)?.0.into_owned();
         // What has been loaded frees long chains behind the world's pointers, when that is gone.
-        let (world, _loaded) = self.load_one::<World>(&save, None)?;
-        Prefab::of(world, &save, &limits, options)
+        let (world, _loaded) = self.load_one::<World>(save, None)?;
+        Prefab::of(world, save, &limits, options)
     }
 }

@@ -12,6 +12,7 @@ mod read;
 mod recover;
 mod rotate;
 pub(crate) mod slots;
+mod wreck;
 
 use std::any::Any;
 use std::io::{self, Read, Seek, Write};
@@ -23,10 +24,11 @@ pub(crate) use commit::replace;
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
-pub(crate) use read::{read_file, read_stream};
+pub(crate) use read::{have_same_bytes, read_file, read_stream};
 pub use recover::Recovery;
-pub(crate) use recover::load;
+pub(crate) use recover::{Reading, is_damage, load};
 pub(crate) use slots::SlotFiles;
+pub(crate) use wreck::{keep_wreck, wrecks};
 
 /// Files in folders, as a save needs them.
 ///
@@ -34,6 +36,49 @@ pub(crate) use slots::SlotFiles;
 /// storage makes of it. What a commit relies on: a [`rename`](Storage::rename) is seen whole or not
 /// at all, also after a crash; what was [synced](NewFile::sync) before it stays; and it stays itself
 /// after [`sync_folder`](Storage::sync_folder).
+///
+/// A panic of a storage is an error of a save in the background, and unwinds through the others.
+///
+/// # Example
+///
+/// One that counts what it opens, and leaves the rest to another.
+///
+/// ```
+/// use std::io;
+/// use std::path::{Path, PathBuf};
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use persist::SaveManager;
+/// use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
+///
+/// #[derive(Clone, Default)]
+/// struct Counting { files: Memory, opened: Arc<AtomicUsize> }
+///
+/// impl Storage for Counting {
+///     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+///         self.opened.fetch_add(1, Ordering::Relaxed);
+///         self.files.open(path)
+///     }
+///     fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
+///         self.files.create(path, like)
+///     }
+///     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> { self.files.rename(from, to) }
+///     fn link(&self, from: &Path, to: &Path) -> io::Result<()> { self.files.link(from, to) }
+///     fn remove(&self, path: &Path) -> io::Result<()> { self.files.remove(path) }
+///     fn sync_folder(&self, folder: &Path) -> io::Result<()> { self.files.sync_folder(folder) }
+///     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> { self.files.list(folder) }
+///     fn lock(&self, path: &Path) -> io::Result<Option<Lock>> { self.files.lock(path) }
+///     fn resolve(&self, path: &Path) -> io::Result<PathBuf> { self.files.resolve(path) }
+/// }
+///
+/// let (mut saves, storage) = (SaveManager::new(), Counting::default());
+/// saves.set_storage(storage.clone());
+/// saves.save_value("game.sav", &7_u32)?;
+/// assert_eq!(saves.load_value::<u32>("game.sav")?.0, 7);
+/// assert!(storage.opened.load(Ordering::Relaxed) > 0);
+/// # Ok::<(), persist::Error>(())
+/// ```
 pub trait Storage: Send + Sync {
     /// Opens a file to be read.
     ///
@@ -82,11 +127,11 @@ pub trait Storage: Send + Sync {
     /// If they may be lost in a crash.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
-    /// The names of the files in a folder, in any order.
+    /// The names of the files in a folder, without the folder and in any order; no folders, pipes or other things that are no files.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the folder from being read.
+    /// Whatever keeps the folder from being read; [`NotFound`](io::ErrorKind::NotFound) if there is none, or an empty list.
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
 
     /// Locks a path against other programs and other users of the storage, by a file of this name

@@ -3,13 +3,13 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::Storage;
+use super::{Storage, StoredFile};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Reads a file whole, if it is within the limit.
 pub(crate) fn read_file(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
     let failed = |error: io::Error| Error::io("read", path, error);
-    let mut file = storage.open(path).map_err(failed)?;
+    let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
     let size = file.seek(io::SeekFrom::End(0)).map_err(failed)?;
     file.rewind().map_err(failed)?;
     read_whole(file, size, limits).map_err(|error| match error {
@@ -26,6 +26,26 @@ pub(crate) fn read_stream(reader: impl Read, limits: &Limits) -> Result<Vec<u8>>
         }
         ReadError::TooLarge => too_large(limits),
     })
+}
+
+/// True if two files have the same bytes.
+pub(crate) fn have_same_bytes(
+    one: &mut dyn StoredFile,
+    other: &mut dyn StoredFile,
+) -> io::Result<bool> {
+    const PART: u64 = 64 << 10;
+    one.rewind()?;
+    other.rewind()?;
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    loop {
+        left.clear();
+        right.clear();
+        one.take(PART).read_to_end(&mut left)?;
+        other.take(PART).read_to_end(&mut right)?;
+        if left != right || left.is_empty() {
+            return Ok(left == right);
+        }
+    }
 }
 
 enum ReadError {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::commit::{Temporary, lock, tidy};
-use super::rotate::{free_damaged, generation_of, header};
+use super::rotate::{free_damaged, generation_of, header, whole};
+use super::slots::is_between;
 use super::{Storage, exists, folder_of, names, read_file};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -28,7 +29,13 @@ pub struct Recovery {
 
 impl fmt::Display for Recovery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the save was damaged, the backup from before was loaded in its place")?;
+        f.write_str("the save was damaged, a backup was loaded in its place; ")?;
+        match self.lost {
+            Some(0) => f.write_str("no save is lost")?,
+            Some(1) => f.write_str("1 save is lost")?,
+            Some(lost) => write!(f, "{lost} saves are lost")?,
+            None => f.write_str("it is not known how many saves are lost")?,
+        }
         match &self.damaged {
             Some(path) => write!(f, "; the damaged file is kept as {}", path.display()),
             None => f.write_str("; the damaged file is where it was"),
@@ -39,17 +46,26 @@ impl fmt::Display for Recovery {
 /// How many backups may be missing between two; a rotation that is cut short leaves one.
 const GAP: u32 = 2;
 
+/// What a load asks of the files, besides the path.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'s> {
+    pub(crate) storage: &'s dyn Storage,
+    pub(crate) limits: &'s Limits,
+    /// How long to wait for a program that is writing the save.
+    pub(crate) wait: Duration,
+}
+
 /// Reads a save; one that is damaged gives way to its newest good backup.
 pub(crate) fn load<T>(
-    storage: &dyn Storage,
+    reading: Reading<'_>,
     path: &Path,
-    limits: &Limits,
     mut read: impl FnMut(&[u8]) -> Result<T>,
 ) -> Result<(T, Option<Recovery>)> {
+    let Reading { storage, limits, .. } = reading;
     let resolved = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     sweep(storage, &resolved);
     let mut bytes = None;
-    let result = read_save(storage, path, &resolved, limits).and_then(|save| {
+    let result = read_save(reading, path, &resolved).and_then(|save| {
         let result = read(&save);
         bytes = Some(save);
         result
@@ -57,6 +73,13 @@ pub(crate) fn load<T>(
     let damage = match result {
         Ok(value) => return Ok((value, None)),
         Err(error) if is_damage(&error) => error,
+        // A recovery was cut off between two names, and nobody could finish it.
+        Err(error) if error.kind() == ErrorKind::NotFound && is_between(storage, &resolved) => {
+            error
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(missing(storage, &resolved, error));
+        }
         Err(error) => return Err(error),
     };
     let mut also = String::new();
@@ -67,40 +90,77 @@ pub(crate) fn load<T>(
             Ok((value, save)) => {
                 let lost = header(storage, &resolved)
                     .and_then(|header| header.generation.checked_sub(generation));
-                let damaged = keep_damaged(storage, &resolved, bytes.as_deref(), &save, limits);
+                let damaged = keep_damaged(reading, &resolved, bytes.as_deref(), &save);
                 let cause = damage.to_string();
                 return Ok((value, Some(Recovery { backup, lost, damaged, cause })));
             }
-            Err(error) => also.push_str(&format!("; nor can {}: {error}", backup.display())),
+            Err(error) => {
+                also.push_str(&format!("; nor can {}, {}", backup.display(), error.cause()));
+            }
         }
     }
+    let file = resolved.display();
     if also.is_empty() {
-        return Err(damage);
+        // The place is behind the message.
+        let what = damage.message().replacen("; restore a backup", "", 1);
+        let what = format!("{file} cannot be loaded, {what}; it has no backup");
+        return Err(damage.reworded(what));
     }
-    let message = format!("the save cannot be loaded, {damage}{also}; all files are kept");
-    Err(Error::new(damage.kind(), message))
+    let what = format!("{file} cannot be loaded, {}", damage.cause());
+    let message = format!("{what}{also}; all files are kept");
+    Err(Error::new(damage.kind(), message).because(damage))
+}
+
+/// A save that is gone altogether stays so: the player may have deleted it.
+fn missing(storage: &dyn Storage, path: &Path, error: Error) -> Error {
+    let mut backups =
+        backups(storage, path).into_iter().map(|(number, _)| names::backup(path, number));
+    let is_good = |backup: &PathBuf| {
+        storage.open(backup).is_ok_and(|file| matches!(whole(file), Ok(Some(_))))
+    };
+    match backups.find(is_good) {
+        None => error,
+        Some(backup) => {
+            let backup = backup.display();
+            let message = format!(
+                "{}; it has a backup: load {backup}, or give that the name of the save",
+                error.message()
+            );
+            error.reworded(message)
+        }
+    }
 }
 
 /// Reads a save that may be replaced meanwhile: where a file has one name, it is without one for a moment.
-pub(super) fn read_save(
-    storage: &dyn Storage,
-    path: &Path,
-    resolved: &Path,
-    limits: &Limits,
-) -> Result<Vec<u8>> {
+pub(super) fn read_save(reading: Reading<'_>, path: &Path, resolved: &Path) -> Result<Vec<u8>> {
+    let Reading { storage, limits, wait } = reading;
     read_file(storage, path, limits).or_else(|error| {
-        if of_system(&error) != Some(io::ErrorKind::NotFound) {
+        if error.kind() != ErrorKind::NotFound {
             return Err(error);
         }
-        let leftovers = [names::temporary(resolved), names::lock(resolved)];
+        let aside = names::aside(resolved);
+        let leftovers = [&names::temporary(resolved), &names::lock(resolved), &aside];
         let _lock = if leftovers.iter().any(|left| exists(storage, left)) {
-            Some(lock(storage, resolved, Duration::from_secs(5))?)
+            match lock(storage, resolved, wait) {
+                // Where nothing can be written, nobody is writing.
+                Err(error) if error.kind() != ErrorKind::InUse => None,
+                lock => Some(lock?),
+            }
         } else {
             None
         };
-        // It may have been replaced since.
+        // It may have been replaced since; else a program was killed before it gave the old one back its name.
         read_file(storage, path, limits)
+            .or_else(|error| if_missing(error, || read_file(storage, &aside, limits)))
     })
+}
+
+/// The error of the first file, if there is no second one either.
+fn if_missing<T>(error: Error, other: impl FnOnce() -> Result<T>) -> Result<T> {
+    if error.kind() != ErrorKind::NotFound {
+        return Err(error);
+    }
+    other().map_err(|second| if second.kind() == ErrorKind::NotFound { error } else { second })
 }
 
 /// What the system says.
@@ -110,7 +170,7 @@ fn of_system(error: &Error) -> Option<io::ErrorKind> {
 }
 
 /// True if another file may be better: the bytes are not those that were written, or cannot be read.
-fn is_damage(error: &Error) -> bool {
+pub(crate) fn is_damage(error: &Error) -> bool {
     use io::ErrorKind::{
         InvalidInput, IsADirectory, NotADirectory, NotFound, OutOfMemory, PermissionDenied,
     };
@@ -154,13 +214,13 @@ pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Vec<(u32, u64)> {
 
 /// Gives a damaged save another name, and its own to a copy of the backup; returns the new name.
 fn keep_damaged(
-    storage: &dyn Storage,
+    reading: Reading<'_>,
     path: &Path,
     damaged: Option<&[u8]>,
     backup: &[u8],
-    limits: &Limits,
 ) -> Option<PathBuf> {
-    let _lock = lock(storage, path, Duration::from_secs(1)).ok()?;
+    let Reading { storage, limits, wait } = reading;
+    let _lock = lock(storage, path, wait).ok()?;
     // Another program may have saved meanwhile.
     if read_file(storage, path, limits).ok().as_deref() != damaged {
         return None;

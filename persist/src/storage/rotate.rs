@@ -6,7 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Storage, StoredFile, exists, names};
+use super::{Storage, StoredFile, exists, have_same_bytes, names};
 use crate::format::{Ends, Header};
 use crate::{ErrorKind, Limits};
 
@@ -24,8 +24,6 @@ impl<'s> Aside<'s> {
         if is_free(storage, path)? {
             return Ok(None);
         }
-        // Before anything is moved: a name may be too long for more.
-        is_free(storage, &names::backup(path, 1))?;
         let name = names::aside(path);
         let has_both = storage.link(path, &name).is_ok();
         if !has_both {
@@ -60,6 +58,10 @@ fn rotate(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         file => file?,
     };
+    // A wreck that was salvaged is kept already.
+    if kept_as_damaged(storage, path, &aside).is_some() {
+        return storage.remove(&aside);
+    }
     let Some(old) = whole(file)? else {
         return storage.rename(&aside, &free_damaged(storage, path));
     };
@@ -90,7 +92,7 @@ pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
 }
 
 /// The header of a save that begins and ends as a whole one, if it does.
-fn whole(file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
+pub(super) fn whole(file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
     match Ends::read(file, &Limits::WHOLE_HEADER) {
         Ok(ends) => Ok(ends.is_whole.then_some(ends.header)),
         Err(error) if error.kind() == ErrorKind::Io => Err(io::Error::other(error)),
@@ -122,4 +124,17 @@ pub(super) fn free_damaged(storage: &dyn Storage, path: &Path) -> PathBuf {
         }
         number += 1;
     }
+}
+
+/// The damaged save of the same bytes as a file, if one is kept.
+pub(super) fn kept_as_damaged(storage: &dyn Storage, path: &Path, file: &Path) -> Option<PathBuf> {
+    let damaged = (1..).map(|number| names::damaged(path, number));
+    let mut damaged = damaged.take_while(|name| exists(storage, name));
+    damaged.find(|name| {
+        // What cannot be read is not known to be the same.
+        let files = storage.open(file).and_then(|file| Ok((file, storage.open(name)?)));
+        files
+            .and_then(|(mut one, mut other)| have_same_bytes(&mut *one, &mut *other))
+            .unwrap_or(false)
+    })
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::commit::{Temporary, lock, tidy};
-use super::recover::read_save;
+use super::recover::{Reading, read_save};
 pub(crate) use super::rotate::generation_of;
 use super::{SaveOptions, Storage, exists, folder_of, names};
 use crate::format::{scan, unpacked};
@@ -168,7 +168,8 @@ pub(crate) fn copy(
     limits: &Limits,
 ) -> Result<()> {
     let failed = |error| Error::io("copy the save to", to, error);
-    let save = read_save(storage, from, from, limits)?;
+    let reading = Reading { storage, limits, wait: options.wait };
+    let save = read_save(reading, from, from)?;
     unpacked(&save, limits, |save| scan(save.bytes, limits))?;
     let _lock = lock(storage, to, options.wait)?;
     tidy(storage, to, u32::MAX).map_err(failed)?;

@@ -1,0 +1,53 @@
+//! Damaged saves without a good backup, of which a load takes what is whole.
+
+use std::path::{Path, PathBuf};
+
+use super::commit::{Temporary, lock};
+use super::recover::{Reading, backups};
+use super::rotate::{free_damaged, kept_as_damaged};
+use super::{folder_of, names, read_file};
+
+/// The save and its backups, the newest first, as far as they can be read.
+pub(crate) fn wrecks<'s>(
+    reading: Reading<'s>,
+    path: &Path,
+) -> impl Iterator<Item = (PathBuf, Vec<u8>)> + use<'s> {
+    let Reading { storage, limits, .. } = reading;
+    let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
+    let backups = backups(storage, &path).into_iter();
+    let backups: Vec<_> = backups.map(|(number, _)| names::backup(&path, number)).collect();
+    std::iter::once(path)
+        .chain(backups)
+        .filter_map(move |file| read_file(storage, &file, limits).ok().map(|save| (file, save)))
+}
+
+/// Keeps a wreck, and the save if that is another one, as a damaged save: their own names go to the next saves.
+/// Returns where the wreck is kept.
+pub(crate) fn keep_wreck(reading: Reading<'_>, path: &Path, wreck: &Path) -> Option<PathBuf> {
+    let Reading { storage, wait, .. } = reading;
+    let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
+    let _lock = lock(storage, &path, wait).ok()?;
+    let kept = keep(reading, &path, wreck);
+    if wreck != path {
+        keep(reading, &path, &path);
+    }
+    // If it is not flushed, the next load keeps it again.
+    let _ = storage.sync_folder(folder_of(&path));
+    kept
+}
+
+/// Gives a file a second name as a damaged save, or a copy where files have one name.
+fn keep(reading: Reading<'_>, path: &Path, file: &Path) -> Option<PathBuf> {
+    let Reading { storage, limits, .. } = reading;
+    if let Some(kept) = kept_as_damaged(storage, path, file) {
+        return Some(kept);
+    }
+    let name = free_damaged(storage, path);
+    if storage.link(file, &name).is_err() {
+        let save = read_file(storage, file, limits).ok()?;
+        let mut copy = Temporary::create(storage, path).ok()?;
+        copy.write(|file| file.write_all(&save).map(Ok::<(), ()>)).ok()?.ok()?;
+        copy.replace(&name).ok()?;
+    }
+    Some(name)
+}
