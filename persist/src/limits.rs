@@ -102,6 +102,20 @@ impl Limits {
         ))
     }
 
+    /// Checks the length of the fields of a header, of which so many bytes may be others than the metadata.
+    pub(crate) fn check_header(&self, length: u64, others: u64) -> Result<()> {
+        let limit = self.metadata.min(Self::MOST_METADATA);
+        if length <= u64::from(limit) + others {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "the header of the save has {length} bytes, more than metadata within the limit of {limit} and {others} for all else; raise `Limits::metadata`"
+            ),
+        ))
+    }
+
     /// Checks what the compressed blocks of a save hold.
     pub(crate) fn check_decompressed(&self, contents: u64) -> Result<()> {
         let limit = self.decompressed;

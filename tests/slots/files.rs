@@ -42,7 +42,7 @@ fn a_deleted_slot_leaves_nothing() {
     game.saves.delete_slot(FOLDER, "ada").unwrap();
     assert_eq!(game.files(), ["ada2.sav"]);
     let error = game.saves.delete_slot(FOLDER, "ada").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
 #[test]
@@ -76,6 +76,7 @@ fn a_name_that_is_taken_stays_as_it_is() {
         game.saves.rename_slot(FOLDER, "ada", "ada2").unwrap_err(),
         game.saves.copy_slot(FOLDER, "ada", "ada").unwrap_err(),
     ] {
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         assert!(error.message().ends_with("already; delete it first"), "{error}");
     }
     assert_eq!((game.load("ada").unwrap(), game.load("ada2").unwrap()), (4, 9));
@@ -88,19 +89,57 @@ fn a_slot_that_is_not_there_is_an_error() {
         game.saves.copy_slot(FOLDER, "eve", "bob").unwrap_err(),
         game.saves.rename_slot(FOLDER, "eve", "bob").unwrap_err(),
         game.saves.delete_slot(FOLDER, "eve").unwrap_err(),
+        game.saves.rename_slot(FOLDER, "eve", "eve").unwrap_err(),
     ] {
-        assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert_eq!(error.message(), "there is no slot `eve` in saves");
     }
     assert_eq!(game.names(), ["ada", "ada2"]);
 }
 
 #[test]
-fn backups_of_a_slot_that_is_gone_are_not_those_of_a_copy() {
-    let game = game();
-    write(&game.disk, "bob.sav.bak", &read(&game.disk, "ada2.sav"));
-    game.saves.copy_slot(FOLDER, "ada", "bob").unwrap();
-    write(&game.disk, "bob.sav", b"");
-    assert!(game.load("bob").is_err());
+fn backups_of_a_slot_that_is_gone_are_kept_and_are_not_those_of_a_copy_or_a_renamed_slot() {
+    for renames in [false, true] {
+        let game = game();
+        let (newer, older) = (read(&game.disk, "ada2.sav"), read(&game.disk, "ada.sav.bak2"));
+        write(&game.disk, "bob.sav.bak", &newer);
+        write(&game.disk, "bob.sav.bak2", &older);
+        write(&game.disk, "bob.sav.damaged", b"what is left of bob");
+        let damaged = read(&game.disk, "ada.sav.damaged");
+        if renames {
+            game.saves.rename_slot(FOLDER, "ada", "bob").unwrap();
+        } else {
+            game.saves.copy_slot(FOLDER, "ada", "bob").unwrap();
+        }
+        assert_eq!(game.load("bob").unwrap(), 4);
+        assert_eq!(read(&game.disk, "bob.sav.damaged"), b"what is left of bob");
+        assert_eq!(read(&game.disk, "bob.sav.damaged2"), older);
+        assert_eq!(read(&game.disk, "bob.sav.damaged3"), newer);
+        if renames {
+            assert_eq!(read(&game.disk, "bob.sav.damaged4"), damaged);
+        }
+        write(&game.disk, "bob.sav", b"");
+        match game.load("bob") {
+            Ok(level) => assert!(renames && level == 2, "{level}"),
+            Err(error) => assert!(!renames, "{error}"),
+        }
+    }
+}
+
+/// A save goes on from the backups that bear its name.
+#[test]
+fn backups_of_a_save_that_is_gone_are_those_of_the_next_save() {
+    let mut game = game();
+    game.disk.remove(&Path::new(FOLDER).join("ada.sav")).unwrap();
+    let error = game.load("ada").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    let backup = Path::new(FOLDER).join("ada.sav.bak");
+    assert!(error.message().contains(&format!("load {}", backup.display())), "{error}");
+    assert_eq!(*game.saves.load(backup).unwrap().first::<u32>().unwrap().borrow(), 2);
+    game.save("ada", 7);
+    assert!(game.saves.slots(FOLDER).unwrap()[0].header.generation > 2);
+    write(&game.disk, "ada.sav", b"");
+    assert_eq!(game.load("ada").unwrap(), 2);
 }
 
 #[test]

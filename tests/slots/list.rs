@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
-use persist::{Health, SaveManager};
+use persist::{ErrorKind, Health, Limits, SaveManager};
 
 use crate::{FOLDER, Game, Shown, read, write};
 
@@ -87,6 +87,100 @@ fn damaged_saves_are_slots_that_say_so() {
     // What of a header can be read is there.
     let cut = slots.iter().find(|slot| slot.name == "cut").unwrap();
     assert_eq!(cut.metadata::<Shown>().unwrap().unwrap().title, "CUT");
+}
+
+/// What is at its end, or beside it, says that it was a save.
+#[test]
+fn a_save_whose_first_bytes_are_damaged_is_a_slot() {
+    let mut game = Game::new();
+    game.save("ada", 1);
+    let mut save = read(&game.disk, "ada.sav");
+    for byte in 0..8 {
+        save[byte] ^= 0x55;
+        write(&game.disk, "ada.sav", &save);
+        let slot = game.saves.slots(FOLDER).unwrap().remove(0);
+        assert!(matches!(slot.health, Health::Damaged(_)), "byte {byte}: {:?}", slot.health);
+    }
+    save.pop();
+    write(&game.disk, "ada.sav", &save);
+    assert!(game.names().is_empty());
+    write(&game.disk, "ada.sav.damaged", b"");
+    assert_eq!(game.names(), ["ada"]);
+}
+
+/// A list judges as a load does.
+#[test]
+fn what_is_over_a_limit_or_cannot_be_read_is_not_damaged() {
+    let mut game = Game::new();
+    let title = "x".repeat(5_000);
+    game.saves.set_metadata(&Shown { title: title.clone(), minutes: 1 }).unwrap();
+    game.saves.save_slot(FOLDER, "ada").unwrap();
+    game.saves.save_slot(FOLDER, "ada").unwrap();
+    let metadata = persist::to_vec(&Shown { title, minutes: 1 }).unwrap().len();
+    for (limit, fits) in [(metadata, true), (metadata - 1, false), (0, false)] {
+        let metadata = u32::try_from(limit).unwrap();
+        game.saves.set_limits(Limits { metadata, ..Limits::default() });
+        let slot = game.saves.slots(FOLDER).unwrap().remove(0);
+        assert_eq!(slot.health == Health::Whole, fits, "{limit}");
+        match (game.load("ada"), slot.health) {
+            (Ok(_), health) => assert_eq!(health, Health::Whole),
+            (Err(error), Health::TooLarge(why)) => {
+                assert_eq!(error.kind(), ErrorKind::TooLarge);
+                assert_eq!(why, error.to_string());
+            }
+            (Err(error), health) => panic!("{error}, {health:?}"),
+        }
+        assert_eq!(slot.good_backup, None);
+    }
+    // Far over it the header is not read at all.
+    game.saves.set_limits(Limits::default());
+    game.saves.set_metadata(&"x".repeat(500_000)).unwrap();
+    game.saves.save_slot(FOLDER, "ada").unwrap();
+    game.saves.set_limits(Limits { metadata: 100, ..Limits::default() });
+    let slot = game.saves.slots(FOLDER).unwrap().remove(0);
+    assert!(matches!(slot.health, Health::TooLarge(why) if why.contains("limit of 100")));
+}
+
+#[test]
+fn a_save_that_may_not_be_read_says_so() {
+    /// Refuses to open one.
+    struct Closed(Memory);
+    impl Storage for Closed {
+        fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+            if path.ends_with("ada.sav") {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            self.0.open(path)
+        }
+        fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
+            self.0.create(path, like)
+        }
+        fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+            self.0.rename(from, to)
+        }
+        fn remove(&self, path: &Path) -> io::Result<()> {
+            self.0.remove(path)
+        }
+        fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+            self.0.sync_folder(folder)
+        }
+        fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+            self.0.list(folder)
+        }
+        fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+            self.0.lock(path)
+        }
+    }
+    let mut game = Game::new();
+    game.save("ada", 1);
+    game.save("ada", 2);
+    let mut saves = SaveManager::new();
+    saves.set_storage(Closed(game.disk.clone()));
+    let slot = saves.slots(FOLDER).unwrap().remove(0);
+    assert!(matches!(slot.health, Health::Unread(why) if why.contains("permission denied")));
+    // No load takes its backup, whose header it shows.
+    assert_eq!((slot.good_backup, slot.header.generation), (None, 1));
+    assert_eq!(saves.load_slot(FOLDER, "ada").map(drop).unwrap_err().kind(), ErrorKind::Io);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::blocks::check_total;
 use super::reader::cut_short;
 use super::{BLOCK_TRAILER, CRC_SIZE, Header, TRAILER_SIZE};
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, Limits, Result};
 
 /// What the two ends of a save say of it.
 pub(crate) struct Ends {
@@ -17,12 +17,25 @@ pub(crate) struct Ends {
 impl Ends {
     /// Reads the header and the trailer of a save.
     pub(crate) fn read(mut file: impl Read + Seek, limits: &Limits) -> Result<Self> {
-        let header = Header::within(&mut file, limits)?;
-        let is_whole = trailer(&mut file).map_err(|error| {
-            Error::new(ErrorKind::of(&error), format!("cannot read the end of the save: {error}"))
-                .because(error)
-        })?;
+        let failed = |error| Error::of_reading("the end of the save", error);
+        let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        let header = Header::of_file(&mut file, size, limits)?;
+        let is_whole = Self::is_at_end(&mut file).map_err(failed)?;
         Ok(Self { header, is_whole })
+    }
+
+    /// True if a file ends with the trailer of a save of its length.
+    pub(crate) fn is_at_end(file: &mut (impl Read + Seek + ?Sized)) -> io::Result<bool> {
+        let size = file.seek(SeekFrom::End(0))?;
+        let Some(start) = size.checked_sub(TRAILER_SIZE as u64) else { return Ok(false) };
+        file.seek(SeekFrom::Start(start))?;
+        let mut trailer = [0; TRAILER_SIZE];
+        file.read_exact(&mut trailer)?;
+        let (content, crc) = trailer.split_at(TRAILER_SIZE - CRC_SIZE);
+        Ok(content[0] == BLOCK_TRAILER
+            && LittleEndian::read_u64(&content[17..]) == size
+            && crc32fast::hash(content) == LittleEndian::read_u32(crc))
     }
 }
 
@@ -44,16 +57,4 @@ pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Resu
     LittleEndian::write_u32(&mut trailer[content..], crc);
     changed.extend_from_slice(&trailer);
     Ok(changed)
-}
-
-fn trailer(file: &mut (impl Read + Seek)) -> io::Result<bool> {
-    let size = file.seek(SeekFrom::End(0))?;
-    let Some(start) = size.checked_sub(TRAILER_SIZE as u64) else { return Ok(false) };
-    file.seek(SeekFrom::Start(start))?;
-    let mut trailer = [0; TRAILER_SIZE];
-    file.read_exact(&mut trailer)?;
-    let (content, crc) = trailer.split_at(TRAILER_SIZE - CRC_SIZE);
-    Ok(content[0] == BLOCK_TRAILER
-        && LittleEndian::read_u64(&content[17..]) == size
-        && crc32fast::hash(content) == LittleEndian::read_u32(crc))
 }

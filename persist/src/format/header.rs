@@ -83,24 +83,29 @@ impl Header {
     ///
     /// As [`from_reader`](Self::from_reader).
     pub fn within(reader: impl Read, limits: &Limits) -> Result<Self> {
-        let failed = |error: io::Error| {
-            Error::new(
-                ErrorKind::of(&error),
-                format!("cannot read the header of the save: {error}"),
-            )
-            .because(error)
-        };
+        Self::of_file(reader, u64::MAX, limits)
+    }
+
+    /// The same, of a file of so many bytes: a header that says it is longer is damaged.
+    pub(super) fn of_file(reader: impl Read, size: u64, limits: &Limits) -> Result<Self> {
+        let failed = |error: io::Error| Error::of_reading("the header of the save", error);
         let mut reader = reader.take(FIXED as u64);
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes).map_err(failed)?;
         // Of what is no save, no length counts.
         if let Some(length) = bytes.get(12..FIXED).filter(|_| bytes.starts_with(&MAGIC)) {
             let length = u64::from(LittleEndian::read_u32(length));
-            limits.check_metadata(length.saturating_sub(OTHER_FIELDS))?;
+            let is_newer = LittleEndian::read_u16(&bytes[8..10]) > FORMAT_VERSION;
+            if !is_newer && length + (FIXED as u64 + 4) > size {
+                return Err(super::reader::cut_short(usize::try_from(size).unwrap_or(usize::MAX)));
+            }
+            limits.check_header(length, OTHER_FIELDS)?;
             reader.set_limit(length + 4);
             reader.read_to_end(&mut bytes).map_err(failed)?;
         }
-        Self::read(&bytes)
+        let header = Self::read(&bytes)?;
+        limits.check_metadata(header.metadata_length())?;
+        Ok(header)
     }
 
     pub(super) fn write(&self) -> Vec<u8> {

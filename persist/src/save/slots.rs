@@ -1,13 +1,13 @@
 //! Saves that a player sees as slots.
 
 use std::collections::HashSet;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::{BackgroundSave, Loaded, SaveManager, slot_name};
 use crate::codec::Persist;
 use crate::format::{Ends, Header};
-use crate::storage::{SlotFiles, Storage, StoredFile, slots};
+use crate::storage::{SlotFiles, Storage, StoredFile, is_damage, slots};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save in a folder of saves, as far as its header and its end tell; see [`SaveManager::slots`].
@@ -26,7 +26,7 @@ pub struct Slot {
     pub header: Header,
     /// The saves before, the newest first.
     pub backups: Vec<PathBuf>,
-    /// The backup that a load takes; looked for only if the save is not whole.
+    /// The backup that a load takes; looked for only if the save is damaged, or the disk fails to read it.
     pub good_backup: Option<PathBuf>,
     /// Damaged saves of this slot that were kept.
     pub damaged: Vec<PathBuf>,
@@ -40,10 +40,14 @@ pub enum Health {
     Whole,
     /// It is cut short, with what is wrong.
     Truncated(String),
-    /// It is damaged or cannot be read, with what is wrong.
+    /// It is damaged, with what is wrong.
     Damaged(String),
     /// A newer version of the library wrote it, with what is unknown.
     Newer(String),
+    /// It is over one of this manager's [`Limits`], with the limit; nothing is wrong with it.
+    TooLarge(String),
+    /// The system does not let it be read, with what it says: the permissions, or the disk.
+    Unread(String),
 }
 
 impl Health {
@@ -52,6 +56,8 @@ impl Health {
         match error.kind() {
             ErrorKind::Truncated => Self::Truncated(why),
             ErrorKind::NewerFormat => Self::Newer(why),
+            ErrorKind::TooLarge => Self::TooLarge(why),
+            ErrorKind::Io => Self::Unread(why),
             _ => Self::Damaged(why),
         }
     }
@@ -78,7 +84,8 @@ const AUTO: &str = "auto";
 impl SaveManager {
     /// Lists the saves of a folder by name, without loading them: of each the header and the last 29 bytes are read.
     ///
-    /// Each `name.sav` that is a save is a slot, a damaged one too. Hidden files and files that are no saves are none; backups and
+    /// Each `name.sav` that is a save is a slot, a damaged one too, if it begins or ends as a save does, is empty or has
+    /// backups. Hidden files and files that are no saves are none; backups and
     /// damaged saves that were kept belong to their slot. A folder that is not there has no slots.
     ///
     /// # Errors
@@ -121,9 +128,10 @@ impl SaveManager {
             .collect())
     }
 
-    /// Saves the objects into a slot.
+    /// Saves the objects into a slot. Backups of that name are its own from then on, also if the save that they were of is gone.
     ///
-    /// One value is saved by [`save_value`](Self::save_value) with the path from [`slot_path`].
+    /// One value is saved by [`save_value`](Self::save_value) with the path from [`slot_path`], and so is whatever else
+    /// takes a path: `saves.save_in_background(slot_path(folder, "quick")?)` is a quick save in the background.
     ///
     /// # Errors
     ///
@@ -136,7 +144,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load) and [`slot_path`].
+    /// As [`load`](Self::load) and [`slot_path`]; [`ErrorKind::NotFound`] if there is no such slot.
     pub fn load_slot(&self, folder: impl AsRef<Path>, name: &str) -> Result<Loaded> {
         self.load(slot_path(folder, name)?)
     }
@@ -151,7 +159,8 @@ impl SaveManager {
     }
 
     /// Saves the objects into the next of the slots `auto1`, `auto2` and so on, of which `keep` are used in turn; returns
-    /// its name. It is one that is not there yet, or the oldest by the generations of the saves, whatever the clock says.
+    /// its name. It is one that is not there yet, or the oldest by the generations of the saves, whatever the clock says. A `keep` of 0
+    /// is taken for 1.
     ///
     /// # Errors
     ///
@@ -195,23 +204,26 @@ impl SaveManager {
         Ok(next.name)
     }
 
-    /// Copies a slot, without its backups, to a name that is free.
+    /// Copies a slot, without its backups, to a name that is free. Backups that are left of an earlier slot of that name are not
+    /// those of the copy: they are kept beside it as damaged saves are, as `name.sav.damaged`, and no load takes them.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if there is a slot of that name, or none to be copied; whatever is wrong with a damaged one; as
-    /// [`slot_path`].
+    /// [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is none to be copied; whatever is
+    /// wrong with a damaged one; as [`slot_path`].
     pub fn copy_slot(&self, folder: impl AsRef<Path>, from: &str, to: &str) -> Result<()> {
         let (from, to) = self.settled(folder.as_ref(), from, to)?;
         slots::copy(&*self.storage.0, &from, &to, &self.save_options, &self.limits)
     }
 
     /// Gives a slot, with its backups and damaged saves, a name that is free. After a crash it has the old name or the new
-    /// one; some backups may then be left behind under the other.
+    /// one; some backups may then be left behind under the other. What is left of an earlier slot of the new name is kept as
+    /// [`copy_slot`](Self::copy_slot) keeps it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if there is a slot of that name, or none to be renamed; as [`slot_path`].
+    /// [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is none to be renamed; as
+    /// [`slot_path`].
     pub fn rename_slot(&self, folder: impl AsRef<Path>, from: &str, to: &str) -> Result<()> {
         let (from, to) = self.settled(folder.as_ref(), from, to)?;
         slots::rename(&*self.storage.0, &from, &to, &self.save_options)
@@ -221,7 +233,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if there is none, or a file cannot be removed; as [`slot_path`].
+    /// [`ErrorKind::NotFound`] if there is none, [`ErrorKind::Io`] if a file cannot be removed; as [`slot_path`].
     pub fn delete_slot(&self, folder: impl AsRef<Path>, name: &str) -> Result<()> {
         let path = slot_path(folder, name)?;
         self.settle(&path);
@@ -268,6 +280,9 @@ struct NextAuto {
 
 /// The file of a slot, for what saves and loads by a path.
 ///
+/// Names that differ in upper and lower case alone, or in how an accent is encoded, are one file on some systems and two on
+/// others: a program that lets players choose names should compare them by its own rule.
+///
 /// # Errors
 ///
 /// [`ErrorKind::InvalidValue`] for a name that no file can have on some system: it must be of 1 to 100 bytes, without
@@ -295,63 +310,63 @@ fn look(
     limits: &Limits,
 ) -> Option<Slot> {
     let path = slots::path(folder, &name);
+    let mut size = 0;
+    let ends = if files.has_save {
+        match storage.open(&path) {
+            Ok(mut file) => {
+                let ends = look_into(&mut *file, &mut size, limits);
+                let is_other =
+                    ends.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotASave);
+                let is_alone = files.backups.is_empty() && files.damaged.is_empty();
+                if is_other && is_alone && !was_save(&mut *file) {
+                    return None;
+                }
+                ends
+            }
+            // It has been removed meanwhile.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            Err(error) => Err(Error::io("read", &path, error)),
+        }
+    } else if slots::is_between(storage, &path) {
+        let why = "the program was killed while it saved; load the slot to set it right";
+        Err(Error::new(ErrorKind::Damaged, why))
+    } else {
+        return None;
+    };
+    let (header, fault) = match ends {
+        Ok(Ends { header, is_whole: true }) => (header, None),
+        Ok(Ends { header, .. }) => {
+            let why = "the save does not end with its trailer, it is cut short";
+            (header, Some(Error::new(ErrorKind::Truncated, why)))
+        }
+        Err(error) => (Header::default(), Some(error)),
+    };
     let mut slot = Slot {
-        size: 0,
-        health: Health::Whole,
-        header: Header::default(),
+        size,
+        health: fault.as_ref().map_or(Health::Whole, Health::of),
+        header,
         backups: files.backups(&path),
         good_backup: None,
         damaged: files.damaged(&path),
         name,
         path,
     };
-    if files.has_save {
-        match storage.open(&slot.path) {
-            Ok(file) => slot.look_into(file, limits)?,
-            // It has been removed meanwhile.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Err(error) => slot.health = Health::of(&Error::io("read", &slot.path, error)),
-        }
-    } else if slots::is_between(storage, &slot.path) {
-        let why = "the program was killed while it saved; load the slot to set it right";
-        slot.health = Health::Damaged(String::from(why));
-    } else {
-        return None;
-    }
-    if slot.health != Health::Whole {
-        slot.find_backup(storage, limits);
+    if let Some(error) = fault {
+        slot.find_backup(storage, limits, is_damage(&error));
     }
     Some(slot)
 }
 
-impl Slot {
-    /// `None` if the file is no save.
-    fn look_into(&mut self, mut file: Box<dyn StoredFile>, limits: &Limits) -> Option<()> {
-        let size = file.seek(SeekFrom::End(0)).and_then(|size| file.rewind().map(|()| size));
-        let ends = size.map_err(Error::from).and_then(|size| {
-            self.size = size;
-            Ends::read(&mut *file, limits)
-        });
-        match ends {
-            Ok(Ends { header, is_whole }) => {
-                self.header = header;
-                if !is_whole {
-                    let why = "the save does not end with its trailer, it is cut short";
-                    self.health = Health::Truncated(String::from(why));
-                }
-            }
-            Err(error) => {
-                let is_other = error.kind() == ErrorKind::NotASave;
-                if is_other && self.backups.is_empty() && !is_zeroed(&mut *file) {
-                    return None;
-                }
-                self.health = Health::of(&error);
-            }
-        }
-        Some(())
-    }
+fn look_into(file: &mut dyn StoredFile, size: &mut u64, limits: &Limits) -> Result<Ends> {
+    let failed = |error| Error::of_reading("the save", error);
+    *size = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    file.rewind().map_err(failed)?;
+    Ends::read(file, limits)
+}
 
-    fn find_backup(&mut self, storage: &dyn Storage, limits: &Limits) {
+impl Slot {
+    /// Looks for the newest backup, which a load may take.
+    fn find_backup(&mut self, storage: &dyn Storage, limits: &Limits, gives_way: bool) {
         let ends = self.backups.iter().filter_map(|path| {
             let ends = Ends::read(&mut *storage.open(path).ok()?, limits).ok()?;
             ends.is_whole.then_some((ends.header, path))
@@ -363,7 +378,7 @@ impl Slot {
             },
         );
         if let Some((header, path)) = newest {
-            self.good_backup = Some(path.clone());
+            self.good_backup = gives_way.then(|| path.clone());
             if self.header == Header::default() {
                 self.header = header;
             }
@@ -371,9 +386,11 @@ impl Slot {
     }
 }
 
-/// True if a file is empty or begins with zeros, as a power cut can leave one.
-fn is_zeroed(file: &mut dyn StoredFile) -> bool {
+/// True if a file that does not begin as a save may have been one: it ends as one, or it is empty or begins with zeros,
+/// as a power cut can leave one.
+fn was_save(file: &mut dyn StoredFile) -> bool {
     let mut start = Vec::new();
-    let read = file.rewind().and_then(|()| file.take(64).read_to_end(&mut start));
-    read.is_ok() && start.iter().all(|byte| *byte == 0)
+    let read = file.rewind().and_then(|()| (&mut *file).take(64).read_to_end(&mut start));
+    let is_zeroed = read.is_ok() && start.iter().all(|byte| *byte == 0);
+    is_zeroed || Ends::is_at_end(file).unwrap_or(false)
 }

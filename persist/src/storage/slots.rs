@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::commit::{Temporary, lock, tidy};
 use super::recover::{Reading, read_save};
+use super::rotate::free_damaged;
 pub(crate) use super::rotate::generation_of;
 use super::{SaveOptions, Storage, exists, folder_of, names};
 use crate::format::{scan, unpacked};
@@ -39,9 +40,7 @@ impl SlotFiles {
     }
 
     fn all_of(storage: &dyn Storage, path: &Path) -> io::Result<Self> {
-        let name = path.file_name().and_then(|name| name.to_str());
-        let slot = name.and_then(|name| name.strip_suffix(ENDING)).unwrap_or_default();
-        Ok(list(storage, folder_of(path))?.remove(slot).unwrap_or_default())
+        Ok(list(storage, folder_of(path))?.remove(name_of(path)).unwrap_or_default())
     }
 }
 
@@ -117,7 +116,7 @@ pub(crate) fn delete(storage: &dyn Storage, path: &Path, options: &SaveOptions) 
     let files = SlotFiles::all_of(storage, path).map_err(failed)?;
     let beside = [files.damaged(path), files.backups(path)].concat();
     if !files.has_save && beside.is_empty() {
-        return Err(failed(io::ErrorKind::NotFound.into()));
+        return Err(no_slot(path));
     }
     beside.iter().try_for_each(|file| storage.remove(file)).map_err(failed)?;
     if files.has_save {
@@ -137,25 +136,27 @@ pub(crate) fn rename(
     let failed = |error| Error::io("rename", from, error);
     // Two programs that rename both ways do not wait for each other.
     let (first, second) = if from < to { (from, to) } else { (to, from) };
-    if from == to {
-        return Ok(());
-    }
     let _first = lock(storage, first, options.wait)?;
-    let _second = lock(storage, second, options.wait)?;
+    let _second = if from == to { None } else { Some(lock(storage, second, options.wait)?) };
     tidy(storage, from, u32::MAX).and_then(|()| tidy(storage, to, u32::MAX)).map_err(failed)?;
     let files = SlotFiles::all_of(storage, from).map_err(failed)?;
     if !files.has_save {
-        return Err(failed(io::ErrorKind::NotFound.into()));
+        return Err(no_slot(from));
+    }
+    if from == to {
+        return Ok(());
     }
     check_free(storage, to)?;
-    let renamed = (files.damaged.iter())
-        .try_for_each(|n| storage.rename(&names::damaged(from, *n), &names::damaged(to, *n)))
-        .and_then(|()| {
-            let mut backups = files.backups.iter();
-            backups
-                .try_for_each(|n| storage.rename(&names::backup(from, *n), &names::backup(to, *n)))
-        })
-        .and_then(|()| storage.rename(from, to));
+    put_aside(storage, to).map_err(failed)?;
+    let damaged = files.damaged(from).into_iter();
+    let mut moves: Vec<_> = damaged.map(|name| (name, None)).collect();
+    let backups = files.backups.iter();
+    moves.extend(backups.map(|n| (names::backup(from, *n), Some(names::backup(to, *n)))));
+    moves.push((from.to_owned(), Some(to.to_owned())));
+    let mut moves = moves.into_iter();
+    let renamed = moves.try_for_each(|(name, new)| {
+        storage.rename(&name, &new.unwrap_or_else(|| free_damaged(storage, to)))
+    });
     renamed.and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
 }
 
@@ -169,24 +170,44 @@ pub(crate) fn copy(
 ) -> Result<()> {
     let failed = |error| Error::io("copy the save to", to, error);
     let reading = Reading { storage, limits, wait: options.wait };
-    let save = read_save(reading, from, from)?;
+    let save = read_save(reading, from, from).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => no_slot(from),
+        _ => error,
+    })?;
     unpacked(&save, limits, |save| scan(save.bytes, limits))?;
     let _lock = lock(storage, to, options.wait)?;
     tidy(storage, to, u32::MAX).map_err(failed)?;
     check_free(storage, to)?;
-    // Backups of a slot that is gone are not those of this one.
-    for backup in SlotFiles::all_of(storage, to).map_err(failed)?.backups(to) {
-        storage.remove(&backup).map_err(failed)?;
-    }
+    put_aside(storage, to).map_err(failed)?;
     let mut file = Temporary::create(storage, to).map_err(failed)?;
     file.write(|file| file.write_all(&save).map(Ok::<(), Error>)).map_err(failed)??;
     file.replace(to).and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
+}
+
+/// Backups of a slot that is gone are not those of the one that takes its name, and are not lost: they stay
+/// beside it as damaged saves do, which no load takes.
+fn put_aside(storage: &dyn Storage, path: &Path) -> io::Result<()> {
+    let backups = SlotFiles::all_of(storage, path)?.backups(path);
+    // The newest gets the last number, as if it had been damaged last.
+    backups.iter().rev().try_for_each(|name| storage.rename(name, &free_damaged(storage, path)))
+}
+
+fn no_slot(path: &Path) -> Error {
+    let (slot, folder) = (name_of(path), folder_of(path).display());
+    Error::new(ErrorKind::NotFound, format!("there is no slot `{slot}` in {folder}"))
 }
 
 fn check_free(storage: &dyn Storage, path: &Path) -> Result<()> {
     if !exists(storage, path) {
         return Ok(());
     }
-    let message = format!("there is a save {} already; delete it first", path.display());
-    Err(Error::new(ErrorKind::Io, message).because(io::Error::from(io::ErrorKind::AlreadyExists)))
+    let (slot, folder) = (name_of(path), folder_of(path).display());
+    let message = format!("there is a slot `{slot}` in {folder} already; delete it first");
+    Err(Error::new(ErrorKind::AlreadyExists, message))
+}
+
+/// The name of the slot that a file belongs to.
+fn name_of(path: &Path) -> &str {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.and_then(|name| name.strip_suffix(ENDING)).unwrap_or_default()
 }
