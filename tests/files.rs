@@ -8,7 +8,6 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-use persist::storage::SaveOptions;
 use persist::{ErrorKind, Persist, SaveManager};
 use tempfile::TempDir;
 
@@ -137,7 +136,8 @@ fn a_file_in_the_place_of_a_folder_is_named() {
 #[cfg(target_os = "linux")]
 fn a_folder_where_nobody_may_write_is_named() {
     // Not even the superuser makes files there.
-    refused(Path::new("/proc/game.sav"));
+    let message = refused(Path::new("/proc/game.sav"));
+    assert!(message.starts_with("cannot write "), "{message}");
 }
 
 #[test]
@@ -232,21 +232,21 @@ fn threads_that_save_at_once_leave_one_whole_save() {
     assert_eq!(names(folder.path()), ["game.sav", "game.sav.bak"]);
 }
 
-/// A name that has no room for that of a backup.
+/// Else the first save would be the only one.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_save_without_room_for_a_backup_stays_as_it_is() {
+fn a_name_without_room_for_those_of_backups_is_refused_at_the_first_save() {
     let folder = folder();
-    let path = folder.path().join("n".repeat(253));
-    persist::save(&path, &game(1)).unwrap();
-    for level in 2..4 {
-        let error = persist::save(&path, &game(level)).unwrap_err();
-        assert!(error.message().starts_with("cannot back up "), "{error}");
-        assert_eq!(persist::load::<Game>(&path).unwrap(), game(1));
-        assert_eq!(names(folder.path()).len(), 1);
+    for (length, fits) in [(245, true), (246, false), (252, false), (255, false)] {
+        let path = folder.path().join("n".repeat(length));
+        for level in 1..4 {
+            let result = persist::save(&path, &game(level));
+            assert_eq!(result.is_ok(), fits, "{length}");
+            let Err(error) = result else { continue };
+            assert_eq!(error.kind(), ErrorKind::InvalidValue, "{error}");
+            assert!(error.message().ends_with("choose one of at most 245 bytes"), "{error}");
+            assert!(!path.exists());
+        }
     }
-    let mut saves = SaveManager::new();
-    saves.set_save_options(SaveOptions { backups: 0, ..SaveOptions::default() });
-    saves.save_value(&path, &game(4)).unwrap();
-    assert_eq!(persist::load::<Game>(&path).unwrap(), game(4));
+    assert_eq!(names(folder.path()).len(), 2);
 }

@@ -24,11 +24,17 @@ use crate::{Error, ErrorKind, Limits, Result};
 pub struct SaveOptions {
     /// How many earlier saves stay beside a save, as `name.bak`, `name.bak2` and so on. A load takes
     /// the newest good one if the save is damaged. Default 1.
+    ///
+    /// Before a save becomes a backup its two ends are looked at, not what is between: one that is damaged there, and
+    /// was not loaded since, takes the place of the backup before. With 2 a good one is left. Where more were kept
+    /// before, the others stay as they are, and are what a load takes if there is nothing newer; the report says
+    /// how many saves are lost then.
     pub backups: u32,
     /// Whether the new file is read back and each checksum in it checked before it takes the place of the old
     /// one. Default false.
     pub verify: bool,
-    /// How long to wait for another program that is writing the same save. Default 5 s.
+    /// How long a save, a load of a damaged or missing one, and what is done to slots wait for another program that
+    /// is writing the same save. Default 5 s.
     pub wait: Duration,
 }
 
@@ -56,6 +62,7 @@ pub(crate) fn replace<T>(
     let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
     let path = &*resolved;
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
+    check_name(storage, path)?;
     let _lock = lock(storage, path, options.wait)?;
     tidy(storage, path, options.backups.max(1))
         .map_err(failed("remove what is left of an earlier save beside"))?;
@@ -90,6 +97,30 @@ pub(crate) fn replace<T>(
         .map_err(failed("flush the folder of the new save, which is in place,"))?;
     Ok(result)
 }
+
+/// Refuses a name that has no room for those of backups: else the first save would be the only one.
+fn check_name(storage: &dyn Storage, path: &Path) -> Result<()> {
+    let longest = names::damaged(path, MANY);
+    match storage.open(&longest) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => {
+            let length = |path: &Path| path.file_name().map_or(0, std::ffi::OsStr::len);
+            let (own, more) = (length(path), length(&longest) - length(path));
+            Err(Error::new(
+                ErrorKind::InvalidValue,
+                format!(
+                    "cannot write the save to {}: its name has {own} bytes, and with {more} more for its backups it is too long; most systems take 255, so choose one of at most {} bytes",
+                    path.display(),
+                    255 - more,
+                ),
+            )
+            .because(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A number of backups or damaged saves that no slot is expected to have.
+const MANY: u32 = 99;
 
 /// A file that is removed unless it takes the place of another.
 pub(super) struct Temporary<'s> {
@@ -163,7 +194,7 @@ pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result
                     ),
                 ));
             }
-            Err(error) => return Err(Error::io("lock", path, error)),
+            Err(error) => return Err(Error::io("write beside", path, error)),
         }
     }
 }
