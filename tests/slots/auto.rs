@@ -122,6 +122,7 @@ fn all_automatic_saves_may_be_kept() {
     let mut game = Game::new();
     for number in 1..4 {
         let save = game.saves.auto_save_in_background(FOLDER, u32::MAX).unwrap();
+        assert!(save.path().ends_with(format!("auto{}.sav", number * 2 - 1)));
         save.wait().unwrap();
         assert_eq!(game.saves.auto_save(FOLDER, u32::MAX).unwrap(), format!("auto{}", number * 2));
     }

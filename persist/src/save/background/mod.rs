@@ -5,7 +5,7 @@
 
 mod worker;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(super) use self::worker::Worker;
@@ -38,6 +38,7 @@ use crate::{Error, ErrorKind, Result};
 #[must_use = "an error is only seen by `wait`, or by `SaveManager::wait_for_saves`"]
 #[derive(Debug)]
 pub struct BackgroundSave {
+    path: PathBuf,
     ticket: Arc<Ticket>,
 }
 
@@ -72,6 +73,13 @@ pub enum SaveOutcome {
 }
 
 impl BackgroundSave {
+    /// The file that it is written to, whatever links and the current folder were: of an
+    /// [`auto_save_in_background`](SaveManager::auto_save_in_background) its stem is the name of the slot.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// How far it is.
     #[must_use]
     pub fn progress(&self) -> Progress {
@@ -102,10 +110,15 @@ impl BackgroundSave {
 
 impl SaveManager {
     /// Saves the objects like [`save`](Self::save), but for the snapshot on another thread: the call
-    /// takes as long as hooks and encoding do.
+    /// takes as long as hooks and encoding do, which for a graph of many objects is most of a save.
     ///
-    /// A save of a file that is still being written by an earlier one waits for its turn; of several
-    /// that wait the newest is written. A load of the file by this manager waits for all.
+    /// A manager has one such thread, which writes one save after the other. A save of a file that is still being
+    /// written by an earlier one waits for its turn; of several that wait the newest is written. A load of the file by
+    /// this manager waits for all, and so does [`save`](Self::save).
+    ///
+    /// `std::process::exit` ends the thread wherever it is: the file is then the save before. Call
+    /// [`wait_for_saves`](Self::wait_for_saves) first. A slot is saved in the background by its
+    /// [`slot_path`](crate::slot_path).
     ///
     /// # Errors
     ///
@@ -157,7 +170,7 @@ impl SaveManager {
         write(self, &mut snapshot)?;
         let ticket = Arc::new(Ticket::new(snapshot.size()));
         self.worker.enqueue(Job {
-            path,
+            path: path.clone(),
             snapshot,
             least,
             device: self.device.clone(),
@@ -166,7 +179,7 @@ impl SaveManager {
             limits: self.limits,
             ticket: ticket.clone(),
         });
-        Ok(BackgroundSave { ticket })
+        Ok(BackgroundSave { path, ticket })
     }
 }
 
