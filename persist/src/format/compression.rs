@@ -8,6 +8,8 @@ use super::{BLOCK_LZ4, BLOCK_ZSTD};
 ///
 /// The same state gives the same bytes as long as the compressing crate stays the same.
 ///
+/// Without their features `Lz4` and `Zstd` are not there: `persist = { version = "...", features = ["lz4"] }` in `Cargo.toml`.
+///
 /// # Example
 ///
 /// ```

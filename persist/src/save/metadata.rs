@@ -8,7 +8,8 @@ use crate::format::Header;
 use crate::{Document, Error, Result};
 
 impl SaveManager {
-    /// Puts a value of the program's own into the header of every save from now on: what a list of saves shows, such as
+    /// Puts a value of the program's own into the header of every save from now on, until it is set again or
+    /// [cleared](Self::clear_metadata): what a list of saves shows, such as
     /// the chapter, the hours played and a small picture. It is a whole save of its own in there, so that its type may change like any
     /// other, and it is read [from the header alone](Header::metadata).
     ///
