@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, ObjectId, Registry, Result};
 /// Named objects made of components.
 ///
 /// An object is an id. It has a name that no other has, a place in a tree, and components: values of
-/// types that implement [`Component`], at most one of each. Ids are never given twice, also not after a load, so that
+/// types that implement [`Component`](super::Component), at most one of each. Ids are never given twice, also not after a load, so that
 /// an id in a field of a component is a reference which a removed object makes stale, not wrong.
 ///
 /// Whatever goes through objects goes through them in the order in which they were made.
