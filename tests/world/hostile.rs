@@ -275,7 +275,7 @@ fn ids_far_apart_take_no_memory_out_of_proportion() {
 
 #[test]
 fn many_columns_over_sparse_objects_count_as_memory() {
-    let save = sparse(250_000, 2048);
+    let save = sparse(300_000, 2048);
     let mut error = None;
     let used = allocation_counter::measure(|| {
         let mut saves = with_fillers();

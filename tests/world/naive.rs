@@ -126,8 +126,7 @@ impl Naive {
             Op::Attach(id, ..) => self.ask(*id, self.is_expected(*id), op),
             Op::Detach(id, of) => {
                 let parts = self.thing(*id).map_or(&[][..], |thing| &thing.parts);
-                let part = parts.iter().find(|part| part.of == *of);
-                let has = part.is_some_and(|part| Some(part.serial) != self.running);
+                let has = parts.iter().any(|part| part.of == *of);
                 self.queue.push_back((*id, op.clone()));
                 has
             }

@@ -176,3 +176,41 @@ fn a_release_that_panics_in_a_replacement_leaves_an_object_without_it() -> Resul
     assert_eq!(logged_of("start"), ["Eve"]);
     Ok(())
 }
+
+#[test]
+fn what_a_method_asked_for_before_it_panicked_is_done_before_the_next_change() -> Result<()> {
+    let mut world = World::new();
+    let ada = enter(&mut world, "Ada");
+    let is_due = Cell::new(true);
+    play(move |line, context| {
+        if line == "update Ada" && is_due.take() {
+            let ada = context.object();
+            context.world.attach(ada, prop("from the method")).expect("there");
+            context.world.spawn("Eve");
+            panic!("on purpose");
+        }
+    });
+    panics(|| world.update(0.1));
+    world.attach(ada, prop("by hand"))?;
+    let name = world.get::<super::actor::Prop>(ada).map(|prop| &*prop.name);
+    assert_eq!(name, Some("by hand"));
+    assert!(world.find("Eve").is_some(), "it was asked for first");
+    Ok(())
+}
+
+#[test]
+fn what_a_method_asked_for_before_it_panicked_is_in_a_save_behind_settle() {
+    let mut world = World::new();
+    enter(&mut world, "Ada");
+    let is_due = Cell::new(true);
+    play(move |line, context| {
+        if line == "update Ada" && is_due.take() {
+            context.world.spawn("Eve");
+            panic!("on purpose");
+        }
+    });
+    panics(|| world.update(0.1));
+    assert!(world.find("Eve").is_none());
+    world.settle();
+    assert!(saved_and_loaded(&world).find("Eve").is_some());
+}

@@ -42,6 +42,8 @@ fn check(world: &mut World) -> Result<()> {
     let rare = |world: &World, id| world.get::<Rare>(id).cloned();
 
     let one: Vec<Health> = world.query::<&Health>().cloned().collect();
+    let in_a_tuple: Vec<Health> = world.query::<(&Health,)>().map(|(one,)| one.clone()).collect();
+    assert_eq!(one, in_a_tuple);
     let expected: Vec<Health> = ids.iter().filter_map(|id| health(world, *id)).collect();
     assert_eq!(one, expected);
 

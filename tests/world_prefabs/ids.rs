@@ -240,3 +240,25 @@ fn keys_that_all_would_be_none_are_refused() {
     let found = &world.get::<Places>(copy).unwrap().0;
     assert_eq!(*found, [(Some(ada), 1), (Some(bob), 2), (Some(gun), 3)].into());
 }
+
+#[derive(Persist)]
+struct Room {
+    inside: World,
+}
+
+impl Component for Room {}
+
+#[test]
+fn a_component_with_a_world_of_its_own_is_not_copied() -> persist::Result<()> {
+    let mut world = World::new();
+    let house = world.spawn("house");
+    let mut inside = World::new();
+    inside.spawn("chair");
+    world.attach(house, Room { inside })?;
+    let shed = world.spawn("shed");
+    assert_eq!(world.prefab(house).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(world.references_to(shed).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(world.prefab(shed)?.object_count(), 1);
+    assert_eq!(world.get::<Room>(house).map(|room| room.inside.len()), Some(1));
+    Ok(())
+}

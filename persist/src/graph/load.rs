@@ -116,9 +116,14 @@ impl<'l> Loader<'l> {
             let class = &self.plans.stored[root.class as usize].name;
             return Err(Error::new(
                 ErrorKind::WrongClass,
-                format!(
-                    "the save holds one value, a {class}; load it with `persist::load::<{class}>`"
-                ),
+                match &**class {
+                    "persist.World" => String::from(
+                        "the save holds one value, a world; load it with `SaveManager::load_world`",
+                    ),
+                    _ => format!(
+                        "the save holds one value, a {class}; load it with `persist::load::<{class}>`"
+                    ),
+                },
             )
             .at(root.start as u64));
         }

@@ -194,7 +194,7 @@ impl SaveManager {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save_mut` or keep it as an object of a `SaveManager`",
+                    "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save_mut` or keep it as an object of a `SaveManager`, as `Rc<RefCell<_>>`",
                     T::name()
                 ),
             ));

@@ -1,12 +1,13 @@
 //! Components of types that are known at run time only.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 
 use super::column::{AnyColumn, Column};
 use super::component::{Component, Phase};
+use super::stored::StoredWorld;
 use super::world::World;
 use crate::Persist;
-use crate::codec::Unknown;
+use crate::codec::{TypeSet, Unknown};
 use crate::{ObjectId, Registry, Result};
 
 /// A component whose type is known at run time only; saves name it `persist.Component`.
@@ -21,7 +22,7 @@ pub(crate) trait AnyComponent {
 /// What a world knows of a type of components.
 #[derive(Clone, Copy)]
 pub(crate) struct ComponentType {
-    pub(super) id: std::any::TypeId,
+    pub(super) id: TypeId,
     pub(super) name: fn() -> String,
     pub(super) new_column: fn() -> Box<dyn AnyColumn>,
     /// Runs a method of the component of an object.
@@ -32,6 +33,8 @@ pub(crate) struct ComponentType {
     pub(super) put: fn(&mut World, usize, ObjectId, Box<dyn Any>),
     /// True if no value has references or hooks.
     pub(super) is_leaf: bool,
+    /// Whether a value may hold a world of its own, whose ids are its own.
+    pub(super) holds_world: fn() -> bool,
     pub(super) register: fn(&mut Registry) -> Result<()>,
     /// An empty component, by the program's factory if it gave one.
     pub(super) make: fn(&Registry) -> Result<Box<dyn AnyComponent>>,
@@ -40,9 +43,17 @@ pub(crate) struct ComponentType {
 impl ComponentType {
     pub(super) fn of<T: Component>() -> Self {
         Self {
-            id: std::any::TypeId::of::<T>(),
+            id: TypeId::of::<T>(),
             name: T::name,
             is_leaf: T::LEAF,
+            holds_world: || {
+                let mut types = TypeSet::default();
+                T::reach(&mut types);
+                types
+                    .classes
+                    .iter()
+                    .any(|(class, _)| crate::Class::type_id(class) == TypeId::of::<StoredWorld>())
+            },
             new_column: || Box::new(Column::<T>::default()),
             run: World::run_hook::<T>,
             release: |world, column, object, component| {

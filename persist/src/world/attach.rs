@@ -49,6 +49,7 @@ impl World {
             self.commands.push_back(Command::Attach(object, column, Box::new(component)));
             return Ok(());
         }
+        self.flush();
         self.check(object)?;
         self.detach_now(object, column);
         self.link(object, column);
@@ -70,6 +71,7 @@ impl World {
             self.commands.push_back(Command::Attach(object, column, component));
             return Ok(());
         }
+        self.flush();
         self.check(object)?;
         self.attach_now(object, column, component);
         self.flush();
@@ -129,10 +131,12 @@ impl World {
     pub fn detach<T: Component>(&mut self, object: ObjectId) -> bool {
         let Some(column) = self.by_type.get(&TypeId::of::<T>()).copied() else { return false };
         if self.is_running() {
-            let has = self.has::<T>(object);
+            // Also the one that runs, which is out of its place.
+            let has = self.shape_of(object).contains(&column);
             self.commands.push_back(Command::Detach(object, column));
             return has;
         }
+        self.flush();
         let was_there = self.detach_now(object, column);
         self.flush();
         was_there
@@ -146,11 +150,11 @@ impl World {
     pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<bool> {
         let column = self.column_of_class(class)?;
         if self.is_running() {
-            let place = self.directory.place(object);
-            let has = place.is_some_and(|place| self.columns[column].column.has(place));
+            let has = self.shape_of(object).contains(&column);
             self.commands.push_back(Command::Detach(object, column));
             return Ok(has);
         }
+        self.flush();
         let was_there = self.detach_now(object, column);
         self.flush();
         Ok(was_there)

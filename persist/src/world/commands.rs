@@ -30,6 +30,12 @@ impl Command {
 }
 
 impl World {
+    /// Makes the changes that a component's method asked for before it panicked, in order. Every change of what is there and every
+    /// [`update`](Self::update) does so first; a save, which only reads, does not. While a method runs, it does nothing.
+    pub fn settle(&mut self) {
+        self.flush();
+    }
+
     /// Makes the changes that wait, in order, and those that they bring about; not while a method of a
     /// component runs.
     pub(super) fn flush(&mut self) {

@@ -1,7 +1,5 @@
 //! How a query goes through a column: by pages, by the words of their masks, and by runs of values.
 
-use std::iter::Zip;
-use std::marker::PhantomData;
 use std::{mem, slice, vec};
 
 use super::column::{Page, WORDS, first_bit};
@@ -296,89 +294,3 @@ impl Cursor for Ids {
         ObjectId::new(self.first + u64::from(bit))
     }
 }
-
-/// Pairs of pairs as flat tuples. Zipped slices are gone through with one count for all.
-pub struct Flat<Z, T>(Z, PhantomData<fn() -> T>);
-
-/// A pair of pairs that is a flat tuple `T`.
-pub trait Unnest<T> {
-    /// The tuple.
-    fn unnest(self) -> T;
-}
-
-impl<T, Z: Iterator<Item: Unnest<T>>> Iterator for Flat<Z, T> {
-    type Item = T;
-
-    #[inline]
-    fn next(&mut self) -> Option<T> {
-        self.0.next().map(Unnest::unnest)
-    }
-
-    #[inline]
-    fn fold<B, F: FnMut(B, T) -> B>(self, init: B, mut add: F) -> B {
-        self.0.fold(init, |sum, item| add(sum, item.unnest()))
-    }
-}
-
-macro_rules! zipped {
-    ($run:ty) => { $run };
-    ($run:ty, $next:ty $(, $rest:ty)*) => { zipped!(Zip<$run, $next> $(, $rest)*) };
-}
-
-macro_rules! zip {
-    ($run:expr) => { $run };
-    ($run:expr, $next:expr $(, $rest:expr)*) => { zip!($run.zip($next) $(, $rest)*) };
-}
-
-macro_rules! tuple {
-    ($nest:pat, $($part:ident $at:tt $value:ident),+) => {
-        impl<$($part),+> Unnest<($($part,)+)> for tuple!(@ $($part),+) {
-            #[inline]
-            fn unnest(self) -> ($($part,)+) {
-                let $nest = self;
-                ($($value,)+)
-            }
-        }
-
-        impl<$($part: Cursor),+> Cursor for ($($part,)+) {
-            type Item = ($($part::Item,)+);
-            type Run = Flat<zipped!($($part::Run),+), Self::Item>;
-
-            #[inline]
-            fn page(&mut self) {
-                $(self.$at.page();)+
-            }
-
-            #[inline]
-            fn word(&mut self, word: usize, first: u64) -> u64 {
-                // Each goes on, whatever the others have.
-                u64::MAX $(& self.$at.word(word, first))+
-            }
-
-            #[inline]
-            fn is_all(&self, wanted: u64) -> bool {
-                true $(&& self.$at.is_all(wanted))+
-            }
-
-            #[inline]
-            fn run(&mut self, wanted: u64) -> Self::Run {
-                Flat(zip!($(self.$at.run(wanted)),+), PhantomData)
-            }
-
-            #[inline]
-            fn item(&mut self, bit: u32) -> Option<Self::Item> {
-                Some(($(self.$at.item(bit)?,)+))
-            }
-        }
-    };
-    (@ $part:ty) => { $part };
-    (@ $part:ty, $next:ty $(, $rest:ty)*) => { tuple!(@ ($part, $next) $(, $rest)*) };
-}
-
-tuple!((a, b), A 0 a, B 1 b);
-tuple!(((a, b), c), A 0 a, B 1 b, C 2 c);
-tuple!((((a, b), c), d), A 0 a, B 1 b, C 2 c, D 3 d);
-tuple!(((((a, b), c), d), e), A 0 a, B 1 b, C 2 c, D 3 d, E 4 e);
-tuple!((((((a, b), c), d), e), f), A 0 a, B 1 b, C 2 c, D 3 d, E 4 e, F 5 f);
-tuple!(((((((a, b), c), d), e), f), g), A 0 a, B 1 b, C 2 c, D 3 d, E 4 e, F 5 f, G 6 g);
-tuple!((((((((a, b), c), d), e), f), g), h), A 0 a, B 1 b, C 2 c, D 3 d, E 4 e, F 5 f, G 6 g, H 7 h);

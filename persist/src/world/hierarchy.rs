@@ -66,6 +66,7 @@ impl World {
             self.commands.push_back(Command::SetParent(object, parent, index));
             return Ok(());
         }
+        self.flush();
         self.set_parent_now(object, parent, index)
     }
 
@@ -124,6 +125,7 @@ impl World {
     /// [parked](Self::park) one too; false if it is not there.
     /// While a component's method runs, it is removed at the end of the phase.
     pub fn remove(&mut self, object: ObjectId) -> bool {
+        self.flush();
         if !self.is_parked(object) && self.check_or_expect(object).is_err() {
             return false;
         }

@@ -29,6 +29,7 @@ mod typed_path;
 mod visit;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod world;
+mod zipped;
 
 pub use attach::ComponentId;
 pub use component::{Component, Context};

@@ -37,6 +37,7 @@ impl World {
     /// [`ErrorKind::NotFound`] if the object is not there; [`ErrorKind::Borrowed`] while a component's method runs.
     pub fn park(&mut self, object: ObjectId) -> Result<()> {
         self.check_idle()?;
+        self.flush();
         let parent = self.check(object)?.parent;
         let siblings = parent.map_or(&[][..], |parent| self.children(parent));
         let index = siblings.iter().position(|sibling| *sibling == object).unwrap_or(0);
@@ -67,6 +68,7 @@ impl World {
     /// [`ErrorKind::NotFound`] if the object is not parked; [`ErrorKind::Borrowed`] while a component's method runs.
     pub fn unpark(&mut self, object: ObjectId) -> Result<()> {
         self.check_idle()?;
+        self.flush();
         let parked = self.parked.remove(&object).ok_or_else(|| missing(object))?;
         let ids: HashSet<ObjectId> = parked.objects.iter().map(|parked| parked.id).collect();
         for mut found in parked.objects {

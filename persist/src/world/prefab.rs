@@ -114,6 +114,7 @@ impl Prefab {
     }
 
     fn describe(world: &World, save: &[u8], limits: &Limits, options: LoadOptions) -> Result<Self> {
+        world.columns.iter().try_for_each(|entry| check_ids(&entry.of))?;
         let mut roots = world.roots();
         let (Some(root), None) = (roots.next(), roots.next()) else {
             let count = world.roots().count();
@@ -170,6 +171,11 @@ impl World {
 
     /// A save of objects of the world, in ascending order, or of the whole world.
     pub(super) fn encode_part(&self, ids: &[ObjectId], is_whole: bool) -> Result<Vec<u8>> {
+        let mut columns: Vec<usize> =
+            ids.iter().flat_map(|id| self.shape_of(*id).to_vec()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns.iter().try_for_each(|column| check_ids(&self.columns[*column].of))?;
         let mut registry = self.registry.clone();
         let class = registry.register_value::<StoredWorld>()?;
         if registry.traits(class).before_save {
@@ -361,4 +367,16 @@ impl fmt::Debug for Prefab {
             .field("components", &types.collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
+}
+
+/// Ids of a world inside would be taken for those of this one.
+fn check_ids(of: &ComponentType) -> Result<()> {
+    if !(of.holds_world)() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "the component class holds a world of its own, whose ids cannot be told from those of the world around it; keep that world beside this one",
+    )
+    .in_class((of.name)()))
 }

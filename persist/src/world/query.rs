@@ -15,7 +15,7 @@ use super::world::ColumnEntry;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// What a query asks of each object: `&T` and `&mut T` for a component that it must have, `Option` of these for one that
-/// it may have, [`ObjectId`] for the object itself, and tuples of two to eight of them.
+/// it may have, [`ObjectId`] for the object itself, and tuples of up to eight of them.
 pub trait Query {
     /// What it gives for each object.
     type Item<'w>;
@@ -300,6 +300,7 @@ macro_rules! tuple {
     };
 }
 
+tuple!(A);
 tuple!(A, B);
 tuple!(A, B, C);
 tuple!(A, B, C, D);

@@ -137,6 +137,7 @@ impl World {
         if self.is_running() {
             self.commands.push_back(Command::Spawn(id, name.into()));
         } else {
+            self.flush();
             self.spawn_now(id, name);
         }
         id

@@ -110,6 +110,9 @@ fn main() {
         Contender::new("persist, for", || {
             black_box(ours::sum(&ours));
         }),
+        Contender::new("persist, for_each", || {
+            black_box(ours::sum_each(&ours));
+        }),
     ];
     table("query of three components", read.into(), rounds);
 

@@ -42,6 +42,14 @@ pub(crate) fn sum(world: &World) -> f32 {
     sum
 }
 
+pub(crate) fn sum_each(world: &World) -> f32 {
+    let mut sum = 0.0;
+    world.query::<(&Position, &Velocity, &Health)>().for_each(|(position, _, health)| {
+        sum += position.x + health.now as f32;
+    });
+    sum
+}
+
 /// A manager that is kept between saves, as a game keeps it.
 pub(crate) struct Saver(SaveManager);
 

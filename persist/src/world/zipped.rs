@@ -1,0 +1,123 @@
+//! Cursors of several columns, gone through together.
+
+use std::iter::Zip;
+use std::marker::PhantomData;
+
+use super::cursor::Cursor;
+
+/// Pairs of pairs as flat tuples. Zipped slices are gone through with one count for all.
+pub struct Flat<Z, T>(Z, PhantomData<fn() -> T>);
+
+/// A pair of pairs that is a flat tuple `T`.
+pub trait Unnest<T> {
+    /// The tuple.
+    fn unnest(self) -> T;
+}
+
+impl<T, Z: Iterator<Item: Unnest<T>>> Iterator for Flat<Z, T> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        self.0.next().map(Unnest::unnest)
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, T) -> B>(self, init: B, mut add: F) -> B {
+        self.0.fold(init, |sum, item| add(sum, item.unnest()))
+    }
+}
+
+macro_rules! zipped {
+    ($run:ty) => { $run };
+    ($run:ty, $next:ty $(, $rest:ty)*) => { zipped!(Zip<$run, $next> $(, $rest)*) };
+}
+
+macro_rules! zip {
+    ($run:expr) => { $run };
+    ($run:expr, $next:expr $(, $rest:expr)*) => { zip!($run.zip($next) $(, $rest)*) };
+}
+
+macro_rules! tuple {
+    ($nest:pat, $($part:ident $at:tt $value:ident),+) => {
+        impl<$($part),+> Unnest<($($part,)+)> for tuple!(@ $($part),+) {
+            #[inline]
+            fn unnest(self) -> ($($part,)+) {
+                let $nest = self;
+                ($($value,)+)
+            }
+        }
+
+        impl<$($part: Cursor),+> Cursor for ($($part,)+) {
+            type Item = ($($part::Item,)+);
+            type Run = Flat<zipped!($($part::Run),+), Self::Item>;
+
+            #[inline]
+            fn page(&mut self) {
+                $(self.$at.page();)+
+            }
+
+            #[inline]
+            fn word(&mut self, word: usize, first: u64) -> u64 {
+                // Each goes on, whatever the others have.
+                u64::MAX $(& self.$at.word(word, first))+
+            }
+
+            #[inline]
+            fn is_all(&self, wanted: u64) -> bool {
+                true $(&& self.$at.is_all(wanted))+
+            }
+
+            #[inline]
+            fn run(&mut self, wanted: u64) -> Self::Run {
+                Flat(zip!($(self.$at.run(wanted)),+), PhantomData)
+            }
+
+            #[inline]
+            fn item(&mut self, bit: u32) -> Option<Self::Item> {
+                Some(($(self.$at.item(bit)?,)+))
+            }
+        }
+    };
+    (@ $part:ty) => { $part };
+    (@ $part:ty, $next:ty $(, $rest:ty)*) => { tuple!(@ ($part, $next) $(, $rest)*) };
+}
+
+/// A tuple of one.
+impl<A: Cursor> Cursor for (A,) {
+    type Item = (A::Item,);
+    type Run = std::iter::Map<A::Run, fn(A::Item) -> (A::Item,)>;
+
+    #[inline]
+    fn page(&mut self) {
+        self.0.page();
+    }
+
+    #[inline]
+    fn word(&mut self, word: usize, first: u64) -> u64 {
+        self.0.word(word, first)
+    }
+
+    #[inline]
+    fn is_all(&self, wanted: u64) -> bool {
+        self.0.is_all(wanted)
+    }
+
+    #[inline]
+    fn run(&mut self, wanted: u64) -> Self::Run {
+        self.0.run(wanted).map(|item| (item,))
+    }
+
+    #[inline]
+    fn item(&mut self, bit: u32) -> Option<Self::Item> {
+        self.0.item(bit).map(|item| (item,))
+    }
+}
+
+tuple!((a, b), A 0 a, B 1 b);
+tuple!(((a, b), c), A 0 a, B 1 b, C 2 c);
+tuple!((((a, b), c), d), A 0 a, B 1 b, C 2 c, D 3 d);
+tuple!(((((a, b), c), d), e), A 0 a, B 1 b, C 2 c, D 3 d, E 4 e);
+tuple!((((((a, b), c), d), e), f), A 0 a, B 1 b, C 2 c, D 3 d, E 4 e, F 5 f);
+tuple!(((((((a, b), c), d), e), f), g), A 0 a, B 1 b, C 2 c, D 3 d, E 4 e, F 5 f, G 6 g);
+tuple!((((((((a, b), c), d), e), f), g), h), A 0 a, B 1 b, C 2 c, D 3 d, E 4 e, F 5 f, G 6 g, H 7 h);
