@@ -56,7 +56,7 @@ impl<'l> Loader<'l> {
         save: Plain<'l>,
         remap: Option<&'l mut dyn Renumber>,
         root: Option<usize>,
-    ) -> Result<Self> {
+    ) -> Result<Box<Self>> {
         let Scan { header, classes, records } = scan(save.bytes, limits)?;
         let (kept, records): (Vec<_>, Vec<_>) = records.into_iter().partition(RecordPlace::is_kept);
         let ids = Ids::new(&records)?;
@@ -81,7 +81,8 @@ impl<'l> Loader<'l> {
         table.classes = records.iter().map(|record| record.class).collect();
         table.holders = records.iter().map(|record| record.holder).collect();
         let outcome = Outcome { header, ..Outcome::default() };
-        Ok(Self {
+        // In a box: what lies on the stack is missing for values in values.
+        Ok(Box::new(Self {
             registry,
             limits,
             save: save.bytes,
@@ -101,17 +102,17 @@ impl<'l> Loader<'l> {
             next_id: FIRST_MADE,
             first_free,
             waiting: HashSet::new(),
-        })
+        }))
     }
 
     /// Keeps nothing of objects, which could not be given back.
-    pub(crate) fn without_kept(mut self) -> Self {
+    pub(crate) fn without_kept(mut self: Box<Self>) -> Box<Self> {
         self.plans.aside = false;
         self
     }
 
     /// Loads the objects of a save that a manager wrote.
-    pub(crate) fn load(mut self) -> Result<(LoadedObjects, Outcome)> {
+    pub(crate) fn load(mut self: Box<Self>) -> Result<(LoadedObjects, Outcome)> {
         if let Some(root) = self.records.iter().find(|record| record.holder == Holder::VALUE) {
             let class = &self.plans.stored[root.class as usize].name;
             return Err(Error::new(
@@ -133,7 +134,7 @@ impl<'l> Loader<'l> {
 
     /// Loads a save of one value.
     pub(crate) fn load_value<T: Persist>(
-        mut self,
+        mut self: Box<Self>,
         class: usize,
     ) -> Result<(T, LoadedObjects, Outcome)> {
         let roots: Vec<_> =
