@@ -214,3 +214,20 @@ fn what_a_method_asked_for_before_it_panicked_is_in_a_save_behind_settle() {
     world.settle();
     assert!(saved_and_loaded(&world).find("Eve").is_some());
 }
+
+#[test]
+fn no_object_is_made_below_one_whose_removal_waits_behind_a_panic() {
+    let mut world = World::new();
+    let ada = enter(&mut world, "Ada");
+    let is_due = Cell::new(true);
+    play(move |line, context| {
+        if line == "update Ada" && is_due.take() {
+            let ada = context.object();
+            context.world.remove(ada);
+            panic!("on purpose");
+        }
+    });
+    panics(|| world.update(0.1));
+    assert!(world.spawn_in(ada, "hand").is_err());
+    assert_eq!(world.len(), 0);
+}

@@ -6,15 +6,12 @@ use super::column::{AnyColumn, Column};
 use super::component::{Component, Phase};
 use super::stored::StoredWorld;
 use super::world::World;
-use crate::Persist;
 use crate::codec::{TypeSet, Unknown};
-use crate::{ObjectId, Registry, Result};
+use crate::{Class, ObjectId, Persist, Registry, Result};
 
 /// A component whose type is known at run time only; saves name it `persist.Component`.
 #[persist_derive::dynamic(name = "persist.Component", unknown = UnknownComponent, crate = crate)]
 pub(crate) trait AnyComponent {
-    fn __as_any(&self) -> &dyn Any;
-    fn __as_any_mut(&mut self) -> &mut dyn Any;
     fn __into_any(self: Box<Self>) -> Box<dyn Any>;
     fn __component_type(&self) -> ComponentType;
 }
@@ -52,7 +49,7 @@ impl ComponentType {
                 types
                     .classes
                     .iter()
-                    .any(|(class, _)| crate::Class::type_id(class) == TypeId::of::<StoredWorld>())
+                    .any(|(class, _)| Class::type_id(class) == TypeId::of::<StoredWorld>())
             },
             new_column: || Box::new(Column::<T>::default()),
             run: World::run_hook::<T>,
@@ -66,21 +63,13 @@ impl ComponentType {
                     world.put(column, object, *component);
                 }
             },
-            register: |registry| registry.register_as::<T, dyn AnyComponent>(),
+            register: World::register_component::<T>,
             make: |registry| Ok(Box::new(registry.prototypes().object::<T>()?)),
         }
     }
 }
 
 impl<T: Component> AnyComponent for T {
-    fn __as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn __as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
     fn __into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }

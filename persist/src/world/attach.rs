@@ -8,6 +8,7 @@ use super::World;
 use super::any_component::AnyComponent;
 use super::commands::Command;
 use super::component::{Component, Phase};
+use crate::codec::TraitObject;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// A component of type `T` of an object, whether it is there or not.
@@ -129,7 +130,21 @@ impl World {
     /// Detaches a component, releases and drops it; false if there is none. While a component's method runs, it is detached at the end
     /// of the phase.
     pub fn detach<T: Component>(&mut self, object: ObjectId) -> bool {
-        let Some(column) = self.by_type.get(&TypeId::of::<T>()).copied() else { return false };
+        let column = self.by_type.get(&TypeId::of::<T>()).copied();
+        column.is_some_and(|column| self.detach_column(object, column))
+    }
+
+    /// Detaches the component of a class, as [`detach`](Self::detach).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if no component class of this name is registered.
+    pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<bool> {
+        let column = self.column_of_class(class)?;
+        Ok(self.detach_column(object, column))
+    }
+
+    fn detach_column(&mut self, object: ObjectId, column: usize) -> bool {
         if self.is_running() {
             // Also the one that runs, which is out of its place.
             let has = self.shape_of(object).contains(&column);
@@ -140,24 +155,6 @@ impl World {
         let was_there = self.detach_now(object, column);
         self.flush();
         was_there
-    }
-
-    /// Detaches the component of a class, as [`detach`](Self::detach).
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if no component class of this name is registered.
-    pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<bool> {
-        let column = self.column_of_class(class)?;
-        if self.is_running() {
-            let has = self.shape_of(object).contains(&column);
-            self.commands.push_back(Command::Detach(object, column));
-            return Ok(has);
-        }
-        self.flush();
-        let was_there = self.detach_now(object, column);
-        self.flush();
-        Ok(was_there)
     }
 
     /// A component of an object.
@@ -200,10 +197,9 @@ impl World {
     /// [`ErrorKind::NotFound`] if no component class of this name is registered.
     pub fn get_class(&self, object: ObjectId, class: &str) -> Result<Option<&dyn Any>> {
         let column = self.column_of_class(class)?;
-        Ok(self
-            .directory
-            .place(object)
-            .and_then(|place| Some(self.columns[column].column.get(place)?.__as_any())))
+        let place = self.directory.place(object);
+        let component = place.and_then(|place| self.columns[column].column.get(place));
+        Ok(component.map(|component| component.portable() as &dyn Any))
     }
 
     /// The names of the classes of an object's components, in the order in which they were attached; those of
@@ -230,10 +226,8 @@ impl World {
             )
         })
     }
-}
 
-impl World {
-    /// Takes the component out for good and lets its `on_release` run.
+    /// Lets `on_release` of a component that is out for good run.
     pub(super) fn release(
         &mut self,
         object: ObjectId,

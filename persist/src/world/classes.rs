@@ -79,7 +79,7 @@ impl World {
         if let Some(column) = self.by_type.get(&TypeId::of::<T>()) {
             return Ok(*column);
         }
-        self.registry.register_as::<T, dyn AnyComponent>()?;
+        Self::register_component::<T>(&mut self.registry)?;
         Ok(self.new_column(ComponentType::of::<T>()))
     }
 

@@ -5,8 +5,7 @@ use std::any::TypeId;
 use std::rc::Rc;
 
 use crate::codec::{
-    Implementor, Linked, LoadLinks, Pointed, Prototypes, Remapped, SaveLinks, Shared, Unknown,
-    Within,
+    Implementor, Linked, LoadLinks, Pointed, Prototypes, SaveLinks, Shared, Unknown, Within,
 };
 use crate::reflect::TraitName;
 use crate::{Error, ErrorKind, Registry, Result};
@@ -89,18 +88,6 @@ impl LoadLinks for FieldLinks<'_> {
         unsupported(UNKNOWN)
     }
 
-    fn note_none(&mut self, _: u64) {}
-
-    fn handle(&mut self, _: TypeId, bits: u64) -> Result<Remapped> {
-        Ok(Remapped::Live(bits))
-    }
-
-    fn enter_cell(&mut self, _: Within) -> Within {
-        Within::Bare
-    }
-
-    fn leave_cell(&mut self, _: Within) {}
-
     fn prototypes(&self) -> Prototypes<'_> {
         self.registry.prototypes()
     }
@@ -108,14 +95,4 @@ impl LoadLinks for FieldLinks<'_> {
     fn empty_elements(&mut self) -> &mut usize {
         &mut self.empty_elements
     }
-
-    fn describe(&self, _: u64) -> String {
-        String::new()
-    }
-
-    fn pending(&self) -> usize {
-        0
-    }
-
-    fn reorder(&mut self, _: usize, _: &[std::ops::Range<usize>]) {}
 }

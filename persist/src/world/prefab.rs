@@ -255,6 +255,7 @@ impl World {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
+        self.flush();
         self.place(prefab, None, outside)
     }
 
@@ -269,6 +270,7 @@ impl World {
         prefab: &Prefab,
         outside: Outside,
     ) -> Result<ObjectId> {
+        self.flush();
         self.check_or_expect(parent)?;
         self.place(prefab, Some(parent), outside)
     }

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 
 use super::World;
-use crate::codec::{Pointee, Unknown};
+use crate::codec::{Pointee, TraitObject, Unknown};
 use crate::{Error, ErrorKind, Persist, Registry, Result};
 
 /// The values, in the order of their classes' names, so that equal worlds have equal bytes.
@@ -17,22 +17,12 @@ pub(super) struct Resources {
 /// A resource whose type is known at run time only; saves name it `persist.Resource`.
 #[persist_derive::dynamic(name = "persist.Resource", unknown = UnknownResource, crate = crate)]
 pub(crate) trait AnyResource {
-    fn __as_any(&self) -> &dyn Any;
-    fn __as_any_mut(&mut self) -> &mut dyn Any;
     fn __into_any(self: Box<Self>) -> Box<dyn Any>;
     fn __name(&self) -> String;
     fn __register(&self, registry: &mut Registry) -> Result<()>;
 }
 
 impl<T: Persist + Pointee> AnyResource for T {
-    fn __as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn __as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-
     fn __into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
@@ -42,7 +32,7 @@ impl<T: Persist + Pointee> AnyResource for T {
     }
 
     fn __register(&self, registry: &mut Registry) -> Result<()> {
-        registry.register_as::<T, dyn AnyResource>()
+        World::register_resource_in::<T>(registry)
     }
 }
 
@@ -65,9 +55,13 @@ impl AsRef<Unknown> for UnknownResource {
     }
 }
 
+fn any(value: &dyn AnyResource) -> &dyn Any {
+    value.portable()
+}
+
 impl Resources {
     pub(super) fn insert(&mut self, value: Box<dyn AnyResource>) -> Option<Box<dyn AnyResource>> {
-        let (id, name) = ((*value).__as_any().type_id(), (*value).__name());
+        let (id, name) = (any(&*value).type_id(), (*value).__name());
         match self.values.iter_mut().find(|(of, ..)| *of == id) {
             Some((.., old)) => Some(std::mem::replace(old, value)),
             None => {
@@ -82,7 +76,7 @@ impl Resources {
 impl World {
     /// Puts in what was loaded; returns its name, if the program has it.
     pub(super) fn insert_loaded(&mut self, value: Box<dyn AnyResource>) -> Result<Option<String>> {
-        if (*value).__as_any().is::<UnknownResource>() {
+        if any(&*value).is::<UnknownResource>() {
             if let Ok(unknown) = value.__into_any().downcast::<UnknownResource>() {
                 self.resources.unknown.push(unknown.content);
             }
@@ -150,7 +144,7 @@ impl World {
     #[must_use]
     pub fn resource<T: Persist + Pointee>(&self) -> Option<&T> {
         let (.., value) = self.resources.values.iter().find(|(of, ..)| *of == TypeId::of::<T>())?;
-        (**value).__as_any().downcast_ref()
+        any(&**value).downcast_ref()
     }
 
     /// The resource of a type, to be changed.
@@ -158,7 +152,8 @@ impl World {
     pub fn resource_mut<T: Persist + Pointee>(&mut self) -> Option<&mut T> {
         let mut values = self.resources.values.iter_mut();
         let (.., value) = values.find(|(of, ..)| *of == TypeId::of::<T>())?;
-        (**value).__as_any_mut().downcast_mut()
+        let value: &mut dyn Any = value.portable_mut();
+        value.downcast_mut()
     }
 
     /// Takes the resource of a type out.

@@ -149,6 +149,7 @@ impl World {
     ///
     /// [`ErrorKind::NotFound`] if the parent is not there; then no object is made.
     pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
+        self.flush();
         self.check_or_expect(parent)?;
         let id = self.spawn(name);
         self.set_parent(id, Some(parent))?;
