@@ -88,6 +88,12 @@ pub enum ErrorKind {
     InUse,
     /// The save was given up on demand.
     Cancelled,
+    /// A history could not put back what was half done; see [`History::poison`](crate::History::poison).
+    Poisoned,
+    /// A transaction is open that must end first; or none is open.
+    OpenTransaction,
+    /// What was recorded of one target was about to be done to another.
+    WrongTarget,
 }
 
 impl ErrorKind {

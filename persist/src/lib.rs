@@ -54,6 +54,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`lock`] | the schemas of released versions, and whether their saves still load |
+//! | `history` | [`History`], [`Edit`], [`Command`]: undo, redo and the journal |
 //! | `save` | [`SaveManager`], [`Slot`], [`Loaded`], [`LoadReport`], [`Document`], and [`save()`], [`load`] for one value |
 //! | `world` | [`World`], [`Component`], [`Query`]: objects made of components |
 //! | [`storage`] | files that are replaced whole, their backups, damaged ones |
@@ -73,6 +74,7 @@ pub mod codec;
 mod error;
 mod format;
 mod graph;
+mod history;
 mod limits;
 pub mod lock;
 mod object_id;
@@ -89,6 +91,10 @@ pub use codec::{Persist, Pointee, Reflect, Unknown};
 pub use error::{Error, ErrorKind, Result};
 pub use format::{Compression, FORMAT_VERSION, Header, Lineage};
 pub use graph::{Counted, Registry};
+pub use history::{
+    Command, CommandContext, Edit, End, History, HistoryEntry, HistoryEvent, Label, Merge, Poison,
+    Subscription, Transaction, Verb,
+};
 pub use limits::Limits;
 pub use object_id::ObjectId;
 pub use options::{LoadOptions, LoadPolicy};

@@ -84,6 +84,13 @@ impl FieldPath {
     pub(super) fn steps(&self) -> &[Step] {
         &self.0.steps
     }
+
+    /// The path as a reader of menus knows it: `Transform.position.x`.
+    pub(crate) fn dotted(&self) -> String {
+        let steps = Steps(self.steps()).to_string();
+        let dot = if steps.is_empty() || steps.starts_with('[') { "" } else { "." };
+        format!("{}{dot}{steps}", self.class())
+    }
 }
 
 impl Step {

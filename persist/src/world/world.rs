@@ -2,6 +2,7 @@ use std::any::TypeId;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 
@@ -92,6 +93,17 @@ pub struct World {
     pub(super) expired: VecDeque<ObjectId>,
     /// True if there are, or were, components of classes that the program does not have.
     pub(super) has_unknown: bool,
+    identity: Identity,
+}
+
+/// A number that no other world of this process has.
+struct Identity(u64);
+
+impl Default for Identity {
+    fn default() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// A column and what is known of its type.
@@ -187,6 +199,11 @@ impl World {
         self.count -= 1;
         self.emptied += usize::from(self.objects.pages[place.page].is_empty());
         Some(object)
+    }
+
+    /// Tells it from all other worlds.
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity.0
     }
 
     /// How many objects there are.

@@ -1,0 +1,271 @@
+//! Commands of the program's own.
+
+use std::any::Any;
+use std::ops::{Deref, DerefMut};
+
+use super::Label;
+use super::edit::Edit;
+use super::step::{BoxedStep, End, Failure, Merge, Step, guarded, is_broken, redo_all, undo_all};
+use crate::{Error, ErrorKind, ObjectId, Result, World};
+
+/// Something that a program does to a `T`, and can take back.
+///
+/// What it does through its context is recorded there, and undone and redone without it: a command for a [`World`] that
+/// changes it so need not take anything back. What it changes [directly](CommandContext::target), it takes back in
+/// [`undo`](Self::undo).
+///
+/// # Example
+///
+/// ```
+/// use persist::{Command, CommandContext, History, Result};
+///
+/// #[derive(Default)]
+/// struct Document { title: String }
+///
+/// struct Rename { title: String }
+///
+/// impl Command<Document> for Rename {
+///     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+///         std::mem::swap(&mut context.target().title, &mut self.title);
+///         Ok(())
+///     }
+///
+///     fn undo(&mut self, document: &mut Document) -> Result<()> {
+///         std::mem::swap(&mut document.title, &mut self.title);
+///         Ok(())
+///     }
+/// }
+///
+/// let (mut document, mut history) = (Document::default(), History::new(100));
+/// history.apply(&mut document, Rename { title: "Plan".into() })?;
+/// assert_eq!(document.title, "Plan");
+/// history.undo(&mut document)?;
+/// assert_eq!(document.title, "");
+/// # Ok::<(), persist::Error>(())
+/// ```
+pub trait Command<T: 'static = World>: Any {
+    /// Does it for the first time. Further commands that it performs join its entry.
+    ///
+    /// # Errors
+    ///
+    /// Its own. What it changed directly it must have put back then; what it did through the context is.
+    fn apply(&mut self, context: &mut CommandContext<'_, T>) -> Result<()>;
+
+    /// Takes back what [`apply`](Self::apply) changed directly; it runs behind the undo of all that was done through the context, and not at all
+    /// if nothing was changed directly.
+    ///
+    /// # Errors
+    ///
+    /// Its own. The target then must be as it was before; the entry stays where it is and can be tried again.
+    fn undo(&mut self, target: &mut T) -> Result<()>;
+
+    /// Does again what was changed directly; not called if nothing was. By default [`apply`](Self::apply), for which each further command
+    /// that it performs is the one that it performed then, done again.
+    ///
+    /// # Errors
+    ///
+    /// As [`undo`](Self::undo).
+    fn redo(&mut self, context: &mut CommandContext<'_, T>) -> Result<()> {
+        self.apply(context)
+    }
+
+    /// Takes in a command that was done right behind this one, such as the next step of a drag.
+    ///
+    /// # Errors
+    ///
+    /// Its own; it then must be as it was, and the other one stays an entry of its own.
+    fn merge(&mut self, next: &Self) -> Result<Merge>
+    where
+        Self: Sized,
+    {
+        let _ = next;
+        Ok(Merge::No)
+    }
+
+    /// What it is called.
+    fn label(&self) -> Label {
+        Label::None
+    }
+
+    /// Whether it makes the target differ from its save: not if it selects something, or moves the camera.
+    fn is_significant(&self) -> bool {
+        true
+    }
+
+    /// True if it does nothing, or has come to do nothing. It is asked before it is done for the first time, which it then is not,
+    /// and behind each undo and redo, which then drop its entry.
+    fn is_obsolete(&self) -> bool {
+        false
+    }
+
+    /// Lets go of what it holds; it is dropped behind it. Called once.
+    fn finalize(&mut self, target: &mut T, end: End) {
+        let _ = (target, end);
+    }
+
+    /// The objects of a world that it changes directly, for [proofs](super::Proof).
+    fn objects(&self) -> Vec<ObjectId> {
+        Vec::new()
+    }
+
+    /// Bytes of memory that it holds besides its own size, for budgets.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// Where a [`Command`] does what it does: an [`Edit`], with the target itself.
+pub struct CommandContext<'e, T: 'static = World> {
+    edit: Edit<'e, T>,
+    is_direct: bool,
+}
+
+impl<T: 'static> CommandContext<'_, T> {
+    /// The target, to be changed directly: the command itself takes that back.
+    pub fn target(&mut self) -> &mut T {
+        self.is_direct = true;
+        self.edit.target
+    }
+}
+
+impl<'e, T: 'static> Deref for CommandContext<'e, T> {
+    type Target = Edit<'e, T>;
+
+    fn deref(&self) -> &Edit<'e, T> {
+        &self.edit
+    }
+}
+
+impl<T: 'static> DerefMut for CommandContext<'_, T> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.edit
+    }
+}
+
+/// A command that was done, with what it did through its context.
+pub(super) struct Performed<C, T: 'static> {
+    pub(super) command: C,
+    pub(super) further: Vec<BoxedStep<T>>,
+    /// Whether it changed its target itself.
+    pub(super) is_direct: bool,
+}
+
+impl<C: Command<T>, T: 'static> Performed<C, T> {
+    /// Does a command; `None` if it did nothing.
+    pub(super) fn new(mut command: C, target: &mut T) -> Result<Option<Self>, Failure> {
+        if command.is_obsolete() {
+            return Ok(None);
+        }
+        let mut context = CommandContext { edit: Edit::new(target), is_direct: false };
+        let result = guarded(|| {
+            command.apply(&mut context)?;
+            Ok(context.edit.close()?)
+        });
+        let CommandContext { edit, is_direct } = context;
+        match result {
+            Ok(()) => {
+                let further = edit.steps;
+                let is_there = is_direct || !further.is_empty();
+                Ok(is_there.then_some(Self { command, further, is_direct }))
+            }
+            Err(mut failure) => {
+                // What it changed directly before a panic is not known.
+                if !is_direct {
+                    failure.broken = None;
+                }
+                Err(edit.roll_back(failure))
+            }
+        }
+    }
+}
+
+impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
+    fn undo(&mut self, target: &mut T) -> Result<(), Failure> {
+        undo_all(&mut self.further, target)?;
+        if !self.is_direct {
+            return Ok(());
+        }
+        let command = &mut self.command;
+        guarded(|| Ok(command.undo(target)?)).map_err(|mut failure| {
+            if failure.broken.is_none() {
+                let back = redo_all(&mut self.further, target);
+                is_broken(&mut failure, 0, back);
+            }
+            failure
+        })
+    }
+
+    fn redo(&mut self, target: &mut T) -> Result<(), Failure> {
+        if !self.is_direct {
+            return redo_all(&mut self.further, target);
+        }
+        let Self { command, further, .. } = self;
+        let edit = Edit::again(&mut *target, further);
+        let mut context = CommandContext { edit, is_direct: true };
+        let redone = guarded(|| Ok(command.redo(&mut context)?));
+        let done = context.edit.done_again();
+        let (before, behind) = further.split_at_mut(done);
+        if let Err(mut failure) = redone {
+            // What it changed directly it has put back.
+            if failure.broken.is_none() {
+                let back = undo_all(before, target);
+                is_broken(&mut failure, 0, back);
+            }
+            return Err(failure);
+        }
+        redo_all(behind, target).map_err(|mut failure| {
+            if failure.broken.is_none() {
+                let back = undo_all(before, target);
+                let back = back.and_then(|()| guarded(|| Ok(command.undo(target)?)));
+                is_broken(&mut failure, done, back);
+            }
+            failure
+        })
+    }
+
+    fn merge(&mut self, next: &mut dyn Step<T>) -> Result<Merge> {
+        let next: &mut dyn Any = next;
+        match next.downcast_mut::<Self>() {
+            Some(next) if self.further.is_empty() && next.further.is_empty() => {
+                self.command.merge(&next.command)
+            }
+            _ => Ok(Merge::No),
+        }
+    }
+
+    fn label(&self) -> Label {
+        self.command.label()
+    }
+
+    fn is_significant(&self) -> bool {
+        self.command.is_significant() || self.further.iter().any(|step| step.is_significant())
+    }
+
+    fn is_obsolete(&self) -> bool {
+        self.command.is_obsolete()
+    }
+
+    fn finalize(&mut self, target: &mut T, end: End) {
+        self.command.finalize(target, end);
+        self.further.iter_mut().for_each(|step| step.finalize(target, end));
+    }
+
+    fn size(&self) -> usize {
+        let further: usize = self.further.iter().map(|step| step.size()).sum();
+        size_of::<Self>() + self.command.held_bytes() + further
+    }
+
+    fn objects(&self, found: &mut Vec<ObjectId>) {
+        found.extend(self.command.objects());
+        self.further.iter().for_each(|step| step.objects(found));
+    }
+}
+
+/// An error of what can only be recorded, in a command that is done again.
+#[cold]
+pub(super) fn not_again() -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        "a command that changes its target directly, and also through recorded edits, needs a `redo` of its own that does the former; the latter are done again for it",
+    )
+}

@@ -1,0 +1,208 @@
+//! What changes a target while it is recorded.
+
+use std::any::TypeId;
+use std::ops::Deref;
+use std::panic::resume_unwind;
+
+use super::command::{Command, Performed, not_again};
+use super::step::{BoxedStep, Broken, End, Failure, Step, guarded, is_broken, undo_all};
+use crate::{Error, ErrorKind, ObjectId, Result, World};
+
+/// A target that is being edited: what is done through it is recorded, in one entry.
+///
+/// [`History::edit`](super::History::edit) hands it out. It leads to the target for reading; of a [`World`], its methods are those that
+/// change it.
+pub struct Edit<'e, T: 'static = World> {
+    pub(super) target: &'e mut T,
+    pub(super) steps: Vec<BoxedStep<T>>,
+    /// What was taken to be changed, and has not been compared yet.
+    pub(super) pending: Vec<Box<dyn Pending<T>>>,
+    again: Option<Again<'e, T>>,
+    /// What could not be taken back in it.
+    broken: Option<Broken>,
+}
+
+/// Something that may have been changed since it was taken.
+pub(super) trait Pending<T: 'static> {
+    /// What identifies it among others.
+    fn place(&self) -> Place;
+
+    /// Appends the steps that changed it since.
+    ///
+    /// If it fails, it is put back as it was.
+    fn close(self: Box<Self>, target: &mut T, steps: &mut Vec<BoxedStep<T>>) -> Result<()>;
+
+    /// Puts it back as it was.
+    fn put_back(self: Box<Self>, target: &mut T) -> Result<()>;
+}
+
+/// Where in a world something is: a column and an object, or a resource's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Component(usize, ObjectId),
+    Resource(TypeId),
+}
+
+/// What a command did through its context when it was done first.
+struct Again<'e, T: 'static> {
+    steps: &'e mut [BoxedStep<T>],
+    done: usize,
+}
+
+impl<'e, T: 'static> Edit<'e, T> {
+    pub(super) fn new(target: &'e mut T) -> Self {
+        Self { target, steps: Vec::new(), pending: Vec::new(), again: None, broken: None }
+    }
+
+    /// For a command that is done again.
+    pub(super) fn again(target: &'e mut T, steps: &'e mut [BoxedStep<T>]) -> Self {
+        Self { again: Some(Again { steps, done: 0 }), ..Self::new(target) }
+    }
+
+    /// How many of the steps have been done again.
+    pub(super) fn done_again(&self) -> usize {
+        self.again.as_ref().map_or(0, |again| again.done)
+    }
+
+    /// Runs an edit; what it did is taken back if it fails or panics.
+    pub(super) fn run<R>(
+        target: &'e mut T,
+        edit: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<(R, Vec<BoxedStep<T>>), Failure> {
+        let mut scope = Self::new(target);
+        let result = guarded(|| {
+            let value = edit(&mut scope)?;
+            scope.close()?;
+            Ok(value)
+        });
+        match result {
+            Ok(value) if scope.broken.is_none() => Ok((value, scope.steps)),
+            Ok(_) => {
+                let message = "a part of the edit could not be taken back when it failed";
+                Err(scope.roll_back(Error::new(ErrorKind::Poisoned, message).into()))
+            }
+            Err(mut failure) => {
+                // All that it did is recorded, also if it panicked.
+                if failure.panic.is_some() {
+                    failure.broken = None;
+                }
+                Err(scope.roll_back(failure))
+            }
+        }
+    }
+
+    /// Takes back all that was done.
+    pub(super) fn roll_back(mut self, mut failure: Failure) -> Failure {
+        self.roll_back_to(0, &mut failure);
+        failure
+    }
+
+    fn roll_back_to(&mut self, start: usize, failure: &mut Failure) {
+        failure.broken = failure.broken.take().or(self.broken.take());
+        if failure.broken.is_some() {
+            return;
+        }
+        for pending in std::mem::take(&mut self.pending) {
+            let target = &mut *self.target;
+            let back = guarded(|| Ok(pending.put_back(target)?));
+            if is_broken(failure, self.steps.len(), back) {
+                return;
+            }
+        }
+        let back = undo_all(&mut self.steps[start..], self.target);
+        if !is_broken(failure, start, back) {
+            for mut step in self.steps.drain(start..) {
+                step.finalize(self.target, End::Undone);
+            }
+        }
+    }
+
+    /// Goes on with a failure of a part: a panic, or an error.
+    fn fail(&mut self, failure: Failure) -> Error {
+        self.broken = failure.broken.or(self.broken.take());
+        match failure.panic {
+            Some(panic) => resume_unwind(panic),
+            None => failure.error,
+        }
+    }
+
+    /// Compares what was taken to be changed with what it is now.
+    pub(super) fn close(&mut self) -> Result<()> {
+        let mut pending = std::mem::take(&mut self.pending).into_iter();
+        while let Some(next) = pending.next() {
+            if let Err(error) = next.close(self.target, &mut self.steps) {
+                // It is as it was; the others are put back with the rest.
+                self.pending = pending.collect();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes what was taken before something else is done.
+    pub(super) fn ready(&mut self) -> Result<()> {
+        if self.again.is_some() { Err(not_again()) } else { self.close() }
+    }
+
+    /// Does a step and records it.
+    pub(super) fn record(&mut self, step: impl Step<T>) {
+        self.steps.push(Box::new(step));
+    }
+
+    /// Does a command, as a part of this edit.
+    ///
+    /// # Errors
+    ///
+    /// Its own; what it did is taken back then, and the edit may go on.
+    pub fn apply(&mut self, command: impl Command<T>) -> Result<()> {
+        if let Some(again) = &mut self.again {
+            if let Some(step) = again.steps.get_mut(again.done) {
+                match step.redo(self.target) {
+                    Ok(()) => again.done += 1,
+                    Err(failure) => return Err(self.fail(failure)),
+                }
+            }
+            return Ok(());
+        }
+        self.close()?;
+        match Performed::new(command, self.target) {
+            Ok(performed) => performed.into_iter().for_each(|performed| self.record(performed)),
+            Err(failure) => return Err(self.fail(failure)),
+        }
+        Ok(())
+    }
+
+    /// Does a part of an edit, which is taken back alone if it fails or panics; else it is no different from the rest.
+    ///
+    /// # Errors
+    ///
+    /// Those of the part; the edit may go on.
+    pub fn part<R>(&mut self, part: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        if self.again.is_some() {
+            return part(self);
+        }
+        self.close()?;
+        let start = self.steps.len();
+        let result = guarded(|| {
+            let value = part(self)?;
+            self.close()?;
+            Ok(value)
+        });
+        result.map_err(|mut failure| {
+            if failure.panic.is_some() {
+                failure.broken = None;
+            }
+            self.roll_back_to(start, &mut failure);
+            self.fail(failure)
+        })
+    }
+}
+
+/// For reading.
+impl<T: 'static> Deref for Edit<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.target
+    }
+}

@@ -1,0 +1,173 @@
+//! What a program is told of a history.
+
+use super::{History, Label};
+
+/// A value of a [`History`] that has changed.
+///
+/// Behind each call that changes a history they come in the order in which they stand here, each only if its value is another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HistoryEvent {
+    /// [`History::position`].
+    Position(usize),
+    /// [`History::state`]: another one also behind a merge.
+    State(u64),
+    /// [`History::can_undo`].
+    CanUndo(bool),
+    /// [`History::undo_text`].
+    UndoText(String),
+    /// [`History::can_redo`].
+    CanRedo(bool),
+    /// [`History::redo_text`].
+    RedoText(String),
+    /// [`History::is_modified`].
+    Modified(bool),
+    /// So many entries were recovered from a journal; nothing else is told of that.
+    Recovered(usize),
+}
+
+/// A listener of a history, to be [unsubscribed](History::unsubscribe).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Subscription(u64);
+
+type Listener<T> = Box<dyn FnMut(&HistoryEvent, &History<T>)>;
+
+/// Who listens, and what was told last.
+pub(super) struct Listeners<T: 'static> {
+    listeners: Vec<(Subscription, Listener<T>)>,
+    last: u64,
+    told: Option<Told>,
+}
+
+impl<T: 'static> Default for Listeners<T> {
+    fn default() -> Self {
+        Self { listeners: Vec::new(), last: 0, told: None }
+    }
+}
+
+/// The values of which events tell.
+#[derive(Clone, PartialEq, Eq)]
+struct Told {
+    position: usize,
+    state: u64,
+    undo: Option<Label>,
+    redo: Option<Label>,
+    is_modified: bool,
+}
+
+impl<T: 'static> History<T> {
+    /// Calls a listener from now on with every value that changes. It sees the history with all changes made, and cannot change it.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::cell::RefCell;
+    /// use std::rc::Rc;
+    ///
+    /// use persist::{History, HistoryEvent, World};
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// let title = Rc::new(RefCell::new(String::from("level")));
+    /// history.subscribe({
+    ///     let title = Rc::clone(&title);
+    ///     move |event, _| {
+    ///         if let HistoryEvent::Modified(is_modified) = event {
+    ///             *title.borrow_mut() = String::from(if *is_modified { "level *" } else { "level" });
+    ///         }
+    ///     }
+    /// });
+    /// history.edit(&mut world, "Add door", |edit| edit.spawn("Door"))?;
+    /// assert_eq!(*title.borrow(), "level *");
+    /// history.undo(&mut world)?;
+    /// assert_eq!(*title.borrow(), "level");
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn subscribe(
+        &mut self,
+        listener: impl FnMut(&HistoryEvent, &History<T>) + 'static,
+    ) -> Subscription {
+        if self.listeners.listeners.is_empty() {
+            self.listeners.told = Some(self.told());
+        }
+        self.listeners.last += 1;
+        let subscription = Subscription(self.listeners.last);
+        self.listeners.listeners.push((subscription, Box::new(listener)));
+        subscription
+    }
+
+    /// Ends the calls of a listener; false if it is none.
+    pub fn unsubscribe(&mut self, subscription: Subscription) -> bool {
+        let before = self.listeners.listeners.len();
+        self.listeners.listeners.retain(|(other, _)| *other != subscription);
+        self.listeners.listeners.len() < before
+    }
+
+    fn told(&self) -> Told {
+        Told {
+            position: self.position(),
+            state: self.state(),
+            undo: self.undo_label(),
+            redo: self.redo_label(),
+            is_modified: self.is_modified(),
+        }
+    }
+
+    /// Tells what has changed since the last time.
+    pub(super) fn tell(&mut self) {
+        if self.listeners.listeners.is_empty() {
+            return;
+        }
+        let new = self.told();
+        let Some(old) = self.listeners.told.replace(new.clone()) else { return };
+        if old == new {
+            return;
+        }
+        let text = |label: &Option<Label>, verb| {
+            label.as_ref().map_or(String::new(), |label| label.behind(verb))
+        };
+        let (undo, redo) = (text(&new.undo, "Undo"), text(&new.redo, "Redo"));
+        let events = [
+            (old.position != new.position).then_some(HistoryEvent::Position(new.position)),
+            (old.state != new.state).then_some(HistoryEvent::State(new.state)),
+            (old.undo.is_some() != new.undo.is_some())
+                .then_some(HistoryEvent::CanUndo(new.undo.is_some())),
+            (text(&old.undo, "Undo") != undo).then_some(HistoryEvent::UndoText(undo)),
+            (old.redo.is_some() != new.redo.is_some())
+                .then_some(HistoryEvent::CanRedo(new.redo.is_some())),
+            (text(&old.redo, "Redo") != redo).then_some(HistoryEvent::RedoText(redo)),
+            (old.is_modified != new.is_modified).then_some(HistoryEvent::Modified(new.is_modified)),
+        ];
+        self.send(events.into_iter().flatten());
+    }
+
+    /// Notes what the values are, without telling.
+    pub(super) fn tell_nothing(&mut self) {
+        if self.listeners.told.is_some() {
+            self.listeners.told = Some(self.told());
+        }
+    }
+
+    /// Calls all listeners with each event.
+    pub(super) fn send(&mut self, events: impl IntoIterator<Item = HistoryEvent>) {
+        let listeners = std::mem::take(&mut self.listeners.listeners);
+        // Also if one panics the others stay.
+        let mut calls = Calls { history: self, listeners };
+        for event in events {
+            for (_, listener) in &mut calls.listeners {
+                listener(&event, calls.history);
+            }
+        }
+    }
+}
+
+/// The listeners while they are called; they go back behind it.
+struct Calls<'h, T: 'static> {
+    history: &'h mut History<T>,
+    listeners: Vec<(Subscription, Listener<T>)>,
+}
+
+impl<T: 'static> Drop for Calls<'_, T> {
+    fn drop(&mut self) {
+        std::mem::swap(&mut self.history.listeners.listeners, &mut self.listeners);
+    }
+}

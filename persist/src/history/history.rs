@@ -1,0 +1,260 @@
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use super::entry::Entry;
+use super::event::Listeners;
+use super::journal::Recorder;
+use super::ring::Ring;
+use super::transaction::Open;
+use super::{Label, Poison};
+use crate::World;
+
+/// What was done to a `T`, to be undone and redone.
+///
+/// It is a list of entries, of which those before its [position](Self::position) are applied. An edit that is done when some are undone cuts these.
+/// The target is not in it, but given to each call.
+///
+/// Of a [`World`] whatever an [`edit`](Self::edit) changes is found by the field records. For any other type, and for more
+/// than that, there are [commands](super::Command).
+///
+/// # Example
+///
+/// ```
+/// use persist::{Component, History, Persist, World, field};
+///
+/// #[derive(Persist)]
+/// struct Transform { x: f32, y: f32 }
+///
+/// impl Component for Transform {}
+///
+/// let (mut world, mut history) = (World::new(), History::new(256));
+/// let door = history.edit(&mut world, "Add door", |edit| {
+///     let door = edit.spawn("Door")?;
+///     edit.attach(door, Transform { x: 0.0, y: 0.0 })?;
+///     Ok(door)
+/// })?;
+/// history.edit(&mut world, "Move door", |edit| {
+///     edit.get_mut::<Transform>(door)?.x = 50.0;
+///     Ok(())
+/// })?;
+/// history.set(&mut world, door, field!(Transform.y), 7.0)?;
+/// assert_eq!(history.undo_text(), "Undo Set Transform.y of Door");
+///
+/// history.undo(&mut world)?;
+/// history.undo(&mut world)?;
+/// assert_eq!(world.get::<Transform>(door).map(|at| (at.x, at.y)), Some((0.0, 0.0)));
+/// assert_eq!(history.redo_text(), "Redo Move door");
+/// # Ok::<(), persist::Error>(())
+/// ```
+pub struct History<T: 'static = World> {
+    pub(super) ring: Ring<Entry<T>>,
+    /// The state before the first entry.
+    pub(super) base: u64,
+    /// The last state that was given a number.
+    pub(super) last_state: u64,
+    pub(super) saved: Option<u64>,
+    /// Whether the next edit may be merged into the current entry.
+    pub(super) may_merge: bool,
+    pub(super) merge_window: Option<Duration>,
+    pub(super) clock: Box<dyn Fn() -> Duration>,
+    pub(super) max_bytes: Option<usize>,
+    /// Bytes of all entries.
+    pub(super) bytes: usize,
+    /// How many entries from the first on cannot be undone, each below the ones behind it.
+    pub(super) floors: VecDeque<usize>,
+    /// Transactions that are open, each in the one before.
+    pub(super) open: Vec<Open<T>>,
+    pub(super) poison: Option<Poison>,
+    pub(super) listeners: Listeners<T>,
+    pub(super) after_change: Option<Box<dyn FnMut(&mut T)>>,
+    pub(super) recorder: Option<Box<dyn Recorder<T>>>,
+    /// Which world it is of, once one was given.
+    pub(super) world: Option<u64>,
+}
+
+impl<T: 'static> History<T> {
+    /// A history of at most so many entries; of a full one, the oldest falls out. With 0, nothing can be undone.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self::with(Some(capacity))
+    }
+
+    /// A history of any number of entries.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        Self::with(None)
+    }
+
+    fn with(capacity: Option<usize>) -> Self {
+        let start = Instant::now();
+        Self {
+            ring: Ring::new(capacity),
+            base: 0,
+            last_state: 0,
+            saved: Some(0),
+            may_merge: false,
+            merge_window: None,
+            clock: Box::new(move || start.elapsed()),
+            max_bytes: None,
+            bytes: 0,
+            floors: VecDeque::new(),
+            open: Vec::new(),
+            poison: None,
+            listeners: Listeners::default(),
+            after_change: None,
+            recorder: None,
+            world: None,
+        }
+    }
+
+    /// How many entries there are; none of those that could be redone while a transaction is open.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        if self.open.is_empty() { self.ring.len() } else { self.ring.position() }
+    }
+
+    /// True if there is no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many entries are applied: those before it can be undone, those from it on redone.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.ring.position()
+    }
+
+    /// Index of the current entry, which was applied last; the next undo takes it back.
+    #[must_use]
+    pub fn current(&self) -> Option<usize> {
+        self.ring.current()
+    }
+
+    /// Index of the entry that the next redo applies.
+    #[must_use]
+    pub fn next_index(&self) -> Option<usize> {
+        self.ring.next().filter(|_| self.open.is_empty())
+    }
+
+    /// Index of the entry before the current one, which is the current one behind an undo.
+    #[must_use]
+    pub fn previous_index(&self) -> Option<usize> {
+        self.ring.current()?.checked_sub(1)
+    }
+
+    /// How many entries there is room for.
+    #[must_use]
+    pub fn capacity(&self) -> Option<usize> {
+        self.ring.capacity()
+    }
+
+    /// Bytes of memory that the entries take, roughly.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The number of the state that the target is in. Each edit leads to a new one, which no other ever has; an undo back to the one before.
+    #[must_use]
+    pub fn state(&self) -> u64 {
+        self.state_at(self.position())
+    }
+
+    /// The state at a position.
+    pub(super) fn state_at(&self, position: usize) -> u64 {
+        let before = position.checked_sub(1).and_then(|index| self.ring.get(index));
+        before.map_or(self.base, |entry| entry.state)
+    }
+
+    /// True if [`undo`](Self::undo) would take something back.
+    #[must_use]
+    pub fn can_undo(&self) -> bool {
+        self.is_ready() && self.position() > self.floor()
+    }
+
+    /// True if [`redo`](Self::redo) would do something again.
+    #[must_use]
+    pub fn can_redo(&self) -> bool {
+        self.is_ready() && self.ring.next().is_some()
+    }
+
+    fn is_ready(&self) -> bool {
+        self.open.is_empty() && self.poison.is_none()
+    }
+
+    /// What the entry that the next undo takes back is called, if there is one.
+    #[must_use]
+    pub fn undo_label(&self) -> Option<Label> {
+        let entry = self.ring.get(self.ring.current().filter(|_| self.can_undo())?)?;
+        Some(entry.label())
+    }
+
+    /// What the entry that the next redo applies is called, if there is one.
+    #[must_use]
+    pub fn redo_label(&self) -> Option<Label> {
+        Some(self.ring.get(self.ring.next().filter(|_| self.can_redo())?)?.label())
+    }
+
+    /// The text of a menu: `Undo Move door`; empty if there is nothing to undo.
+    #[must_use]
+    pub fn undo_text(&self) -> String {
+        self.undo_label().map_or(String::new(), |label| label.behind("Undo"))
+    }
+
+    /// The text of a menu: `Redo Move door`; empty if there is nothing to redo.
+    #[must_use]
+    pub fn redo_text(&self) -> String {
+        self.redo_label().map_or(String::new(), |label| label.behind("Redo"))
+    }
+
+    /// The entries, the oldest first: what a window with the history shows.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = HistoryEntry> + ExactSizeIterator {
+        let saved = self.saved_position();
+        self.ring.iter().take(self.len()).enumerate().map(move |(index, entry)| HistoryEntry {
+            index,
+            label: entry.label(),
+            state: entry.state,
+            bytes: entry.size,
+            is_applied: index < self.ring.position(),
+            is_saved: saved == Some(index + 1),
+        })
+    }
+
+    /// Calls a function with the target behind every change: of an edit, an undo, a redo, a transaction that is rolled back. It may bring
+    /// derived state up to date; what it does is not recorded, and must be a function of the rest.
+    pub fn set_after_change(&mut self, after_change: impl FnMut(&mut T) + 'static) {
+        self.after_change = Some(Box::new(after_change));
+    }
+}
+
+/// An entry of a [`History`], as it is at the time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HistoryEntry {
+    /// Its place; [`History::go_to`] with one more leads to the state behind it.
+    pub index: usize,
+    /// What it is called.
+    pub label: Label,
+    /// The number of the state behind it.
+    pub state: u64,
+    /// Bytes of memory that it takes, roughly.
+    pub bytes: usize,
+    /// True if it is not undone.
+    pub is_applied: bool,
+    /// True if the state behind it is the saved one.
+    pub is_saved: bool,
+}
+
+impl<T: 'static> fmt::Debug for History<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("History")
+            .field("entries", &self.ring.len())
+            .field("position", &self.position())
+            .field("capacity", &self.capacity())
+            .field("is_modified", &self.is_modified())
+            .field("poison", &self.poison)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,163 @@
+//! What entries are called.
+
+use std::fmt::{self, Display, Formatter};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::FieldPath;
+
+/// What an entry of a history is called in lists and menus.
+///
+/// A text of the program's, or, where it gives none, what was done: as data, for programs that put it into the user's words; its
+/// [`Display`] is English.
+///
+/// # Example
+///
+/// ```
+/// use persist::Label;
+///
+/// let label = Label::from("Move door");
+/// assert_eq!(label.to_string(), "Move door");
+/// let label = Label::from("Move door by 3 to the left").action("Move door");
+/// assert_eq!(label.action_text(), "Move door");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Label {
+    /// None was given.
+    #[default]
+    None,
+    /// The program's own.
+    Text {
+        /// In a list of entries.
+        text: Arc<str>,
+        /// In a menu, behind "Undo" and "Redo"; the same if there is none.
+        action: Option<Arc<str>>,
+    },
+    /// Something was done to an object, its component or a field.
+    Change {
+        /// What.
+        verb: Verb,
+        /// To which class or field.
+        field: Option<FieldPath>,
+        /// The name of the object at that time; none if it is a resource.
+        object: Option<Rc<str>>,
+    },
+    /// Several things were done.
+    Several {
+        /// The first of them.
+        first: Box<Label>,
+        /// How many besides.
+        more: usize,
+    },
+}
+
+/// What was done, where the program gave no [`Label`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Verb {
+    /// A field was set.
+    Set,
+    /// An element was put into a list or a map.
+    Insert,
+    /// An element was taken out of a list or a map.
+    Remove,
+    /// An element was put to another place in its list.
+    Move,
+    /// An object was made.
+    Create,
+    /// An object was removed.
+    Delete,
+    /// An object got another name.
+    Rename,
+    /// An object was put below another one.
+    Reparent,
+    /// An object was paused.
+    Pause,
+    /// An object was resumed.
+    Resume,
+    /// A component or a resource was put in.
+    Attach,
+    /// A component or a resource was taken out.
+    Detach,
+}
+
+impl Label {
+    /// With another text for menus, behind "Undo" and "Redo".
+    #[must_use]
+    pub fn action(self, action: impl Into<Arc<str>>) -> Self {
+        match self {
+            Self::Text { text, .. } => Self::Text { text, action: Some(action.into()) },
+            other => Self::Text { text: other.to_string().into(), action: Some(action.into()) },
+        }
+    }
+
+    /// What stands behind "Undo" and "Redo".
+    #[must_use]
+    pub fn action_text(&self) -> String {
+        match self {
+            Self::Text { action: Some(action), .. } => action.to_string(),
+            other => other.to_string(),
+        }
+    }
+
+    /// True if none was given.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+
+    /// Behind a verb, for a menu.
+    pub(super) fn behind(&self, verb: &str) -> String {
+        match self {
+            Self::None => verb.to_owned(),
+            label => format!("{verb} {}", label.action_text()),
+        }
+    }
+}
+
+/// An empty text is none.
+impl From<&str> for Label {
+    fn from(text: &str) -> Self {
+        if text.is_empty() { Self::None } else { Self::Text { text: text.into(), action: None } }
+    }
+}
+
+impl From<String> for Label {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<Arc<str>> for Label {
+    fn from(text: Arc<str>) -> Self {
+        Self::Text { text, action: None }
+    }
+}
+
+impl Display for Verb {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl Display for Label {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Text { text, .. } => f.write_str(text),
+            Self::Several { first, more } => write!(f, "{first} and {more} more"),
+            Self::Change { verb, field, object } => {
+                write!(f, "{verb}")?;
+                if let Some(field) = field {
+                    write!(f, " {}", field.dotted())?;
+                }
+                match object {
+                    Some(object) if field.is_some() => write!(f, " of {object}"),
+                    Some(object) => write!(f, " {object}"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What was done, to be undone and redone, and not lost when the program crashes.
+//!
+//! A [`History`] is a list of entries, each of steps that can be taken back. Those of a world are found by the field records; others are
+//! commands of the program's own. The list knows nothing of what a step does.
+
+mod command;
+mod edit;
+mod engine;
+mod entry;
+mod event;
+#[expect(clippy::module_inception, reason = "the room is named after what is in it")]
+mod history;
+mod journal;
+mod label;
+mod ring;
+mod saved;
+mod step;
+mod transaction;
+
+pub use command::{Command, CommandContext};
+pub use edit::Edit;
+pub use engine::Poison;
+pub use event::{HistoryEvent, Subscription};
+pub use history::{History, HistoryEntry};
+pub use label::{Label, Verb};
+pub use step::{End, Merge};
+pub use transaction::Transaction;

@@ -1,0 +1,266 @@
+//! The saved point, floors and limits.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::History;
+use super::journal::Record;
+use super::step::End;
+use crate::{Error, ErrorKind, Result, World};
+
+impl<T: 'static> History<T> {
+    /// Notes that the target has been saved in the state that it is in. What is done next is an entry of its own, so that an undo leads back here.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OpenTransaction`] while one is open; what the journal refuses.
+    pub fn mark_saved(&mut self) -> Result<()> {
+        self.check_no_transaction()?;
+        let state = self.state();
+        self.record(Record::Saved(Some(state)))?;
+        self.saved = Some(state);
+        self.may_merge = false;
+        self.tell();
+        Ok(())
+    }
+
+    /// Notes that the target is in no state that is saved, as that of a template, or of a file that is gone.
+    ///
+    /// # Errors
+    ///
+    /// What the journal refuses.
+    pub fn mark_unsaved(&mut self) -> Result<()> {
+        self.record(Record::Saved(None))?;
+        self.saved = None;
+        self.tell();
+        Ok(())
+    }
+
+    /// True if the target is in another state than when it was saved last. A history begins as saved.
+    #[must_use]
+    pub fn is_modified(&self) -> bool {
+        self.poison.is_some() || self.saved != Some(self.state())
+    }
+
+    /// The position at which the target is as it was saved; `None` if no undo or redo leads there.
+    #[must_use]
+    pub fn saved_position(&self) -> Option<usize> {
+        let saved = self.saved?;
+        let len = self.len();
+        // Steps that do not count leave the state as it is: of several positions it is the nearest one.
+        let position = self.position();
+        let found = (0..=len).filter(|position| self.state_at(*position) == saved);
+        found.min_by_key(|found| found.abs_diff(position))
+    }
+
+    /// What is done next is an entry of its own, also if it is the same field: the mouse button is up.
+    pub fn set_barrier(&mut self) {
+        self.may_merge = false;
+        if let Some(open) = self.open.last_mut() {
+            open.may_merge = false;
+        }
+    }
+
+    /// How long after an edit another one may be merged into it; `None` is until a [barrier](Self::set_barrier), which is the default, and 0 is never.
+    pub fn set_merge_window(&mut self, window: Option<Duration>) {
+        self.merge_window = window;
+    }
+
+    /// Takes the time that the merge window is measured by from a function, instead of the system; any beginning will do.
+    pub fn set_clock(&mut self, clock: impl Fn() -> Duration + 'static) {
+        self.clock = Box::new(clock);
+    }
+
+    /// Lets nothing be undone that has been done up to now, until this floor is [lifted](Self::lift_floor).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OpenTransaction`] while one is open; what the journal refuses.
+    pub fn set_floor(&mut self) -> Result<()> {
+        self.check_no_transaction()?;
+        let mut floors = self.floors.clone();
+        floors.push_back(self.position());
+        self.put_floors(floors)
+    }
+
+    /// Takes the last floor away; false if there is none.
+    ///
+    /// # Errors
+    ///
+    /// What the journal refuses.
+    pub fn lift_floor(&mut self) -> Result<bool> {
+        let mut floors = self.floors.clone();
+        let is_lifted = floors.pop_back().is_some();
+        self.put_floors(floors)?;
+        Ok(is_lifted)
+    }
+
+    /// Takes all floors away.
+    ///
+    /// # Errors
+    ///
+    /// What the journal refuses.
+    pub fn clear_floors(&mut self) -> Result<()> {
+        self.put_floors(Default::default())
+    }
+
+    fn put_floors(&mut self, floors: VecDeque<usize>) -> Result<()> {
+        if floors != self.floors {
+            self.record(Record::Floors(&floors))?;
+            self.floors = floors;
+            self.tell();
+        }
+        Ok(())
+    }
+
+    /// How many entries cannot be undone.
+    pub(super) fn floor(&self) -> usize {
+        self.floors.back().copied().unwrap_or(0)
+    }
+
+    /// Makes room for another number of entries. If there are more, the oldest that can be undone are dropped first, but for the current one,
+    /// then those that would be redone last.
+    pub fn set_capacity(&mut self, target: &mut T, capacity: Option<usize>) {
+        self.ring.set_capacity(capacity);
+        self.trim(target);
+        self.tell();
+    }
+
+    /// Sets how many bytes the entries may take in all, as [`bytes`](Self::bytes) counts them; the current one is kept, however large.
+    #[must_use]
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = Some(bytes);
+        self
+    }
+
+    /// As [`max_bytes`](Self::max_bytes), for one that is in use; `None` is no limit.
+    pub fn set_max_bytes(&mut self, target: &mut T, bytes: Option<usize>) {
+        self.max_bytes = bytes;
+        self.trim(target);
+        self.tell();
+    }
+
+    /// Drops entries that there is no room for.
+    pub(super) fn trim(&mut self, target: &mut T) {
+        // What is done in a transaction may not be cut before it is known whether it stays.
+        while self.open.is_empty() && self.is_over() {
+            let is_only = self.ring.position() <= 1;
+            let is_spare = !is_only || self.ring.next().is_none();
+            if is_spare && self.ring.position() > 0 {
+                let state = self.ring.get(0).map_or(self.base, |entry| entry.state);
+                let Some(mut entry) = self.ring.pop_oldest() else { return };
+                self.base = state;
+                self.bytes -= entry.size;
+                self.floors.iter_mut().for_each(|floor| *floor = floor.saturating_sub(1));
+                entry.finalize(target, End::Applied);
+            } else {
+                let Some(mut entry) = self.ring.pop_undone() else { return };
+                self.bytes -= entry.size;
+                entry.finalize(target, End::Undone);
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let is_large = self.max_bytes.is_some_and(|most| self.bytes > most);
+        self.ring.is_over() || (is_large && self.ring.len() > 1)
+    }
+
+    /// Drops all entries; the target stays as it is, modified or not, and a history that is poisoned can be used again.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OpenTransaction`] while one is open; what the journal refuses.
+    pub fn clear(&mut self, target: &mut T) -> Result<()> {
+        self.check_no_transaction()?;
+        if self.ring.len() == 0 && self.poison.is_none() {
+            return Ok(());
+        }
+        self.record(Record::Cleared)?;
+        self.drop_all(target);
+        self.tell();
+        Ok(())
+    }
+
+    /// Drops all entries without telling.
+    pub(super) fn drop_all(&mut self, target: &mut T) {
+        if self.poison.take().is_some() {
+            // What is there now was never saved.
+            self.last_state += 1;
+            self.base = self.last_state;
+        } else {
+            self.base = self.state();
+        }
+        self.bytes = 0;
+        self.may_merge = false;
+        self.floors.clear();
+        for (mut entry, is_applied) in self.ring.clear() {
+            entry.finalize(target, if is_applied { End::Applied } else { End::Undone });
+        }
+    }
+
+    /// Why the history is out of use, if it is.
+    #[must_use]
+    pub fn poison(&self) -> Option<&super::Poison> {
+        self.poison.as_ref()
+    }
+
+    /// Drops the entry at which the history was poisoned, so that it can be used again. The target stays as it is, and counts as modified.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if it is not poisoned; what the journal refuses.
+    pub fn skip_entry(&mut self, target: &mut T) -> Result<()> {
+        let Some(poison) = &self.poison else {
+            return Err(Error::new(ErrorKind::NotFound, "the history is not poisoned"));
+        };
+        let index = poison.entry;
+        if let Some(index) = index {
+            self.record(Record::Skipped(index))?;
+        }
+        self.poison = None;
+        if let Some(index) = index {
+            let end = if index < self.position() { End::Applied } else { End::Undone };
+            if let Some(mut entry) = self.take_out(index) {
+                entry.finalize(target, end);
+            }
+        }
+        // No state that was is that of the target now.
+        self.forget_states();
+        self.tell();
+        Ok(())
+    }
+
+    /// Gives every position a new state.
+    fn forget_states(&mut self) {
+        self.last_state += 1;
+        self.base = self.last_state;
+        for index in 0..self.ring.len() {
+            self.last_state += 1;
+            let state = self.last_state;
+            if let Some(entry) = self.ring.get_mut(index) {
+                entry.state = state;
+            }
+        }
+    }
+
+    pub(super) fn check_no_transaction(&self) -> Result<()> {
+        match self.open.last() {
+            None => Ok(()),
+            Some(open) => Err(Error::new(
+                ErrorKind::OpenTransaction,
+                format!(
+                    "the transaction `{}` is open; commit it or roll it back first",
+                    open.label
+                ),
+            )),
+        }
+    }
+
+    /// Goes on with a target that has taken the place of the one before, and is equal to it.
+    pub(super) fn is_of(&mut self, target: &T) {
+        let target: &dyn Any = target;
+        self.world = target.downcast_ref::<World>().map(World::identity);
+    }
+}
