@@ -139,9 +139,15 @@ impl<'e, T: 'static> Edit<'e, T> {
         Ok(())
     }
 
+    /// Refuses what can only be recorded the first time.
+    pub(super) fn check_first(&self) -> Result<()> {
+        if self.again.is_some() { Err(not_again()) } else { Ok(()) }
+    }
+
     /// Closes what was taken before something else is done.
     pub(super) fn ready(&mut self) -> Result<()> {
-        if self.again.is_some() { Err(not_again()) } else { self.close() }
+        self.check_first()?;
+        self.close()
     }
 
     /// Does a step and records it.

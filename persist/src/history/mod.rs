@@ -16,6 +16,7 @@ mod ring;
 mod saved;
 mod step;
 mod transaction;
+mod world;
 
 pub use command::{Command, CommandContext};
 pub use edit::Edit;

@@ -11,6 +11,7 @@ use crate::value::Value;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A part of a value: where its bytes begin, and what they mean.
+#[derive(Clone, Copy)]
 pub(crate) struct Cursor<'s, 'b> {
     stored: &'s Stored,
     at: At<'s>,
@@ -50,6 +51,17 @@ impl<'s, 'b> Cursor<'s, 'b> {
         let fields = fields(&stored[class].form, variant)?;
         let at = At::of(&fields.get(field)?.kind, stored.first(class, variant) + field);
         Some(Self { stored, at, bytes, start: 0 })
+    }
+
+    /// Goes over the next field of a struct, which begins where it is; where its bytes are.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be a value.
+    pub(crate) fn pass_field(&mut self, class: usize, field: usize) -> Result<Range<usize>> {
+        let start = self.start;
+        self.skip(self.stored.first(class, 0) + field)?;
+        Ok(start..self.start)
     }
 
     /// Reads on from where it is.
@@ -198,6 +210,43 @@ impl<'s, 'b> Cursor<'s, 'b> {
         Err(missing(&format!("the map has no key [{key}]")))
     }
 
+    /// Where the bytes of the part are.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be a value.
+    pub(crate) fn range(&self) -> Result<Range<usize>> {
+        let mut behind = *self;
+        behind.skip(match self.at {
+            At::Class(class) => self.stored.root(class),
+            At::Kind(_, node) => node,
+        })?;
+        Ok(self.start..behind.start)
+    }
+
+    /// The elements of the list that the part is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if it is none.
+    pub(crate) fn list(&self) -> Result<ListPart<'s, 'b>> {
+        let mut cursor = *self;
+        cursor.open()?;
+        let start = cursor.start;
+        let At::Kind(KindSchema::List(inner), node) = cursor.at else {
+            return Err(
+                self.no_part("elements that can be put in, taken out or moved; only lists have")
+            );
+        };
+        let len = cursor.take(count::decode)?;
+        let first = cursor.part(node);
+        let elements = cursor.start;
+        let mut end = cursor;
+        (0..len).try_for_each(|_| end.skip(first))?;
+        let kind = Cursor { at: At::of(inner, first), ..cursor };
+        Ok(ListPart { element: kind, node: first, len, start, elements: elements..end.start })
+    }
+
     /// Reads the part; also where its bytes are.
     ///
     /// # Errors
@@ -239,6 +288,56 @@ impl<'s, 'b> Cursor<'s, 'b> {
             At::Kind(kind, _) => kind.display(self.stored),
         };
         missing(&format!("{kind} has no {part}"))
+    }
+}
+
+/// A list in the bytes of a value.
+pub(crate) struct ListPart<'s, 'b> {
+    /// At the first element, if there is one.
+    element: Cursor<'s, 'b>,
+    node: usize,
+    len: u64,
+    /// Where its count begins.
+    pub(crate) start: usize,
+    pub(crate) elements: Range<usize>,
+}
+
+impl ListPart<'_, '_> {
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Where the element of this index begins, or, if it may be the end, where the last one ends.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if there is none.
+    pub(crate) fn place(&self, index: u64, may_end: bool) -> Result<usize> {
+        if index > self.len || (index == self.len && !may_end) {
+            return Err(missing(&format!("the list of {} has no element [{index}]", self.len)));
+        }
+        let mut cursor = self.element;
+        (0..index).try_for_each(|_| cursor.skip(self.node))?;
+        Ok(cursor.start)
+    }
+
+    /// Appends the count of a list of so many elements.
+    pub(crate) fn begin(&self, len: u64, out: &mut Vec<u8>) {
+        count::push(len, out);
+    }
+
+    /// Appends a value as an element.
+    ///
+    /// # Errors
+    ///
+    /// If it is none.
+    pub(crate) fn write(
+        &self,
+        target: &mut dyn WriteTarget,
+        value: &Value,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.element.write(target, value, out)
     }
 }
 

@@ -5,9 +5,11 @@
 
 mod any_component;
 mod attach;
+mod change;
 mod classes;
 mod column;
 mod commands;
+mod compare;
 mod component;
 mod cursor;
 mod directory;
@@ -18,6 +20,7 @@ mod load;
 mod names;
 mod object;
 mod parked;
+mod part;
 mod path;
 mod phases;
 mod prefab;
@@ -25,6 +28,7 @@ mod query;
 mod references;
 mod resources;
 mod stored;
+mod taken;
 mod typed_path;
 mod visit;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
@@ -32,12 +36,16 @@ mod world;
 mod zipped;
 
 pub use attach::ComponentId;
+pub(crate) use change::{Element, Splice};
+pub(crate) use compare::FieldChange;
 pub use component::{Component, Context};
+pub(crate) use fields::Owner;
 pub use object::Activity;
 pub use path::{FieldPath, IntoFieldPath};
 pub use prefab::{Outside, Prefab};
 pub use query::{Query, QueryIter, SharedQuery};
 pub use references::Reference;
+pub(crate) use taken::{Taken, TakenResource};
 #[doc(hidden)]
 pub use typed_path::{Identifier, TypedPath};
 pub use world::World;

@@ -106,6 +106,19 @@ impl Names {
         });
     }
 
+    /// An object of this name is parked, which was not here.
+    pub(super) fn reserve(&mut self, name: &Rc<str>) {
+        let hash = self.hasher.hash_one(&**name);
+        let is_it = |owners: &Owners| owners.hash == hash && owners.name == *name;
+        match self.owners.find_mut(hash, is_it) {
+            Some(owners) => owners.parked += 1,
+            None => {
+                let owners = Owners { hash, name: name.clone(), live: None, parked: 1 };
+                self.owners.insert_unique(hash, owners, |owners| owners.hash);
+            }
+        }
+    }
+
     /// A parked object of this name is gone, or is about to come back.
     pub(super) fn unpark(&mut self, name: &str) {
         self.change(name, |owners| owners.parked = owners.parked.saturating_sub(1));

@@ -111,6 +111,52 @@ impl World {
         self.parked.contains_key(&object)
     }
 
+    /// Takes over the objects that are parked in another world of the same classes, of which it is a copy.
+    pub(crate) fn take_parked(&mut self, old: &mut World) -> Result<()> {
+        self.check_idle()?;
+        old.check_idle()?;
+        let ids = || old.parked.values().flat_map(|parked| &parked.objects).map(|found| found.id);
+        if let Some(id) = ids().find(|id| self.contains(*id)) {
+            return Err(Error::new(
+                ErrorKind::AlreadyExists,
+                "a parked object of the old world is in the new one, which is no copy of it",
+            )
+            .in_object(id.get()));
+        }
+        self.last_id = self.last_id.max(old.last_id);
+        for (id, mut parked) in std::mem::take(&mut old.parked) {
+            for found in &mut parked.objects {
+                let started = found.object.started;
+                for (column, _) in &mut found.components {
+                    *column = self.new_column(old.columns[*column].of);
+                }
+                let columns: Vec<usize> = found.components.iter().map(|(at, _)| *at).collect();
+                found.object.shape = self.shapes.of(&columns);
+                found.object.started = started;
+                self.names.reserve(&found.object.name);
+                self.has_unknown |= !found.object.unknown.is_empty();
+            }
+            self.parked.insert(id, parked);
+        }
+        self.number_as(old)
+    }
+
+    /// Gives classes the numbers that they have in another world, since contents that were recorded there have them.
+    fn number_as(&mut self, old: &World) -> Result<()> {
+        let names = |world: &World| -> Vec<String> {
+            world.registry.program().classes.iter().map(|class| class.name.clone()).collect()
+        };
+        if names(self).starts_with(&names(old)) {
+            return Ok(());
+        }
+        let mut registry = old.registry.clone();
+        self.columns.iter().try_for_each(|entry| (entry.of.register)(&mut registry))?;
+        let mut resources = self.resources.values.iter();
+        resources.try_for_each(|(.., value)| (**value).__register(&mut registry))?;
+        self.registry = registry;
+        Ok(())
+    }
+
     /// Gives another name to an object whose own has been taken by one that came back.
     fn rename_newcomer(&mut self, newcomer: ObjectId, name: &str) {
         let name: Rc<str> = self.names.free(name);

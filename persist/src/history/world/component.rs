@@ -1,0 +1,94 @@
+//! Components that are attached and detached.
+
+use std::rc::Rc;
+
+use super::label;
+use crate::history::step::{End, Failure, Step};
+use crate::history::{Label, Verb};
+use crate::world::Taken;
+use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
+
+/// A component that was attached to an object or detached from it; while it is not there, it is held here.
+pub(in crate::history) struct ComponentChange {
+    pub(in crate::history) object: ObjectId,
+    pub(in crate::history) column: usize,
+    /// True if it was attached.
+    pub(in crate::history) is_attached: bool,
+    pub(in crate::history) held: Option<Taken>,
+    class: FieldPath,
+    name: Option<Rc<str>>,
+}
+
+impl ComponentChange {
+    /// Attaches a component.
+    pub(super) fn attach(
+        world: &mut World,
+        object: ObjectId,
+        component: Taken,
+    ) -> Result<Self, (Error, Taken)> {
+        let column = component.column;
+        world.put_component(object, component)?;
+        Ok(Self::new(world, object, column, true, None))
+    }
+
+    /// Detaches a component.
+    pub(super) fn detach(world: &mut World, object: ObjectId, column: usize) -> Result<Self> {
+        let held = Some(world.take_component(object, column)?);
+        Ok(Self::new(world, object, column, false, held))
+    }
+
+    pub(in crate::history) fn new(
+        world: &World,
+        object: ObjectId,
+        column: usize,
+        is_attached: bool,
+        held: Option<Taken>,
+    ) -> Self {
+        let class = FieldPath::new(world.class_name(column));
+        Self { object, column, is_attached, held, class, name: world.shared_name(object) }
+    }
+
+    fn put(&mut self, world: &mut World) -> Result<(), Failure> {
+        let Some(held) = self.held.take() else {
+            return Err(Error::new(ErrorKind::NotFound, "the component is in its object").into());
+        };
+        world.put_component(self.object, held).map_err(|(error, held)| {
+            self.held = Some(held);
+            error.into()
+        })
+    }
+
+    fn take(&mut self, world: &mut World) -> Result<(), Failure> {
+        self.held = Some(world.take_component(self.object, self.column)?);
+        Ok(())
+    }
+}
+
+impl Step<World> for ComponentChange {
+    fn undo(&mut self, world: &mut World) -> Result<(), Failure> {
+        if self.is_attached { self.take(world) } else { self.put(world) }
+    }
+
+    fn redo(&mut self, world: &mut World) -> Result<(), Failure> {
+        if self.is_attached { self.put(world) } else { self.take(world) }
+    }
+
+    fn label(&self) -> Label {
+        let verb = if self.is_attached { Verb::Attach } else { Verb::Detach };
+        label(verb, Some(&self.class), self.name.as_ref())
+    }
+
+    fn finalize(&mut self, world: &mut World, _: End) {
+        if let Some(held) = self.held.take() {
+            world.discard_component(self.object, held);
+        }
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>()
+    }
+
+    fn objects(&self, found: &mut Vec<ObjectId>) {
+        found.push(self.object);
+    }
+}

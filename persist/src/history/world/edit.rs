@@ -1,0 +1,497 @@
+//! Edits of a world.
+
+use std::any::TypeId;
+
+use super::component::ComponentChange;
+use super::element::ListChange;
+use super::object::{Creation, Deletion};
+use super::pending::Handed;
+use super::place::{Aspect, ObjectChange};
+use super::resource::ResourceChange;
+use super::setting::Setting;
+use crate::codec::Pointee;
+use crate::history::edit::Place;
+use crate::history::{Edit, History, Transaction};
+use crate::world::{Owner, Taken};
+use crate::{
+    Activity, Component, Error, ErrorKind, IntoFieldPath, ObjectId, Outside, Persist, Prefab,
+    Result, Value, World,
+};
+
+impl Edit<'_, World> {
+    /// A component of an object.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not there, or has none.
+    pub fn get<T: Component>(&self, object: ObjectId) -> Result<&T> {
+        match self.target.get::<T>(object) {
+            Some(component) => Ok(component),
+            None => Err(self.lacks::<T>(object)),
+        }
+    }
+
+    /// A component of an object, to be changed. Its fields are compared with what they were at the end of the edit, or before the next
+    /// of these methods that changes what is there; nothing is recorded if none differs.
+    ///
+    /// Not recorded are fields that are `skip`ped, and what is changed behind a `Cell` without `&mut`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not there, or has none; [`ErrorKind::Unsupported`] if the class holds shared pointers, or the
+    /// component what the program does not know.
+    pub fn get_mut<T: Component>(&mut self, object: ObjectId) -> Result<&mut T> {
+        self.check_first()?;
+        let column = self.target.known_column::<T>()?;
+        if self.target.get::<T>(object).is_none() {
+            return Err(self.lacks::<T>(object));
+        }
+        self.hand_out(Place::Component(column, object), Owner::Object(object), T::name)?;
+        match self.target.get_mut::<T>(object) {
+            Some(component) => Ok(component),
+            None => Err(Error::new(ErrorKind::NotFound, "the component is not there")),
+        }
+    }
+
+    /// Notes what is handed out, once.
+    fn hand_out(&mut self, place: Place, owner: Owner, class: fn() -> String) -> Result<()> {
+        if self.pending.iter().any(|pending| pending.place() == place) {
+            return Ok(());
+        }
+        self.target.check_editable()?;
+        let handed = Handed::new(self.target, place, owner, class())?;
+        self.pending.push(Box::new(handed));
+        Ok(())
+    }
+
+    #[cold]
+    fn lacks<T: Component>(&self, object: ObjectId) -> Error {
+        let message = match self.target.name(object) {
+            Some(name) => format!("the object `{name}` has no {}; attach one", T::name()),
+            None => String::from("the object is not in the world; it was removed, or never made"),
+        };
+        Error::new(ErrorKind::NotFound, message).in_object(object.get()).in_class(T::name())
+    }
+
+    /// Readies what changes a field without comparing whole components.
+    fn ready_to_change(&mut self) -> Result<()> {
+        self.ready()?;
+        self.target.check_editable()
+    }
+
+    /// Sets a field, as [`World::set_field`], and returns what it was. It costs what the field does, not what the component does.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set(
+        &mut self,
+        object: ObjectId,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        self.set_of(Owner::Object(object), path, value.into())
+    }
+
+    /// Sets a field of a resource, as [`World::set_resource_field`], and returns what it was.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_resource(
+        &mut self,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        self.set_of(Owner::Resource, path, value.into())
+    }
+
+    fn set_of(&mut self, owner: Owner, path: impl IntoFieldPath, value: Value) -> Result<Value> {
+        self.ready_to_change()?;
+        let path = path.into_field_path()?;
+        let (setting, old) = Setting::make(self.target, owner, path, &value)?;
+        setting.into_iter().for_each(|setting| self.record(setting));
+        Ok(old)
+    }
+
+    /// Puts an element into a list, before the one of this index, or at its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`set`](Self::set); [`ErrorKind::NotFound`] if there is no list, or the index is beyond its end.
+    pub fn insert_element(
+        &mut self,
+        object: ObjectId,
+        list: impl IntoFieldPath,
+        index: usize,
+        value: impl Into<Value>,
+    ) -> Result<()> {
+        self.ready_to_change()?;
+        let (owner, path) = (Owner::Object(object), list.into_field_path()?);
+        let change = ListChange::insert(self.target, owner, path, index as u64, &value.into())?;
+        self.record(change);
+        Ok(())
+    }
+
+    /// Takes an element out of a list.
+    ///
+    /// # Errors
+    ///
+    /// As [`set`](Self::set); [`ErrorKind::NotFound`] if there is no such element.
+    pub fn remove_element(
+        &mut self,
+        object: ObjectId,
+        list: impl IntoFieldPath,
+        index: usize,
+    ) -> Result<()> {
+        self.ready_to_change()?;
+        let (owner, path) = (Owner::Object(object), list.into_field_path()?);
+        let change = ListChange::remove(self.target, owner, path, index as u64)?;
+        self.record(change);
+        Ok(())
+    }
+
+    /// Moves an element of a list, so that it has another index.
+    ///
+    /// # Errors
+    ///
+    /// As [`remove_element`](Self::remove_element), for both.
+    pub fn move_element(
+        &mut self,
+        object: ObjectId,
+        list: impl IntoFieldPath,
+        from: usize,
+        to: usize,
+    ) -> Result<()> {
+        self.ready_to_change()?;
+        let (owner, path) = (Owner::Object(object), list.into_field_path()?);
+        if from != to {
+            let change = ListChange::shift(self.target, owner, path, from as u64, to as u64)?;
+            self.record(change);
+        }
+        Ok(())
+    }
+
+    /// Makes an object, as [`World::spawn`].
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Borrowed`] while a component's method runs.
+    pub fn spawn(&mut self, name: &str) -> Result<ObjectId> {
+        self.ready_to_change()?;
+        let object = self.target.spawn(name);
+        let creation = Creation::of(self.target, object);
+        self.record(creation);
+        Ok(object)
+    }
+
+    /// Makes an object below another one, as its last child.
+    ///
+    /// # Errors
+    ///
+    /// As [`World::spawn_in`].
+    pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
+        self.ready_to_change()?;
+        let object = self.target.spawn_in(parent, name)?;
+        let creation = Creation::of(self.target, object);
+        self.record(creation);
+        Ok(object)
+    }
+
+    /// Puts a copy of a prefab into the world, as [`World::instantiate`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
+        self.ready_to_change()?;
+        let object = self.target.instantiate(prefab, outside)?;
+        let creation = Creation::of(self.target, object);
+        self.record(creation);
+        Ok(object)
+    }
+
+    /// Puts a copy of a prefab below an object, as [`World::instantiate_in`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn instantiate_in(
+        &mut self,
+        parent: ObjectId,
+        prefab: &Prefab,
+        outside: Outside,
+    ) -> Result<ObjectId> {
+        self.ready_to_change()?;
+        let object = self.target.instantiate_in(parent, prefab, outside)?;
+        let creation = Creation::of(self.target, object);
+        self.record(creation);
+        Ok(object)
+    }
+
+    /// Removes an object and all below it. Until that can no longer be undone they are [parked](World::park): not released, and back
+    /// as they were when it is undone, with their ids, so that what refers to them does again.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not there.
+    pub fn remove(&mut self, object: ObjectId) -> Result<()> {
+        self.ready_to_change()?;
+        let deletion = Deletion::make(self.target, object)?;
+        self.record(deletion);
+        Ok(())
+    }
+
+    /// Attaches a component to an object, behind the others; one of its type that was there is detached.
+    ///
+    /// # Errors
+    ///
+    /// As [`World::attach`].
+    pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
+        self.ready_to_change()?;
+        let column = self.target.known_column::<T>()?;
+        self.attach_taken(object, Taken::new(column, component))
+    }
+
+    /// Attaches an empty component of a registered class, as [`World::attach_class`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
+        self.ready_to_change()?;
+        let column = self.target.named_column(class)?;
+        let component = self.target.empty_component(column)?;
+        self.attach_taken(object, component)
+    }
+
+    fn attach_taken(&mut self, object: ObjectId, component: Taken) -> Result<()> {
+        let column = component.column;
+        if self.target.columns_of(object).contains(&column) {
+            let detached = ComponentChange::detach(self.target, object, column)?;
+            self.record(detached);
+        }
+        match ComponentChange::attach(self.target, object, component) {
+            Ok(attached) => self.record(attached),
+            // One that was never in an object is not released.
+            Err((error, _)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Detaches a component; it is not released until that can no longer be undone.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not there, or has none.
+    pub fn detach<T: Component>(&mut self, object: ObjectId) -> Result<()> {
+        self.ready_to_change()?;
+        let column = self.target.known_column::<T>()?;
+        let detached = ComponentChange::detach(self.target, object, column)?;
+        self.record(detached);
+        Ok(())
+    }
+
+    /// Detaches the component of a class.
+    ///
+    /// # Errors
+    ///
+    /// As [`detach`](Self::detach).
+    pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
+        self.ready_to_change()?;
+        let column = self.target.named_column(class)?;
+        let detached = ComponentChange::detach(self.target, object, column)?;
+        self.record(detached);
+        Ok(())
+    }
+
+    /// Gives an object another name, as [`World::rename`]; returns what it got.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
+        self.ready_to_change()?;
+        let old = self.target.shared_name(object);
+        self.target.rename(object, name)?;
+        if let (Some(old), Some(new)) = (old, self.target.shared_name(object)) {
+            self.record_change(object, Aspect::Name(old), Aspect::Name(new));
+        }
+        self.target.name(object).ok_or_else(|| gone(object))
+    }
+
+    /// Puts an object below another one as its last child, or below none, as [`World::set_parent`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_parent(&mut self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
+        self.set_parent_at(object, parent, usize::MAX)
+    }
+
+    /// Puts an object below another one, at an index among its children, as [`World::set_parent_at`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_parent_at(
+        &mut self,
+        object: ObjectId,
+        parent: Option<ObjectId>,
+        index: usize,
+    ) -> Result<()> {
+        self.ready_to_change()?;
+        let (old_parent, old_index) = self.target.place_of(object);
+        self.target.set_parent_at(object, parent, index)?;
+        let (parent, index) = self.target.place_of(object);
+        let old = Aspect::Place(old_parent, old_index);
+        self.record_change(object, old, Aspect::Place(parent, index));
+        Ok(())
+    }
+
+    /// Pauses an object, as [`World::pause`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn pause(&mut self, object: ObjectId) -> Result<()> {
+        self.set_activity(object, Activity::Paused)
+    }
+
+    /// Resumes an object, as [`World::resume`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn resume(&mut self, object: ObjectId) -> Result<()> {
+        self.set_activity(object, Activity::Active)
+    }
+
+    fn set_activity(&mut self, object: ObjectId, activity: Activity) -> Result<()> {
+        self.ready_to_change()?;
+        let old = self.target.activity(object).ok_or_else(|| gone(object))?;
+        self.target.put_activity(object, activity)?;
+        self.record_change(object, Aspect::Activity(old), Aspect::Activity(activity));
+        Ok(())
+    }
+
+    fn record_change(&mut self, object: ObjectId, old: Aspect, new: Aspect) {
+        let change = ObjectChange::of(self.target, object, old, new);
+        change.into_iter().for_each(|change| self.record(change));
+    }
+
+    /// The resource of a type.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if there is none.
+    pub fn resource<T: Persist + Pointee>(&self) -> Result<&T> {
+        self.target.resource::<T>().ok_or_else(no_resource::<T>)
+    }
+
+    /// The resource of a type, to be changed, as [`get_mut`](Self::get_mut) does it with a component.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn resource_mut<T: Persist + Pointee>(&mut self) -> Result<&mut T> {
+        self.check_first()?;
+        if self.target.resource::<T>().is_none() {
+            return Err(no_resource::<T>());
+        }
+        self.hand_out(Place::Resource(TypeId::of::<T>()), Owner::Resource, T::name)?;
+        self.target.resource_mut::<T>().ok_or_else(no_resource::<T>)
+    }
+
+    /// Puts a resource in; one of its type that was there is taken out.
+    ///
+    /// # Errors
+    ///
+    /// As [`World::insert_resource`].
+    pub fn insert_resource<T: Persist + Pointee>(&mut self, value: T) -> Result<()> {
+        self.ready_to_change()?;
+        self.target.register_resource::<T>()?;
+        let resource = World::boxed_resource(value);
+        let change = ResourceChange::insert(self.target, T::name(), resource);
+        self.record(change);
+        Ok(())
+    }
+
+    /// Takes the resource of a type out.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if there is none.
+    pub fn remove_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
+        self.ready_to_change()?;
+        let change = ResourceChange::remove(self.target, T::name());
+        self.record(change.ok_or_else(no_resource::<T>)?);
+        Ok(())
+    }
+}
+
+#[cold]
+fn gone(object: ObjectId) -> Error {
+    Error::new(ErrorKind::NotFound, "the object is not in the world").in_object(object.get())
+}
+
+#[cold]
+fn no_resource<T: Persist>() -> Error {
+    Error::new(ErrorKind::NotFound, format!("there is no resource {}; insert one", T::name()))
+}
+
+impl History<World> {
+    /// Registers a component class with a world, and tells whether edits of it can be recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if the class holds shared pointers, what is behind which is not recorded; as
+    /// [`World::register`].
+    pub fn register_component<T: Component>(&self, world: &mut World) -> Result<()> {
+        world.register::<T>()?;
+        world.check_recordable(&T::name())
+    }
+
+    /// Sets a field of a component of an object, as an entry that is called after it; returns what it was.
+    ///
+    /// # Errors
+    ///
+    /// As [`World::set_field`] and [`edit`](Self::edit).
+    pub fn set(
+        &mut self,
+        world: &mut World,
+        object: ObjectId,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        self.edit(world, "", |edit| edit.set(object, path, value))
+    }
+
+    /// Goes on with a world that has taken the place of the one before and is equal to it, as one that was loaded again when play ended. Objects that
+    /// are parked for this history move there.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::AlreadyExists`] if an object that is parked is in the new world; nothing is done then.
+    pub fn rebind(&mut self, old: &mut World, new: &mut World) -> Result<()> {
+        new.take_parked(old)?;
+        self.is_of(new);
+        Ok(())
+    }
+}
+
+impl Transaction<'_, World> {
+    /// As [`History::set`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set(
+        &mut self,
+        object: ObjectId,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        self.history.set(self.target, object, path, value)
+    }
+}

@@ -1,0 +1,55 @@
+//! Components and resources that were handed out to be changed.
+
+use super::setting::Setting;
+use crate::history::edit::{Pending, Place};
+use crate::history::step::BoxedStep;
+use crate::world::Owner;
+use crate::{Result, World};
+
+/// A component or resource as it was when it was handed out.
+pub(super) struct Handed {
+    place: Place,
+    owner: Owner,
+    class: String,
+    content: Vec<u8>,
+}
+
+impl Handed {
+    pub(super) fn new(world: &World, place: Place, owner: Owner, class: String) -> Result<Self> {
+        world.check_recordable(&class)?;
+        let content = world.content(owner, &class)?;
+        Ok(Self { place, owner, class, content })
+    }
+}
+
+impl Pending<World> for Handed {
+    fn place(&self) -> Place {
+        self.place
+    }
+
+    fn close(self: Box<Self>, world: &mut World, steps: &mut Vec<BoxedStep<World>>) -> Result<()> {
+        let mut compare = || {
+            let changes = world.changes_since(self.owner, &self.class, &self.content)?;
+            if !changes.is_empty() {
+                world.validate(self.owner, &self.class)?;
+            }
+            Ok(changes)
+        };
+        match compare() {
+            Ok(changes) => {
+                for change in changes {
+                    steps.push(Box::new(Setting::found(world, self.owner, change)));
+                }
+                Ok(())
+            }
+            Err(error) => {
+                self.put_back(world)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn put_back(self: Box<Self>, world: &mut World) -> Result<()> {
+        world.put_content(self.owner, &self.class, &self.content)
+    }
+}

@@ -1,0 +1,82 @@
+//! A field that is set.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use super::{label, name_of, object_of};
+use crate::history::step::{Failure, Merge, Step};
+use crate::history::{Label, Verb};
+use crate::world::{FieldChange, Owner, Splice};
+use crate::{FieldPath, ObjectId, Result, Value, World};
+
+/// A field with its bytes before and behind, so that doing and undoing it do not depend on each other.
+pub(in crate::history) struct Setting {
+    pub(in crate::history) owner: Owner,
+    pub(in crate::history) path: FieldPath,
+    pub(in crate::history) old: Box<[u8]>,
+    pub(in crate::history) new: Box<[u8]>,
+    /// The name of the object at that time.
+    name: Option<Rc<str>>,
+}
+
+impl Setting {
+    /// What was found to have changed.
+    pub(in crate::history) fn found(world: &World, owner: Owner, change: FieldChange) -> Self {
+        let FieldChange { path, old, new } = change;
+        Self { owner, path, old, new, name: name_of(world, owner) }
+    }
+
+    /// Sets a field; `None` instead of the step if that changes nothing. Also what it was.
+    pub(super) fn make(
+        world: &mut World,
+        owner: Owner,
+        path: FieldPath,
+        value: &Value,
+    ) -> Result<(Option<Self>, Value)> {
+        let spliced = world.splice(owner, &path, &Splice::Set(value))?;
+        let old_value = spliced.old_value.unwrap_or(Value::Unit);
+        if spliced.old == spliced.new {
+            return Ok((None, old_value));
+        }
+        let name = name_of(world, owner);
+        Ok((Some(Self { owner, path, old: spliced.old, new: spliced.new, name }), old_value))
+    }
+}
+
+impl Step<World> for Setting {
+    fn undo(&mut self, world: &mut World) -> Result<(), Failure> {
+        world.splice(self.owner, &self.path, &Splice::Put(&self.old))?;
+        Ok(())
+    }
+
+    fn redo(&mut self, world: &mut World) -> Result<(), Failure> {
+        world.splice(self.owner, &self.path, &Splice::Put(&self.new))?;
+        Ok(())
+    }
+
+    fn merge(&mut self, next: &mut dyn Step<World>) -> Result<Merge> {
+        let next: &mut dyn Any = next;
+        let Some(next) = next.downcast_mut::<Self>() else { return Ok(Merge::No) };
+        if next.owner != self.owner || next.path != self.path {
+            return Ok(Merge::No);
+        }
+        self.new = std::mem::take(&mut next.new);
+        Ok(if self.old == self.new { Merge::Annul } else { Merge::Yes })
+    }
+
+    fn is_setting(&self) -> bool {
+        true
+    }
+
+    fn label(&self) -> Label {
+        label(Verb::Set, Some(&self.path), self.name.as_ref())
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.old.len() + self.new.len()
+    }
+
+    fn objects(&self, found: &mut Vec<ObjectId>) {
+        found.extend(object_of(self.owner));
+    }
+}

@@ -1,0 +1,219 @@
+//! Changes of the bytes of a field, which are checked before they are made.
+
+use std::any::Any;
+
+use super::World;
+use super::field_links::FieldLinks;
+use super::fields::Owner;
+use super::part::{Part, Way};
+use super::path::{FieldPath, Step, Steps};
+use crate::codec::{Decoder, NoVisitLinks, Phase, Portable, Visitor, left_over};
+use crate::schema::Strict;
+use crate::{Error, ErrorKind, Limits, Registry, Result, Value};
+
+/// What is done to a field.
+pub(crate) enum Splice<'v> {
+    /// It gets a value.
+    Set(&'v Value),
+    /// It gets these bytes, which it had in this run.
+    Put(&'v [u8]),
+    /// A list gets an element before the one of this index, or at its end.
+    Insert(u64, Element<'v>),
+    /// A list loses the element of this index.
+    Remove(u64),
+    /// The element of a list that has the first index gets the second one.
+    Move(u64, u64),
+}
+
+/// An element that is to be in a list.
+pub(crate) enum Element<'v> {
+    Value(&'v Value),
+    Bytes(&'v [u8]),
+}
+
+/// What a change took away, and what it put there: bytes of the field, or of an element.
+#[derive(Default)]
+pub(crate) struct Spliced {
+    /// What a field was that was set to a value.
+    pub(crate) old_value: Option<Value>,
+    pub(crate) old: Box<[u8]>,
+    pub(crate) new: Box<[u8]>,
+}
+
+impl World {
+    /// Changes a field; if it or the component refuses, it is put back.
+    pub(crate) fn splice(
+        &mut self,
+        owner: Owner,
+        path: &FieldPath,
+        splice: &Splice<'_>,
+    ) -> Result<Spliced> {
+        let mut make = || {
+            let (change, spliced) = self.change(owner, path, splice)?;
+            let (registry, root) = self.root_mut(owner, path.class())?;
+            change.make(registry, root)?;
+            Ok(spliced)
+        };
+        make().map_err(|error| owner.name(error, path.class()))
+    }
+
+    /// Works out what is to be done.
+    fn change<'p>(
+        &self,
+        owner: Owner,
+        path: &'p FieldPath,
+        splice: &Splice<'_>,
+    ) -> Result<(Change<'p>, Spliced)> {
+        let steps = path.steps();
+        let in_path = |error: Error| error.in_field(&Steps(steps).to_string());
+        let part = Part::find(&self.registry, self.root(owner, path.class())?, steps)?;
+        let cursor = part.cursor(&self.registry)?;
+        let check_handle = |arena: &str, handle| self.check_handle(arena, handle);
+        let check_reference = |_: &_, _| {
+            Err(Error::new(
+                ErrorKind::Unsupported,
+                "a shared pointer cannot be set by a path; change the component itself",
+            ))
+        };
+        let layout = self.registry.program().layout();
+        let mut target =
+            Strict::new(layout, &Limits::DEFAULT, &check_reference).of_editor(&check_handle);
+        let bytes = &part.bytes[..];
+        let mut middle = Vec::new();
+        let mut spliced = Spliced::default();
+        let range = match splice {
+            Splice::Set(value) => {
+                let (old_value, range) = cursor.read().map_err(in_path)?;
+                cursor.write(&mut target, value, &mut middle).map_err(in_path)?;
+                spliced.old_value = Some(old_value);
+                spliced.old = bytes[range.clone()].into();
+                spliced.new = middle.as_slice().into();
+                range
+            }
+            Splice::Put(new) => {
+                middle.extend_from_slice(new);
+                let range = cursor.range().map_err(in_path)?;
+                spliced.old = bytes[range.clone()].into();
+                range
+            }
+            Splice::Insert(index, element) => {
+                let list = cursor.list().map_err(in_path)?;
+                let place = list.place(*index, true).map_err(in_path)?;
+                match element {
+                    Element::Value(value) => {
+                        let mut new = Vec::new();
+                        list.write(&mut target, value, &mut new).map_err(in_path)?;
+                        spliced.new = new.into();
+                    }
+                    Element::Bytes(new) => spliced.new = (*new).into(),
+                }
+                list.begin(list.len() + 1, &mut middle);
+                middle.extend_from_slice(&bytes[list.elements.start..place]);
+                middle.extend_from_slice(&spliced.new);
+                middle.extend_from_slice(&bytes[place..list.elements.end]);
+                list.start..list.elements.end
+            }
+            Splice::Remove(index) => {
+                let list = cursor.list().map_err(in_path)?;
+                let place = list.place(*index, false).map_err(in_path)?;
+                let end = list.place(*index + 1, true).map_err(in_path)?;
+                spliced.old = bytes[place..end].into();
+                list.begin(list.len() - 1, &mut middle);
+                middle.extend_from_slice(&bytes[list.elements.start..place]);
+                middle.extend_from_slice(&bytes[end..list.elements.end]);
+                list.start..list.elements.end
+            }
+            Splice::Move(from, to) => {
+                let list = cursor.list().map_err(in_path)?;
+                let place = list.place(*from, false).map_err(in_path)?;
+                let end = list.place(*from + 1, true).map_err(in_path)?;
+                list.place(*to, false).map_err(in_path)?;
+                // Before the element that is there, or behind it if that comes nearer.
+                let target = list.place(if to > from { *to + 1 } else { *to }, true)?;
+                let (first, last) = (place.min(target), end.max(target));
+                list.begin(list.len(), &mut middle);
+                middle.extend_from_slice(&bytes[list.elements.start..first]);
+                if target >= end {
+                    middle.extend_from_slice(&bytes[end..last]);
+                    middle.extend_from_slice(&bytes[place..end]);
+                } else {
+                    middle.extend_from_slice(&bytes[place..end]);
+                    middle.extend_from_slice(&bytes[first..place]);
+                }
+                middle.extend_from_slice(&bytes[last..list.elements.end]);
+                list.start..list.elements.end
+            }
+        };
+        let mut new = bytes[..range.start].to_vec();
+        new.append(&mut middle);
+        new.extend_from_slice(&bytes[range.end..]);
+        let traits = self.registry.traits(part.class);
+        let change = Change {
+            steps,
+            path: part.path,
+            old: part.bytes,
+            new,
+            validates: traits.after_load || traits.dynamic,
+        };
+        Ok((change, spliced))
+    }
+}
+
+pub(super) fn validate(root: &mut dyn Portable) -> Result<()> {
+    root.visit(&mut Visitor::new(Phase::Validate, &Limits::DEFAULT, &mut NoVisitLinks))
+}
+
+/// Reads bytes whole.
+pub(super) fn decode(
+    bytes: &[u8],
+    registry: &Registry,
+    read: impl FnOnce(&mut Decoder<'_>) -> Result<(), crate::codec::Fail>,
+) -> Result<()> {
+    let mut links = FieldLinks::new(registry);
+    let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
+    match read(&mut input) {
+        Ok(()) if input.rest().is_empty() => Ok(()),
+        Ok(()) => Err(left_over(input.rest().len())),
+        Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
+    }
+}
+
+/// A change that was checked.
+struct Change<'p> {
+    steps: &'p [Step],
+    path: Way,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    /// True if the component may have `validate` functions.
+    validates: bool,
+}
+
+impl Change<'_> {
+    /// Makes the change, unless it is refused.
+    fn make(self, registry: &Registry, root: &mut dyn Portable) -> Result<()> {
+        let made = self.put(&self.new, registry, root);
+        let made = made.and_then(|()| if self.validates { validate(root) } else { Ok(()) });
+        made.or_else(|error| {
+            self.put(&self.old, registry, root)?;
+            Err(error)
+        })
+    }
+
+    fn put(&self, bytes: &[u8], registry: &Registry, root: &mut dyn Portable) -> Result<()> {
+        let read = |input: &mut Decoder<'_>| match self.path.split_last() {
+            None => root.decode_over(input),
+            Some(((access, field), owners)) => {
+                let mut owner: Option<&mut dyn Any> = Some(root);
+                for (access, field) in owners {
+                    owner = owner.and_then(|owner| access.field_mut(owner, *field));
+                }
+                match owner {
+                    Some(owner) => access.decode_field(owner, *field, input),
+                    None => Err(crate::codec::Fail::Value),
+                }
+            }
+        };
+        decode(bytes, registry, read)
+            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))
+    }
+}

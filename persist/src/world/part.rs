@@ -1,0 +1,103 @@
+//! What a path leads to in a value: the innermost field that lies somewhere, and its bytes.
+
+use std::any::Any;
+
+use super::field_links::FieldLinks;
+use super::path::{Step, Steps};
+use crate::codec::{Buffer, ClassAccess, Portable};
+use crate::schema::Cursor;
+use crate::{Error, ErrorKind, Limits, Registry, Result, Value};
+
+/// A way from a value inwards: each class with the index of a field.
+pub(super) type Way = Vec<(&'static dyn ClassAccess, usize)>;
+
+/// The innermost field on a path that can be reached where it lies.
+pub(super) struct Part<'p> {
+    /// Index of the class of the component.
+    pub(super) class: usize,
+    pub(super) path: Way,
+    /// Class, variant and index of the field; `None` if it is the component itself.
+    place: Option<(usize, usize, usize)>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) steps: &'p [Step],
+    /// How many steps led to it.
+    taken: usize,
+}
+
+impl<'p> Part<'p> {
+    pub(super) fn find(
+        registry: &Registry,
+        root: &dyn Portable,
+        steps: &'p [Step],
+    ) -> Result<Self> {
+        let mut owner: &dyn Any = root;
+        let Some((root_class, _)) = registry.entry(owner) else {
+            return Err(Error::new(ErrorKind::NotFound, "its class is not registered"));
+        };
+        let mut value = owner;
+        let (mut path, mut place) = (Way::new(), None);
+        for step in steps {
+            // A `with` module stores something else.
+            let Some((class, target)) = registry.entry(value) else { break };
+            let Step::Field(name) = step else { break };
+            let variant = target.access.variant(value).unwrap_or(0);
+            let of_variant = target.class.variants().get(variant);
+            let fields = of_variant.map_or(target.class.fields(), |variant| variant.fields);
+            let found = fields.iter().position(|field| field.name == name);
+            let field = found.and_then(|field| Some((field, target.access.field(value, field)?)));
+            let Some((field, inner)) = field else {
+                let variant = of_variant.map_or(String::new(), |of| format!("::{}", of.name));
+                let class = target.class.name();
+                let message = format!("{class}{variant} has no field `{name}`");
+                let missing = Steps(&steps[..=path.len()]).to_string();
+                return Err(Error::new(ErrorKind::NotFound, message).in_field(&missing));
+            };
+            path.push((target.access, field));
+            place = Some((class, variant, field));
+            (owner, value) = (value, inner);
+            if fields[field].flags.with {
+                break;
+            }
+        }
+        let mut buffer = Buffer::with_size(64);
+        let mut links = FieldLinks::new(registry);
+        let write = |out: &mut crate::codec::Encoder<'_>| match path.last() {
+            Some((access, field)) => access.encode_field(owner, *field, out),
+            None => root.encode(out),
+        };
+        let taken = path.len();
+        let end = buffer
+            .append(0, &Limits::DEFAULT, &mut links, write)
+            .map_err(|error| error.in_field(&Steps(&steps[..taken]).to_string()))?;
+        let mut bytes = buffer.into_bytes();
+        bytes.truncate(end);
+        Ok(Self { class: root_class, path, place, bytes, steps, taken })
+    }
+
+    /// At what the rest of the path leads to.
+    pub(super) fn cursor<'c>(&'c self, registry: &'c Registry) -> Result<Cursor<'c, 'c>> {
+        let layout = registry.program().layout();
+        let cursor = match self.place {
+            Some(place) => Cursor::of_field(layout, place, &self.bytes),
+            None => Some(Cursor::of_class(layout, self.class, &self.bytes)),
+        };
+        let mut cursor =
+            cursor.ok_or_else(|| Error::new(ErrorKind::NotFound, "the class has no such field"))?;
+        for (i, step) in self.steps.iter().enumerate().skip(self.taken) {
+            let result = match step {
+                Step::Field(name) => cursor.field(name),
+                Step::Index(index) => cursor.index(*index),
+                Step::Key(key) => key.parse().and_then(|key| cursor.key(&key)),
+            };
+            result.map_err(|error| error.in_field(&Steps(&self.steps[..=i]).to_string()))?;
+        }
+        Ok(cursor)
+    }
+
+    pub(super) fn value(&self, registry: &Registry) -> Result<Value> {
+        let value = self.cursor(registry)?.read();
+        value
+            .map(|(value, _)| value)
+            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))
+    }
+}
