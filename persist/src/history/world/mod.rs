@@ -8,6 +8,7 @@ mod pending;
 mod place;
 mod resource;
 mod setting;
+mod structure;
 
 use std::rc::Rc;
 
