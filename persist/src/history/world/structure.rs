@@ -1,0 +1,223 @@
+//! Edits of the objects of a world, and of which components they have.
+
+use super::component::ComponentChange;
+use super::object::{Creation, Deletion};
+use super::place::{Aspect, ObjectChange};
+use crate::history::Edit;
+use crate::world::Taken;
+use crate::{Activity, Component, Error, ErrorKind, ObjectId, Outside, Prefab, Result, World};
+
+impl Edit<'_, World> {
+    /// Makes an object, as [`World::spawn`].
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Borrowed`] while a component's method runs.
+    pub fn spawn(&mut self, name: &str) -> Result<ObjectId> {
+        self.ready_to_change()?;
+        let object = self.target.spawn(name);
+        let creation = Creation::of(self.target, object);
+        self.record(creation);
+        Ok(object)
+    }
+
+    /// Makes an object below another one, as its last child.
+    ///
+    /// # Errors
+    ///
+    /// As [`World::spawn_in`].
+    pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
+        self.ready_to_change()?;
+        let object = self.target.spawn_in(parent, name)?;
+        let creation = Creation::of(self.target, object);
+        self.record(creation);
+        Ok(object)
+    }
+
+    /// Puts a copy of a prefab into the world, as [`World::instantiate`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
+        self.ready_to_change()?;
+        let object = self.target.instantiate(prefab, outside)?;
+        let creation = Creation::of(self.target, object);
+        self.record(creation);
+        Ok(object)
+    }
+
+    /// Puts a copy of a prefab below an object, as [`World::instantiate_in`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn instantiate_in(
+        &mut self,
+        parent: ObjectId,
+        prefab: &Prefab,
+        outside: Outside,
+    ) -> Result<ObjectId> {
+        self.ready_to_change()?;
+        let object = self.target.instantiate_in(parent, prefab, outside)?;
+        let creation = Creation::of(self.target, object);
+        self.record(creation);
+        Ok(object)
+    }
+
+    /// Removes an object and all below it. Until that can no longer be undone they are [parked](World::park): not released, and back
+    /// as they were when it is undone, with their ids, so that what refers to them does again.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not there.
+    pub fn remove(&mut self, object: ObjectId) -> Result<()> {
+        self.ready_to_change()?;
+        let deletion = Deletion::make(self.target, object)?;
+        self.record(deletion);
+        Ok(())
+    }
+
+    /// Attaches a component to an object, behind the others; one of its type that was there is detached.
+    ///
+    /// # Errors
+    ///
+    /// As [`World::attach`].
+    pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
+        self.ready_to_change()?;
+        let column = self.target.known_column::<T>()?;
+        self.attach_taken(object, Taken::new(column, component))
+    }
+
+    /// Attaches an empty component of a registered class, as [`World::attach_class`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
+        self.ready_to_change()?;
+        let column = self.target.named_column(class)?;
+        let component = self.target.empty_component(column)?;
+        self.attach_taken(object, component)
+    }
+
+    fn attach_taken(&mut self, object: ObjectId, component: Taken) -> Result<()> {
+        let column = component.column;
+        if self.target.columns_of(object).contains(&column) {
+            let detached = ComponentChange::detach(self.target, object, column)?;
+            self.record(detached);
+        }
+        match ComponentChange::attach(self.target, object, component) {
+            Ok(attached) => self.record(attached),
+            // One that was never in an object is not released.
+            Err((error, _)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Detaches a component; it is not released until that can no longer be undone.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the object is not there, or has none.
+    pub fn detach<T: Component>(&mut self, object: ObjectId) -> Result<()> {
+        self.ready_to_change()?;
+        let column = self.target.known_column::<T>()?;
+        let detached = ComponentChange::detach(self.target, object, column)?;
+        self.record(detached);
+        Ok(())
+    }
+
+    /// Detaches the component of a class.
+    ///
+    /// # Errors
+    ///
+    /// As [`detach`](Self::detach).
+    pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
+        self.ready_to_change()?;
+        let column = self.target.named_column(class)?;
+        let detached = ComponentChange::detach(self.target, object, column)?;
+        self.record(detached);
+        Ok(())
+    }
+
+    /// Gives an object another name, as [`World::rename`]; returns what it got.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
+        self.ready_to_change()?;
+        let old = self.target.shared_name(object);
+        self.target.rename(object, name)?;
+        if let (Some(old), Some(new)) = (old, self.target.shared_name(object)) {
+            self.record_change(object, Aspect::Name(old), Aspect::Name(new));
+        }
+        self.target.name(object).ok_or_else(|| gone(object))
+    }
+
+    /// Puts an object below another one as its last child, or below none, as [`World::set_parent`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_parent(&mut self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
+        self.set_parent_at(object, parent, usize::MAX)
+    }
+
+    /// Puts an object below another one, at an index among its children, as [`World::set_parent_at`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_parent_at(
+        &mut self,
+        object: ObjectId,
+        parent: Option<ObjectId>,
+        index: usize,
+    ) -> Result<()> {
+        self.ready_to_change()?;
+        let (old_parent, old_index) = self.target.place_of(object);
+        self.target.set_parent_at(object, parent, index)?;
+        let (parent, index) = self.target.place_of(object);
+        let old = Aspect::Place(old_parent, old_index);
+        self.record_change(object, old, Aspect::Place(parent, index));
+        Ok(())
+    }
+
+    /// Pauses an object, as [`World::pause`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn pause(&mut self, object: ObjectId) -> Result<()> {
+        self.set_activity(object, Activity::Paused)
+    }
+
+    /// Resumes an object, as [`World::resume`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn resume(&mut self, object: ObjectId) -> Result<()> {
+        self.set_activity(object, Activity::Active)
+    }
+
+    fn set_activity(&mut self, object: ObjectId, activity: Activity) -> Result<()> {
+        self.ready_to_change()?;
+        let old = self.target.activity(object).ok_or_else(|| gone(object))?;
+        self.target.put_activity(object, activity)?;
+        self.record_change(object, Aspect::Activity(old), Aspect::Activity(activity));
+        Ok(())
+    }
+
+    fn record_change(&mut self, object: ObjectId, old: Aspect, new: Aspect) {
+        let change = ObjectChange::of(self.target, object, old, new);
+        change.into_iter().for_each(|change| self.record(change));
+    }
+}
+
+#[cold]
+fn gone(object: ObjectId) -> Error {
+    Error::new(ErrorKind::NotFound, "the object is not in the world").in_object(object.get())
+}
