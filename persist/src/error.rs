@@ -90,6 +90,8 @@ pub enum ErrorKind {
     Cancelled,
     /// A history could not put back what was half done; see [`History::poison`](crate::History::poison).
     Poisoned,
+    /// The undo or redo of a command did not lead back; see [`Proof`](crate::Proof).
+    NotInverse,
     /// A transaction is open that must end first; or none is open.
     OpenTransaction,
     /// What was recorded of one target was about to be done to another.

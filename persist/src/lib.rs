@@ -93,7 +93,7 @@ pub use format::{Compression, FORMAT_VERSION, Header, Lineage};
 pub use graph::{Counted, Registry};
 pub use history::{
     Command, CommandContext, Edit, End, History, HistoryEntry, HistoryEvent, Label, Merge, Poison,
-    Subscription, Transaction, Verb,
+    Proof, Subscription, Transaction, Verb,
 };
 pub use limits::Limits;
 pub use object_id::ObjectId;

@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::Label;
 use super::edit::Edit;
+use super::proof::Watch;
 use super::step::{BoxedStep, End, Failure, Merge, Step, guarded, is_broken, redo_all, undo_all};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
@@ -152,16 +153,26 @@ pub(super) struct Performed<C, T: 'static> {
 
 impl<C: Command<T>, T: 'static> Performed<C, T> {
     /// Does a command; `None` if it did nothing.
-    pub(super) fn new(mut command: C, target: &mut T) -> Result<Option<Self>, Failure> {
+    pub(super) fn new(
+        mut command: C,
+        target: &mut T,
+        watch: &mut Option<Watch>,
+    ) -> Result<Option<Self>, Failure> {
         if command.is_obsolete() {
             return Ok(None);
         }
-        let mut context = CommandContext { edit: Edit::new(target), is_direct: false };
+        if let Some(watch) = watch {
+            command.objects().into_iter().for_each(|object| watch.touch(target, object));
+        }
+        let mut edit = Edit::new(target);
+        edit.watch = watch.take();
+        let mut context = CommandContext { edit, is_direct: false };
         let result = guarded(|| {
             command.apply(&mut context)?;
             Ok(context.edit.close()?)
         });
-        let CommandContext { edit, is_direct } = context;
+        let CommandContext { mut edit, is_direct } = context;
+        *watch = edit.watch.take();
         match result {
             Ok(()) => {
                 let further = edit.steps;

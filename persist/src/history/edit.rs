@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::panic::resume_unwind;
 
 use super::command::{Command, Performed, not_again};
+use super::proof::Watch;
 use super::step::{BoxedStep, Broken, End, Failure, Step, guarded, is_broken, undo_all};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
@@ -20,6 +21,7 @@ pub struct Edit<'e, T: 'static = World> {
     again: Option<Again<'e, T>>,
     /// What could not be taken back in it.
     broken: Option<Broken>,
+    pub(super) watch: Option<Watch>,
 }
 
 /// Something that may have been changed since it was taken.
@@ -51,7 +53,14 @@ struct Again<'e, T: 'static> {
 
 impl<'e, T: 'static> Edit<'e, T> {
     pub(super) fn new(target: &'e mut T) -> Self {
-        Self { target, steps: Vec::new(), pending: Vec::new(), again: None, broken: None }
+        Self {
+            target,
+            steps: Vec::new(),
+            pending: Vec::new(),
+            again: None,
+            broken: None,
+            watch: None,
+        }
     }
 
     /// For a command that is done again.
@@ -67,16 +76,17 @@ impl<'e, T: 'static> Edit<'e, T> {
     /// Runs an edit; what it did is taken back if it fails or panics.
     pub(super) fn run<R>(
         target: &'e mut T,
+        watch: Option<Watch>,
         edit: impl FnOnce(&mut Self) -> Result<R>,
-    ) -> Result<(R, Vec<BoxedStep<T>>), Failure> {
-        let mut scope = Self::new(target);
+    ) -> Result<(R, Vec<BoxedStep<T>>, Option<Watch>), Failure> {
+        let mut scope = Self { watch, ..Self::new(target) };
         let result = guarded(|| {
             let value = edit(&mut scope)?;
             scope.close()?;
             Ok(value)
         });
         match result {
-            Ok(value) if scope.broken.is_none() => Ok((value, scope.steps)),
+            Ok(value) if scope.broken.is_none() => Ok((value, scope.steps, scope.watch)),
             Ok(_) => {
                 let message = "a part of the edit could not be taken back when it failed";
                 Err(scope.roll_back(Error::new(ErrorKind::Poisoned, message).into()))
@@ -150,7 +160,14 @@ impl<'e, T: 'static> Edit<'e, T> {
         self.close()
     }
 
-    /// Does a step and records it.
+    /// An object is about to be changed.
+    pub(super) fn touch(&mut self, object: ObjectId) {
+        if let Some(watch) = &mut self.watch {
+            watch.touch(self.target, object);
+        }
+    }
+
+    /// Records a step that was done.
     pub(super) fn record(&mut self, step: impl Step<T>) {
         self.steps.push(Box::new(step));
     }
@@ -171,7 +188,7 @@ impl<'e, T: 'static> Edit<'e, T> {
             return Ok(());
         }
         self.close()?;
-        match Performed::new(command, self.target) {
+        match Performed::new(command, self.target, &mut self.watch) {
             Ok(performed) => performed.into_iter().for_each(|performed| self.record(performed)),
             Err(failure) => return Err(self.fail(failure)),
         }

@@ -9,7 +9,9 @@ use std::panic::resume_unwind;
 use super::command::{Command, Performed};
 use super::entry::Entry;
 use super::journal::Record;
-use super::step::{BoxedStep, Broken, End, Failure, Merge, redo_all, undo_all};
+use super::proof::Watch;
+use super::step::{BoxedStep, Broken, End, Failure, Merge, undo_all};
+use super::undo::broken;
 use super::{Edit, History, Label};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
@@ -48,9 +50,9 @@ impl<T: 'static> History<T> {
     ) -> Result<R> {
         self.check_usable(target)?;
         let label = label.into();
-        match Edit::run(target, edit) {
-            Ok((value, steps)) => {
-                self.finish(target, label, steps)?;
+        match Edit::run(target, self.watch(target), edit) {
+            Ok((value, steps, watch)) => {
+                self.finish(target, label, steps, watch)?;
                 Ok(value)
             }
             Err(failure) => Err(self.fail(target, None, label, failure)),
@@ -65,148 +67,13 @@ impl<T: 'static> History<T> {
     /// [poisoned](Self::poison).
     pub fn apply(&mut self, target: &mut T, command: impl Command<T>) -> Result<()> {
         self.check_usable(target)?;
-        match Performed::new(command, target) {
+        let mut watch = self.watch(target);
+        match Performed::new(command, target, &mut watch) {
             Ok(None) => Ok(()),
-            Ok(Some(performed)) => self.finish(target, Label::None, vec![Box::new(performed)]),
+            Ok(Some(performed)) => {
+                self.finish(target, Label::None, vec![Box::new(performed)], watch)
+            }
             Err(failure) => Err(self.fail(target, None, Label::None, failure)),
-        }
-    }
-
-    /// Takes the current entry back; false if there is none above the [floor](Self::set_floor).
-    ///
-    /// # Errors
-    ///
-    /// If a part of it cannot be taken back: then target and history are as they were, and it can be tried again, unless the history now is
-    /// [poisoned](Self::poison). [`ErrorKind::OpenTransaction`] while a transaction is open.
-    pub fn undo(&mut self, target: &mut T) -> Result<bool> {
-        self.check_closed(target)?;
-        let is_done = self.undo_one(target);
-        self.changed(target, is_done.as_ref().is_ok_and(|is_done| *is_done));
-        is_done
-    }
-
-    /// Does the entry behind the current one again; false if there is none.
-    ///
-    /// # Errors
-    ///
-    /// As [`undo`](Self::undo).
-    pub fn redo(&mut self, target: &mut T) -> Result<bool> {
-        self.check_closed(target)?;
-        let is_done = self.redo_one(target);
-        self.changed(target, is_done.as_ref().is_ok_and(|is_done| *is_done));
-        is_done
-    }
-
-    /// Undoes or redoes until so many entries are applied.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if there are not so many entries, or the floor is above; then nothing is done. As [`undo`](Self::undo), at the first entry that
-    /// fails; those before it are done, and [`position`](Self::position) tells how far it came.
-    pub fn go_to(&mut self, target: &mut T, position: usize) -> Result<()> {
-        self.check_closed(target)?;
-        if position > self.ring.len() || position < self.floor().min(self.position()) {
-            let (floor, len) = (self.floor(), self.ring.len());
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("there is no position {position}; there are those from {floor} to {len}"),
-            ));
-        }
-        let before = self.position();
-        let mut go = || {
-            while self.position() != position {
-                let is_back = position < self.position();
-                let at = self.position();
-                if is_back {
-                    self.undo_one(target)?
-                } else {
-                    self.redo_one(target)?
-                };
-                if self.position() == at && self.ring.len() == at {
-                    break;
-                }
-            }
-            Ok(())
-        };
-        let result = go();
-        self.changed(target, self.position() != before);
-        result
-    }
-
-    fn undo_one(&mut self, target: &mut T) -> Result<bool> {
-        if self.position() <= self.floor() {
-            return Ok(false);
-        }
-        let Some(index) = self.ring.current() else { return Ok(false) };
-        self.may_merge = false;
-        if let Err(failure) = self.run(target, index, undo_all) {
-            return Err(self.fail_at(target, index, failure));
-        }
-        if let Err(error) = self.record(Record::Undone) {
-            return Err(self.take_back(target, index, redo_all, error));
-        }
-        self.ring.step_back();
-        self.drop_obsolete(target, index);
-        Ok(true)
-    }
-
-    fn redo_one(&mut self, target: &mut T) -> Result<bool> {
-        let Some(index) = self.ring.next() else { return Ok(false) };
-        self.may_merge = false;
-        if let Err(failure) = self.run(target, index, redo_all) {
-            return Err(self.fail_at(target, index, failure));
-        }
-        if let Err(error) = self.record(Record::Redone) {
-            return Err(self.take_back(target, index, undo_all, error));
-        }
-        self.ring.step_on();
-        self.drop_obsolete(target, index);
-        Ok(true)
-    }
-
-    fn run(
-        &mut self,
-        target: &mut T,
-        index: usize,
-        run: fn(&mut [BoxedStep<T>], &mut T) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        self.ring.get_mut(index).map_or(Ok(()), |entry| run(&mut entry.steps, target))
-    }
-
-    /// Takes back what the journal did not take.
-    fn take_back(
-        &mut self,
-        target: &mut T,
-        index: usize,
-        back: fn(&mut [BoxedStep<T>], &mut T) -> Result<(), Failure>,
-        error: Error,
-    ) -> Error {
-        match self.run(target, index, back) {
-            Ok(()) => error,
-            Err(failure) => {
-                let broken = broken(&failure);
-                self.fail_at(target, index, Failure { broken: Some(broken), ..failure })
-            }
-        }
-    }
-
-    /// Drops steps that have come to do nothing, and their entry if it has no other.
-    fn drop_obsolete(&mut self, target: &mut T, index: usize) {
-        let is_applied = index < self.position();
-        let end = if is_applied { End::Applied } else { End::Undone };
-        let Some(entry) = self.ring.get_mut(index) else { return };
-        if !entry.steps.iter().any(|step| step.is_obsolete()) {
-            return;
-        }
-        let mut kept = Vec::new();
-        for mut step in std::mem::take(&mut entry.steps) {
-            if step.is_obsolete() { step.finalize(target, end) } else { kept.push(step) }
-        }
-        entry.steps = kept;
-        let is_empty = entry.steps.is_empty();
-        self.measure(index);
-        if is_empty {
-            self.take_out(index);
         }
     }
 
@@ -216,6 +83,7 @@ impl<T: 'static> History<T> {
         target: &mut T,
         label: Label,
         mut steps: Vec<BoxedStep<T>>,
+        watch: Option<Watch>,
     ) -> Result<()> {
         if steps.is_empty() {
             return Ok(());
@@ -234,8 +102,9 @@ impl<T: 'static> History<T> {
                 }
             });
         }
-        self.enter(target, label, steps, may_merge);
-        self.changed(target, true);
+        self.changed(target);
+        self.enter(target, label, steps, may_merge, watch);
+        self.tell();
         Ok(())
     }
 
@@ -246,16 +115,21 @@ impl<T: 'static> History<T> {
         label: Label,
         mut steps: Vec<BoxedStep<T>>,
         may_merge: bool,
+        watch: Option<Watch>,
     ) {
         if let Some(open) = self.open.last_mut() {
+            open.watch(watch);
             open.enter(label, steps, may_merge, target);
             return;
         }
         self.cut(target);
-        if may_merge && self.merge(target, &label, &mut steps) {
+        if may_merge && let Some(index) = self.merge(target, &label, &mut steps) {
+            self.prove_again(index, watch, target);
+            self.trim(target);
             return;
         }
         let mut entry = Entry::new(label, steps, (self.clock)());
+        entry.proved = self.proved(watch, target);
         entry.state = if entry.is_significant { self.new_state() } else { self.state() };
         self.bytes += entry.size;
         self.ring.push(entry);
@@ -285,21 +159,24 @@ impl<T: 'static> History<T> {
             && self.saved != Some(entry.state)
     }
 
-    /// Merges an edit into the current entry; false if it does not go with it.
-    fn merge(&mut self, target: &mut T, label: &Label, steps: &mut Vec<BoxedStep<T>>) -> bool {
-        let Some(index) = self.ring.current() else { return false };
+    /// Merges an edit into the current entry, whose index this is; `None` if it does not go with it.
+    fn merge(
+        &mut self,
+        target: &mut T,
+        label: &Label,
+        steps: &mut Vec<BoxedStep<T>>,
+    ) -> Option<usize> {
+        let index = self.ring.current()?;
         let time = (self.clock)();
-        let Some(entry) = self.ring.get_mut(index).filter(|entry| entry.label == *label) else {
-            return false;
-        };
+        let entry = self.ring.get_mut(index).filter(|entry| entry.label == *label)?;
         let is_significant = steps.iter().any(|step| step.is_significant());
         if is_significant != entry.is_significant {
-            return false;
+            return None;
         }
         let outcome = entry.merge(steps, target);
         entry.time = time;
         match outcome {
-            Merge::No => return false,
+            Merge::No => return None,
             Merge::Annul => {
                 self.measure(index);
                 self.take_out(index);
@@ -313,14 +190,13 @@ impl<T: 'static> History<T> {
                     }
                 }
                 self.measure(index);
-                self.trim(target);
             }
         }
-        true
+        Some(index)
     }
 
     /// Counts the bytes of an entry anew.
-    fn measure(&mut self, index: usize) {
+    pub(super) fn measure(&mut self, index: usize) {
         let Some(entry) = self.ring.get_mut(index) else { return };
         let before = entry.size;
         entry.measure();
@@ -352,12 +228,11 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Something was done, or tried.
-    pub(super) fn changed(&mut self, target: &mut T, is_done: bool) {
-        if let Some(after_change) = self.after_change.as_mut().filter(|_| is_done) {
+    /// The target has been changed.
+    pub(super) fn changed(&mut self, target: &mut T) {
+        if let Some(after_change) = &mut self.after_change {
             after_change(target);
         }
-        self.tell();
     }
 
     /// Ends what failed: the history is poisoned if the target is not as before, and a panic goes on.
@@ -371,14 +246,15 @@ impl<T: 'static> History<T> {
         if let Some(Broken { step, object, why }) = failure.broken {
             self.poison = Some(Poison { entry, label, step, object, why });
         }
-        self.changed(target, true);
+        self.changed(target);
+        self.tell();
         match failure.panic {
             Some(panic) => resume_unwind(panic),
             None => failure.error,
         }
     }
 
-    fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
+    pub(super) fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
         let label = self.ring.get(index).map_or(Label::None, Entry::label);
         self.fail(target, Some(index), label, failure)
     }
@@ -420,12 +296,4 @@ impl<T: 'static> History<T> {
             "the history is that of another world; use one of its own, or `rebind` it to a world that has taken the place of the other",
         ))
     }
-}
-
-/// What is broken if taking something back has failed.
-pub(super) fn broken(failure: &Failure) -> Broken {
-    let object = failure.error.object().and_then(ObjectId::new);
-    let (step, object) =
-        failure.broken.as_ref().map_or((0, object), |broken| (broken.step, broken.object));
-    Broken { step, object, why: failure.error.to_string() }
 }

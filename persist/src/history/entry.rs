@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Label;
+use super::proof::Proved;
 use super::step::{BoxedStep, End, Merge};
 
 /// Something that is undone and redone at once.
@@ -16,6 +17,8 @@ pub(super) struct Entry<T: 'static> {
     pub(super) size: usize,
     /// When it was done, or last merged into.
     pub(super) time: Duration,
+    /// What it was done to, if that is to be proved.
+    pub(super) proved: Option<Box<Proved>>,
 }
 
 impl<T: 'static> Entry<T> {
@@ -27,6 +30,7 @@ impl<T: 'static> Entry<T> {
             state: 0,
             size: 0,
             time,
+            proved: None,
         };
         entry.measure();
         entry

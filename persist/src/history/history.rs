@@ -1,3 +1,4 @@
+use std::any::TypeId;
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -5,9 +6,10 @@ use std::time::{Duration, Instant};
 use super::entry::Entry;
 use super::event::Listeners;
 use super::journal::Recorder;
+use super::proof::{Proof, Prover};
 use super::ring::Ring;
 use super::transaction::Open;
-use super::{Label, Poison};
+use super::{Label, OnMissing, Poison};
 use crate::World;
 
 /// What was done to a `T`, to be undone and redone.
@@ -68,6 +70,9 @@ pub struct History<T: 'static = World> {
     pub(super) poison: Option<Poison>,
     pub(super) listeners: Listeners<T>,
     pub(super) after_change: Option<Box<dyn FnMut(&mut T)>>,
+    pub(super) on_missing: OnMissing,
+    pub(super) proof: Proof,
+    pub(super) prover: Option<Prover<T>>,
     pub(super) recorder: Option<Box<dyn Recorder<T>>>,
     /// Which world it is of, once one was given.
     pub(super) world: Option<u64>,
@@ -103,6 +108,9 @@ impl<T: 'static> History<T> {
             poison: None,
             listeners: Listeners::default(),
             after_change: None,
+            on_missing: OnMissing::Stop,
+            proof: default_proof::<T>(),
+            prover: None,
             recorder: None,
             world: None,
         }
@@ -257,4 +265,9 @@ impl<T: 'static> fmt::Debug for History<T> {
             .field("poison", &self.poison)
             .finish_non_exhaustive()
     }
+}
+
+fn default_proof<T: 'static>() -> Proof {
+    let is_world = TypeId::of::<T>() == TypeId::of::<World>();
+    if is_world && cfg!(debug_assertions) { Proof::Touched } else { Proof::Off }
 }

@@ -3,6 +3,7 @@
 use super::command::Command;
 use super::entry::merge;
 use super::journal::Record;
+use super::proof::Watch;
 use super::step::{BoxedStep, End, Failure, Merge, undo_all};
 use super::{Edit, History, Label};
 use crate::{Error, ErrorKind, Result};
@@ -14,11 +15,20 @@ pub(super) struct Open<T: 'static> {
     /// Where the last edit in it begins, and its label.
     last: (usize, Label),
     pub(super) may_merge: bool,
+    watch: Option<Watch>,
 }
 
 impl<T: 'static> Open<T> {
     pub(super) fn new(label: Label) -> Self {
-        Self { label, steps: Vec::new(), last: (0, Label::None), may_merge: false }
+        Self { label, steps: Vec::new(), last: (0, Label::None), may_merge: false, watch: None }
+    }
+
+    /// Takes in what an edit was done to.
+    pub(super) fn watch(&mut self, watch: Option<Watch>) {
+        match (&mut self.watch, watch) {
+            (Some(watch), Some(next)) => watch.append(next),
+            (watch, next) => *watch = watch.take().filter(|_| !self.steps.is_empty()).or(next),
+        }
     }
 
     /// Takes in an edit.
@@ -79,12 +89,13 @@ impl<T: 'static> History<T> {
 
     /// Ends the innermost transaction without telling.
     pub(super) fn close(&mut self, target: &mut T) {
-        let Some(Open { label, steps, .. }) = self.open.pop() else { return };
+        let Some(Open { label, steps, watch, .. }) = self.open.pop() else { return };
         if let Some(outer) = self.open.last_mut() {
+            outer.watch(watch);
             outer.enter(label, steps, false, target);
             outer.may_merge = false;
         } else if !steps.is_empty() {
-            self.enter(target, label, steps, false);
+            self.enter(target, label, steps, false, watch);
             self.may_merge = false;
         }
     }
@@ -103,11 +114,12 @@ impl<T: 'static> History<T> {
         match undone {
             Ok(()) => {
                 open.steps.iter_mut().for_each(|step| step.finalize(target, End::Undone));
-                self.changed(target, true);
+                self.changed(target);
+                self.tell();
                 recorded
             }
             Err(failure) => {
-                let broken = Some(super::engine::broken(&failure));
+                let broken = Some(super::undo::broken(&failure));
                 Err(self.fail(target, None, open.label, Failure { broken, ..failure }))
             }
         }

@@ -53,6 +53,9 @@ impl Edit<'_, World> {
             return Ok(());
         }
         self.target.check_editable()?;
+        if let Owner::Object(object) = owner {
+            self.touch(object);
+        }
         let handed = Handed::new(self.target, place, owner, class())?;
         self.pending.push(Box::new(handed));
         Ok(())
@@ -102,6 +105,9 @@ impl Edit<'_, World> {
 
     fn set_of(&mut self, owner: Owner, path: impl IntoFieldPath, value: Value) -> Result<Value> {
         self.ready_to_change()?;
+        if let Owner::Object(object) = owner {
+            self.touch(object);
+        }
         let path = path.into_field_path()?;
         let (setting, old) = Setting::make(self.target, owner, path, &value)?;
         setting.into_iter().for_each(|setting| self.record(setting));
@@ -121,6 +127,7 @@ impl Edit<'_, World> {
         value: impl Into<Value>,
     ) -> Result<()> {
         self.ready_to_change()?;
+        self.touch(object);
         let (owner, path) = (Owner::Object(object), list.into_field_path()?);
         let change = ListChange::insert(self.target, owner, path, index as u64, &value.into())?;
         self.record(change);
@@ -139,6 +146,7 @@ impl Edit<'_, World> {
         index: usize,
     ) -> Result<()> {
         self.ready_to_change()?;
+        self.touch(object);
         let (owner, path) = (Owner::Object(object), list.into_field_path()?);
         let change = ListChange::remove(self.target, owner, path, index as u64)?;
         self.record(change);
@@ -158,6 +166,7 @@ impl Edit<'_, World> {
         to: usize,
     ) -> Result<()> {
         self.ready_to_change()?;
+        self.touch(object);
         let (owner, path) = (Owner::Object(object), list.into_field_path()?);
         if from != to {
             let change = ListChange::shift(self.target, owner, path, from as u64, to as u64)?;

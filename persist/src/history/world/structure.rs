@@ -16,6 +16,7 @@ impl Edit<'_, World> {
     pub fn spawn(&mut self, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.spawn(name);
+        self.touch_new(object);
         let creation = Creation::of(self.target, object);
         self.record(creation);
         Ok(object)
@@ -29,6 +30,7 @@ impl Edit<'_, World> {
     pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.spawn_in(parent, name)?;
+        self.touch_new(object);
         let creation = Creation::of(self.target, object);
         self.record(creation);
         Ok(object)
@@ -42,6 +44,7 @@ impl Edit<'_, World> {
     pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.instantiate(prefab, outside)?;
+        self.touch_new(object);
         let creation = Creation::of(self.target, object);
         self.record(creation);
         Ok(object)
@@ -60,6 +63,7 @@ impl Edit<'_, World> {
     ) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.instantiate_in(parent, prefab, outside)?;
+        self.touch_new(object);
         let creation = Creation::of(self.target, object);
         self.record(creation);
         Ok(object)
@@ -73,6 +77,7 @@ impl Edit<'_, World> {
     /// [`ErrorKind::NotFound`] if the object is not there.
     pub fn remove(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
+        self.target.subtree(object).into_iter().for_each(|object| self.touch(object));
         let deletion = Deletion::make(self.target, object)?;
         self.record(deletion);
         Ok(())
@@ -85,6 +90,7 @@ impl Edit<'_, World> {
     /// As [`World::attach`].
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         self.ready_to_change()?;
+        self.touch(object);
         let column = self.target.known_column::<T>()?;
         self.attach_taken(object, Taken::new(column, component))
     }
@@ -96,6 +102,7 @@ impl Edit<'_, World> {
     /// As there.
     pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
+        self.touch(object);
         let column = self.target.named_column(class)?;
         let component = self.target.empty_component(column)?;
         self.attach_taken(object, component)
@@ -122,6 +129,7 @@ impl Edit<'_, World> {
     /// [`ErrorKind::NotFound`] if the object is not there, or has none.
     pub fn detach<T: Component>(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
+        self.touch(object);
         let column = self.target.known_column::<T>()?;
         let detached = ComponentChange::detach(self.target, object, column)?;
         self.record(detached);
@@ -135,6 +143,7 @@ impl Edit<'_, World> {
     /// As [`detach`](Self::detach).
     pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
+        self.touch(object);
         let column = self.target.named_column(class)?;
         let detached = ComponentChange::detach(self.target, object, column)?;
         self.record(detached);
@@ -148,6 +157,7 @@ impl Edit<'_, World> {
     /// As there.
     pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
         self.ready_to_change()?;
+        self.touch(object);
         let old = self.target.shared_name(object);
         self.target.rename(object, name)?;
         if let (Some(old), Some(new)) = (old, self.target.shared_name(object)) {
@@ -177,7 +187,9 @@ impl Edit<'_, World> {
         index: usize,
     ) -> Result<()> {
         self.ready_to_change()?;
+        self.touch(object);
         let (old_parent, old_index) = self.target.place_of(object);
+        parent.into_iter().chain(old_parent).for_each(|parent| self.touch(parent));
         self.target.set_parent_at(object, parent, index)?;
         let (parent, index) = self.target.place_of(object);
         let old = Aspect::Place(old_parent, old_index);
@@ -205,10 +217,18 @@ impl Edit<'_, World> {
 
     fn set_activity(&mut self, object: ObjectId, activity: Activity) -> Result<()> {
         self.ready_to_change()?;
+        self.touch(object);
         let old = self.target.activity(object).ok_or_else(|| gone(object))?;
         self.target.put_activity(object, activity)?;
         self.record_change(object, Aspect::Activity(old), Aspect::Activity(activity));
         Ok(())
+    }
+
+    /// An object has been made, which was not there before.
+    fn touch_new(&mut self, object: ObjectId) {
+        if let Some(watch) = &mut self.watch {
+            watch.add_new(object);
+        }
     }
 
     fn record_change(&mut self, object: ObjectId, old: Aspect, new: Aspect) {
