@@ -144,3 +144,8 @@ struct LockFile;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/objects-and-components.md")]
 struct ObjectsAndComponents;
+
+/// The examples of the page on undo and redo, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/history.md")]
+struct HistoryPage;
