@@ -1,0 +1,220 @@
+//! Undos that do not lead back, and what is gone.
+
+use persist::{
+    Command, CommandContext, Component, ErrorKind, History, ObjectId, OnMissing, Persist, Proof,
+    Result, World,
+};
+
+#[derive(Persist, Default, Clone, Debug, PartialEq)]
+struct Place {
+    x: f32,
+    y: f32,
+}
+
+#[derive(Persist)]
+struct Health(u32);
+
+impl Component for Place {}
+impl Component for Health {}
+
+/// Moves an object directly, and takes back too much, or forgets y the second time.
+struct Nudge {
+    object: ObjectId,
+    undo_y: f32,
+    redo_y: f32,
+    was_done: bool,
+}
+
+impl Nudge {
+    fn of(object: ObjectId) -> Self {
+        Self { object, undo_y: 1.0, redo_y: 1.0, was_done: false }
+    }
+}
+
+impl Command for Nudge {
+    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        let by = if self.was_done { self.redo_y } else { 1.0 };
+        self.was_done = true;
+        if let Some(place) = context.target().get_mut::<Place>(self.object) {
+            place.x += 1.0;
+            place.y += by;
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, world: &mut World) -> Result<()> {
+        if let Some(place) = world.get_mut::<Place>(self.object) {
+            place.x -= 1.0;
+            place.y -= self.undo_y;
+        }
+        Ok(())
+    }
+
+    fn label(&self) -> persist::Label {
+        "Nudge".into()
+    }
+
+    fn objects(&self) -> Vec<ObjectId> {
+        vec![self.object]
+    }
+}
+
+fn door() -> Result<(World, History, ObjectId)> {
+    let (mut world, mut history) = (World::new(), History::new(10));
+    history.set_proof(Proof::Touched);
+    let door = world.spawn("Door");
+    world.attach(door, Place::default())?;
+    Ok((world, history, door))
+}
+
+#[test]
+fn commands_that_lead_back_pass() -> Result<()> {
+    let (mut world, mut history, door) = door()?;
+    history.apply(&mut world, Nudge::of(door))?;
+    history.edit(&mut world, "", |edit| {
+        edit.get_mut::<Place>(door)?.x = 9.0;
+        edit.attach(door, Health(3))?;
+        let child = edit.spawn_in(door, "Handle")?;
+        edit.remove(door)?;
+        assert!(!edit.contains(child));
+        Ok(())
+    })?;
+    for _ in 0..3 {
+        assert!(history.undo(&mut world)? && history.undo(&mut world)?);
+        assert_eq!(world.get::<Place>(door), Some(&Place::default()));
+        assert!(history.redo(&mut world)? && history.redo(&mut world)?);
+    }
+    Ok(())
+}
+
+#[test]
+fn an_undo_that_does_not_lead_back_is_an_error_with_object_and_field() -> Result<()> {
+    let (mut world, mut history, door) = door()?;
+    history.apply(&mut world, Nudge { undo_y: 5.0, ..Nudge::of(door) })?;
+    let error = history.undo(&mut world).expect_err("y is not what it was");
+    assert_eq!(error.kind(), ErrorKind::NotInverse);
+    assert!(error.message().contains("Place.y") && error.message().contains("Nudge"), "{error}");
+    assert_eq!(error.object(), Some(door.get()));
+    // Doing it again does not lead back either: nobody knows the state that the world is in.
+    let poison = history.poison().expect("the history knows no way out");
+    assert_eq!((poison.entry, poison.object), (Some(0), Some(door)));
+    Ok(())
+}
+
+#[test]
+fn a_redo_that_does_something_else_is_an_error() -> Result<()> {
+    let (mut world, mut history, door) = door()?;
+    history.apply(&mut world, Nudge { redo_y: 4.0, ..Nudge::of(door) })?;
+    history.undo(&mut world)?;
+    let error = history.redo(&mut world).expect_err("y is not what it was first");
+    assert_eq!(error.kind(), ErrorKind::NotInverse);
+    assert!(error.message().contains("redo") && error.message().contains("Place.y"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn what_is_changed_beside_the_history_is_not_the_commands_fault() -> Result<()> {
+    let (mut world, mut history, door) = door()?;
+    history.apply(&mut world, Nudge::of(door))?;
+    world.get_mut::<Place>(door).expect("it is there").y = 70.0;
+    assert!(history.undo(&mut world)?);
+    assert_eq!(world.get::<Place>(door), Some(&Place { x: 0.0, y: 69.0 }));
+    Ok(())
+}
+
+#[test]
+fn without_proof_nothing_is_compared() -> Result<()> {
+    let (mut world, mut history, door) = door()?;
+    history.set_proof(Proof::Off);
+    history.apply(&mut world, Nudge { undo_y: 5.0, ..Nudge::of(door) })?;
+    assert!(history.undo(&mut world)?);
+    assert_eq!(world.get::<Place>(door), Some(&Place { x: 0.0, y: -4.0 }));
+    Ok(())
+}
+
+/// Changes another object than it says.
+struct Stray(ObjectId);
+
+impl Command for Stray {
+    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        context.target().rename(self.0, "Gate").map(drop)
+    }
+
+    fn undo(&mut self, _: &mut World) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_proof_of_the_whole_finds_what_a_command_does_not_say() -> Result<()> {
+    for proof in [Proof::Touched, Proof::Whole] {
+        let (mut world, mut history, door) = door()?;
+        history.set_proof(proof);
+        history.apply(&mut world, Stray(door))?;
+        let undone = history.undo(&mut world);
+        assert_eq!(undone.is_err(), proof == Proof::Whole, "{proof:?}");
+        if let Err(error) = undone {
+            assert!(error.message().contains("its name"), "{error}");
+        }
+    }
+    Ok(())
+}
+
+#[derive(Persist, Default)]
+struct Document {
+    title: String,
+    pages: u32,
+}
+
+struct Grow;
+
+impl Command<Document> for Grow {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        context.target().pages += 1;
+        Ok(())
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        document.pages -= 1;
+        document.title.push('!');
+        Ok(())
+    }
+}
+
+#[test]
+fn a_document_is_proved_as_a_whole() -> Result<()> {
+    let (mut document, mut history) = (Document::default(), History::new(10));
+    history.set_proof(Proof::Whole);
+    history.apply(&mut document, Grow)?;
+    let error = history.undo(&mut document).expect_err("it has another title");
+    assert!(error.message().contains("Document.title"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn f56_an_entry_whose_object_is_gone_is_an_error_or_skipped_or_dropped() -> Result<()> {
+    for (on_missing, len, position) in
+        [(OnMissing::Stop, 2, 2), (OnMissing::Skip, 2, 1), (OnMissing::Drop, 1, 1)]
+    {
+        let (mut world, mut history, door) = door()?;
+        let gate = world.spawn("Gate");
+        world.attach(gate, Place::default())?;
+        history.set_on_missing(on_missing);
+        history.set(&mut world, gate, "Place:x", 1.0)?;
+        history.set(&mut world, door, "Place:x", 1.0)?;
+        world.remove(door);
+        match history.undo(&mut world) {
+            Ok(is_done) => assert!(is_done && on_missing != OnMissing::Stop),
+            Err(error) => {
+                assert_eq!((error.kind(), on_missing), (ErrorKind::NotFound, OnMissing::Stop));
+                assert_eq!(error.object(), Some(door.get()));
+            }
+        }
+        assert_eq!((history.len(), history.position()), (len, position), "{on_missing:?}");
+        if on_missing != OnMissing::Stop {
+            assert!(history.undo(&mut world)?);
+            assert_eq!(world.get::<Place>(gate), Some(&Place::default()));
+        }
+    }
+    Ok(())
+}
