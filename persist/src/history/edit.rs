@@ -160,6 +160,11 @@ impl<'e, T: 'static> Edit<'e, T> {
         self.close()
     }
 
+    /// Whether there is a journal that is to know what is made.
+    pub(super) fn is_journaled(&self) -> bool {
+        false
+    }
+
     /// An object is about to be changed.
     pub(super) fn touch(&mut self, object: ObjectId) {
         if let Some(watch) = &mut self.watch {

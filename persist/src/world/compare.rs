@@ -48,7 +48,7 @@ impl World {
         class: &str,
         old: &[u8],
     ) -> Result<Vec<FieldChange>> {
-        let mut compare = || {
+        let compare = || {
             let root = self.root(owner, class)?;
             let new = Part::find(&self.registry, root, &[])?.bytes;
             let mut found = Vec::new();

@@ -12,9 +12,9 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 /// An object out of the world, with all that was below it.
 pub(super) struct Parked {
     /// Each before those below it.
-    objects: Vec<ParkedObject>,
+    pub(super) objects: Vec<ParkedObject>,
     /// Where it was among the children of its parent.
-    index: usize,
+    pub(super) index: usize,
 }
 
 /// An object that is not in the world, with its components.

@@ -7,7 +7,7 @@ use super::World;
 use super::any_component::ComponentType;
 use super::commands::Command;
 use super::parked::ParkedObject;
-use super::stored::StoredWorld;
+use super::stored::{Content, Source, StoredWorld};
 use super::world::LAST_ID;
 use crate::codec::Buffer;
 use crate::format::{Compression, Header, Sealer, unpacked};
@@ -160,7 +160,7 @@ impl World {
         }
         let used = self.columns.iter().zip(is_used).filter(|(_, is_used)| *is_used);
         Ok(Prefab {
-            save: self.encode_part(&ids, false)?.into(),
+            save: self.encode_part(&live(&ids), Content::Copy)?.into(),
             root: object,
             types: used.map(|(entry, _)| entry.of).collect(),
             ids: ids.into(),
@@ -170,9 +170,17 @@ impl World {
     }
 
     /// A save of objects of the world, in ascending order, or of the whole world.
-    pub(super) fn encode_part(&self, ids: &[ObjectId], is_whole: bool) -> Result<Vec<u8>> {
+    pub(super) fn encode_part(
+        &self,
+        objects: &[(ObjectId, Source<'_>)],
+        content: Content,
+    ) -> Result<Vec<u8>> {
+        let shape = |(id, source): &(ObjectId, Source<'_>)| match source {
+            Source::Live => self.shape_of(*id),
+            Source::Parked(parked) => self.shapes.share(parked.object.shape),
+        };
         let mut columns: Vec<usize> =
-            ids.iter().flat_map(|id| self.shape_of(*id).to_vec()).collect();
+            objects.iter().flat_map(|object| shape(object).to_vec()).collect();
         columns.sort_unstable();
         columns.dedup();
         columns.iter().try_for_each(|column| check_ids(&self.columns[*column].of))?;
@@ -187,7 +195,7 @@ impl World {
         let mut save = Vec::new();
         let limits = Limits::DEFAULT;
         let mut encode = |out: &mut crate::codec::Encoder<'_>| {
-            self.encode_objects(ids.iter().copied(), ids.len(), is_whole, out)
+            self.encode_objects(objects.iter().copied(), objects.len(), content, out)
         };
         Saver::new(&registry, &limits, 1).save_root(
             class,
@@ -314,8 +322,8 @@ impl World {
         Ok(root)
     }
 
-    /// The objects of another world, with their components in the columns of this one and not started.
-    fn take_apart(&mut self, mut part: World) -> Vec<ParkedObject> {
+    /// The objects of another world, with their components in the columns of this one.
+    pub(super) fn take_apart(&mut self, mut part: World) -> Vec<ParkedObject> {
         let columns: Vec<usize> =
             part.columns.iter().map(|entry| self.new_column(entry.of)).collect();
         let ids: Vec<ObjectId> = part.objects().collect();
@@ -330,8 +338,6 @@ impl World {
             let components: Vec<_> = components.collect();
             let shape: Vec<usize> = components.iter().map(|(column, _)| *column).collect();
             object.shape = self.shapes.of(&shape);
-            object.started = 0;
-            object.unknown.iter_mut().for_each(|kept| kept.is_started = false);
             objects.push(ParkedObject { id, object, components });
         }
         objects
@@ -340,6 +346,8 @@ impl World {
     /// Puts objects of a prefab in, under free names.
     pub(super) fn place_now(&mut self, objects: Vec<ParkedObject>) {
         for mut found in objects {
+            found.object.started = 0;
+            found.object.unknown.iter_mut().for_each(|kept| kept.is_started = false);
             found.object.name = self.names.free_for_copy(&found.object.name);
             self.names.take(&found.object.name, found.id);
             self.has_unknown |= !found.object.unknown.is_empty();
@@ -351,13 +359,7 @@ impl World {
 impl Prefab {
     /// The world that it is the save of, with new ids.
     fn load(&self, registry: &mut Registry, remap: &mut Remap<'_>) -> Result<World> {
-        let class = registry.register_value::<StoredWorld>()?;
-        let found = unpacked(&self.save, &self.limits, |save| {
-            let options = (&self.limits, self.options);
-            let loader = Loader::new(registry, options, save, Some(remap), Some(class))?;
-            loader.without_kept().load_value::<World>(class)
-        });
-        found.map(|(world, ..)| world)
+        load_part(&self.save, registry, (&self.limits, self.options), remap)
     }
 }
 
@@ -369,6 +371,26 @@ impl fmt::Debug for Prefab {
             .field("components", &types.collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
+}
+
+/// Loads a save of objects of a world.
+pub(super) fn load_part(
+    save: &[u8],
+    registry: &mut Registry,
+    options: (&Limits, LoadOptions),
+    remap: &mut Remap<'_>,
+) -> Result<World> {
+    let class = registry.register_value::<StoredWorld>()?;
+    let found = unpacked(save, options.0, |save| {
+        let loader = Loader::new(registry, options, save, Some(remap), Some(class))?;
+        loader.without_kept().load_value::<World>(class)
+    });
+    found.map(|(world, ..)| world)
+}
+
+/// Objects that are there.
+pub(super) fn live(ids: &[ObjectId]) -> Vec<(ObjectId, Source<'static>)> {
+    ids.iter().map(|id| (*id, Source::Live)).collect()
 }
 
 /// Ids of a world inside would be taken for those of this one.

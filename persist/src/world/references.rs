@@ -3,6 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::World;
+use super::prefab::live;
+use super::stored::Content;
 use crate::format::scan;
 use crate::schema::{Met, Stored, paths};
 use crate::types::{Arena, WorldObjects};
@@ -56,7 +58,7 @@ impl World {
     /// ```
     pub fn references_to(&self, id: ObjectId) -> Result<Vec<Reference>> {
         let ids: Vec<ObjectId> = self.objects().collect();
-        let save = self.encode_part(&ids, true)?;
+        let save = self.encode_part(&live(&ids), Content::World)?;
         let mut needle = [1; 9];
         needle[1..].copy_from_slice(&id.get().to_le_bytes());
         let holds = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);

@@ -5,8 +5,8 @@
 
 use super::World;
 use super::any_component::AnyComponent;
-use super::directory::Place;
 use super::object::{Activity, KeptComponent};
+use super::parked::ParkedObject;
 use super::resources::AnyResource;
 use crate::codec::{
     AsTrait, AsValue, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop,
@@ -38,27 +38,49 @@ pub(super) struct StoredObject {
     components: Vec<Box<dyn AnyComponent>>,
 }
 
+/// What of a world is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// All of it, with the resources and what has been started.
+    World,
+    /// Some objects, nothing of which counts as started.
+    Copy,
+    /// Some objects as they are.
+    Objects,
+}
+
+/// Where an object is that is written.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'w> {
+    Live,
+    Parked(&'w ParkedObject),
+}
+
 /// Which class numbers the columns have in this save, as they are met.
 type Numbers = Vec<Option<u64>>;
 
 impl World {
-    /// Writes these objects, which are in ascending order; of the whole world the resources too, and what has been
-    /// started.
-    pub(super) fn encode_objects(
-        &self,
-        mut objects: impl Iterator<Item = ObjectId>,
+    /// Writes these objects, which are in ascending order.
+    pub(super) fn encode_objects<'w>(
+        &'w self,
+        mut objects: impl Iterator<Item = (ObjectId, Source<'w>)>,
         count: usize,
-        is_whole: bool,
+        content: Content,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         let mut numbers = vec![None; self.columns.len()];
         out.value(&self.last_id)?;
         count::encode(count as u64, out)?;
         out.nested_in::<StoredObject>(|out| {
-            objects.try_for_each(|id| self.encode_object(id, is_whole, &mut numbers, out))
+            objects.try_for_each(|(id, source)| {
+                self.encode_object(id, source, content, &mut numbers, out)
+            })
         })?;
         let resources = &self.resources;
-        let count = if is_whole { resources.values.len() + resources.unknown.len() } else { 0 };
+        let count = match content {
+            Content::World => resources.values.len() + resources.unknown.len(),
+            Content::Copy | Content::Objects => 0,
+        };
         count::encode(count as u64, out)?;
         if count == 0 {
             return Ok(());
@@ -77,21 +99,25 @@ impl World {
     fn encode_object(
         &self,
         id: ObjectId,
-        is_whole: bool,
+        source: Source<'_>,
+        content: Content,
         numbers: &mut Numbers,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        let Some(place) = self.directory.place(id) else { return Err(out.no_field()) };
-        let Some(object) = self.objects.get(place) else { return Err(out.no_field()) };
+        let object = match source {
+            Source::Live => self.object(id),
+            Source::Parked(parked) => Some(&parked.object),
+        };
+        let Some(object) = object else { return Err(out.no_field()) };
         let columns = self.shapes.columns(object.shape);
         let mut unknown = object.unknown.iter().peekable();
         // Those before a started one count as such.
         let is_started = |kept: &&KeptComponent| {
             kept.before < object.started || (kept.before == object.started && kept.is_started)
         };
-        let started = match is_whole {
-            true => object.started + object.unknown.iter().filter(is_started).count(),
-            false => 0,
+        let started = match content {
+            Content::Copy => 0,
+            _ => object.started + object.unknown.iter().filter(is_started).count(),
         };
         let all = columns.len() + object.unknown.len();
         let started = (started < all).then(|| u32::try_from(started).unwrap_or(u32::MAX));
@@ -106,7 +132,7 @@ impl World {
                 while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
                     encode_unknown(&unknown.content, out)?;
                 }
-                self.encode_component(*column, place, numbers, out)?;
+                self.encode_component(*column, id, source, numbers, out)?;
             }
             unknown.try_for_each(|unknown| encode_unknown(&unknown.content, out))
         })
@@ -115,10 +141,21 @@ impl World {
     fn encode_component(
         &self,
         column: usize,
-        place: Place,
+        id: ObjectId,
+        source: Source<'_>,
         numbers: &mut Numbers,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
+        if let Source::Parked(parked) = source {
+            let component = parked.components.iter().find(|(of, _)| *of == column);
+            return match component {
+                Some((_, component)) => {
+                    <AsTrait as BoxOf<dyn AnyComponent>>::encode(&**component, out)
+                }
+                None => Err(out.no_field()),
+            };
+        }
+        let Some(place) = self.directory.place(id) else { return Err(out.no_field()) };
         let entry = &self.columns[column];
         let number = match numbers[column] {
             Some(number) => number,
@@ -181,7 +218,8 @@ impl Persist for World {
     }
 
     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        self.encode_objects(self.objects(), self.count, true, out)
+        let objects = self.objects().map(|id| (id, Source::Live));
+        self.encode_objects(objects, self.count, Content::World, out)
     }
 
     fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {

@@ -2,12 +2,16 @@
 
 use super::World;
 use super::any_component::AnyComponent;
+use super::change::validate;
+use super::compare::content_of;
 use super::component::Component;
+use super::field_links::FieldLinks;
+use super::fields::Owner;
 use super::object::Activity;
 use super::resources::AnyResource;
 use super::world::missing;
-use crate::codec::{Pointee, TraitObject as _};
-use crate::{Error, ErrorKind, ObjectId, Persist, Result};
+use crate::codec::{AsTrait, BoxOf, Decoder, Pointee, TraitObject, count, left_over};
+use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
 
 /// A component that is out of its object, where nobody has released it.
 pub(crate) struct Taken {
@@ -191,8 +195,109 @@ impl World {
         self.shape_of(object)
     }
 
-    /// The content of a component that is out of its object.
-    pub(crate) fn taken_content(&self, taken: &Taken) -> Result<Vec<u8>> {
-        super::compare::content_of(&self.registry, taken.component.portable())
+    /// A component that is out of its object, as data.
+    pub(crate) fn component_content(&self, taken: &Taken) -> Result<ComponentContent> {
+        Ok(ComponentContent {
+            class: self.class_name(taken.column),
+            bytes: content_of(&self.registry, taken.component.portable())?,
+            position: (taken.position != usize::MAX).then_some(taken.position as u64),
+            is_started: taken.is_started,
+            before_unknown: taken.before_unknown.iter().map(|before| *before as u64).collect(),
+        })
     }
+
+    /// The component of an object that is there, as data.
+    pub(crate) fn component_of(&self, object: ObjectId, column: usize) -> Result<ComponentContent> {
+        let class = self.class_name(column);
+        let bytes = self.content(Owner::Object(object), &class)?;
+        let found = self.check(object)?;
+        let columns = self.shapes.columns(found.shape);
+        let position = columns.iter().position(|other| *other == column);
+        Ok(ComponentContent {
+            class,
+            bytes,
+            position: position.map(|position| position as u64),
+            is_started: position.is_some_and(|position| position < found.started),
+            before_unknown: found.unknown.iter().map(|kept| kept.before as u64).collect(),
+        })
+    }
+
+    /// A component that was data; its bytes are of the program's own class.
+    pub(crate) fn component_from(&self, content: &ComponentContent) -> Result<Taken> {
+        let column = self.column_of_class(&content.class)?;
+        let mut component =
+            self.decode_boxed::<dyn AnyComponent>(&content.class, &content.bytes)?;
+        validate(component.portable_mut()).map_err(|error| error.in_class(&content.class))?;
+        let index = |index: &u64| usize::try_from(*index).unwrap_or(usize::MAX);
+        Ok(Taken {
+            column,
+            component,
+            position: content.position.as_ref().map_or(usize::MAX, index),
+            is_started: content.is_started,
+            before_unknown: content.before_unknown.iter().map(index).collect(),
+        })
+    }
+
+    /// A resource that is out of its world or in it, as data.
+    pub(crate) fn resource_content(&self, resource: &TakenResource) -> Result<ResourceContent> {
+        let bytes = content_of(&self.registry, (**resource).portable())?;
+        Ok(ResourceContent { class: (**resource).__name(), bytes })
+    }
+
+    /// The resource of a class that is there, as data.
+    pub(crate) fn resource_of(&self, class: &str) -> Result<ResourceContent> {
+        let bytes = self.content(Owner::Resource, class)?;
+        Ok(ResourceContent { class: class.to_owned(), bytes })
+    }
+
+    /// A resource that was data; its bytes are of the program's own class.
+    pub(crate) fn resource_from(&self, content: &ResourceContent) -> Result<TakenResource> {
+        let mut resource = self.decode_boxed::<dyn AnyResource>(&content.class, &content.bytes)?;
+        validate((*resource).portable_mut()).map_err(|error| error.in_class(&content.class))?;
+        Ok(resource)
+    }
+
+    /// Reads a value of a class as a trait object.
+    fn decode_boxed<D: ?Sized + TraitObject>(&self, class: &str, bytes: &[u8]) -> Result<Box<D>>
+    where
+        AsTrait: BoxOf<D>,
+    {
+        let classes = &self.registry.program().classes;
+        let Some(number) = classes.iter().position(|known| known.name == class) else {
+            let message = format!("class {class} is not registered; register it before");
+            return Err(Error::new(ErrorKind::WrongClass, message).in_class(class));
+        };
+        let mut whole = Vec::with_capacity(bytes.len() + 9);
+        count::push(number as u64 + 1, &mut whole);
+        whole.extend_from_slice(bytes);
+        let mut links = FieldLinks::new(&self.registry);
+        let mut input = Decoder::new(&whole, &Limits::DEFAULT, &mut links);
+        let result = <AsTrait as BoxOf<D>>::decode(&mut input);
+        let error = match result {
+            Ok(value) if input.rest().is_empty() => return Ok(value),
+            Ok(_) => left_over(input.rest().len()),
+            Err(fail) => input.take_error().unwrap_or_else(|| fail.into()),
+        };
+        Err(error.in_class(class))
+    }
+}
+
+/// A component as data, and where it is in its object.
+#[derive(crate::Persist)]
+#[persist(crate = crate, class = "persist.ComponentContent")]
+pub(crate) struct ComponentContent {
+    pub(crate) class: String,
+    pub(crate) bytes: Vec<u8>,
+    /// How many components are before it; none if it is to be the last.
+    position: Option<u64>,
+    is_started: bool,
+    before_unknown: Vec<u64>,
+}
+
+/// A resource as data.
+#[derive(crate::Persist)]
+#[persist(crate = crate, class = "persist.ResourceContent")]
+pub(crate) struct ResourceContent {
+    pub(crate) class: String,
+    pub(crate) bytes: Vec<u8>,
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::label;
 use crate::history::step::{End, Failure, Step};
 use crate::history::{Label, Verb};
-use crate::world::Taken;
+use crate::world::{ComponentContent, Taken};
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
 
 /// A component that was attached to an object or detached from it; while it is not there, it is held here.
@@ -15,20 +15,28 @@ pub(in crate::history) struct ComponentChange {
     /// True if it was attached.
     pub(in crate::history) is_attached: bool,
     pub(in crate::history) held: Option<Taken>,
-    class: FieldPath,
-    name: Option<Rc<str>>,
+    /// What was attached, as it was then, until a journal knows.
+    pub(super) content: Option<ComponentContent>,
+    pub(super) class: FieldPath,
+    pub(super) name: Option<Rc<str>>,
 }
 
 impl ComponentChange {
-    /// Attaches a component.
+    /// Attaches a component, and looks at it for a journal.
     pub(super) fn attach(
         world: &mut World,
         object: ObjectId,
         component: Taken,
+        is_journaled: bool,
     ) -> Result<Self, (Error, Taken)> {
         let column = component.column;
+        let content = is_journaled.then(|| world.component_content(&component)).transpose();
+        let content = match content {
+            Ok(content) => content,
+            Err(error) => return Err((error, component)),
+        };
         world.put_component(object, component)?;
-        Ok(Self::new(world, object, column, true, None))
+        Ok(Self { content, ..Self::new(world, object, column, true, None) })
     }
 
     /// Detaches a component.
@@ -45,7 +53,8 @@ impl ComponentChange {
         held: Option<Taken>,
     ) -> Self {
         let class = FieldPath::new(world.class_name(column));
-        Self { object, column, is_attached, held, class, name: world.shared_name(object) }
+        let name = world.shared_name(object);
+        Self { object, column, is_attached, held, content: None, class, name }
     }
 
     fn put(&mut self, world: &mut World) -> Result<(), Failure> {

@@ -207,7 +207,8 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         self.target.register_resource::<T>()?;
         let resource = World::boxed_resource(value);
-        let change = ResourceChange::insert(self.target, T::name(), resource);
+        let is_journaled = self.is_journaled();
+        let change = ResourceChange::insert(self.target, T::name(), resource, is_journaled)?;
         self.record(change);
         Ok(())
     }

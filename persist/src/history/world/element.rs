@@ -13,7 +13,7 @@ pub(in crate::history) struct ListChange {
     pub(in crate::history) owner: Owner,
     pub(in crate::history) path: FieldPath,
     pub(in crate::history) how: ListEdit,
-    name: Option<Rc<str>>,
+    pub(super) name: Option<Rc<str>>,
 }
 
 /// How a list was changed.

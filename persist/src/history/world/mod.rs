@@ -8,9 +8,12 @@ mod pending;
 mod place;
 mod resource;
 mod setting;
+mod stored;
 mod structure;
 
 use std::rc::Rc;
+
+pub(super) use stored::{Moment, StoredChange, StoredWorldStep};
 
 use super::{Label, Verb};
 use crate::world::Owner;

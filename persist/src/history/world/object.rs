@@ -5,17 +5,38 @@ use std::rc::Rc;
 use super::label;
 use crate::history::step::{End, Failure, Step};
 use crate::history::{Label, Verb};
+use crate::world::Fragment;
 use crate::{ObjectId, Result, World};
 
 /// An object that was made, with all below it; undone, it is parked.
 pub(in crate::history) struct Creation {
     pub(in crate::history) object: ObjectId,
-    name: Option<Rc<str>>,
+    /// What was made.
+    pub(super) made: Made,
+    pub(super) name: Option<Rc<str>>,
+}
+
+/// What a journal is told of an object that was made.
+pub(super) enum Made {
+    /// A bare one, below this one.
+    Plain(Option<ObjectId>),
+    /// A copy of a prefab, as it was then, until a journal knows.
+    Copy(Option<Fragment>),
+    /// What was made in another run.
+    Known,
 }
 
 impl Creation {
-    pub(in crate::history) fn of(world: &World, object: ObjectId) -> Self {
-        Self { object, name: world.shared_name(object) }
+    /// An object that has just been spawned.
+    pub(super) fn plain(world: &World, object: ObjectId) -> Self {
+        let made = Made::Plain(world.parent(object));
+        Self { object, made, name: world.shared_name(object) }
+    }
+
+    /// A copy of a prefab that has just been placed.
+    pub(super) fn copy(world: &World, object: ObjectId, is_journaled: bool) -> Result<Self> {
+        let fragment = is_journaled.then(|| world.fragment(object)).transpose()?;
+        Ok(Self { object, made: Made::Copy(fragment), name: world.shared_name(object) })
     }
 }
 
@@ -50,7 +71,7 @@ impl Step<World> for Creation {
 /// An object that was removed, with all below it: it is parked until that cannot be undone any more.
 pub(in crate::history) struct Deletion {
     pub(in crate::history) object: ObjectId,
-    name: Option<Rc<str>>,
+    pub(super) name: Option<Rc<str>>,
 }
 
 impl Deletion {

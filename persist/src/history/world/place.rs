@@ -12,7 +12,7 @@ pub(in crate::history) struct ObjectChange {
     pub(in crate::history) object: ObjectId,
     pub(in crate::history) old: Aspect,
     pub(in crate::history) new: Aspect,
-    name: Option<Rc<str>>,
+    pub(super) name: Option<Rc<str>>,
 }
 
 /// What an object has besides its components.

@@ -3,7 +3,7 @@
 use super::label;
 use crate::history::step::{End, Failure, Step};
 use crate::history::{Label, Verb};
-use crate::world::TakenResource;
+use crate::world::{ResourceContent, TakenResource};
 use crate::{FieldPath, Result, World};
 
 /// A resource in the place of another, or of none; the one that is not there is held here.
@@ -13,18 +13,27 @@ pub(in crate::history) struct ResourceChange {
     pub(in crate::history) new: Option<TakenResource>,
     /// Whether one was put in.
     pub(in crate::history) is_inserted: bool,
+    /// What was put in, as it was then, until a journal knows.
+    pub(super) content: Option<ResourceContent>,
 }
 
 impl ResourceChange {
-    pub(super) fn insert(world: &mut World, class: String, resource: TakenResource) -> Self {
+    /// Puts a resource in, and looks at it for a journal.
+    pub(super) fn insert(
+        world: &mut World,
+        class: String,
+        resource: TakenResource,
+        is_journaled: bool,
+    ) -> Result<Self> {
+        let content = is_journaled.then(|| world.resource_content(&resource)).transpose()?;
         let old = world.put_resource(resource);
-        Self { class, old, new: None, is_inserted: true }
+        Ok(Self { class, old, new: None, is_inserted: true, content })
     }
 
     /// `None` if there is no such resource.
     pub(super) fn remove(world: &mut World, class: String) -> Option<Self> {
         let old = world.take_resource(&class);
-        old.is_some().then_some(Self { class, old, new: None, is_inserted: false })
+        old.is_some().then_some(Self { class, old, new: None, is_inserted: false, content: None })
     }
 }
 

@@ -16,7 +16,7 @@ pub(in crate::history) struct Setting {
     pub(in crate::history) old: Box<[u8]>,
     pub(in crate::history) new: Box<[u8]>,
     /// The name of the object at that time.
-    name: Option<Rc<str>>,
+    pub(super) name: Option<Rc<str>>,
 }
 
 impl Setting {

@@ -17,7 +17,7 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         let object = self.target.spawn(name);
         self.touch_new(object);
-        let creation = Creation::of(self.target, object);
+        let creation = Creation::plain(self.target, object);
         self.record(creation);
         Ok(object)
     }
@@ -31,7 +31,7 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         let object = self.target.spawn_in(parent, name)?;
         self.touch_new(object);
-        let creation = Creation::of(self.target, object);
+        let creation = Creation::plain(self.target, object);
         self.record(creation);
         Ok(object)
     }
@@ -45,9 +45,7 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         let object = self.target.instantiate(prefab, outside)?;
         self.touch_new(object);
-        let creation = Creation::of(self.target, object);
-        self.record(creation);
-        Ok(object)
+        self.record_copy(object)
     }
 
     /// Puts a copy of a prefab below an object, as [`World::instantiate_in`].
@@ -64,9 +62,7 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         let object = self.target.instantiate_in(parent, prefab, outside)?;
         self.touch_new(object);
-        let creation = Creation::of(self.target, object);
-        self.record(creation);
-        Ok(object)
+        self.record_copy(object)
     }
 
     /// Removes an object and all below it. Until that can no longer be undone they are [parked](World::park): not released, and back
@@ -114,7 +110,7 @@ impl Edit<'_, World> {
             let detached = ComponentChange::detach(self.target, object, column)?;
             self.record(detached);
         }
-        match ComponentChange::attach(self.target, object, component) {
+        match ComponentChange::attach(self.target, object, component, self.is_journaled()) {
             Ok(attached) => self.record(attached),
             // One that was never in an object is not released.
             Err((error, _)) => return Err(error),
@@ -222,6 +218,19 @@ impl Edit<'_, World> {
         self.target.put_activity(object, activity)?;
         self.record_change(object, Aspect::Activity(old), Aspect::Activity(activity));
         Ok(())
+    }
+
+    fn record_copy(&mut self, object: ObjectId) -> Result<ObjectId> {
+        match Creation::copy(self.target, object, self.is_journaled()) {
+            Ok(creation) => {
+                self.record(creation);
+                Ok(object)
+            }
+            Err(error) => {
+                self.target.remove(object);
+                Err(error)
+            }
+        }
     }
 
     /// An object has been made, which was not there before.
