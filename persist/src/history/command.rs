@@ -234,6 +234,10 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
         })
     }
 
+    fn check(&self, target: &mut T) -> Result<()> {
+        self.further.iter().try_for_each(|step| step.check(target))
+    }
+
     fn merge(&mut self, next: &mut dyn Step<T>) -> Result<Merge> {
         let next: &mut dyn Any = next;
         match next.downcast_mut::<Self>() {

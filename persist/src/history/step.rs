@@ -13,6 +13,12 @@ pub(super) trait Step<T: 'static>: Any {
     fn undo(&mut self, target: &mut T) -> Result<(), Failure>;
     fn redo(&mut self, target: &mut T) -> Result<(), Failure>;
 
+    /// Whether the target may stay as it is behind an undo or a redo of the whole entry. What fails is taken back without asking.
+    fn check(&self, target: &mut T) -> Result<()> {
+        let _ = target;
+        Ok(())
+    }
+
     /// Takes in a step that was done right behind this one.
     fn merge(&mut self, next: &mut dyn Step<T>) -> Result<Merge> {
         let _ = next;

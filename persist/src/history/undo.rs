@@ -2,7 +2,7 @@
 
 use super::History;
 use super::journal::Record;
-use super::step::{BoxedStep, Broken, End, Failure, redo_all, undo_all};
+use super::step::{BoxedStep, Broken, End, Failure, guarded, redo_all, undo_all};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// What a [`History`] does about an entry that cannot be undone or redone since something is not there any more
@@ -100,6 +100,9 @@ impl<T: 'static> History<T> {
                 Over::Skipped => {}
             }
         }
+        if let Err(failure) = self.check(target, index) {
+            return Err(self.take_back(target, index, redo_all, failure));
+        }
         self.changed(target);
         if let Err(error) = self.prove(index, is_known, false, target) {
             return Err(self.take_back(target, index, redo_all, error));
@@ -122,6 +125,9 @@ impl<T: 'static> History<T> {
                 Over::Dropped => return Ok(true),
                 Over::Skipped => {}
             }
+        }
+        if let Err(failure) = self.check(target, index) {
+            return Err(self.take_back(target, index, undo_all, failure));
         }
         self.changed(target);
         if let Err(error) = self.prove(index, is_known, true, target) {
@@ -169,16 +175,22 @@ impl<T: 'static> History<T> {
         self.ring.get_mut(index).map_or(Ok(()), |entry| run(&mut entry.steps, target))
     }
 
-    /// Takes back what the journal did not take, or what did not lead back.
+    /// Asks whether the target may be as it is now.
+    fn check(&self, target: &mut T, index: usize) -> Result<(), Failure> {
+        let Some(entry) = self.ring.get(index) else { return Ok(()) };
+        guarded(|| entry.steps.iter().try_for_each(|step| Ok(step.check(target)?)))
+    }
+
+    /// Takes back what was refused, what the journal did not take, or what did not lead back.
     fn take_back(
         &mut self,
         target: &mut T,
         index: usize,
         back: fn(&mut [BoxedStep<T>], &mut T) -> Result<(), Failure>,
-        error: Error,
+        failure: impl Into<Failure>,
     ) -> Error {
         let mut failure = match self.run(target, index, back) {
-            Ok(()) => Failure::from(error),
+            Ok(()) => Failure { broken: None, ..failure.into() },
             Err(failure) => Failure { broken: Some(broken(&failure)), ..failure },
         };
         let is_applied = index < self.position();

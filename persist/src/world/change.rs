@@ -48,8 +48,30 @@ impl World {
         path: &FieldPath,
         splice: &Splice<'_>,
     ) -> Result<Spliced> {
+        self.splice_of(owner, path, splice, true)
+    }
+
+    /// Makes a change again, or takes it back. The component is not asked: with others that are to follow it may be valid again.
+    pub(crate) fn splice_again(
+        &mut self,
+        owner: Owner,
+        path: &FieldPath,
+        splice: &Splice<'_>,
+    ) -> Result<Spliced> {
+        self.check_editable()?;
+        self.splice_of(owner, path, splice, false)
+    }
+
+    fn splice_of(
+        &mut self,
+        owner: Owner,
+        path: &FieldPath,
+        splice: &Splice<'_>,
+        validates: bool,
+    ) -> Result<Spliced> {
         let mut make = || {
-            let (change, spliced) = self.change(owner, path, splice)?;
+            let (mut change, spliced) = self.change(owner, path, splice)?;
+            change.validates &= validates;
             let (registry, root) = self.root_mut(owner, path.class())?;
             change.make(registry, root)?;
             Ok(spliced)

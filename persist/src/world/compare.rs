@@ -37,8 +37,23 @@ impl World {
 
     /// Lets the `validate` functions of a component or resource run.
     pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
-        let mut validate = || self.root_mut(owner, class).and_then(|(_, root)| validate(root));
+        let mut validate = || {
+            let (registry, root) = self.root_mut(owner, class)?;
+            let traits = registry.entry(root).map(|(index, _)| registry.traits(index));
+            match traits.is_none_or(|traits| traits.after_load || traits.dynamic) {
+                true => validate(root),
+                false => Ok(()),
+            }
+        };
         validate().map_err(|error| owner.name(error, class))
+    }
+
+    /// As [`validate`](Self::validate); what is not there is valid.
+    pub(crate) fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
+        if self.root(owner, class).is_err() {
+            return Ok(());
+        }
+        self.validate(owner, class)
     }
 
     /// The fields of a component or resource that differ from a content that it had: the innermost ones that lie in structs.

@@ -61,7 +61,7 @@ impl ListChange {
     }
 
     fn splice(&self, world: &mut World, splice: &Splice<'_>) -> Result<(), Failure> {
-        world.splice(self.owner, &self.path, splice)?;
+        world.splice_again(self.owner, &self.path, splice)?;
         Ok(())
     }
 }
@@ -87,6 +87,10 @@ impl Step<World> for ListChange {
                 ListEdit::Move(from, to) => Splice::Move(*from, *to),
             },
         )
+    }
+
+    fn check(&self, world: &mut World) -> Result<()> {
+        world.check_valid(self.owner, self.path.class())
     }
 
     fn label(&self) -> Label {

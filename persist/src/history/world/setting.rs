@@ -45,13 +45,17 @@ impl Setting {
 
 impl Step<World> for Setting {
     fn undo(&mut self, world: &mut World) -> Result<(), Failure> {
-        world.splice(self.owner, &self.path, &Splice::Put(&self.old))?;
+        world.splice_again(self.owner, &self.path, &Splice::Put(&self.old))?;
         Ok(())
     }
 
     fn redo(&mut self, world: &mut World) -> Result<(), Failure> {
-        world.splice(self.owner, &self.path, &Splice::Put(&self.new))?;
+        world.splice_again(self.owner, &self.path, &Splice::Put(&self.new))?;
         Ok(())
+    }
+
+    fn check(&self, world: &mut World) -> Result<()> {
+        world.check_valid(self.owner, self.path.class())
     }
 
     fn merge(&mut self, next: &mut dyn Step<World>) -> Result<Merge> {
