@@ -76,34 +76,37 @@ pub(super) fn merge<T: 'static>(
         return Merge::No;
     }
     let mut result = Merge::No;
-    let mut rest = Vec::new();
+    // Behind these are those that stay steps of their own.
+    let mut before = steps.len();
     for mut new in next.drain(..) {
         let mut outcome = Merge::No;
-        for at in 0..steps.len() {
-            // A merge that fails is none.
-            outcome = steps[at].merge(&mut *new).unwrap_or(Merge::No);
-            match outcome {
-                Merge::No => continue,
-                Merge::Both => {}
-                Merge::Yes => new.finalize(target, End::Merged),
-                Merge::Annul => {
-                    new.finalize(target, End::Merged);
-                    steps.remove(at).finalize(target, End::Merged);
-                }
+        // It cannot pass one that it meets.
+        for at in (0..steps.len()).rev() {
+            if at < before {
+                // A merge that fails is none.
+                outcome = steps[at].merge(&mut *new).unwrap_or(Merge::No);
             }
-            break;
+            if outcome == Merge::Annul {
+                new.finalize(target, End::Merged);
+                steps.remove(at).finalize(target, End::Merged);
+                before -= 1;
+            }
+            if outcome != Merge::No || steps[at].meets(&*new) {
+                break;
+            }
+        }
+        match outcome {
+            Merge::No | Merge::Both => steps.push(new),
+            Merge::Yes => new.finalize(target, End::Merged),
+            Merge::Annul => {}
         }
         if outcome != Merge::No {
             result = Merge::Yes;
         }
-        if matches!(outcome, Merge::No | Merge::Both) {
-            rest.push(new);
-        }
     }
     if result == Merge::No {
-        *next = rest;
+        *next = steps.split_off(before);
         return Merge::No;
     }
-    steps.append(&mut rest);
     if steps.is_empty() { Merge::Annul } else { Merge::Yes }
 }

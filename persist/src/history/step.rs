@@ -25,9 +25,15 @@ pub(super) trait Step<T: 'static>: Any {
         Ok(Merge::No)
     }
 
-    /// True if it sets a field, which is independent of other fields that are set.
+    /// True if it sets a field, which is independent of others but those that it [meets](Self::meets).
     fn is_setting(&self) -> bool {
         false
+    }
+
+    /// True if it may change something that another one changes, so that their order matters.
+    fn meets(&self, other: &dyn Step<T>) -> bool {
+        let _ = other;
+        true
     }
 
     /// What it does, for a menu.

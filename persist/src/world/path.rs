@@ -85,6 +85,17 @@ impl FieldPath {
         &self.0.steps
     }
 
+    /// True if what is at one of them may be a part of what is at the other. Two keys may be two spellings of one.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        let mut steps = self.steps().iter().zip(other.steps());
+        let is_other = |steps: (&Step, &Step)| match steps {
+            (Step::Field(one), Step::Field(other)) => one != other,
+            (Step::Index(one), Step::Index(other)) => one != other,
+            _ => false,
+        };
+        self.class() == other.class() && !steps.any(is_other)
+    }
+
     /// The path as a reader of menus knows it: `Transform.position.x`.
     pub(crate) fn dotted(&self) -> String {
         let steps = Steps(self.steps()).to_string();

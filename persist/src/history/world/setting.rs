@@ -72,6 +72,13 @@ impl Step<World> for Setting {
         true
     }
 
+    fn meets(&self, other: &dyn Step<World>) -> bool {
+        let other: &dyn Any = other;
+        other
+            .downcast_ref::<Self>()
+            .is_none_or(|other| other.owner == self.owner && other.path.meets(&self.path))
+    }
+
     fn label(&self) -> Label {
         label(Verb::Set, Some(&self.path), self.name.as_ref())
     }
