@@ -33,7 +33,8 @@ impl World {
             prints.push(Print { object: Some(id), what: what.to_owned(), hash });
         };
         add("its name", hash_of(&object.name));
-        add("its place", hash_of(&self.place_of(id)));
+        // Its index is its parent's.
+        add("its parent", hash_of(&object.parent));
         add("its children", hash_of(&object.children));
         add("its activity", object.activity as u64);
         let columns = self.shapes.columns(object.shape);

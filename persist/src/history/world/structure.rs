@@ -29,6 +29,7 @@ impl Edit<'_, World> {
     /// As [`World::spawn_in`].
     pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
+        self.touch(parent);
         let object = self.target.spawn_in(parent, name)?;
         self.touch_new(object);
         let creation = Creation::plain(self.target, object);
@@ -60,6 +61,7 @@ impl Edit<'_, World> {
         outside: Outside,
     ) -> Result<ObjectId> {
         self.ready_to_change()?;
+        self.touch(parent);
         let object = self.target.instantiate_in(parent, prefab, outside)?;
         self.touch_new(object);
         self.record_copy(object)
@@ -73,7 +75,8 @@ impl Edit<'_, World> {
     /// [`ErrorKind::NotFound`] if the object is not there.
     pub fn remove(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
-        self.target.subtree(object).into_iter().for_each(|object| self.touch(object));
+        let parent = self.target.parent(object);
+        parent.into_iter().chain(self.target.subtree(object)).for_each(|object| self.touch(object));
         let deletion = Deletion::make(self.target, object)?;
         self.record(deletion);
         Ok(())
