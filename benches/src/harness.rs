@@ -8,17 +8,50 @@ const BATCH: Duration = Duration::from_millis(4);
 /// One thing to measure.
 pub(crate) struct Contender<'a> {
     name: &'static str,
-    run: Box<dyn FnMut() + 'a>,
+    /// Runs so many times, and says how long that took.
+    time: Box<dyn FnMut(u32) -> Duration + 'a>,
     /// Runs in a batch.
     runs: u32,
     /// Microseconds of one run, a round each.
     times: Vec<f64>,
 }
 
+#[allow(dead_code, reason = "a program needs one or the other")]
 impl<'a> Contender<'a> {
-    /// Finds how many runs fill a batch, which also warms up.
     pub(crate) fn new(name: &'static str, run: impl FnMut() + 'a) -> Self {
-        let mut contender = Self { name, run: Box::new(run), runs: 1, times: Vec::new() };
+        // Were it inlined, what runs have in common might leave the loop.
+        let mut run: Box<dyn FnMut() + 'a> = Box::new(run);
+        Self::timed(name, move |runs| {
+            let start = Instant::now();
+            for _ in 0..runs {
+                run();
+            }
+            start.elapsed()
+        })
+    }
+
+    /// With something that comes before each run and is not timed; a run should last longer than the clock takes.
+    pub(crate) fn prepared<S: ?Sized>(
+        name: &'static str,
+        subject: &'a mut S,
+        prepare: fn(&mut S),
+        run: fn(&mut S),
+    ) -> Self {
+        Self::timed(name, move |runs| {
+            let mut taken = Duration::ZERO;
+            for _ in 0..runs {
+                prepare(subject);
+                let start = Instant::now();
+                run(subject);
+                taken += start.elapsed();
+            }
+            taken
+        })
+    }
+
+    /// Finds how many runs fill a batch, which also warms up.
+    fn timed(name: &'static str, time: impl FnMut(u32) -> Duration + 'a) -> Self {
+        let mut contender = Self { name, time: Box::new(time), runs: 1, times: Vec::new() };
         while contender.batch() < BATCH {
             contender.runs *= 2;
         }
@@ -28,12 +61,8 @@ impl<'a> Contender<'a> {
     /// The others have emptied the caches, so the first run is not timed: it
     /// would weigh the more the fewer runs a batch has.
     fn batch(&mut self) -> Duration {
-        (self.run)();
-        let start = Instant::now();
-        for _ in 0..self.runs {
-            (self.run)();
-        }
-        start.elapsed()
+        (self.time)(1);
+        (self.time)(self.runs)
     }
 
     fn median(&mut self) -> f64 {
