@@ -169,10 +169,7 @@ impl World {
 
     /// Refuses a class whose content is not all in it, since it holds shared pointers.
     pub(crate) fn check_recordable(&self, class: &str) -> Result<()> {
-        let classes = &self.registry.program().classes;
-        let Some(index) = classes.iter().position(|known| known.name == class) else {
-            return Ok(());
-        };
+        let Some(index) = self.registry.named(class) else { return Ok(()) };
         if !self.registry.traits(index).references {
             return Ok(());
         }
@@ -262,8 +259,7 @@ impl World {
     where
         AsTrait: BoxOf<D>,
     {
-        let classes = &self.registry.program().classes;
-        let Some(number) = classes.iter().position(|known| known.name == class) else {
+        let Some(number) = self.registry.named(class) else {
             let message = format!("class {class} is not registered; register it before");
             return Err(Error::new(ErrorKind::WrongClass, message).in_class(class));
         };

@@ -17,8 +17,12 @@ impl Registry {
     /// The class of this name.
     #[must_use]
     pub fn class(&self, name: &str) -> Option<&'static Class> {
-        let index = self.program.classes.iter().position(|class| class.name == name)?;
-        self.program.targets[index].map(|target| target.class)
+        self.program.targets[self.named(name)?].map(|target| target.class)
+    }
+
+    /// Index of the class of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
     }
 
     /// True if the class of this name is, or was once, called as the other.

@@ -136,6 +136,7 @@ impl Registry {
     fn push(&mut self, schema: ClassSchema, target: Option<Target>) -> usize {
         let index = self.program.classes.len();
         self.by_id.insert(schema.id, index);
+        self.by_name.entry_ref(&*schema.name).or_insert(index);
         self.program.classes.push(schema);
         self.program.targets.push(target);
         index

@@ -5,10 +5,12 @@ mod evolution;
 mod implementors;
 
 use std::any::{Any, TypeId};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 pub(crate) use self::implementors::Implementors;
 use self::implementors::TraitClass;
@@ -48,6 +50,8 @@ pub struct Registry {
     pub(super) program: Program,
     pub(super) objects: Vec<ObjectEntry>,
     by_id: HashMap<ClassId, usize>,
+    /// The first class of each name.
+    by_name: HashMap<String, usize>,
     /// Index and fields of each Rust type that is a struct or an enum. Types
     /// that differ in markers alone, `Id<Hero>` and `Id<Orc>`, share a class.
     by_type: HashMap<TypeId, (usize, Target)>,
