@@ -4,12 +4,12 @@ use std::any::Any;
 
 use super::World;
 use super::field_links::FieldLinks;
-use super::fields::Owner;
+use super::fields::{Owner, Spot};
 use super::part::{Part, Way};
 use super::path::{FieldPath, Step, Steps};
 use crate::codec::{Decoder, NoVisitLinks, Phase, Portable, Visitor, left_over};
-use crate::schema::Strict;
-use crate::{Error, ErrorKind, Limits, Registry, Result, Value};
+use crate::schema::{KindSchema, Strict};
+use crate::{Error, ErrorKind, Limits, ObjectId, Registry, Result, Value};
 
 /// What is done to a field.
 pub(crate) enum Splice<'v> {
@@ -36,6 +36,7 @@ pub(crate) enum Element<'v> {
 pub(crate) struct Spliced {
     /// What a field was that was set to a value.
     pub(crate) old_value: Option<Value>,
+    /// Of bytes that were put there they are known.
     pub(crate) old: Box<[u8]>,
     pub(crate) new: Box<[u8]>,
 }
@@ -70,9 +71,10 @@ impl World {
         validates: bool,
     ) -> Result<Spliced> {
         let mut make = || {
-            let (mut change, spliced) = self.change(owner, path, splice)?;
+            let spot = self.spot(owner, path.class())?;
+            let (mut change, spliced) = self.change(spot, path, splice)?;
             change.validates &= validates;
-            let (registry, root) = self.root_mut(owner, path.class())?;
+            let (registry, root) = self.root_mut_at(spot, path.class())?;
             change.make(registry, root)?;
             Ok(spliced)
         };
@@ -82,93 +84,93 @@ impl World {
     /// Works out what is to be done.
     fn change<'p>(
         &self,
-        owner: Owner,
+        spot: Spot,
         path: &'p FieldPath,
         splice: &Splice<'_>,
     ) -> Result<(Change<'p>, Spliced)> {
         let steps = path.steps();
         let in_path = |error: Error| error.in_field(&Steps(steps).to_string());
-        let part = Part::find(&self.registry, self.root(owner, path.class())?, steps)?;
-        let cursor = part.cursor(&self.registry)?;
+        let part = Part::find(&self.registry, self.root_at(spot, path.class())?, steps)?;
         let check_handle = |arena: &str, handle| self.check_handle(arena, handle);
-        let check_reference = |_: &_, _| {
-            Err(Error::new(
-                ErrorKind::Unsupported,
-                "a shared pointer cannot be set by a path; change the component itself",
-            ))
-        };
         let layout = self.registry.program().layout();
-        let mut target =
-            Strict::new(layout, &Limits::DEFAULT, &check_reference).of_editor(&check_handle);
+        let target = || Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(&check_handle);
         let bytes = &part.bytes[..];
-        let mut middle = Vec::new();
         let mut spliced = Spliced::default();
-        let range = match splice {
+        // What is before the part stays, and what is behind it.
+        let begin = |start: usize| {
+            let mut new = Vec::with_capacity(bytes.len() + ROOM);
+            new.extend_from_slice(&bytes[..start]);
+            new
+        };
+        let (mut new, end) = match splice {
             Splice::Set(value) => {
+                let cursor = part.cursor(&self.registry)?;
                 let (old_value, range) = cursor.read().map_err(in_path)?;
-                cursor.write(&mut target, value, &mut middle).map_err(in_path)?;
+                let mut new = begin(range.start);
+                cursor.write(&mut target(), value, &mut new).map_err(in_path)?;
                 spliced.old_value = Some(old_value);
                 spliced.old = bytes[range.clone()].into();
-                spliced.new = middle.as_slice().into();
-                range
+                spliced.new = new[range.start..].into();
+                (new, range.end)
             }
-            Splice::Put(new) => {
-                middle.extend_from_slice(new);
-                let range = cursor.range().map_err(in_path)?;
-                spliced.old = bytes[range.clone()].into();
-                range
+            Splice::Put(value) => {
+                let range = part.range(&self.registry)?;
+                let mut new = begin(range.start);
+                new.extend_from_slice(value);
+                (new, range.end)
             }
             Splice::Insert(index, element) => {
-                let list = cursor.list().map_err(in_path)?;
+                let list = part.cursor(&self.registry)?.list().map_err(in_path)?;
                 let place = list.place(*index, true).map_err(in_path)?;
                 match element {
                     Element::Value(value) => {
                         let mut new = Vec::new();
-                        list.write(&mut target, value, &mut new).map_err(in_path)?;
+                        list.write(&mut target(), value, &mut new).map_err(in_path)?;
                         spliced.new = new.into();
                     }
                     Element::Bytes(new) => spliced.new = (*new).into(),
                 }
-                list.begin(list.len() + 1, &mut middle);
-                middle.extend_from_slice(&bytes[list.elements.start..place]);
-                middle.extend_from_slice(&spliced.new);
-                middle.extend_from_slice(&bytes[place..list.elements.end]);
-                list.start..list.elements.end
+                let mut new = begin(list.start);
+                list.begin(list.len() + 1, &mut new);
+                new.extend_from_slice(&bytes[list.elements.start..place]);
+                new.extend_from_slice(&spliced.new);
+                new.extend_from_slice(&bytes[place..list.elements.end]);
+                (new, list.elements.end)
             }
             Splice::Remove(index) => {
-                let list = cursor.list().map_err(in_path)?;
+                let list = part.cursor(&self.registry)?.list().map_err(in_path)?;
                 let place = list.place(*index, false).map_err(in_path)?;
                 let end = list.place(*index + 1, true).map_err(in_path)?;
                 spliced.old = bytes[place..end].into();
-                list.begin(list.len() - 1, &mut middle);
-                middle.extend_from_slice(&bytes[list.elements.start..place]);
-                middle.extend_from_slice(&bytes[end..list.elements.end]);
-                list.start..list.elements.end
+                let mut new = begin(list.start);
+                list.begin(list.len() - 1, &mut new);
+                new.extend_from_slice(&bytes[list.elements.start..place]);
+                new.extend_from_slice(&bytes[end..list.elements.end]);
+                (new, list.elements.end)
             }
             Splice::Move(from, to) => {
-                let list = cursor.list().map_err(in_path)?;
+                let list = part.cursor(&self.registry)?.list().map_err(in_path)?;
                 let place = list.place(*from, false).map_err(in_path)?;
                 let end = list.place(*from + 1, true).map_err(in_path)?;
                 list.place(*to, false).map_err(in_path)?;
                 // Before the element that is there, or behind it if that comes nearer.
                 let target = list.place(if to > from { *to + 1 } else { *to }, true)?;
                 let (first, last) = (place.min(target), end.max(target));
-                list.begin(list.len(), &mut middle);
-                middle.extend_from_slice(&bytes[list.elements.start..first]);
+                let mut new = begin(list.start);
+                list.begin(list.len(), &mut new);
+                new.extend_from_slice(&bytes[list.elements.start..first]);
                 if target >= end {
-                    middle.extend_from_slice(&bytes[end..last]);
-                    middle.extend_from_slice(&bytes[place..end]);
+                    new.extend_from_slice(&bytes[end..last]);
+                    new.extend_from_slice(&bytes[place..end]);
                 } else {
-                    middle.extend_from_slice(&bytes[place..end]);
-                    middle.extend_from_slice(&bytes[first..place]);
+                    new.extend_from_slice(&bytes[place..end]);
+                    new.extend_from_slice(&bytes[first..place]);
                 }
-                middle.extend_from_slice(&bytes[last..list.elements.end]);
-                list.start..list.elements.end
+                new.extend_from_slice(&bytes[last..list.elements.end]);
+                (new, list.elements.end)
             }
         };
-        let mut new = bytes[..range.start].to_vec();
-        new.append(&mut middle);
-        new.extend_from_slice(&bytes[range.end..]);
+        new.extend_from_slice(&bytes[end..]);
         let traits = self.registry.traits(part.class);
         let change = Change {
             steps,
@@ -179,6 +181,16 @@ impl World {
         };
         Ok((change, spliced))
     }
+}
+
+/// Bytes that what comes in mostly does not take more of than what goes.
+const ROOM: usize = 16;
+
+fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "a shared pointer cannot be set by a path; change the component itself",
+    ))
 }
 
 pub(super) fn validate(root: &mut dyn Portable) -> Result<()> {

@@ -21,6 +21,15 @@ pub(crate) enum Owner {
     Resource,
 }
 
+/// Where a component or a resource is, until the next one comes or goes.
+#[derive(Clone, Copy)]
+pub(super) enum Spot {
+    /// In a column.
+    Component(usize, Place),
+    /// Among the resources.
+    Resource(usize),
+}
+
 impl Owner {
     /// An error that says where it happened.
     pub(super) fn name(self, error: Error, class: &str) -> Error {
@@ -142,23 +151,13 @@ impl World {
     }
 
     fn set_at(&mut self, owner: Owner, path: &FieldPath, value: &Value) -> Result<Value> {
-        let old = self.value_at(owner, path)?;
-        self.splice(owner, path, &Splice::Set(value))?;
-        Ok(old)
+        let spliced = self.splice(owner, path, &Splice::Set(value))?;
+        Ok(spliced.old_value.unwrap_or(Value::Unit))
     }
 
     /// What has the fields of a path: a component of an object, or a resource.
     pub(super) fn root(&self, owner: Owner, class: &str) -> Result<&dyn Portable> {
-        match owner {
-            Owner::Object(object) => {
-                let (column, place) = self.component_place(object, class)?;
-                let component = self.columns[column].column.get(place);
-                Ok(component.ok_or_else(|| running(class))?.portable())
-            }
-            Owner::Resource => {
-                Ok((*self.resources.values[self.resource_place(class)?].2).portable())
-            }
-        }
+        self.root_at(self.spot(owner, class)?, class)
     }
 
     pub(super) fn root_mut(
@@ -166,15 +165,43 @@ impl World {
         owner: Owner,
         class: &str,
     ) -> Result<(&Registry, &mut dyn Portable)> {
-        match owner {
+        self.root_mut_at(self.spot(owner, class)?, class)
+    }
+
+    /// Where the component or the resource of a class is.
+    pub(super) fn spot(&self, owner: Owner, class: &str) -> Result<Spot> {
+        Ok(match owner {
             Owner::Object(object) => {
                 let (column, place) = self.component_place(object, class)?;
+                Spot::Component(column, place)
+            }
+            Owner::Resource => Spot::Resource(self.resource_place(class)?),
+        })
+    }
+
+    /// What is there.
+    pub(super) fn root_at(&self, spot: Spot, class: &str) -> Result<&dyn Portable> {
+        match spot {
+            Spot::Component(column, place) => {
+                let component = self.columns[column].column.get(place);
+                Ok(component.ok_or_else(|| running(class))?.portable())
+            }
+            Spot::Resource(place) => Ok((*self.resources.values[place].2).portable()),
+        }
+    }
+
+    pub(super) fn root_mut_at(
+        &mut self,
+        spot: Spot,
+        class: &str,
+    ) -> Result<(&Registry, &mut dyn Portable)> {
+        match spot {
+            Spot::Component(column, place) => {
                 let component = self.columns[column].column.get_mut(place);
                 let component = component.ok_or_else(|| running(class))?;
                 Ok((&self.registry, component.portable_mut()))
             }
-            Owner::Resource => {
-                let place = self.resource_place(class)?;
+            Spot::Resource(place) => {
                 Ok((&self.registry, (*self.resources.values[place].2).portable_mut()))
             }
         }
@@ -182,9 +209,14 @@ impl World {
 
     /// The column of a class, and the place there of an object that has such a component.
     fn component_place(&self, object: ObjectId, class: &str) -> Result<(usize, Place)> {
-        let found = self.check(object)?;
-        let column = self.column_of_class(class)?;
-        let place = self.directory.place(object);
+        let (column, place) = (self.column_of_class(class), self.directory.place(object));
+        if let (Ok(column), Some(place)) = (&column, place)
+            && self.columns[*column].column.has(place)
+        {
+            return Ok((*column, place));
+        }
+        let (found, column) = (self.check(object)?, column?);
+        // One that runs is out of its place.
         match place.filter(|_| self.shapes.columns(found.shape).contains(&column)) {
             Some(place) => Ok((column, place)),
             None => Err(Error::new(

@@ -1,6 +1,7 @@
 //! What a path leads to in a value: the innermost field that lies somewhere, and its bytes.
 
 use std::any::Any;
+use std::ops::Range;
 
 use super::field_links::FieldLinks;
 use super::path::{Step, Steps};
@@ -31,14 +32,14 @@ impl<'p> Part<'p> {
         steps: &'p [Step],
     ) -> Result<Self> {
         let mut owner: &dyn Any = root;
-        let Some((root_class, _)) = registry.entry(owner) else {
+        let mut entry = registry.entry(owner);
+        let Some((root_class, _)) = entry else {
             return Err(Error::new(ErrorKind::NotFound, "its class is not registered"));
         };
         let mut value = owner;
         let (mut path, mut place) = (Way::new(), None);
         for step in steps {
-            // A `with` module stores something else.
-            let Some((class, target)) = registry.entry(value) else { break };
+            let Some((class, target)) = entry else { break };
             let Step::Field(name) = step else { break };
             let variant = target.access.variant(value).unwrap_or(0);
             let of_variant = target.class.variants().get(variant);
@@ -55,9 +56,11 @@ impl<'p> Part<'p> {
             path.push((target.access, field));
             place = Some((class, variant, field));
             (owner, value) = (value, inner);
+            // A `with` module stores something else.
             if fields[field].flags.with {
                 break;
             }
+            entry = if path.len() < steps.len() { registry.entry(value) } else { None };
         }
         let mut buffer = Buffer::with_size(64);
         let mut links = FieldLinks::new(registry);
@@ -92,6 +95,15 @@ impl<'p> Part<'p> {
             result.map_err(|error| error.in_field(&Steps(&self.steps[..=i]).to_string()))?;
         }
         Ok(cursor)
+    }
+
+    /// Where the bytes are of what the path leads to.
+    pub(super) fn range(&self, registry: &Registry) -> Result<Range<usize>> {
+        if self.taken == self.steps.len() {
+            return Ok(0..self.bytes.len());
+        }
+        let range = self.cursor(registry)?.range();
+        range.map_err(|error| error.in_field(&Steps(self.steps).to_string()))
     }
 
     pub(super) fn value(&self, registry: &Registry) -> Result<Value> {
