@@ -38,7 +38,10 @@ impl World {
         add("its children", hash_of(&object.children));
         add("its activity", object.activity as u64);
         let columns = self.shapes.columns(object.shape);
-        add("its components", hash_of(columns));
+        // Their order may be another one if some have been started meanwhile.
+        let mut sorted = columns.to_vec();
+        sorted.sort_unstable();
+        add("its components", hash_of(&sorted));
         for column in columns {
             let class = (self.columns[*column].of.name)();
             if let Ok(root) = self.root(Owner::Object(id), &class) {

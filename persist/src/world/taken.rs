@@ -101,10 +101,14 @@ impl World {
         let place = self.directory.place(object);
         if let Some(found) = place.and_then(|place| self.objects.get_mut(place)) {
             let mut columns = shapes.columns(found.shape).to_vec();
-            let position = position.min(columns.len());
+            // What has been started is before what has not, also if others were while it was away.
+            let position = match is_started {
+                true => position.min(found.started),
+                false => position.clamp(found.started, columns.len()),
+            };
             columns.insert(position, column);
             found.shape = shapes.of(&columns);
-            found.started += usize::from(is_started && position <= found.started);
+            found.started += usize::from(is_started);
             let kept = found.unknown.iter_mut();
             if kept.len() == before_unknown.len() {
                 kept.zip(before_unknown).for_each(|(kept, before)| kept.before = before);
