@@ -92,8 +92,9 @@ pub use error::{Error, ErrorKind, Result};
 pub use format::{Compression, FORMAT_VERSION, Header, Lineage};
 pub use graph::{Counted, Registry};
 pub use history::{
-    Command, CommandContext, Edit, End, History, HistoryEntry, HistoryEvent, Label, Merge,
-    OnMissing, Poison, Proof, Subscription, Transaction, Verb,
+    Command, CommandContext, Edit, End, Flush, History, HistoryEntry, HistoryEvent, JournalInfo,
+    Label, Merge, OnMissing, Poison, Proof, Recovered, Session, SessionOptions, Stopped,
+    Subscription, Torn, Transaction, Verb,
 };
 pub use limits::Limits;
 pub use object_id::ObjectId;

@@ -6,6 +6,7 @@
 mod blocks;
 mod compression;
 mod definition;
+mod digest;
 mod ends;
 mod header;
 mod lineage;
@@ -21,6 +22,7 @@ mod writer;
 pub(crate) use blocks::{Blocks, Sealer, Snapshot, write_again};
 pub use compression::Compression;
 pub(crate) use definition::KIND_DEPTH;
+pub(crate) use digest::Digest;
 pub(crate) use ends::{Ends, with_header};
 pub use header::Header;
 pub use lineage::Lineage;

@@ -2,9 +2,11 @@
 
 use std::any::Any;
 use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
 
 use super::Label;
 use super::edit::Edit;
+use super::journal::{Around, StoredStep, Storing};
 use super::proof::Watch;
 use super::step::{BoxedStep, End, Failure, Merge, Step, guarded, is_broken, redo_all, undo_all};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
@@ -149,6 +151,9 @@ pub(super) struct Performed<C, T: 'static> {
     pub(super) further: Vec<BoxedStep<T>>,
     /// Whether it changed its target itself.
     pub(super) is_direct: bool,
+    /// What it was before it was done, until a journal knows.
+    pub(super) before: Option<Box<[u8]>>,
+    pub(super) around: Rc<Around<T>>,
 }
 
 impl<C: Command<T>, T: 'static> Performed<C, T> {
@@ -156,6 +161,7 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
     pub(super) fn new(
         mut command: C,
         target: &mut T,
+        around: &Rc<Around<T>>,
         watch: &mut Option<Watch>,
     ) -> Result<Option<Self>, Failure> {
         if command.is_obsolete() {
@@ -164,7 +170,8 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
         if let Some(watch) = watch {
             command.objects().into_iter().for_each(|object| watch.touch(target, object));
         }
-        let mut edit = Edit::new(target);
+        let before = around.before(&command)?;
+        let mut edit = Edit::new(target, around);
         edit.watch = watch.take();
         let mut context = CommandContext { edit, is_direct: false };
         let result = guarded(|| {
@@ -177,7 +184,8 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
             Ok(()) => {
                 let further = edit.steps;
                 let is_there = is_direct || !further.is_empty();
-                Ok(is_there.then_some(Self { command, further, is_direct }))
+                let (before, around) = (before.filter(|_| is_direct), Rc::clone(around));
+                Ok(is_there.then_some(Self { command, further, is_direct, before, around }))
             }
             Err(mut failure) => {
                 // What it changed directly before a panic is not known.
@@ -210,8 +218,8 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
         if !self.is_direct {
             return redo_all(&mut self.further, target);
         }
-        let Self { command, further, .. } = self;
-        let edit = Edit::again(&mut *target, further);
+        let Self { command, further, around, .. } = self;
+        let edit = Edit::again(&mut *target, around, further);
         let mut context = CommandContext { edit, is_direct: true };
         let redone = guarded(|| Ok(command.redo(&mut context)?));
         let done = context.edit.done_again();
@@ -273,6 +281,11 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
     fn objects(&self, found: &mut Vec<ObjectId>) {
         found.extend(self.command.objects());
         self.further.iter().for_each(|step| step.objects(found));
+    }
+
+    fn store(&mut self, target: &T, storing: &Storing<'_, T>) -> Result<StoredStep> {
+        let before = self.before.take().filter(|_| storing.is_done);
+        storing.command(&self.command, self.is_direct, before, &mut self.further, target)
     }
 }
 

@@ -3,8 +3,10 @@
 use std::any::TypeId;
 use std::ops::Deref;
 use std::panic::resume_unwind;
+use std::rc::Rc;
 
 use super::command::{Command, Performed, not_again};
+use super::journal::Around;
 use super::proof::Watch;
 use super::step::{BoxedStep, Broken, End, Failure, Step, guarded, is_broken, undo_all};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
@@ -22,6 +24,7 @@ pub struct Edit<'e, T: 'static = World> {
     /// What could not be taken back in it.
     broken: Option<Broken>,
     pub(super) watch: Option<Watch>,
+    around: Rc<Around<T>>,
 }
 
 /// Something that may have been changed since it was taken.
@@ -52,7 +55,7 @@ struct Again<'e, T: 'static> {
 }
 
 impl<'e, T: 'static> Edit<'e, T> {
-    pub(super) fn new(target: &'e mut T) -> Self {
+    pub(super) fn new(target: &'e mut T, around: &Rc<Around<T>>) -> Self {
         Self {
             target,
             steps: Vec::new(),
@@ -60,12 +63,17 @@ impl<'e, T: 'static> Edit<'e, T> {
             again: None,
             broken: None,
             watch: None,
+            around: Rc::clone(around),
         }
     }
 
     /// For a command that is done again.
-    pub(super) fn again(target: &'e mut T, steps: &'e mut [BoxedStep<T>]) -> Self {
-        Self { again: Some(Again { steps, done: 0 }), ..Self::new(target) }
+    pub(super) fn again(
+        target: &'e mut T,
+        around: &Rc<Around<T>>,
+        steps: &'e mut [BoxedStep<T>],
+    ) -> Self {
+        Self { again: Some(Again { steps, done: 0 }), ..Self::new(target, around) }
     }
 
     /// How many of the steps have been done again.
@@ -76,10 +84,11 @@ impl<'e, T: 'static> Edit<'e, T> {
     /// Runs an edit; what it did is taken back if it fails or panics.
     pub(super) fn run<R>(
         target: &'e mut T,
+        around: &Rc<Around<T>>,
         watch: Option<Watch>,
         edit: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<(R, Vec<BoxedStep<T>>, Option<Watch>), Failure> {
-        let mut scope = Self { watch, ..Self::new(target) };
+        let mut scope = Self { watch, ..Self::new(target, around) };
         let result = guarded(|| {
             let value = edit(&mut scope)?;
             scope.close()?;
@@ -162,7 +171,7 @@ impl<'e, T: 'static> Edit<'e, T> {
 
     /// Whether there is a journal that is to know what is made.
     pub(super) fn is_journaled(&self) -> bool {
-        false
+        self.around.is_journaled()
     }
 
     /// An object is about to be changed.
@@ -193,11 +202,18 @@ impl<'e, T: 'static> Edit<'e, T> {
             return Ok(());
         }
         self.close()?;
-        match Performed::new(command, self.target, &mut self.watch) {
+        match Performed::new(command, self.target, &self.around, &mut self.watch) {
             Ok(performed) => performed.into_iter().for_each(|performed| self.record(performed)),
             Err(failure) => return Err(self.fail(failure)),
         }
         Ok(())
+    }
+
+    /// Does something outside of the target, such as a message to a server. It is not done when a journal is replayed behind a crash, and is `None` then.
+    ///
+    /// What the edit does may not depend on what comes of it, unless it is recorded: see [`Command`].
+    pub fn external<R>(&mut self, act: impl FnOnce() -> R) -> Option<R> {
+        (!self.around.is_replayed.get()).then(act)
     }
 
     /// Does a part of an edit, which is taken back alone if it fails or panics; else it is no different from the rest.

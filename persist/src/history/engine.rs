@@ -50,7 +50,7 @@ impl<T: 'static> History<T> {
     ) -> Result<R> {
         self.check_usable(target)?;
         let label = label.into();
-        match Edit::run(target, self.watch(target), edit) {
+        match Edit::run(target, &self.around, self.watch(target), edit) {
             Ok((value, steps, watch)) => {
                 self.finish(target, label, steps, watch)?;
                 Ok(value)
@@ -68,7 +68,7 @@ impl<T: 'static> History<T> {
     pub fn apply(&mut self, target: &mut T, command: impl Command<T>) -> Result<()> {
         self.check_usable(target)?;
         let mut watch = self.watch(target);
-        match Performed::new(command, target, &mut watch) {
+        match Performed::new(command, target, &self.around, &mut watch) {
             Ok(None) => Ok(()),
             Ok(Some(performed)) => {
                 self.finish(target, Label::None, vec![Box::new(performed)], watch)
@@ -89,7 +89,7 @@ impl<T: 'static> History<T> {
             return Ok(());
         }
         let may_merge = self.may_merge();
-        let record = Record::Done { target, label: &label, steps: &steps, may_merge };
+        let record = Record::Done { target, label: &label, steps: &mut steps, may_merge };
         if let Err(error) = self.record(record) {
             return Err(match undo_all(&mut steps, target) {
                 Ok(()) => {
@@ -244,6 +244,9 @@ impl<T: 'static> History<T> {
         failure: Failure,
     ) -> Error {
         if let Some(Broken { step, object, why }) = failure.broken {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.lose(&why);
+            }
             self.poison = Some(Poison { entry, label, step, object, why });
         }
         self.changed(target);

@@ -1,11 +1,12 @@
 use std::any::TypeId;
 use std::collections::VecDeque;
 use std::fmt;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::entry::Entry;
 use super::event::Listeners;
-use super::journal::Recorder;
+use super::journal::{Around, Recorder};
 use super::proof::{Proof, Prover};
 use super::ring::Ring;
 use super::transaction::Open;
@@ -74,6 +75,7 @@ pub struct History<T: 'static = World> {
     pub(super) proof: Proof,
     pub(super) prover: Option<Prover<T>>,
     pub(super) recorder: Option<Box<dyn Recorder<T>>>,
+    pub(super) around: Rc<Around<T>>,
     /// Which world it is of, once one was given.
     pub(super) world: Option<u64>,
 }
@@ -112,6 +114,7 @@ impl<T: 'static> History<T> {
             proof: default_proof::<T>(),
             prover: None,
             recorder: None,
+            around: Rc::default(),
             world: None,
         }
     }

@@ -25,6 +25,7 @@ pub use edit::Edit;
 pub use engine::Poison;
 pub use event::{HistoryEvent, Subscription};
 pub use history::{History, HistoryEntry};
+pub use journal::{Flush, JournalInfo, Recovered, Session, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};
 pub use proof::Proof;
 pub use step::{End, Merge};

@@ -97,6 +97,16 @@ impl<E> Ring<E> {
         self.position = self.entries.len();
     }
 
+    /// Puts an entry at the end, applied or not.
+    pub(super) fn put(&mut self, entry: E) {
+        self.entries.push_back(entry);
+    }
+
+    /// Says how many of the entries are applied.
+    pub(super) fn set_position(&mut self, position: usize) {
+        self.position = position.min(self.entries.len());
+    }
+
     /// Takes an entry out; the current one stays the current one, or the one before becomes it.
     pub(super) fn remove(&mut self, index: usize) -> Option<E> {
         let entry = self.entries.remove(index)?;

@@ -25,6 +25,13 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
+    /// Notes that the target has been saved, of which the journal knows.
+    pub(super) fn saved_here(&mut self) {
+        self.saved = Some(self.state());
+        self.may_merge = false;
+        self.tell();
+    }
+
     /// Notes that the target is in no state that is saved, as that of a template, or of a file that is gone.
     ///
     /// # Errors
@@ -147,19 +154,34 @@ impl<T: 'static> History<T> {
         while self.open.is_empty() && self.is_over() {
             let is_only = self.ring.position() <= 1;
             let is_spare = !is_only || self.ring.next().is_none();
-            if is_spare && self.ring.position() > 0 {
-                let state = self.ring.get(0).map_or(self.base, |entry| entry.state);
-                let Some(mut entry) = self.ring.pop_oldest() else { return };
-                self.base = state;
-                self.bytes -= entry.size;
-                self.floors.iter_mut().for_each(|floor| *floor = floor.saturating_sub(1));
-                entry.finalize(target, End::Applied);
-            } else {
-                let Some(mut entry) = self.ring.pop_undone() else { return };
-                self.bytes -= entry.size;
-                entry.finalize(target, End::Undone);
+            let end = if is_spare && self.ring.position() > 0 { End::Applied } else { End::Undone };
+            if !self.drop_one(target, end) {
+                return;
+            }
+            if let Some(recorder) = &mut self.recorder {
+                recorder.dropped(end);
             }
         }
+    }
+
+    /// Drops the oldest entry, or the last of those that are undone; false if there is none.
+    pub(super) fn drop_one(&mut self, target: &mut T, end: End) -> bool {
+        let entry = match end {
+            End::Undone => self.ring.pop_undone(),
+            End::Applied | End::Merged => {
+                let state = self.ring.get(0).map_or(self.base, |entry| entry.state);
+                let entry = self.ring.pop_oldest();
+                if entry.is_some() {
+                    self.base = state;
+                    self.floors.iter_mut().for_each(|floor| *floor = floor.saturating_sub(1));
+                }
+                entry
+            }
+        };
+        let Some(mut entry) = entry else { return false };
+        self.bytes -= entry.size;
+        entry.finalize(target, end);
+        true
     }
 
     fn is_over(&self) -> bool {

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Label;
+use super::journal::{StoredStep, Storing};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// One thing that was done to a target, and can be taken back and done again.
@@ -62,6 +63,13 @@ pub(super) trait Step<T: 'static>: Any {
     /// The objects that it changes.
     fn objects(&self, found: &mut Vec<ObjectId>) {
         let _ = found;
+    }
+
+    /// What a journal keeps of it, as it is.
+    fn store(&mut self, target: &T, storing: &Storing<'_, T>) -> Result<StoredStep> {
+        let _ = (target, storing);
+        let message = "this sort of edit cannot be in a journal yet";
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 }
 

@@ -86,7 +86,7 @@ impl<T: 'static> History<T> {
         result
     }
 
-    fn undo_one(&mut self, target: &mut T) -> Result<bool> {
+    pub(super) fn undo_one(&mut self, target: &mut T) -> Result<bool> {
         if self.position() <= self.floor() {
             return Ok(false);
         }
@@ -115,7 +115,7 @@ impl<T: 'static> History<T> {
         Ok(true)
     }
 
-    fn redo_one(&mut self, target: &mut T) -> Result<bool> {
+    pub(super) fn redo_one(&mut self, target: &mut T) -> Result<bool> {
         let Some(index) = self.ring.next() else { return Ok(false) };
         self.may_merge = false;
         let is_known = self.is_as_known(index, false, target);

@@ -6,6 +6,7 @@ mod entry;
 mod file;
 #[cfg(feature = "directories")]
 mod folder;
+mod followed;
 #[cfg(persist_forced_plan)]
 mod forced;
 mod loaded;

@@ -20,6 +20,10 @@ impl SaveManager {
         self.options = options;
     }
 
+    pub(crate) fn load_options(&self) -> LoadOptions {
+        self.options
+    }
+
     /// How saves are compressed from now on; [`Compression::None`] unless this is called. Loads take any.
     pub fn set_compression(&mut self, compression: Compression) {
         self.compression = compression;

@@ -210,7 +210,11 @@ impl SaveManager {
         saver.save_value(value, class, out, &self.header, &mut self.buffer)
     }
 
-    fn write_value_mut<T: Persist>(&mut self, out: &mut dyn Blocks, value: &mut T) -> Result<u64> {
+    pub(super) fn write_value_mut<T: Persist>(
+        &mut self,
+        out: &mut dyn Blocks,
+        value: &mut T,
+    ) -> Result<u64> {
         let mut links = NoVisitLinks;
         value
             .visit(&mut Visitor::new(Phase::BeforeSave, &self.limits, &mut links))

@@ -6,7 +6,7 @@
 mod commit;
 mod files;
 mod memory;
-mod names;
+pub(crate) mod names;
 mod past;
 mod read;
 mod recover;
@@ -27,6 +27,7 @@ pub(crate) use past::Past;
 pub(crate) use read::{have_same_bytes, read_file, read_stream};
 pub use recover::Recovery;
 pub(crate) use recover::{Reading, is_damage, load};
+pub(crate) use rotate::generation_of;
 pub(crate) use slots::SlotFiles;
 pub(crate) use wreck::{keep_wreck, wrecks};
 
@@ -181,12 +182,12 @@ fn quietly(clean_up: impl FnOnce()) {
 }
 
 /// True if there is a file.
-fn exists(storage: &dyn Storage, path: &Path) -> bool {
+pub(crate) fn exists(storage: &dyn Storage, path: &Path) -> bool {
     storage.open(path).is_ok()
 }
 
 /// The folder of a file.
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const LONGEST: usize = 200;
 
 /// The file that a save is written to before it takes its place.
-pub(super) fn temporary(path: &Path) -> PathBuf {
+pub(crate) fn temporary(path: &Path) -> PathBuf {
     hidden(path, ".tmp")
 }
 
@@ -16,8 +16,18 @@ pub(super) fn aside(path: &Path) -> PathBuf {
     hidden(path, ".old")
 }
 
+/// A new journal, until the save that it follows is in place.
+pub(crate) fn next_journal(path: &Path) -> PathBuf {
+    hidden(path, ".new")
+}
+
+/// A journal that is kept for the user to look at.
+pub(crate) fn kept_journal(path: &Path, number: u32) -> PathBuf {
+    beside(path, ".kept", number)
+}
+
 /// The file that is locked while a save is written.
-pub(super) fn lock(path: &Path) -> PathBuf {
+pub(crate) fn lock(path: &Path) -> PathBuf {
     hidden(path, ".lock")
 }
 

@@ -11,25 +11,32 @@ use crate::reflect::TraitName;
 use crate::{Error, ErrorKind, Registry, Result};
 
 /// Classes have the numbers that they would have in a save of all of them.
-pub(super) struct FieldLinks<'r> {
+pub(crate) struct FieldLinks<'r> {
     registry: &'r Registry,
     empty_elements: usize,
+    advice: &'static str,
+    /// Of bytes of another program: which of the classes here those of each number are.
+    numbers: Option<&'r [Option<usize>]>,
 }
 
 impl<'r> FieldLinks<'r> {
     pub(super) fn new(registry: &'r Registry) -> Self {
-        Self { registry, empty_elements: 0 }
+        const ADVICE: &str = "the field, which then cannot be reached by its path; take a path of a field beside it, or the component itself";
+        Self { registry, empty_elements: 0, advice: ADVICE, numbers: None }
     }
-}
 
-#[cold]
-fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::new(
-        ErrorKind::Unsupported,
-        format!(
-            "{what} lies in the field, which then cannot be reached by its path; take a path of a field beside it, or the component itself"
-        ),
-    ))
+    /// The same for a command in a journal, which may have been written by another program.
+    pub(crate) fn of_command(registry: &'r Registry, numbers: Option<&'r [Option<usize>]>) -> Self {
+        const ADVICE: &str =
+            "the command, which then cannot be in a journal; keep an id or a copy in its place";
+        Self { registry, empty_elements: 0, advice: ADVICE, numbers }
+    }
+
+    #[cold]
+    fn unsupported<T>(&self, what: &str) -> Result<T> {
+        let message = format!("{what} lies in {}", self.advice);
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
 }
 
 const POINTER: &str = "a shared pointer";
@@ -37,18 +44,20 @@ const UNKNOWN: &str = "what the program does not know";
 
 impl SaveLinks for FieldLinks<'_> {
     fn link(&mut self, _: usize, _: bool, _: Pointed, _: &dyn Fn() -> Shared) -> Result<u64> {
-        unsupported(POINTER)
+        self.unsupported(POINTER)
     }
 
     fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {
         match self.registry.implementor(class, (of.id)()) {
             Some(class) => Ok(class as u64 + 1),
-            None => unsupported(&format!("a {}, which is not registered for {},", name(), of.name)),
+            None => {
+                self.unsupported(&format!("a {}, which is not registered for {},", name(), of.name))
+            }
         }
     }
 
     fn foreign_class(&mut self, _: &Rc<dyn std::any::Any>, _: usize) -> Result<u64> {
-        unsupported(UNKNOWN)
+        self.unsupported(UNKNOWN)
     }
 
     fn enter_cell(&mut self, _: Within) -> Within {
@@ -64,15 +73,19 @@ impl SaveLinks for FieldLinks<'_> {
 
 impl LoadLinks for FieldLinks<'_> {
     fn link(&mut self, _: u64, _: bool, _: Pointed) -> Result<Linked<'_>> {
-        unsupported(POINTER)
+        self.unsupported(POINTER)
     }
 
     fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>> {
         let class = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let class = match self.numbers {
+            Some(numbers) => class.and_then(|class| *numbers.get(class)?),
+            None => class,
+        };
         let classes = &self.registry.program().classes;
         let Some((class, known)) = class.and_then(|class| Some((class, classes.get(class)?)))
         else {
-            return unsupported(UNKNOWN);
+            return self.unsupported(UNKNOWN);
         };
         Ok(match self.registry.implementors.caster((of.id)(), class) {
             Some(caster) => Implementor::Known(caster),
@@ -81,11 +94,11 @@ impl LoadLinks for FieldLinks<'_> {
     }
 
     fn skip(&mut self, _: u64, _: &[u8]) -> Result<usize> {
-        unsupported(UNKNOWN)
+        self.unsupported(UNKNOWN)
     }
 
     fn keep(&mut self, _: u64, _: &[u8]) -> Result<(Unknown, usize)> {
-        unsupported(UNKNOWN)
+        self.unsupported(UNKNOWN)
     }
 
     fn prototypes(&self) -> Prototypes<'_> {

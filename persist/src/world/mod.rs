@@ -41,6 +41,7 @@ pub use attach::ComponentId;
 pub(crate) use change::{Element, Splice};
 pub(crate) use compare::FieldChange;
 pub use component::{Component, Context};
+pub(crate) use field_links::FieldLinks;
 pub(crate) use fields::Owner;
 pub(crate) use fragment::Fragment;
 pub use object::Activity;

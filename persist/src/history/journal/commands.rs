@@ -1,0 +1,252 @@
+//! Commands of the program as bytes.
+
+use std::any::{Any, TypeId};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use super::stored::{StoredCommand, StoredProgram};
+use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
+use crate::format::{Compression, Header, Sealer, Writer};
+use crate::history::History;
+use crate::history::command::{Command, Performed};
+use crate::history::step::{BoxedStep, Failure};
+use crate::world::FieldLinks;
+use crate::{Error, ErrorKind, Limits, Persist, Registry, Result};
+
+/// What a command that is done is told of the history around it.
+pub(in crate::history) struct Around<T: 'static> {
+    pub(super) classes: RefCell<CommandClasses<T>>,
+    /// Whether there is a journal, and whether it is strict.
+    pub(super) journal: Cell<Option<bool>>,
+    /// True while a journal is done again.
+    pub(in crate::history) is_replayed: Cell<bool>,
+}
+
+impl<T: 'static> Default for Around<T> {
+    fn default() -> Self {
+        Self {
+            classes: RefCell::default(),
+            journal: Cell::new(None),
+            is_replayed: Cell::new(false),
+        }
+    }
+}
+
+impl<T: 'static> Around<T> {
+    pub(in crate::history) fn is_journaled(&self) -> bool {
+        self.journal.get().is_some()
+    }
+
+    /// There is no journal any more.
+    pub(super) fn end_journal(&self) {
+        self.journal.set(None);
+    }
+
+    /// What a command is before it is done, if there is a journal that wants to know.
+    pub(in crate::history) fn before<C: Command<T>>(
+        &self,
+        command: &C,
+    ) -> Result<Option<Box<[u8]>>> {
+        let Some(is_strict) = self.journal.get() else { return Ok(None) };
+        match self.classes.borrow().encode(command) {
+            Ok((_, bytes)) => Ok(Some(bytes.into())),
+            Err(error) if is_strict => Err(error),
+            // The journal will miss it.
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+/// The command classes that a journal can hold.
+pub(super) struct CommandClasses<T: 'static> {
+    pub(super) registry: Registry,
+    by_type: HashMap<TypeId, usize>,
+    by_class: HashMap<usize, Rc<dyn CommandClass<T>>>,
+}
+
+impl<T: 'static> Default for CommandClasses<T> {
+    fn default() -> Self {
+        Self { registry: Registry::new(), by_type: HashMap::new(), by_class: HashMap::new() }
+    }
+}
+
+/// A class of commands.
+pub(super) trait CommandClass<T: 'static> {
+    fn encode(&self, command: &dyn Any, registry: &Registry) -> Result<Vec<u8>>;
+
+    /// A command that is as it was, done or undone.
+    fn restore(
+        &self,
+        stored: &StoredCommand,
+        further: &mut Vec<BoxedStep<T>>,
+        reading: &Reading<'_, T>,
+    ) -> Result<BoxedStep<T>>;
+
+    /// Does a command that changes its target directly as it was done first.
+    fn replay(
+        &self,
+        stored: &StoredCommand,
+        target: &mut T,
+        reading: &Reading<'_, T>,
+    ) -> Result<BoxedStep<T>, Failure>;
+}
+
+struct Of<C>(PhantomData<fn() -> C>);
+
+impl<C: Command<T> + Persist, T: 'static> CommandClass<T> for Of<C> {
+    fn encode(&self, command: &dyn Any, registry: &Registry) -> Result<Vec<u8>> {
+        let Some(command) = command.downcast_ref::<C>() else { return Err(unregistered::<C>()) };
+        let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry, None));
+        let end = buffer
+            .append(0, &Limits::DEFAULT, &mut links, |out| out.value(command))
+            .map_err(|error| error.in_class(C::name()))?;
+        let mut bytes = buffer.into_bytes();
+        bytes.truncate(end);
+        Ok(bytes)
+    }
+
+    fn restore(
+        &self,
+        stored: &StoredCommand,
+        further: &mut Vec<BoxedStep<T>>,
+        reading: &Reading<'_, T>,
+    ) -> Result<BoxedStep<T>> {
+        let command = reading.command::<C>(&stored.bytes)?;
+        let (is_direct, around) = (stored.is_direct, Rc::clone(reading.around));
+        let further = std::mem::take(further);
+        Ok(Box::new(Performed { command, further, is_direct, before: None, around }))
+    }
+
+    fn replay(
+        &self,
+        stored: &StoredCommand,
+        target: &mut T,
+        reading: &Reading<'_, T>,
+    ) -> Result<BoxedStep<T>, Failure> {
+        let before = stored.before.as_ref().unwrap_or(&stored.bytes);
+        let command = reading.command::<C>(before)?;
+        let after = stored.before.is_some().then(|| reading.command::<C>(&stored.bytes));
+        let after = after.transpose()?;
+        let Some(mut performed) = Performed::new(command, target, reading.around, &mut None)? else {
+            return Err(Error::new(
+                ErrorKind::Refused,
+                format!(
+                    "{} did something when it was done first, and nothing when it was done again; what it does may depend on its fields and its target alone",
+                    C::name()
+                ),
+            )
+            .into());
+        };
+        performed.command = after.unwrap_or(performed.command);
+        Ok(Box::new(performed))
+    }
+}
+
+/// What commands are read with.
+pub(super) struct Reading<'r, T: 'static> {
+    pub(super) around: &'r Rc<Around<T>>,
+    /// The classes of the program, and those of the program that wrote them if it is another.
+    pub(super) registry: &'r Registry,
+    pub(super) numbers: Option<&'r [Option<usize>]>,
+}
+
+impl<T: 'static> Reading<'_, T> {
+    /// A command of the program's class.
+    fn command<C: Persist>(&self, bytes: &[u8]) -> Result<C> {
+        let mut links = FieldLinks::of_command(self.registry, self.numbers);
+        let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
+        let named = |error: Error| error.in_class(C::name());
+        let mut command = match input.value::<C>() {
+            Ok(command) if input.rest().is_empty() => command,
+            Ok(_) => return Err(named(left_over(input.rest().len()))),
+            Err(fail) => return Err(named(input.take_error().unwrap_or_else(|| fail.into()))),
+        };
+        for phase in [Phase::Validate, Phase::AfterLoad] {
+            let mut links = NoVisitLinks;
+            command.visit(&mut Visitor::new(phase, &Limits::DEFAULT, &mut links)).map_err(named)?;
+        }
+        Ok(command)
+    }
+}
+
+impl<T: 'static> CommandClasses<T> {
+    /// The number and the bytes of a command.
+    pub(super) fn encode<C: Command<T>>(&self, command: &C) -> Result<(u32, Vec<u8>)> {
+        let class = self.by_type.get(&TypeId::of::<C>()).ok_or_else(unregistered::<C>)?;
+        let codec = self.by_class.get(class).ok_or_else(unregistered::<C>)?;
+        let number = u32::try_from(*class).map_err(|_| unregistered::<C>())?;
+        Ok((number, codec.encode(command, &self.registry)?))
+    }
+
+    /// The class of this index.
+    pub(super) fn class(&self, index: usize) -> Option<Rc<dyn CommandClass<T>>> {
+        self.by_class.get(&index).cloned()
+    }
+
+    /// How many classes there are, with those that commands reach.
+    pub(super) fn len(&self) -> usize {
+        self.registry.program().classes.len()
+    }
+
+    /// What a journal is to know of the classes.
+    pub(super) fn program(&self) -> Result<StoredProgram> {
+        Ok(StoredProgram { commands: definitions(&self.registry)? })
+    }
+}
+
+/// All classes of a registry, in their order, as a save without records.
+pub(super) fn definitions(registry: &Registry) -> Result<Vec<u8>> {
+    let (mut save, limits, mut buffer) = (Vec::new(), Limits::DEFAULT, Buffer::new());
+    let mut sealer = Sealer::new(&mut save, Compression::None, &limits);
+    let mut writer = Writer::new(&mut sealer, &Header::default(), &limits, &mut buffer)?;
+    for class in &registry.program().classes {
+        writer.definition(class)?;
+    }
+    writer.finish(0)?;
+    Ok(save)
+}
+
+#[cold]
+fn unregistered<C>() -> Error {
+    let name = std::any::type_name::<C>();
+    let short = name.rsplit("::").next().unwrap_or(name);
+    Error::new(
+        ErrorKind::WrongClass,
+        format!(
+            "command {name} is not registered, and could not be done again from the journal; derive `Persist` for it and call `register::<{short}>()` on the history before the session is opened"
+        ),
+    )
+}
+
+impl<T: 'static> History<T> {
+    /// Registers a class of commands, so that the journal of a [`Session`](super::Session) can hold them, and do them again in another run. A history
+    /// without a journal takes commands of any type.
+    ///
+    /// Trait objects in them are of classes that [`register_as`](Self::register_as) was told of; shared pointers they cannot hold.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::register`].
+    pub fn register<C: Command<T> + Persist>(&mut self) -> Result<()> {
+        let mut classes = self.around.classes.borrow_mut();
+        let class = classes.registry.register_value::<C>()?;
+        classes.by_type.insert(TypeId::of::<C>(), class);
+        classes.by_class.insert(class, Rc::new(Of::<C>(PhantomData)));
+        Ok(())
+    }
+
+    /// Registers class `C` as an implementor of a trait whose trait objects commands hold.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::register_as`].
+    pub fn register_as<C, D>(&mut self) -> Result<()>
+    where
+        C: Persist + crate::Pointee,
+        D: ?Sized + crate::codec::Implements<C>,
+    {
+        self.around.classes.borrow_mut().registry.register_as::<C, D>()
+    }
+}

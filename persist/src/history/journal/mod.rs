@@ -1,0 +1,84 @@
+//! What happens to a history, in a file, so that a crash loses nothing of it.
+//!
+//! A journal follows a save: it begins with the entries that there were when that was made, and goes on with what was done since. A
+//! [`Session`] keeps both. `docs/history.md` has the file, and the order in which a save changes it.
+
+mod commands;
+mod frame;
+mod open;
+mod programs;
+mod reader;
+mod recorder;
+mod recovered;
+mod replay;
+mod session;
+mod stored;
+mod writer;
+
+use std::time::Duration;
+
+use super::Label;
+use super::step::{BoxedStep, End};
+use crate::Result;
+
+pub(super) use commands::Around;
+pub use open::SessionOptions;
+pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
+pub use session::Session;
+pub(super) use stored::{StoredStep, Storing};
+
+/// When what is in a journal is made to last on the disk.
+///
+/// Whatever it is, each edit is handed to the system before the call that makes it returns: **a program that is killed or crashes loses
+/// nothing**. It says what is lost if the machine itself stops, as when the power goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flush {
+    /// Nothing: the disk is waited for in each edit. That takes about as long as a disk takes for one write, which is some milliseconds.
+    #[default]
+    EveryEdit,
+    /// What was done since this long ago: the disk is waited for in the first call that comes so long after the last time, be it an edit or
+    /// [`Session::tick`].
+    Every(Duration),
+    /// What was done since [`Session::flush`] was called last, which a program does when it has nothing else to do.
+    OnIdle,
+}
+
+/// Keeps what happens to a history, so that it can be done again in another run.
+pub(super) trait Recorder<T: 'static> {
+    /// Appends what has just been done to the target, before the history notes it.
+    ///
+    /// If it fails, and the history is [strict](Self::is_strict), what was done is taken back.
+    fn record(&mut self, record: Record<'_, T>) -> Result<()>;
+
+    /// Whether nothing may be done that is not in the journal.
+    fn is_strict(&self) -> bool;
+
+    /// Notes that an entry fell out for want of room: the oldest, or the last of those that were undone.
+    fn dropped(&mut self, end: End);
+
+    /// Notes that the target was left half done: what is done to it from now on cannot be done again elsewhere.
+    fn lose(&mut self, why: &str);
+}
+
+/// Something that happened to a history.
+pub(super) enum Record<'r, T: 'static> {
+    /// Steps were done, as an entry or in the innermost open transaction.
+    Done {
+        target: &'r T,
+        label: &'r Label,
+        steps: &'r mut [BoxedStep<T>],
+        may_merge: bool,
+    },
+    Undone,
+    Redone,
+    Begun(&'r Label),
+    Committed,
+    RolledBack,
+    /// The target was saved, or, if this is none, counts as not saved.
+    Saved(Option<u64>),
+    Cleared,
+    /// An entry was taken out.
+    Skipped(usize),
+    /// How many entries cannot be undone, outermost first.
+    Floors(&'r std::collections::VecDeque<usize>),
+}

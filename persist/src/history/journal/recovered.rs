@@ -1,0 +1,90 @@
+//! What an open session tells of the journal that it found.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::{ErrorKind, LoadReport};
+
+/// What became of save and journal when a [`Session`](super::Session) was opened.
+///
+/// Its [`Display`](fmt::Display) is a sentence for the user.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// What the load of the save reports; `None` if there is no save.
+    pub report: Option<LoadReport>,
+    /// How many edits, undos, redos and the like since the save were done again.
+    pub replayed: u64,
+    /// How many entries the history has now.
+    pub entries: usize,
+    /// The end of the journal, if it was cut off in the middle of being written; it is gone.
+    pub torn: Option<Torn>,
+    /// Why not all of the journal was done again, if so; the whole of it is then among those that were [kept](Self::kept).
+    pub stopped: Option<Stopped>,
+    /// How many transactions were open, one in the other; what was done in them is rolled back.
+    pub rolled_back: usize,
+    /// Journals that were put aside, to be looked at or removed by the user: that of another save, or one that could not be done again whole.
+    pub kept: Vec<PathBuf>,
+}
+
+/// The end of a journal that is none of its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Torn {
+    /// Where it began.
+    pub offset: u64,
+    /// How long it was.
+    pub bytes: u64,
+}
+
+/// Where and why a journal was not done again any further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stopped {
+    /// Where the first frame begins that was not done again.
+    pub offset: u64,
+    /// What sort of error it was.
+    pub kind: ErrorKind,
+    /// What was wrong.
+    pub cause: String,
+}
+
+/// What a journal holds, as far as that is known without opening it: see [`SessionOptions::inspect`](super::SessionOptions::inspect).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JournalInfo {
+    /// True if it follows the save that is there, or there is none and it follows none: a session would do again what is in it.
+    pub follows_save: bool,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// How many frames of it are whole.
+    pub frames: u64,
+    /// True if something was done since the save.
+    pub has_events: bool,
+    /// Its end, if it was cut off in the middle of being written.
+    pub torn: Option<Torn>,
+    /// Where it is damaged, if it is.
+    pub stopped: Option<Stopped>,
+    /// How many transactions are open at its end, one in the other.
+    pub open: usize,
+}
+
+impl fmt::Display for Recovered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.replayed {
+            0 => f.write_str("nothing was done since the last save")?,
+            1 => f.write_str("1 change since the last save was recovered")?,
+            count => write!(f, "{count} changes since the last save were recovered")?,
+        }
+        if self.rolled_back > 0 {
+            f.write_str("; what was only half done was taken back")?;
+        }
+        if let Some(stopped) = &self.stopped {
+            write!(f, "; the rest could not be recovered, {}", stopped.cause)?;
+        }
+        for kept in &self.kept {
+            write!(f, "; a journal is kept as {}", kept.display())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,322 @@
+//! What a journal says, done again.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use super::Around;
+use super::commands::{CommandClass, Reading};
+use super::frame::Kind;
+use super::programs::{Programs, unregistered};
+use super::reader::{Frame, OpenTransaction, Reader};
+use super::stored::{
+    StoredBegun, StoredCommand, StoredDone, StoredDropped, StoredEntry, StoredStacks, StoredStep,
+    place, read, wrong,
+};
+use crate::history::History;
+use crate::history::entry::Entry;
+use crate::history::step::{BoxedStep, End, Failure, is_broken, undo_all};
+use crate::{Error, ErrorKind, Result};
+
+/// More states than any history reaches.
+const MOST_STATES: u64 = 1 << 62;
+
+/// What came of a replay.
+pub(super) struct Outcome {
+    /// How many events were done again.
+    pub(super) events: u64,
+    pub(super) failed: Option<Failed>,
+}
+
+/// A frame that could not be done again.
+pub(super) struct Failed {
+    pub(super) error: Error,
+    /// Where to end the next time, and the number of the frame before.
+    pub(super) offset: u64,
+    pub(super) before: u64,
+    /// True if target and history are not as they were before that.
+    pub(super) is_broken: bool,
+}
+
+/// What is being done again.
+struct Replay<'r, 'p, T: 'static> {
+    target: &'r mut T,
+    around: Rc<Around<T>>,
+    programs: &'r mut Programs<'p>,
+    begun: Begun<T>,
+}
+
+/// How far the beginning of a journal has been read.
+enum Begun<T: 'static> {
+    No,
+    Entries(Box<StoredStacks>, Vec<Entry<T>>),
+    Yes,
+}
+
+impl<T: 'static> History<T> {
+    /// Does the frames before an offset again; nothing is told of it.
+    pub(super) fn replay(
+        &mut self,
+        target: &mut T,
+        reader: &mut Reader,
+        programs: &mut Programs<'_>,
+        until: u64,
+    ) -> io::Result<Outcome> {
+        let around = Rc::clone(&self.around);
+        let mut replay = Replay { target, around, programs, begun: Begun::No };
+        let (mut events, mut open) = (0, None);
+        while reader.offset < until {
+            let Ok(frame) = reader.next()? else { break };
+            let was_poisoned = self.poison.is_some();
+            let result = catch_unwind(AssertUnwindSafe(|| replay.frame(self, &frame)));
+            let (error, is_broken) = match result {
+                Ok(Ok(())) => {
+                    events += u64::from(frame.kind.is_event() && frame.kind != Kind::Dropped);
+                    open = OpenTransaction::behind(open, &frame);
+                    continue;
+                }
+                Ok(Err(failure)) => {
+                    let is_poisoned = self.poison.is_some() && !was_poisoned;
+                    let is_broken = failure.broken.is_some() || is_poisoned;
+                    (failure.error, is_broken)
+                }
+                Err(_) => {
+                    let message = "a command panicked when it was done again";
+                    (Error::new(ErrorKind::Poisoned, message), true)
+                }
+            };
+            let (offset, before) = match open {
+                Some(open) => (open.offset, open.before),
+                None => (frame.offset, frame.sequence.saturating_sub(1)),
+            };
+            let error = error.moved_to(frame.offset);
+            let is_broken = is_broken || open.is_some();
+            let failed = Some(Failed { error, offset, before, is_broken });
+            return Ok(Outcome { events, failed });
+        }
+        if matches!(replay.begun, Begun::Yes) {
+            return Ok(Outcome { events, failed: None });
+        }
+        let error = wrong("no whole beginning, which").moved_to(reader.offset);
+        let failed = Failed { error, offset: 0, before: 0, is_broken: true };
+        Ok(Outcome { events, failed: Some(failed) })
+    }
+
+    /// Makes a history that was being replayed as new.
+    pub(super) fn reset(&mut self, target: &mut T) {
+        // What its commands let go of cannot be done better than once.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.drop_all(target)));
+        self.open.clear();
+        self.floors.clear();
+        (self.base, self.last_state, self.saved) = (0, 0, Some(0));
+        (self.bytes, self.may_merge, self.poison, self.world) = (0, false, None, None);
+    }
+}
+
+impl<T: 'static> Replay<'_, '_, T> {
+    fn frame(&mut self, history: &mut History<T>, frame: &Frame) -> Result<(), Failure> {
+        let payload = &frame.payload[..];
+        if frame.kind.is_event() && !matches!(self.begun, Begun::Yes) {
+            return Err(wrong("something that happened before its beginning, which").into());
+        }
+        match frame.kind {
+            Kind::Program => self.programs.read(&read(payload)?)?,
+            Kind::Stacks | Kind::Entry => self.begin(history, frame.kind, payload)?,
+            Kind::Done => {
+                let StoredDone { label, may_merge, steps } = read(payload)?;
+                let (label, steps) = (label.restore()?, self.do_again(steps)?);
+                history.changed(self.target);
+                history.enter(self.target, label, steps, may_merge, None);
+            }
+            Kind::Undone => self.moved(history, History::undo_one)?,
+            Kind::Redone => self.moved(history, History::redo_one)?,
+            Kind::Begun => history.begin(read::<StoredBegun>(payload)?.label.restore()?)?,
+            Kind::Committed => history.commit(self.target)?,
+            Kind::RolledBack => history.rollback(self.target)?,
+            Kind::Saved => history.saved = read(payload)?,
+            Kind::Cleared => history.drop_all(self.target),
+            Kind::Skipped => {
+                let index = place(read(payload)?)?;
+                if !history.leave_out(self.target, index)? {
+                    return Err(wrong("the number of an entry").into());
+                }
+            }
+            Kind::Floors => {
+                let floors: Vec<u64> = read(payload)?;
+                history.floors = checked_floors(floors, history.ring.len())?.into();
+            }
+            Kind::Dropped => {
+                let StoredDropped { oldest, undone } = read(payload)?;
+                for (count, end) in [(oldest, End::Applied), (undone, End::Undone)] {
+                    for _ in 0..count {
+                        if !history.drop_one(self.target, end) {
+                            return Err(wrong("more entries that fell out than there are,").into());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Undoes or redoes.
+    fn moved(
+        &mut self,
+        history: &mut History<T>,
+        run: fn(&mut History<T>, &mut T) -> Result<bool>,
+    ) -> Result<(), Failure> {
+        if history.is_open() || !run(history, self.target)? {
+            return Err(wrong("an undo or a redo where there is nothing to be done, which").into());
+        }
+        Ok(())
+    }
+
+    /// Reads what the history was when the journal began.
+    fn begin(&mut self, history: &mut History<T>, kind: Kind, payload: &[u8]) -> Result<()> {
+        let begun = std::mem::replace(&mut self.begun, Begun::No);
+        self.begun = match (kind, begun) {
+            (Kind::Stacks, Begun::No) => Begun::Entries(Box::new(read(payload)?), Vec::new()),
+            (Kind::Entry, Begun::Entries(stacks, mut entries)) => {
+                let StoredEntry { label, state, steps } = read(payload)?;
+                let steps = self.restore_all(steps)?;
+                let mut entry = Entry::new(label.restore()?, steps, (history.clock)());
+                entry.state = state;
+                entries.push(entry);
+                Begun::Entries(stacks, entries)
+            }
+            _ => return Err(wrong("a beginning in another place, which")),
+        };
+        if let Begun::Entries(stacks, entries) = &mut self.begun
+            && stacks.entries <= entries.len() as u64
+        {
+            let entries = std::mem::take(entries);
+            history.install(stacks, entries)?;
+            self.begun = Begun::Yes;
+        }
+        Ok(())
+    }
+
+    /// Does steps again, as they were done first.
+    fn do_again(&mut self, stored: Vec<StoredStep>) -> Result<Vec<BoxedStep<T>>, Failure> {
+        let mut done: Vec<BoxedStep<T>> = Vec::with_capacity(stored.len());
+        for step in stored {
+            match self.do_one(step) {
+                Ok(step) => done.push(step),
+                Err(mut failure) => {
+                    if failure.broken.is_none() {
+                        let back = undo_all(&mut done, self.target);
+                        is_broken(&mut failure, 0, back);
+                    }
+                    return Err(failure);
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    fn do_one(&mut self, stored: StoredStep) -> Result<BoxedStep<T>, Failure> {
+        match stored {
+            StoredStep::Command(command) if command.is_direct => {
+                let (class, command) = self.brought_on(command)?;
+                let reading = Reading {
+                    around: &self.around,
+                    registry: self.programs.registry,
+                    numbers: self.programs.numbers(),
+                };
+                class.replay(&command, self.target, &reading)
+            }
+            StoredStep::Command(mut command) => {
+                let further = std::mem::take(&mut command.further);
+                let mut further = self.do_again(further)?;
+                self.command(command, &mut further).map_err(|error| {
+                    let mut failure = Failure::from(error);
+                    let back = undo_all(&mut further, self.target);
+                    is_broken(&mut failure, 0, back);
+                    failure
+                })
+            }
+        }
+    }
+
+    fn restore_all(&mut self, stored: Vec<StoredStep>) -> Result<Vec<BoxedStep<T>>> {
+        stored.into_iter().map(|step| self.restore(step)).collect()
+    }
+
+    /// A step as it was, done or undone.
+    fn restore(&mut self, stored: StoredStep) -> Result<BoxedStep<T>> {
+        match stored {
+            StoredStep::Command(mut command) => {
+                let further = std::mem::take(&mut command.further);
+                let mut further = self.restore_all(further)?;
+                self.command(command, &mut further)
+            }
+        }
+    }
+
+    /// A command with what it performed, which is taken if it succeeds.
+    fn command(
+        &mut self,
+        stored: StoredCommand,
+        further: &mut Vec<BoxedStep<T>>,
+    ) -> Result<BoxedStep<T>> {
+        let (class, stored) = self.brought_on(stored)?;
+        let reading = Reading {
+            around: &self.around,
+            registry: self.programs.registry,
+            numbers: self.programs.numbers(),
+        };
+        class.restore(&stored, further, &reading)
+    }
+
+    /// The class of a command, and the command in the form that the program has.
+    fn brought_on(
+        &mut self,
+        mut stored: StoredCommand,
+    ) -> Result<(Rc<dyn CommandClass<T>>, StoredCommand)> {
+        let class = self.programs.class(stored.class)?;
+        let found = self.around.classes.borrow().class(class);
+        let found = found
+            .ok_or_else(|| unregistered(&self.programs.registry.program().classes[class].name))?;
+        stored.bytes = self.programs.bring_on(stored.class, &stored.bytes)?.into_owned();
+        if let Some(before) = &mut stored.before {
+            *before = self.programs.bring_on(stored.class, before)?.into_owned();
+        }
+        Ok((found, stored))
+    }
+}
+
+impl<T: 'static> History<T> {
+    /// Takes what a history was, if it can have been.
+    fn install(&mut self, stacks: &mut StoredStacks, entries: Vec<Entry<T>>) -> Result<()> {
+        let position = place(stacks.position)?;
+        if position > entries.len() {
+            return Err(wrong("a position behind its last entry, which"));
+        }
+        let states = entries.iter().map(|entry| entry.state).chain([stacks.base]);
+        let last = stacks.last_state;
+        if last > MOST_STATES || states.chain(stacks.saved).any(|state| state > last) {
+            return Err(wrong("a state that was never reached, which"));
+        }
+        let poison = stacks.poison.take().map(|poison| poison.restore()).transpose()?;
+        if poison.as_ref().and_then(|poison| poison.entry).is_some_and(|at| at >= entries.len()) {
+            return Err(wrong("the number of an entry"));
+        }
+        self.floors = checked_floors(std::mem::take(&mut stacks.floors), entries.len())?.into();
+        for entry in entries {
+            self.bytes += entry.size;
+            self.ring.put(entry);
+        }
+        self.ring.set_position(position);
+        (self.base, self.last_state, self.saved) = (stacks.base, stacks.last_state, stacks.saved);
+        self.poison = poison;
+        Ok(())
+    }
+}
+
+fn checked_floors(floors: Vec<u64>, entries: usize) -> Result<Vec<usize>> {
+    let floors = floors.into_iter().map(place).collect::<Result<Vec<usize>>>()?;
+    match floors.iter().all(|floor| *floor <= entries) {
+        true => Ok(floors),
+        false => Err(wrong("a floor above its last entry, which")),
+    }
+}

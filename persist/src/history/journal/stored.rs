@@ -1,0 +1,228 @@
+//! What frames hold, as values of the library's own codec.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::Around;
+use crate::codec::{Buffer, decode};
+use crate::history::step::BoxedStep;
+use crate::history::{Command, Label, Poison, Verb};
+use crate::{Error, ErrorKind, ObjectId, Persist, Result};
+
+/// The schemas of the classes that the frames behind it are of, each list as a save without records.
+#[derive(crate::Persist, Clone, PartialEq, Eq)]
+#[persist(crate = crate)]
+pub(super) struct StoredProgram {
+    pub(super) commands: Vec<u8>,
+}
+
+/// A history as it was when its journal began, besides its entries.
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub(super) struct StoredStacks {
+    pub(super) entries: u64,
+    pub(super) position: u64,
+    pub(super) base: u64,
+    pub(super) last_state: u64,
+    pub(super) saved: Option<u64>,
+    pub(super) floors: Vec<u64>,
+    pub(super) poison: Option<StoredPoison>,
+}
+
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub(super) struct StoredPoison {
+    entry: Option<u64>,
+    label: StoredLabel,
+    step: u64,
+    object: Option<ObjectId>,
+    why: String,
+}
+
+/// An entry, whose steps are as they are when it is applied or undone.
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub(super) struct StoredEntry {
+    pub(super) label: StoredLabel,
+    pub(super) state: u64,
+    pub(super) steps: Vec<StoredStep>,
+}
+
+/// Steps that were done.
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub(super) struct StoredDone {
+    pub(super) label: StoredLabel,
+    pub(super) may_merge: bool,
+    pub(super) steps: Vec<StoredStep>,
+}
+
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub(super) struct StoredBegun {
+    pub(super) label: StoredLabel,
+}
+
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub(super) struct StoredDropped {
+    pub(super) oldest: u64,
+    pub(super) undone: u64,
+}
+
+/// A step.
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub(in crate::history) enum StoredStep {
+    Command(StoredCommand),
+}
+
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub(in crate::history) struct StoredCommand {
+    /// The number of its class.
+    pub(super) class: u32,
+    pub(super) is_direct: bool,
+    /// What it was before it was done, if it was done directly just now, and is another now.
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) further: Vec<StoredStep>,
+}
+
+/// What steps are stored with.
+pub(in crate::history) struct Storing<'s, T: 'static> {
+    pub(in crate::history) around: &'s Around<T>,
+    /// True if they have just been done: what they made is in the target.
+    pub(in crate::history) is_done: bool,
+}
+
+impl<T: 'static> Storing<'_, T> {
+    pub(in crate::history) fn command<C: Command<T>>(
+        &self,
+        command: &C,
+        is_direct: bool,
+        before: Option<Box<[u8]>>,
+        further: &mut [BoxedStep<T>],
+        target: &T,
+    ) -> Result<StoredStep> {
+        let (class, bytes) = self.around.classes.borrow().encode(command)?;
+        let before = before.filter(|before| **before != *bytes).map(Vec::from);
+        let further = self.steps(further, target)?;
+        Ok(StoredStep::Command(StoredCommand { class, is_direct, before, bytes, further }))
+    }
+
+    pub(super) fn steps(&self, steps: &mut [BoxedStep<T>], target: &T) -> Result<Vec<StoredStep>> {
+        steps.iter_mut().map(|step| step.store(target, self)).collect()
+    }
+}
+
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub(super) enum StoredLabel {
+    None,
+    Text { text: String, action: Option<String> },
+    Change { verb: u8, field: Option<String>, object: Option<String> },
+    Several { first: Box<StoredLabel>, more: u64 },
+}
+
+const VERBS: [Verb; 12] = [
+    Verb::Set,
+    Verb::Insert,
+    Verb::Remove,
+    Verb::Move,
+    Verb::Create,
+    Verb::Delete,
+    Verb::Rename,
+    Verb::Reparent,
+    Verb::Pause,
+    Verb::Resume,
+    Verb::Attach,
+    Verb::Detach,
+];
+
+impl From<&Label> for StoredLabel {
+    fn from(label: &Label) -> Self {
+        match label {
+            Label::None => Self::None,
+            Label::Text { text, action } => {
+                Self::Text { text: text.to_string(), action: action.as_deref().map(String::from) }
+            }
+            Label::Change { verb, field, object } => Self::Change {
+                verb: (0..).zip(VERBS).find(|(_, of)| of == verb).map_or(0, |(code, _)| code),
+                field: field.as_ref().map(ToString::to_string),
+                object: object.as_deref().map(String::from),
+            },
+            Label::Several { first, more } => {
+                Self::Several { first: Box::new((&**first).into()), more: *more as u64 }
+            }
+        }
+    }
+}
+
+impl StoredLabel {
+    pub(super) fn restore(self) -> Result<Label> {
+        Ok(match self {
+            Self::None => Label::None,
+            Self::Text { text, action } => {
+                Label::Text { text: text.into(), action: action.map(Arc::from) }
+            }
+            Self::Change { verb, field, object } => Label::Change {
+                verb: *VERBS.get(usize::from(verb)).ok_or_else(|| wrong("a verb"))?,
+                field: field.map(|field| field.parse()).transpose()?,
+                object: object.map(Rc::from),
+            },
+            Self::Several { first, more } => {
+                Label::Several { first: Box::new(first.restore()?), more: place(more)? }
+            }
+        })
+    }
+}
+
+impl From<&Poison> for StoredPoison {
+    fn from(poison: &Poison) -> Self {
+        Self {
+            entry: poison.entry.map(|entry| entry as u64),
+            label: (&poison.label).into(),
+            step: poison.step as u64,
+            object: poison.object,
+            why: poison.why.clone(),
+        }
+    }
+}
+
+impl StoredPoison {
+    pub(super) fn restore(self) -> Result<Poison> {
+        Ok(Poison {
+            entry: self.entry.map(place).transpose()?,
+            label: self.label.restore()?,
+            step: place(self.step)?,
+            object: self.object,
+            why: self.why,
+        })
+    }
+}
+
+/// An index or a count of the program that wrote it.
+pub(super) fn place(number: u64) -> Result<usize> {
+    usize::try_from(number).map_err(|_| wrong("an index"))
+}
+
+#[cold]
+pub(super) fn wrong(what: &str) -> Error {
+    Error::new(
+        ErrorKind::Damaged,
+        format!(
+            "the journal has {what} that does not fit what is before it; it is damaged or made to harm"
+        ),
+    )
+}
+
+/// The payload of a frame.
+pub(super) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {
+    Ok(Buffer::new().encode(value)?.to_vec())
+}
+
+/// Reads the payload of a frame.
+pub(super) fn read<V: Persist>(payload: &[u8]) -> Result<V> {
+    decode(payload)
+}

@@ -1,0 +1,95 @@
+//! Saves that a journal follows.
+
+use std::any::Any;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{LoadReport, SaveManager};
+use crate::codec::Persist;
+use crate::format::{Digest, Sealer, with_header};
+use crate::storage::{Storage, exists, generation_of, names};
+use crate::{ErrorKind, Limits, Result, World, storage};
+
+impl SaveManager {
+    pub(crate) fn disk(&self) -> Arc<dyn Storage> {
+        Arc::clone(&self.storage.0)
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Loads a value, and tells which save it was, for the next save to go on from; `None` if there is none.
+    ///
+    /// One that is missing and has a backup is an error, which names that.
+    pub(crate) fn load_followed<T: Persist>(
+        &mut self,
+        path: &Path,
+    ) -> Result<Option<(T, Digest, LoadReport)>> {
+        let file = self.file(path);
+        let found = file.load(|save| Ok((Digest::of(save)?, self.load_one::<T>(save, None)?)));
+        let (digest, (mut value, loaded), rescue) = match found {
+            Ok(((digest, value), rescue)) => (digest, value, rescue),
+            Err(error) => {
+                let is_there = |path: &Path| exists(&*self.storage.0, path);
+                let is_new = error.kind() == ErrorKind::NotFound
+                    && !is_there(path)
+                    && !is_there(&names::backup(path, 1));
+                return if is_new { Ok(None) } else { Err(error) };
+            }
+        };
+        let any: &mut dyn Any = &mut value;
+        if let Some(world) = any.downcast_mut::<World>() {
+            world.know(&self.registry);
+        }
+        let loaded = loaded.rescued(rescue);
+        let report = loaded.report().clone();
+        self.adopt(loaded);
+        Ok(Some((value, digest, report)))
+    }
+
+    /// Makes an empty value that knows what is registered here.
+    pub(crate) fn new_followed<T: Persist + Default>(&mut self) -> T {
+        let mut value = T::default();
+        let any: &mut dyn Any = &mut value;
+        if let Some(world) = any.downcast_mut::<World>() {
+            world.know(&self.registry);
+        }
+        value
+    }
+
+    /// A save of a value in memory, after its `before_save` hooks have run.
+    pub(crate) fn encode_followed<T: Persist>(&mut self, value: &mut T) -> Result<Vec<u8>> {
+        let any: &dyn Any = value;
+        if let Some(world) = any.downcast_ref::<World>() {
+            world.register_in(&mut self.registry)?;
+        }
+        let limits = self.limits;
+        let mut save = Vec::new();
+        let mut sealer = Sealer::new(&mut save, self.compression, &limits);
+        self.write_value_mut(&mut sealer, value)?;
+        Ok(save)
+    }
+
+    /// Replaces a file by such a save; `before` gets its digest before anything is written.
+    pub(crate) fn replace_followed(
+        &mut self,
+        path: &Path,
+        save: &[u8],
+        before: impl FnOnce(&Digest),
+    ) -> Result<()> {
+        let (disk, options, limits) = (self.disk(), self.save_options, self.limits);
+        self.settle(path);
+        storage::replace(&*disk, path, &options, &limits, |out, past| {
+            let header = past.lead_to(self.header.clone(), self.device.as_deref(), 0);
+            let save = with_header(save, &header, &limits)?;
+            before(&Digest::of(&save)?);
+            out.write_all(&save).map_err(|error| crate::Error::io("write", path, error))
+        })
+    }
+
+    /// True if a file is the save of this digest, also if what came behind its replacement failed.
+    pub(crate) fn is_in_place(&self, path: &Path, digest: &Digest) -> bool {
+        generation_of(&*self.storage.0, path) == digest.generation
+    }
+}

@@ -1,0 +1,171 @@
+//! A document of lines, and commands that change it in all the ways there are.
+
+use persist::{Command, CommandContext, History, Label, Merge, Persist, Result};
+
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+pub(crate) struct Document {
+    pub(crate) title: String,
+    pub(crate) lines: Vec<String>,
+}
+
+/// Takes itself back by a swap: what it holds depends on whether it is done.
+#[derive(Persist)]
+pub(crate) struct Rename {
+    pub(crate) title: String,
+}
+
+impl Rename {
+    fn swap(&mut self, document: &mut Document) {
+        std::mem::swap(&mut document.title, &mut self.title);
+    }
+}
+
+impl Command<Document> for Rename {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        self.swap(context.target());
+        Ok(())
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        self.swap(document);
+        Ok(())
+    }
+
+    fn label(&self) -> Label {
+        "Rename".into()
+    }
+}
+
+/// Holds the same, done or not.
+#[derive(Persist)]
+pub(crate) struct Insert {
+    pub(crate) at: u32,
+    pub(crate) line: String,
+}
+
+impl Command<Document> for Insert {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        if self.at as usize > context.lines.len() {
+            return Err(persist::Error::new(persist::ErrorKind::NotFound, "there is no such line"));
+        }
+        context.target().lines.insert(self.at as usize, self.line.clone());
+        Ok(())
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        document.lines.remove(self.at as usize);
+        Ok(())
+    }
+
+    fn label(&self) -> Label {
+        Label::from(format!("Insert {}", self.line)).action("Insert")
+    }
+}
+
+/// Takes up what it needs to be taken back when it is done first.
+#[derive(Persist)]
+pub(crate) struct Remove {
+    pub(crate) at: u32,
+    pub(crate) removed: Option<String>,
+}
+
+impl Command<Document> for Remove {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        if self.at as usize >= context.lines.len() {
+            return Err(persist::Error::new(persist::ErrorKind::NotFound, "there is no such line"));
+        }
+        self.removed = Some(context.target().lines.remove(self.at as usize));
+        Ok(())
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        document.lines.insert(self.at as usize, self.removed.clone().unwrap_or_default());
+        Ok(())
+    }
+
+    fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        context.target().lines.remove(self.at as usize);
+        Ok(())
+    }
+}
+
+/// Typing, of which many are one.
+#[derive(Persist)]
+pub(crate) struct Type {
+    pub(crate) text: String,
+}
+
+impl Command<Document> for Type {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        context.target().title.push_str(&self.text);
+        Ok(())
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        let length = document.title.len() - self.text.len();
+        document.title.truncate(length);
+        Ok(())
+    }
+
+    fn merge(&mut self, next: &Self) -> Result<Merge> {
+        self.text.push_str(&next.text);
+        Ok(Merge::Yes)
+    }
+}
+
+/// Does what others do.
+#[derive(Persist)]
+pub(crate) struct Chapter {
+    pub(crate) name: String,
+    /// Whether it changes the document itself as well.
+    pub(crate) is_direct: bool,
+}
+
+impl Command<Document> for Chapter {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        context.apply(Rename { title: self.name.clone() })?;
+        if self.is_direct {
+            context.target().lines.push(String::from("direct"));
+        }
+        context.apply(Insert { at: 0, line: self.name.clone() })
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        document.lines.pop();
+        Ok(())
+    }
+
+    fn label(&self) -> Label {
+        "Begin chapter".into()
+    }
+}
+
+/// Changes nothing that is saved.
+#[derive(Persist)]
+pub(crate) struct Look;
+
+impl Command<Document> for Look {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        let _ = context.target();
+        Ok(())
+    }
+
+    fn undo(&mut self, _: &mut Document) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_significant(&self) -> bool {
+        false
+    }
+}
+
+pub(crate) fn history(capacity: Option<usize>) -> Result<History<Document>> {
+    let mut history = capacity.map_or_else(History::unlimited, History::new);
+    history.register::<Rename>()?;
+    history.register::<Insert>()?;
+    history.register::<Remove>()?;
+    history.register::<Type>()?;
+    history.register::<Chapter>()?;
+    history.register::<Look>()?;
+    Ok(history)
+}

@@ -1,0 +1,281 @@
+//! Sessions that are driven, and what they are expected to be.
+
+use persist::storage::SaveOptions;
+use persist::{Flush, History, Recovered, Result, SaveManager, Session, SessionOptions};
+
+use super::disk::{Disk, Image};
+use super::document::{Chapter, Document, Insert, Look, Remove, Rename, Type, history};
+use super::{JOURNAL, SAVE};
+
+pub(crate) fn manager(disk: &Disk) -> SaveManager {
+    let mut saves = SaveManager::new();
+    saves.set_storage(disk.clone());
+    let wait = std::time::Duration::ZERO;
+    saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
+    saves
+}
+
+pub(crate) fn options(disk: &Disk) -> Result<SessionOptions<Document>> {
+    Ok(Session::with(manager(disk), history(None)?))
+}
+
+pub(crate) fn open(disk: &Disk) -> Result<(Session<Document>, Recovered)> {
+    options(disk)?.open(SAVE, JOURNAL)
+}
+
+/// All that can be seen of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) document: Document,
+    pub(crate) labels: Vec<String>,
+    pub(crate) position: usize,
+    pub(crate) state: u64,
+    pub(crate) saved: Option<usize>,
+    pub(crate) is_modified: bool,
+    pub(crate) texts: (String, String),
+    pub(crate) floor: bool,
+}
+
+impl Seen {
+    pub(crate) fn of(document: &Document, history: &History<Document>) -> Self {
+        Self {
+            document: document.clone(),
+            labels: history.entries().map(|entry| entry.label.to_string()).collect(),
+            position: history.position(),
+            state: history.state(),
+            saved: history.saved_position(),
+            is_modified: history.is_modified(),
+            texts: (history.undo_text(), history.redo_text()),
+            floor: history.can_undo(),
+        }
+    }
+}
+
+/// A session with a naive history of whole documents beside it.
+pub(crate) struct Driver {
+    pub(crate) session: Session<Document>,
+    disk: Disk,
+    /// The document at each position.
+    documents: Vec<Document>,
+    /// The files and what they lead to, behind each step.
+    pub(crate) log: Vec<Logged>,
+    /// What was before the outermost transaction that is open.
+    before: Option<(Seen, Vec<Document>)>,
+    depth: usize,
+}
+
+/// What the files on a disk lead to.
+#[derive(Clone)]
+pub(crate) struct Logged {
+    pub(crate) image: Image,
+    pub(crate) seen: Seen,
+    pub(crate) documents: Vec<Document>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Action {
+    Rename(u32),
+    Insert(u32),
+    Remove,
+    Type(u32),
+    Barrier,
+    Chapter(bool),
+    Look,
+    Undo,
+    Redo,
+    GoTo(usize),
+    Begin,
+    Commit,
+    Rollback,
+    Save,
+    Unsave,
+    Floor,
+    Lift,
+    Clear,
+}
+
+/// A session with all that can happen in it.
+pub(crate) const SCRIPT: &[Action] = {
+    use Action::*;
+    &[
+        Rename(1),
+        Insert(2),
+        Type(3),
+        Type(4),
+        Barrier,
+        Type(5),
+        Undo,
+        Undo,
+        Redo,
+        Insert(6),
+        Chapter(false),
+        Undo,
+        Redo,
+        Chapter(true),
+        Undo,
+        Undo,
+        Redo,
+        Redo,
+        Look,
+        Begin,
+        Insert(7),
+        Begin,
+        Type(8),
+        Rollback,
+        Rename(9),
+        Commit,
+        Undo,
+        Redo,
+        Begin,
+        Insert(10),
+        Commit,
+        Save,
+        Insert(11),
+        Undo,
+        Undo,
+        Undo,
+        Redo,
+        Floor,
+        Insert(12),
+        Undo,
+        Lift,
+        Undo,
+        Remove,
+        Undo,
+        Undo,
+        GoTo(1),
+        GoTo(4),
+        Unsave,
+        Type(13),
+        Begin,
+        Type(14),
+        Begin,
+        Rename(15),
+        Commit,
+        Commit,
+        Undo,
+        Save,
+        Undo,
+        Remove,
+        Clear,
+        Insert(16),
+        Begin,
+        Rename(17),
+        Begin,
+        Insert(18),
+    ]
+};
+
+impl Driver {
+    pub(crate) fn new(disk: &Disk) -> Result<Self> {
+        let (session, _) = open(disk)?;
+        let documents = vec![session.target().clone()];
+        let disk = disk.clone();
+        let mut driver = Self { session, disk, documents, log: Vec::new(), before: None, depth: 0 };
+        driver.note();
+        Ok(driver)
+    }
+
+    /// A whole script.
+    pub(crate) fn run(disk: &Disk, script: &[Action]) -> Result<Self> {
+        let mut driver = Self::new(disk)?;
+        script.iter().try_for_each(|action| driver.act(*action))?;
+        Ok(driver)
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        Seen::of(self.session.target(), &self.session)
+    }
+
+    fn note(&mut self) {
+        let now = (self.seen(), self.documents.clone());
+        let (seen, documents) = self.before.clone().unwrap_or(now);
+        self.log.push(Logged { image: self.disk.image(), seen, documents });
+    }
+
+    pub(crate) fn act(&mut self, action: Action) -> Result<()> {
+        let before = (self.seen(), self.documents.clone());
+        let session = &mut self.session;
+        match action {
+            Action::Rename(to) => session.apply(Rename { title: format!("title {to}") })?,
+            Action::Insert(line) => {
+                session.apply(Insert { at: 0, line: format!("line {line}") })?
+            }
+            Action::Remove => session.apply(Remove { at: 0, removed: None })?,
+            Action::Type(text) => session.apply(Type { text: format!("{text} ") })?,
+            Action::Barrier => session.set_barrier(),
+            Action::Chapter(is_direct) => {
+                session.apply(Chapter { name: String::from("chapter"), is_direct })?;
+            }
+            Action::Look => session.apply(Look)?,
+            Action::Undo => assert!(session.undo()? || !session.can_undo()),
+            Action::Redo => assert!(session.redo()? || !session.can_redo()),
+            Action::GoTo(position) => session.go_to(position)?,
+            Action::Begin => {
+                session.begin("Group")?;
+                self.depth += 1;
+                self.before.get_or_insert(before);
+            }
+            Action::Commit | Action::Rollback => {
+                if action == Action::Commit {
+                    session.commit()?
+                } else {
+                    session.rollback()?
+                }
+                self.depth -= 1;
+                if self.depth == 0 {
+                    self.before = None;
+                }
+            }
+            Action::Save => session.save()?,
+            Action::Unsave => session.mark_unsaved()?,
+            Action::Floor => session.set_floor()?,
+            Action::Lift => assert!(session.lift_floor()?),
+            Action::Clear => session.clear()?,
+        }
+        let (position, len) = (session.position(), session.len());
+        if self.depth == 0 {
+            if action == Action::Clear {
+                self.documents.clear();
+            }
+            // What is done last is at the end.
+            self.documents.truncate(len + 1);
+            let document = session.target().clone();
+            if self.documents.len() <= position {
+                assert_eq!(self.documents.len(), position);
+                self.documents.push(document);
+            } else {
+                self.documents[position] = document;
+            }
+        }
+        self.note();
+        Ok(())
+    }
+}
+
+/// Opens what is on a disk, and compares it with what is expected there, undone and redone as well.
+pub(crate) fn check(image: &Image, logged: &Logged, what: &str) -> Recovered {
+    let disk = Disk::new(image.clone());
+    let opened =
+        options(&disk).and_then(|options| options.flush(Flush::OnIdle).open(SAVE, JOURNAL));
+    let (mut session, recovered) = opened.unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(Seen::of(session.target(), &session), logged.seen, "{what}");
+    session.clear_floors().unwrap();
+    for position in (0..=session.len()).rev().chain(0..=session.len()) {
+        session.go_to(position).unwrap();
+        assert_eq!(*session.target(), logged.documents[position], "{what}, position {position}");
+    }
+    recovered
+}
+
+impl Driver {
+    /// Another session on the same disk.
+    pub(crate) fn go_on(disk: &Disk, logged: Logged) -> Result<Self> {
+        let mut driver = Self::new(disk)?;
+        driver.documents = logged.documents;
+        driver.log.clear();
+        driver.note();
+        assert_eq!(driver.log[0].seen, logged.seen);
+        Ok(driver)
+    }
+}

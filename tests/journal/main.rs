@@ -1,0 +1,18 @@
+//! Sessions and their journals: behaviours K88 to K100, on a disk in memory that fails and loses power.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+#[path = "../storage/disk.rs"]
+#[allow(dead_code, reason = "not all that it can is needed here")]
+mod disk;
+mod document;
+mod driver;
+mod failing;
+mod hostile;
+mod prefixes;
+mod replays;
+mod saves;
+mod sharing;
+
+const SAVE: &str = "plan.sav";
+const JOURNAL: &str = "plan.journal";

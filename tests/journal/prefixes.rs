@@ -1,0 +1,96 @@
+//! What is recovered is what was, as far as the journal goes.
+
+use std::path::PathBuf;
+
+use persist::Result;
+
+use super::JOURNAL;
+use super::disk::Disk;
+use super::driver::{Action, Driver, Logged, SCRIPT, check};
+
+fn journal(logged: &Logged) -> &[u8] {
+    &logged.image[&PathBuf::from(JOURNAL)]
+}
+
+fn run() -> Result<Vec<Logged>> {
+    Ok(Driver::run(&Disk::default(), SCRIPT)?.log)
+}
+
+#[test]
+fn k90_behind_each_step_target_stacks_texts_and_saved_point_come_back() -> Result<()> {
+    for (step, logged) in run()?.iter().enumerate() {
+        check(&logged.image, logged, &format!("behind step {step}"));
+    }
+    Ok(())
+}
+
+#[test]
+fn k88_cut_at_any_byte_the_journal_leads_to_the_last_step_that_is_whole() -> Result<()> {
+    let log = run()?;
+    let mut torn = 0;
+    for pair in log.windows(2) {
+        let [before, after] = pair else { continue };
+        let (old, new) = (journal(before), journal(after));
+        if !new.starts_with(old) {
+            // A save has begun a new one.
+            continue;
+        }
+        for length in old.len()..new.len() {
+            let mut image = after.image.clone();
+            image.insert(PathBuf::from(JOURNAL), new[..length].to_vec());
+            // A jump is several undos.
+            let is_between = before.seen.position.abs_diff(after.seen.position) > 1;
+            if is_between && length > old.len() {
+                continue;
+            }
+            let recovered = check(&image, before, &format!("cut at byte {length}"));
+            assert_eq!(recovered.torn.is_some(), length > old.len(), "cut at byte {length}");
+            if let Some(cut) = recovered.torn {
+                let found = (cut.offset, cut.bytes);
+                assert_eq!(found, (old.len() as u64, (length - old.len()) as u64));
+                torn += 1;
+            }
+            assert!(recovered.stopped.is_none() && recovered.kept.is_empty());
+        }
+    }
+    assert!(torn > 500, "{torn}");
+    Ok(())
+}
+
+#[test]
+fn k91_a_transaction_that_is_open_is_rolled_back_whatever_was_done_in_it() -> Result<()> {
+    let log = run()?;
+    let mut depths = [0; 3];
+    let (mut depth, mut steps) = (0, SCRIPT.iter());
+    for logged in &log[1..] {
+        match steps.next() {
+            Some(Action::Begin) => depth += 1,
+            Some(Action::Commit | Action::Rollback) => depth -= 1,
+            _ => {}
+        }
+        let recovered = check(&logged.image, logged, "in a transaction or not");
+        assert_eq!(recovered.rolled_back, depth);
+        depths[depth] += 1;
+    }
+    assert!(depths.iter().all(|count| *count > 2), "{depths:?}");
+    Ok(())
+}
+
+#[test]
+fn k88_a_session_goes_on_where_the_last_one_was_killed_again_and_again() -> Result<()> {
+    let disk = Disk::default();
+    let mut driver = Driver::new(&disk)?;
+    for action in SCRIPT {
+        let is_open = driver.session.is_open();
+        if !is_open {
+            let image = disk.image();
+            let logged = driver.log.last().cloned();
+            let logged = logged.unwrap();
+            drop(driver);
+            check(&image, &logged, "killed");
+            driver = Driver::go_on(&disk, logged)?;
+        }
+        driver.act(*action)?;
+    }
+    Ok(())
+}
