@@ -1,11 +1,15 @@
 //! A document of lines, and commands that change it in all the ways there are.
 
-use persist::{Command, CommandContext, History, Label, Merge, Persist, Result};
+use persist::{Command, CommandContext, Error, ErrorKind, History, Label, Merge, Persist, Result};
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
 pub(crate) struct Document {
     pub(crate) title: String,
     pub(crate) lines: Vec<String>,
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::NotFound, "there is no such line")
 }
 
 /// Takes itself back by a swap: what it holds depends on whether it is done.
@@ -46,13 +50,16 @@ pub(crate) struct Insert {
 impl Command<Document> for Insert {
     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
         if self.at as usize > context.lines.len() {
-            return Err(persist::Error::new(persist::ErrorKind::NotFound, "there is no such line"));
+            return Err(gone());
         }
         context.target().lines.insert(self.at as usize, self.line.clone());
         Ok(())
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
+        if self.at as usize >= document.lines.len() {
+            return Err(gone());
+        }
         document.lines.remove(self.at as usize);
         Ok(())
     }
@@ -72,18 +79,24 @@ pub(crate) struct Remove {
 impl Command<Document> for Remove {
     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
         if self.at as usize >= context.lines.len() {
-            return Err(persist::Error::new(persist::ErrorKind::NotFound, "there is no such line"));
+            return Err(gone());
         }
         self.removed = Some(context.target().lines.remove(self.at as usize));
         Ok(())
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
+        if self.at as usize > document.lines.len() {
+            return Err(gone());
+        }
         document.lines.insert(self.at as usize, self.removed.clone().unwrap_or_default());
         Ok(())
     }
 
     fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        if self.at as usize >= context.lines.len() {
+            return Err(gone());
+        }
         context.target().lines.remove(self.at as usize);
         Ok(())
     }
@@ -102,8 +115,8 @@ impl Command<Document> for Type {
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
-        let length = document.title.len() - self.text.len();
-        document.title.truncate(length);
+        let rest = document.title.strip_suffix(&self.text).ok_or_else(gone)?;
+        document.title.truncate(rest.len());
         Ok(())
     }
 

@@ -168,7 +168,11 @@ pub(crate) const SCRIPT: &[Action] = {
 
 impl Driver {
     pub(crate) fn new(disk: &Disk) -> Result<Self> {
-        let (session, _) = open(disk)?;
+        Self::with(disk, options(disk)?)
+    }
+
+    pub(crate) fn with(disk: &Disk, options: SessionOptions<Document>) -> Result<Self> {
+        let (session, _) = options.open(SAVE, JOURNAL)?;
         let documents = vec![session.target().clone()];
         let disk = disk.clone();
         let mut driver = Self { session, disk, documents, log: Vec::new(), before: None, depth: 0 };
@@ -199,7 +203,11 @@ impl Driver {
         match action {
             Action::Rename(to) => session.apply(Rename { title: format!("title {to}") })?,
             Action::Insert(line) => {
-                session.apply(Insert { at: 0, line: format!("line {line}") })?
+                {
+                    // Some are longer than a sector.
+                    let more = "x".repeat(if line % 4 == 2 { 700 } else { 0 });
+                    session.apply(Insert { at: 0, line: format!("line {line}{more}") })?;
+                }
             }
             Action::Remove => session.apply(Remove { at: 0, removed: None })?,
             Action::Type(text) => session.apply(Type { text: format!("{text} ") })?,
@@ -218,9 +226,9 @@ impl Driver {
             }
             Action::Commit | Action::Rollback => {
                 if action == Action::Commit {
-                    session.commit()?
+                    session.commit()?;
                 } else {
-                    session.rollback()?
+                    session.rollback()?;
                 }
                 self.depth -= 1;
                 if self.depth == 0 {

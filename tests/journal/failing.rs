@@ -1,1 +1,393 @@
-//! x
+//! A journal that cannot be written.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use persist::storage::{Lock, NewFile, Storage, StoredFile};
+use persist::{Command, CommandContext, ErrorKind, Result, Session};
+
+use super::disk::{Disk, Fault};
+use super::document::{Document, Insert, Rename, history};
+use super::driver::{Action, Driver, SCRIPT, check, manager, open, options};
+use super::{JOURNAL, SAVE};
+
+/// What the script leads to on a disk without faults, and how many operations each step takes.
+fn clean() -> Result<(Driver, Vec<usize>)> {
+    let disk = Disk::default();
+    let mut driver = Driver::new(&disk)?;
+    disk.fail(usize::MAX, Fault::Short);
+    let mut counts = Vec::new();
+    for action in SCRIPT {
+        driver.act(*action)?;
+        counts.push(disk.log().len());
+    }
+    Ok((driver, counts))
+}
+
+#[test]
+fn k96_an_edit_that_cannot_be_appended_is_taken_back() -> Result<()> {
+    let (clean, counts) = clean()?;
+    let last = counts.last().copied().unwrap_or(0);
+    let (mut refused, mut redone) = (0, 0);
+    for operation in 1..=last {
+        let disk = Disk::default();
+        let mut driver = Driver::new(&disk)?;
+        disk.fail(operation, Fault::Ever(io::ErrorKind::StorageFull));
+        let mut failed = None;
+        for (step, action) in SCRIPT.iter().enumerate() {
+            let before = driver.seen();
+            if let Err(error) = driver.act(*action) {
+                assert_eq!(error.kind(), ErrorKind::NoSpace, "{error}");
+                let is_ended = *action == Action::Rollback;
+                let is_part = matches!(action, Action::GoTo(_));
+                if !is_ended && !is_part {
+                    let what = format!("{action:?} of step {step}, operation {operation}");
+                    assert_eq!(driver.seen(), before, "{what}");
+                }
+                assert!(driver.session.journal_broken().is_some() || *action == Action::Save);
+                failed = Some((step, is_ended || is_part));
+                break;
+            }
+        }
+        assert!(disk.end_faults());
+        let Some((step, is_other)) = failed else { continue };
+        refused += 1;
+        // Killed there, it leads to what was before, or to the edit whose frame may be on the disk.
+        let image = disk.image();
+        drop(driver);
+        if !is_other {
+            let disk = Disk::new(image.clone());
+            let (session, _) = open(&disk)?;
+            let found = super::driver::Seen::of(session.target(), &session);
+            let expected = [&clean.log[step].seen, &clean.log[step + 1].seen];
+            assert!(expected.contains(&&found), "step {step}, operation {operation}: {found:#?}");
+            redone += usize::from(found == *expected[1] && expected[0] != expected[1]);
+        }
+    }
+    assert!(refused > 100, "{refused}");
+    // Only if the disk failed while it was waited for.
+    assert!(redone > 0 && redone < refused / 2, "{redone} of {refused}");
+    Ok(())
+}
+
+#[test]
+fn k96_a_fault_that_passes_costs_nothing_but_the_save_that_met_it() -> Result<()> {
+    let (clean, counts) = clean()?;
+    let last = counts.last().copied().unwrap_or(0);
+    let faults = |operation| {
+        let mut faults = vec![Fault::Short, Fault::Once(io::ErrorKind::Other)];
+        if operation == 1 {
+            faults.push(Fault::EverShort);
+        }
+        faults
+    };
+    for operation in 1..=last {
+        for fault in faults(operation) {
+            let disk = Disk::default();
+            let mut driver = Driver::new(&disk)?;
+            disk.fail(operation, fault);
+            for action in SCRIPT {
+                if let Err(error) = driver.act(*action) {
+                    assert_eq!(*action, Action::Save, "{fault:?} at {operation}: {error}");
+                    driver.act(*action)?;
+                }
+            }
+            driver.session.flush()?;
+            assert_eq!(driver.session.journal_broken(), None);
+            let what = format!("{fault:?} at {operation}");
+            let mut expected = clean.log.last().cloned().unwrap();
+            let found = driver.log.last().unwrap();
+            // Of what is outside of the transaction that is open.
+            expected.seen.saved = found.seen.saved;
+            check(&disk.image(), &expected, &what);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn k96_a_lenient_session_goes_on_and_writes_what_waits_when_it_can() -> Result<()> {
+    let (clean, counts) = clean()?;
+    for start in (1..counts.len()).filter(|step| SCRIPT[*step] != Action::Save) {
+        for length in [1, 2, 5, 9] {
+            let disk = Disk::default();
+            let options = options(&disk)?.strict(false);
+            let mut driver = Driver::with(&disk, options)?;
+            for (step, action) in SCRIPT.iter().enumerate() {
+                if step == start {
+                    disk.fail(1, Fault::Ever(io::ErrorKind::StorageFull));
+                } else if step == start + length {
+                    disk.end_faults_keeping_locks();
+                }
+                let is_failing = (start..start + length).contains(&step);
+                if is_failing && *action == Action::Save {
+                    // No save can be made there.
+                    disk.end_faults_keeping_locks();
+                }
+                driver.act(*action)?;
+            }
+            disk.end_faults_keeping_locks();
+            driver.session.tick()?;
+            assert_eq!(driver.session.journal_broken(), None);
+            check(&disk.image(), clean.log.last().unwrap(), &format!("{length} from {start}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn k96_a_session_that_cannot_begin_its_journal_leaves_all_as_it_was() -> Result<()> {
+    let before = {
+        let disk = Disk::default();
+        drop(Driver::run(&disk, &[Action::Insert(1), Action::Save, Action::Insert(2)])?);
+        disk.image()
+    };
+    let expected =
+        Driver::run(&Disk::default(), &[Action::Insert(1), Action::Save, Action::Insert(2)])?;
+    let expected = expected.log.last().cloned().unwrap();
+    let kinds =
+        [Fault::Ever(io::ErrorKind::Other), Fault::Once(io::ErrorKind::Other), Fault::Short];
+    for (image, fault) in [before, super::disk::Image::new()]
+        .iter()
+        .flat_map(|image| kinds.map(|fault| (image, fault)))
+    {
+        let mut count = 0;
+        for operation in 1.. {
+            let disk = Disk::new(image.clone());
+            disk.fail(operation, fault);
+            let opened = open(&disk);
+            if !disk.end_faults() {
+                // A short write may be none.
+                if fault != Fault::Short || operation > 60 {
+                    break;
+                }
+                continue;
+            }
+            match &opened {
+                Ok((session, _)) => assert_eq!(session.len(), if image.is_empty() { 0 } else { 2 }),
+                Err(error) => {
+                    // What kept it from looking for a save is a save that is not there.
+                    let kinds = [ErrorKind::Io, ErrorKind::NotFound];
+                    assert!(
+                        kinds[..=usize::from(image.is_empty())].contains(&error.kind()),
+                        "{error}"
+                    );
+                }
+            }
+            count += usize::from(opened.is_err());
+            drop(opened);
+            if image.is_empty() {
+                assert!(open(&disk)?.0.is_empty());
+            } else {
+                let recovered = check(&disk.image(), &expected, &format!("operation {operation}"));
+                assert!(recovered.kept.is_empty() && recovered.stopped.is_none());
+            }
+        }
+        assert!(count > 5 || fault == Fault::Short, "{count}");
+    }
+    Ok(())
+}
+
+/// A disk that refuses what is not the save when it is told to.
+#[derive(Clone)]
+struct Refusing {
+    disk: Disk,
+    refuses: Arc<AtomicBool>,
+}
+
+impl Refusing {
+    fn check(&self, path: &Path) -> io::Result<()> {
+        let is_journal = path.to_string_lossy().contains(JOURNAL);
+        if is_journal && self.refuses.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(())
+    }
+}
+
+struct RefusingFile(Refusing, PathBuf, Box<dyn NewFile>);
+
+impl Write for RefusingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.check(&self.1)?;
+        self.2.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.2.flush()
+    }
+}
+
+impl NewFile for RefusingFile {
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.check(&self.1)?;
+        self.2.sync()
+    }
+}
+
+impl Storage for Refusing {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        self.disk.open(path)
+    }
+
+    fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
+        self.check(path)?;
+        let file = self.disk.create(path, like)?;
+        Ok(Box::new(RefusingFile(self.clone(), path.to_owned(), file)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.check(from)?;
+        self.disk.rename(from, to)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.link(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.disk.sync_folder(folder)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        self.disk.list(folder)
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+        self.disk.lock(path)
+    }
+}
+
+#[test]
+fn k96_a_save_is_made_also_if_the_journal_cannot_be_written() -> Result<()> {
+    for is_strict in [true, false] {
+        let disk = Disk::default();
+        let refuses = Arc::new(AtomicBool::new(false));
+        let storage = Refusing { disk: disk.clone(), refuses: Arc::clone(&refuses) };
+        let mut saves = manager(&disk);
+        saves.set_storage(storage);
+        let options = Session::with(saves, history(None)?).strict(is_strict);
+        let (mut session, _) = options.open(SAVE, JOURNAL)?;
+        session.apply(Insert { at: 0, line: String::from("first") })?;
+        refuses.store(true, Ordering::Relaxed);
+        let edited = session.apply(Insert { at: 0, line: String::from("second") });
+        assert_eq!(edited.is_err(), is_strict);
+        assert!(session.journal_broken().is_some());
+        let lines = session.target().lines.len();
+        session.save()?;
+        assert!(!session.is_modified() && session.journal_broken().is_some());
+
+        // Killed here, the save has it all.
+        let killed = Disk::new(disk.image());
+        let (found, recovered) = open(&killed)?;
+        assert_eq!((found.target().lines.len(), found.is_modified()), (lines, false));
+        assert_eq!(recovered.kept.len(), 1);
+
+        refuses.store(false, Ordering::Relaxed);
+        session.apply(Insert { at: 0, line: String::from("third") })?;
+        assert_eq!(session.journal_broken(), None);
+        drop(session);
+        let (mut session, _) = open(&disk)?;
+        assert_eq!(session.target().lines.len(), lines + 1);
+        session.go_to(0)?;
+        assert_eq!(*session.target(), Document::default());
+    }
+    Ok(())
+}
+
+/// Not registered, and not `Persist`.
+struct Foreign;
+
+impl Command<Document> for Foreign {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        context.target().title.push('!');
+        Ok(())
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        document.title.pop();
+        Ok(())
+    }
+}
+
+#[test]
+fn k96_a_command_that_is_not_registered_is_refused_or_ends_the_journal() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    let error = session.apply(Foreign).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongClass);
+    assert!(error.message().contains("failing::Foreign is not registered"), "{error}");
+    assert!(error.message().contains("`register::<Foreign>()`"), "{error}");
+    assert_eq!(*session.target(), Document::default());
+    session.apply(Rename { title: String::from("a") })?;
+    assert_eq!(session.len(), 1);
+    drop(session);
+
+    let (mut session, _) = options(&disk)?.strict(false).open(SAVE, JOURNAL)?;
+    session.apply(Foreign)?;
+    assert!(session.journal_broken().unwrap().contains("Foreign"));
+    session.apply(Rename { title: String::from("b") })?;
+    let (killed, _) = open(&Disk::new(disk.image()))?;
+    assert_eq!(killed.target().title, "a");
+    // Nor can the next one hold it.
+    session.save()?;
+    assert!(session.journal_broken().unwrap().contains("Foreign"));
+    let (killed, _) = open(&Disk::new(disk.image()))?;
+    assert_eq!((killed.target().title.as_str(), killed.is_modified()), ("b", false));
+    session.clear()?;
+    session.save()?;
+    assert_eq!(session.journal_broken(), None);
+    Ok(())
+}
+
+/// Cannot be taken back.
+#[derive(persist::Persist)]
+struct Stuck;
+
+impl Command<Document> for Stuck {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        context.target().title = String::from("half done");
+        panic!("in the middle");
+    }
+
+    fn undo(&mut self, _: &mut Document) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn k96_behind_a_target_that_was_left_half_done_the_journal_waits_for_a_save() -> Result<()> {
+    let disk = Disk::default();
+    let mut commands = history(None)?;
+    commands.register::<Stuck>()?;
+    let (mut session, _) = Session::with(manager(&disk), commands).open(SAVE, JOURNAL)?;
+    session.apply(Rename { title: String::from("a") })?;
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = session.apply(Stuck);
+    }));
+    assert!(panicked.is_err() && session.poison().is_some());
+    assert_eq!(session.target().title, "half done");
+    assert_eq!(session.clear().unwrap_err().kind(), ErrorKind::Poisoned);
+    // Killed here, the target is as before.
+    let (killed, _) = open(&Disk::new(disk.image()))?;
+    assert_eq!(killed.target().title, "a");
+    drop(killed);
+
+    session.save()?;
+    let (killed, _) = open(&Disk::new(disk.image()))?;
+    assert_eq!(killed.target().title, "half done");
+    assert_eq!(killed.poison(), session.poison());
+    drop(killed);
+    session.clear()?;
+    session.apply(Rename { title: String::from("b") })?;
+    let (killed, _) = open(&Disk::new(disk.image()))?;
+    assert_eq!(killed.target().title, "b");
+    assert_eq!((killed.len(), killed.poison()), (1, None));
+    Ok(())
+}

@@ -1,1 +1,50 @@
-//! x
+//! Two that want one journal.
+
+use persist::{ErrorKind, Result};
+
+use super::disk::Disk;
+use super::document::Rename;
+use super::driver::{open, options};
+use super::{JOURNAL, SAVE};
+
+#[test]
+fn k100_a_second_opener_is_refused_and_may_look() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    session.apply(Rename { title: String::from("mine") })?;
+    let before = disk.image();
+
+    let error = open(&disk).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::InUse);
+    assert!(error.message().contains("plan.journal") && error.message().contains("inspect"));
+    let info = options(&disk)?.inspect(SAVE, JOURNAL)?.unwrap();
+    assert!(info.follows_save && info.has_events && info.stopped.is_none());
+    assert_eq!((info.torn, info.open), (None, 0));
+    assert_eq!(disk.image(), before);
+
+    session.begin("Group")?;
+    assert_eq!(options(&disk)?.inspect(SAVE, JOURNAL)?.unwrap().open, 1);
+    session.rollback()?;
+    session.apply(Rename { title: String::from("still mine") })?;
+    drop(session);
+    let (session, _) = open(&disk)?;
+    assert_eq!(session.target().title, "still mine");
+    Ok(())
+}
+
+#[test]
+fn k100_what_ends_a_session_gives_its_journal_free() -> Result<()> {
+    let disk = Disk::default();
+    let (session, _) = open(&disk)?;
+    let _parts = session.into_parts();
+    let (session, _) = open(&disk)?;
+    session.discard()?;
+    assert!(options(&disk)?.inspect(SAVE, JOURNAL)?.is_none());
+    // One that fails to open lets go of it, too.
+    let mut history = super::document::history(None)?;
+    history.apply(&mut super::document::Document::default(), Rename { title: "x".into() })?;
+    let options = persist::Session::with(super::driver::manager(&disk), history);
+    assert_eq!(options.open(SAVE, JOURNAL).err().unwrap().kind(), ErrorKind::InvalidValue);
+    drop(open(&disk)?);
+    Ok(())
+}

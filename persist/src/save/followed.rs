@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{LoadReport, SaveManager};
 use crate::codec::Persist;
 use crate::format::{Digest, Sealer, with_header};
-use crate::storage::{Storage, exists, generation_of, names};
+use crate::storage::{Storage, generation_of, is_free, names};
 use crate::{ErrorKind, Limits, Result, World, storage};
 
 impl SaveManager {
@@ -31,10 +31,10 @@ impl SaveManager {
         let (digest, (mut value, loaded), rescue) = match found {
             Ok(((digest, value), rescue)) => (digest, value, rescue),
             Err(error) => {
-                let is_there = |path: &Path| exists(&*self.storage.0, path);
+                let is_free = |path: &Path| is_free(&*self.storage.0, path).unwrap_or(false);
                 let is_new = error.kind() == ErrorKind::NotFound
-                    && !is_there(path)
-                    && !is_there(&names::backup(path, 1));
+                    && is_free(path)
+                    && is_free(&names::backup(path, 1));
                 return if is_new { Ok(None) } else { Err(error) };
             }
         };

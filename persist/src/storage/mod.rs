@@ -27,7 +27,7 @@ pub(crate) use past::Past;
 pub(crate) use read::{have_same_bytes, read_file, read_stream};
 pub use recover::Recovery;
 pub(crate) use recover::{Reading, is_damage, load};
-pub(crate) use rotate::generation_of;
+pub(crate) use rotate::{generation_of, is_free};
 pub(crate) use slots::SlotFiles;
 pub(crate) use wreck::{keep_wreck, wrecks};
 

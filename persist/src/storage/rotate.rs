@@ -103,7 +103,7 @@ pub(super) fn whole(file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
 }
 
 /// True if there is surely no file; what may not be read is there.
-pub(super) fn is_free(storage: &dyn Storage, path: &Path) -> io::Result<bool> {
+pub(crate) fn is_free(storage: &dyn Storage, path: &Path) -> io::Result<bool> {
     match storage.open(path) {
         Ok(_) => Ok(false),
         Err(error) => match error.kind() {

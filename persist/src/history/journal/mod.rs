@@ -4,6 +4,7 @@
 //! [`Session`] keeps both. `docs/history.md` has the file, and the order in which a save changes it.
 
 mod commands;
+mod delegates;
 mod frame;
 mod open;
 mod programs;
@@ -13,6 +14,7 @@ mod recovered;
 mod replay;
 mod session;
 mod stored;
+mod successor;
 mod writer;
 
 use std::time::Duration;
@@ -55,6 +57,9 @@ pub(super) trait Recorder<T: 'static> {
 
     /// Notes that an entry fell out for want of room: the oldest, or the last of those that were undone.
     fn dropped(&mut self, end: End);
+
+    /// Notes that a new journal has begun with the history as it is.
+    fn begun(&mut self);
 
     /// Notes that the target was left half done: what is done to it from now on cannot be done again elsewhere.
     fn lose(&mut self, why: &str);

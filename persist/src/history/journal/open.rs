@@ -231,11 +231,9 @@ fn find(
 ) -> Result<Files> {
     let mut found = Vec::new();
     for path in [journal.to_owned(), names::next_journal(journal)] {
-        if !exists(storage, &path) {
-            continue;
-        }
         match scan(storage, &path) {
             Ok(scan) => found.push(Chosen { path, scan }),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
             // Of the new one, only an unfinished write can have left that.
             Err(error) if error.is_damage() && error.kind() != ErrorKind::NotASave => {
                 if path == journal {

@@ -68,9 +68,12 @@ impl Reader {
             self.file.read_exact(&mut head)?;
             let found = Head::read(&head);
             let length = (HEAD + CRC) as u64 + found.length;
-            // A disk that lost power may have the length of a file, and zeros in it.
-            if length > left || (head == [0; HEAD] && self.is_zero()?) {
+            if length > left {
                 return Ok(Err(Stop::Torn));
+            }
+            if head == [0; HEAD] {
+                // A disk that lost power may have the length of a file, and zeros in it.
+                return Ok(Err(if self.is_zero()? { Stop::Torn } else { damaged(offset) }));
             }
             let (mut payload, mut crc) = (Vec::new(), [0; CRC]);
             (&mut self.file).take(found.length).read_to_end(&mut payload)?;

@@ -75,8 +75,8 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
         })?;
         let result = journal.append(&frames, must);
         if result.is_ok() || must || !journal.is_strict() {
-            self.dropped = StoredDropped { oldest: 0, undone: 0 };
-            self.known = self.around.classes.borrow().len();
+            drop(journal);
+            self.begun();
         }
         result
     }
@@ -90,6 +90,11 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
             End::Undone => self.dropped.undone += 1,
             End::Applied | End::Merged => self.dropped.oldest += 1,
         }
+    }
+
+    fn begun(&mut self) {
+        self.dropped = StoredDropped { oldest: 0, undone: 0 };
+        self.known = self.around.classes.borrow().len();
     }
 
     fn lose(&mut self, why: &str) {

@@ -15,23 +15,23 @@ use crate::{Error, ErrorKind, Result};
 /// If an append fails, nobody knows what of it is on the disk, and it cannot be taken back there: the good part of the file then is
 /// copied to a fresh one, which takes its place.
 pub(super) struct Writer {
-    storage: Arc<dyn Storage>,
+    pub(super) storage: Arc<dyn Storage>,
     /// Where the journal belongs.
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Where it is: elsewhere while it is not known that the save that it follows will last.
-    live: PathBuf,
+    pub(super) live: PathBuf,
     flush: Flush,
     is_strict: bool,
     /// The number of the last frame.
-    sequence: u64,
-    state: State,
+    pub(super) sequence: u64,
+    pub(super) state: State,
     /// Since when there is something that may not last.
-    unsynced: Option<Instant>,
+    pub(super) unsynced: Option<Instant>,
     /// Held as long as the journal is written.
     _lock: Lock,
 }
 
-enum State {
+pub(super) enum State {
     /// A file of so many bytes.
     Good { file: Box<dyn NewFile>, length: u64 },
     /// An append failed. Bytes that are not in the file yet wait behind those that surely are.
@@ -40,7 +40,7 @@ enum State {
     Lost { kind: ErrorKind, why: String },
 }
 
-enum Good {
+pub(super) enum Good {
     /// So many bytes of the file.
     File(u64),
     /// A journal that could not be written at all.
@@ -49,13 +49,6 @@ enum Good {
 
 /// What a journal without a file may keep in memory, while its edits go on.
 const MOST_PENDING: usize = 64 << 20;
-
-/// A new journal that waits for its save.
-pub(super) struct Next {
-    content: Vec<u8>,
-    sequence: u64,
-    file: io::Result<Box<dyn NewFile>>,
-}
 
 /// Frames in the order in which they are written.
 pub(super) type Frames = Vec<(Kind, Vec<u8>)>;
@@ -275,77 +268,6 @@ impl Writer {
         if is_due || matches!(self.state, State::Broken { .. }) { self.flush() } else { Ok(()) }
     }
 
-    /// Writes a journal that follows a save which is not in place yet, beside the one that is.
-    pub(super) fn prepare(&self, header: &[u8], frames: &Frames) -> Result<Next> {
-        let mut content = header.to_vec();
-        let sequence = encode(frames, self.sequence, &mut content)?;
-        let file = self.create_next(&content);
-        Ok(Next { content, sequence, file })
-    }
-
-    fn create_next(&self, content: &[u8]) -> io::Result<Box<dyn NewFile>> {
-        let (storage, next) = (&*self.storage, names::next_journal(&self.path));
-        if self.live == next {
-            return Err(io::Error::other("the journal before it could not get its name"));
-        }
-        remove_if_there(storage, &next)?;
-        let mut file = storage.create(&next, &self.path)?;
-        let result = file.write_all(content).and_then(|()| file.sync());
-        // Else the save could be there after a power cut, and its journal not.
-        match result.and_then(|()| storage.sync_folder(folder_of(&next))) {
-            Ok(()) => Ok(file),
-            Err(error) => {
-                drop(file);
-                let _ = storage.remove(&next);
-                Err(error)
-            }
-        }
-    }
-
-    /// Goes on with a new journal, whose save is in place; `is_sure` if that surely lasts.
-    pub(super) fn adopt(&mut self, next: Next, is_sure: bool) {
-        let Next { content, sequence, file } = next;
-        self.sequence = sequence;
-        self.unsynced = None;
-        let length = content.len() as u64;
-        match file {
-            Ok(file) => {
-                self.state = State::Good { file, length };
-                self.live = names::next_journal(&self.path);
-                if is_sure {
-                    // If that fails it is found under the other name, and tried again.
-                    let _ = self.settle(None);
-                }
-            }
-            Err(error) => {
-                let (good, why) = (Good::Memory(content), error.to_string());
-                self.state = State::Broken { good, pending: Vec::new(), tried: 0, why };
-                self.live.clone_from(&self.path);
-            }
-        }
-    }
-
-    /// Forgets a new journal whose save is not in place.
-    pub(super) fn give_up(&self, next: Next) {
-        if let Ok(file) = next.file {
-            drop(file);
-            let _ = self.storage.remove(&names::next_journal(&self.path));
-        }
-    }
-
-    /// Gives the journal its name, if it does not have it; first the folder of the save must be known to last.
-    pub(super) fn settle(&mut self, save: Option<&Path>) -> io::Result<()> {
-        if self.live == self.path {
-            return Ok(());
-        }
-        if let Some(save) = save {
-            self.storage.sync_folder(folder_of(save))?;
-        }
-        self.storage.rename(&self.live, &self.path)?;
-        self.live.clone_from(&self.path);
-        self.storage.sync_folder(folder_of(&self.path))
-    }
-
     /// Removes the journal, so that the next session begins with the save.
     pub(super) fn remove(&mut self) -> Result<()> {
         self.state = State::Lost { kind: ErrorKind::Io, why: String::from("it was removed") };
@@ -368,7 +290,7 @@ impl Writer {
 }
 
 /// Appends frames; returns the number of the last.
-fn encode(frames: &Frames, mut sequence: u64, out: &mut Vec<u8>) -> Result<u64> {
+pub(super) fn encode(frames: &Frames, mut sequence: u64, out: &mut Vec<u8>) -> Result<u64> {
     for (kind, payload) in frames {
         sequence += 1;
         frame::push(*kind, sequence, payload, out)?;
