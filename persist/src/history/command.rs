@@ -2,13 +2,16 @@
 
 use std::any::Any;
 use std::ops::{Deref, DerefMut};
+use std::panic::resume_unwind;
 use std::rc::Rc;
 
 use super::Label;
 use super::edit::Edit;
 use super::journal::{Around, StoredStep, Storing};
 use super::proof::Watch;
-use super::step::{BoxedStep, End, Failure, Merge, Step, guarded, is_broken, redo_all, undo_all};
+use super::step::{
+    BoxedStep, End, Failure, Merge, Step, finalize_all, guarded, is_broken, redo_all, undo_all,
+};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 /// Something that a program does to a `T`, and can take back.
@@ -101,7 +104,8 @@ pub trait Command<T: 'static = World>: Any {
         false
     }
 
-    /// Lets go of what it holds; it is dropped behind it. Called once.
+    /// Lets go of what it holds; it is dropped behind it. Called once of a command that was done, and not of one that failed, or did nothing, when
+    /// it was to be done first.
     fn finalize(&mut self, target: &mut T, end: End) {
         let _ = (target, end);
     }
@@ -157,44 +161,55 @@ pub(super) struct Performed<C, T: 'static> {
 }
 
 impl<C: Command<T>, T: 'static> Performed<C, T> {
-    /// Does a command; `None` if it did nothing.
-    pub(super) fn new(
-        mut command: C,
+    pub(super) fn new(command: C, around: &Rc<Around<T>>) -> Self {
+        let around = Rc::clone(around);
+        Self { command, further: Vec::new(), is_direct: false, before: None, around }
+    }
+
+    /// Does the command for the first time; false if it did nothing.
+    pub(super) fn perform(
+        &mut self,
         target: &mut T,
-        around: &Rc<Around<T>>,
         watch: &mut Option<Watch>,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<bool, Failure> {
+        let command = &mut self.command;
         if command.is_obsolete() {
-            return Ok(None);
+            return Ok(false);
         }
         if let Some(watch) = watch {
             command.objects().into_iter().for_each(|object| watch.touch(target, object));
         }
-        let before = around.before(&command)?;
-        let mut edit = Edit::new(target, around);
+        let before = self.around.before(command)?;
+        let mut edit = Edit::new(&mut *target, &self.around);
         edit.watch = watch.take();
         let mut context = CommandContext { edit, is_direct: false };
-        let result = guarded(|| {
-            command.apply(&mut context)?;
-            Ok(context.edit.close()?)
-        });
+        let applied = guarded(|| Ok(command.apply(&mut context)?));
+        let is_applied = applied.is_ok();
+        let result = applied.and_then(|()| guarded(|| Ok(context.edit.close()?)));
         let CommandContext { mut edit, is_direct } = context;
         *watch = edit.watch.take();
-        match result {
-            Ok(()) => {
-                let further = edit.steps;
-                let is_there = is_direct || !further.is_empty();
-                let (before, around) = (before.filter(|_| is_direct), Rc::clone(around));
-                Ok(is_there.then_some(Self { command, further, is_direct, before, around }))
-            }
-            Err(mut failure) => {
-                // What it changed directly before a panic is not known.
-                if !is_direct {
-                    failure.broken = None;
-                }
-                Err(edit.roll_back(failure))
-            }
+        let Err(mut failure) = result else {
+            self.further = edit.steps;
+            self.is_direct = is_direct;
+            self.before = before.filter(|_| is_direct);
+            return Ok(is_direct || !self.further.is_empty());
+        };
+        // What it changed directly before a panic is not known.
+        if !is_direct {
+            failure.broken = None;
         }
+        let mut failure = edit.roll_back(failure);
+        // What it changed directly before an error of its own it has put back.
+        if is_applied && is_direct && failure.broken.is_none() {
+            let back = guarded(|| Ok(command.undo(target)?));
+            is_broken(&mut failure, 0, back);
+        }
+        Err(failure)
+    }
+
+    /// What it is called, for a failure: also if that panics.
+    pub(super) fn any_label(&self) -> Label {
+        guarded(|| Ok(self.label())).unwrap_or_default()
     }
 }
 
@@ -221,11 +236,16 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
         let Self { command, further, around, .. } = self;
         let edit = Edit::again(&mut *target, around, further);
         let mut context = CommandContext { edit, is_direct: true };
-        let redone = guarded(|| Ok(command.redo(&mut context)?));
+        let redone = guarded(|| {
+            command.redo(&mut context)?;
+            Ok(context.edit.close()?)
+        });
         let done = context.edit.done_again();
+        let broken = context.edit.take_broken();
         let (before, behind) = further.split_at_mut(done);
         if let Err(mut failure) = redone {
             // What it changed directly it has put back.
+            failure.broken = failure.broken.or(broken);
             if failure.broken.is_none() {
                 let back = undo_all(before, target);
                 is_broken(&mut failure, 0, back);
@@ -236,7 +256,7 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
             if failure.broken.is_none() {
                 let back = undo_all(before, target);
                 let back = back.and_then(|()| guarded(|| Ok(command.undo(target)?)));
-                is_broken(&mut failure, done, back);
+                is_broken(&mut failure, 0, back);
             }
             failure
         })
@@ -269,8 +289,15 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
     }
 
     fn finalize(&mut self, target: &mut T, end: End) {
-        self.command.finalize(target, end);
-        self.further.iter_mut().for_each(|step| step.finalize(target, end));
+        let command = guarded(|| {
+            self.command.finalize(target, end);
+            Ok(())
+        });
+        let further = self.further.drain(..).map(|step| (step, end));
+        let panic = command.err().and_then(|failure| failure.panic);
+        if let Some(panic) = panic.or(finalize_all(further, target)) {
+            resume_unwind(panic);
+        }
     }
 
     fn size(&self) -> usize {

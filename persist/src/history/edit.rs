@@ -8,7 +8,9 @@ use std::rc::Rc;
 use super::command::{Command, Performed, not_again};
 use super::journal::Around;
 use super::proof::Watch;
-use super::step::{BoxedStep, Broken, End, Failure, Step, guarded, is_broken, undo_all};
+use super::step::{
+    BoxedStep, Broken, Failure, Step, ends, finalize_all, guarded, is_broken, undo_all,
+};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 /// A target that is being edited: what is done through it is recorded, in one entry.
@@ -95,11 +97,7 @@ impl<'e, T: 'static> Edit<'e, T> {
             Ok(value)
         });
         match result {
-            Ok(value) if scope.broken.is_none() => Ok((value, scope.steps, scope.watch)),
-            Ok(_) => {
-                let message = "a part of the edit could not be taken back when it failed";
-                Err(scope.roll_back(Error::new(ErrorKind::Poisoned, message).into()))
-            }
+            Ok(value) => Ok((value, scope.steps, scope.watch)),
             Err(mut failure) => {
                 // All that it did is recorded, also if it panicked.
                 if failure.panic.is_some() {
@@ -113,6 +111,10 @@ impl<'e, T: 'static> Edit<'e, T> {
     /// Takes back all that was done.
     pub(super) fn roll_back(mut self, mut failure: Failure) -> Failure {
         self.roll_back_to(0, &mut failure);
+        if let Some(broken) = &failure.broken {
+            let panic = finalize_all(ends(self.steps, broken.done), self.target);
+            failure.panic = failure.panic.or(panic);
+        }
         failure
     }
 
@@ -130,23 +132,31 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
         let back = undo_all(&mut self.steps[start..], self.target);
         if !is_broken(failure, start, back) {
-            for mut step in self.steps.drain(start..) {
-                step.finalize(self.target, End::Undone);
-            }
+            let panic = finalize_all(ends(self.steps.drain(start..), 0), self.target);
+            failure.panic = failure.panic.take().or(panic);
         }
     }
 
     /// Goes on with a failure of a part: a panic, or an error.
     fn fail(&mut self, failure: Failure) -> Error {
-        self.broken = failure.broken.or(self.broken.take());
+        self.broken = self.broken.take().or(failure.broken);
         match failure.panic {
             Some(panic) => resume_unwind(panic),
             None => failure.error,
         }
     }
 
-    /// Compares what was taken to be changed with what it is now.
+    /// What could not be taken back in it.
+    pub(super) fn take_broken(&mut self) -> Option<Broken> {
+        self.broken.take()
+    }
+
+    /// Compares what was taken to be changed with what it is now. Nothing goes on behind what could not be taken back.
     pub(super) fn close(&mut self) -> Result<()> {
+        if self.broken.is_some() {
+            let message = "a part of the edit failed, and could not be taken back";
+            return Err(Error::new(ErrorKind::Poisoned, message));
+        }
         let mut pending = std::mem::take(&mut self.pending).into_iter();
         while let Some(next) = pending.next() {
             if let Err(error) = next.close(self.target, &mut self.steps) {
@@ -190,8 +200,9 @@ impl<'e, T: 'static> Edit<'e, T> {
     ///
     /// # Errors
     ///
-    /// Its own; what it did is taken back then, and the edit may go on.
+    /// Its own, with the step of the edit that it would have been; what it did is taken back then, and the edit may go on.
     pub fn apply(&mut self, command: impl Command<T>) -> Result<()> {
+        self.close()?;
         if let Some(again) = &mut self.again {
             if let Some(step) = again.steps.get_mut(again.done) {
                 match step.redo(self.target) {
@@ -201,10 +212,18 @@ impl<'e, T: 'static> Edit<'e, T> {
             }
             return Ok(());
         }
-        self.close()?;
-        match Performed::new(command, self.target, &self.around, &mut self.watch) {
-            Ok(performed) => performed.into_iter().for_each(|performed| self.record(performed)),
-            Err(failure) => return Err(self.fail(failure)),
+        let mut performed = Performed::new(command, &self.around);
+        match performed.perform(self.target, &mut self.watch) {
+            Ok(true) => self.record(performed),
+            Ok(false) => {}
+            Err(mut failure) => {
+                let step = self.steps.len();
+                if let Some(broken) = &mut failure.broken {
+                    (broken.step, broken.done) = (step, step);
+                }
+                failure.error = in_step(failure.error, step);
+                return Err(self.fail(failure));
+            }
         }
         Ok(())
     }
@@ -249,4 +268,10 @@ impl<T: 'static> Deref for Edit<'_, T> {
     fn deref(&self) -> &T {
         self.target
     }
+}
+
+/// An error, with the step in which it happened.
+pub(super) fn in_step(error: Error, step: usize) -> Error {
+    let message = format!("step {step}: {}", error.message());
+    error.reworded(message)
 }

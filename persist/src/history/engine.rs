@@ -4,14 +4,16 @@
 //! limits; events. Up to the second, a failure leaves target and history as they were.
 
 use std::any::Any;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use super::command::{Command, Performed};
 use super::entry::Entry;
 use super::journal::Record;
 use super::proof::Watch;
-use super::step::{BoxedStep, Broken, End, Failure, Merge, undo_all};
-use super::undo::broken;
+use super::step::{
+    BoxedStep, Broken, Failure, Merge, ends, finalize_all, guarded, is_broken, undo_all,
+};
 use super::{Edit, History, Label};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
@@ -31,6 +33,8 @@ pub struct Poison {
     pub object: Option<ObjectId>,
     /// What was refused.
     pub why: String,
+    /// How many of its steps are done.
+    pub(super) done: usize,
 }
 
 impl<T: 'static> History<T> {
@@ -55,7 +59,7 @@ impl<T: 'static> History<T> {
                 self.finish(target, label, steps, watch)?;
                 Ok(value)
             }
-            Err(failure) => Err(self.fail(target, None, label, failure)),
+            Err(failure) => Err(self.fail_new(target, label, failure)),
         }
     }
 
@@ -68,12 +72,14 @@ impl<T: 'static> History<T> {
     pub fn apply(&mut self, target: &mut T, command: impl Command<T>) -> Result<()> {
         self.check_usable(target)?;
         let mut watch = self.watch(target);
-        match Performed::new(command, target, &self.around, &mut watch) {
-            Ok(None) => Ok(()),
-            Ok(Some(performed)) => {
-                self.finish(target, Label::None, vec![Box::new(performed)], watch)
+        let mut performed = Performed::new(command, &self.around);
+        match performed.perform(target, &mut watch) {
+            Ok(false) => Ok(()),
+            Ok(true) => self.finish(target, Label::None, vec![Box::new(performed)], watch),
+            Err(failure) => {
+                let label = performed.any_label();
+                Err(self.fail_new(target, label, failure))
             }
-            Err(failure) => Err(self.fail(target, None, Label::None, failure)),
         }
     }
 
@@ -91,20 +97,22 @@ impl<T: 'static> History<T> {
         let may_merge = self.may_merge();
         let record = Record::Done { target, label: &label, steps: &mut steps, may_merge };
         if let Err(error) = self.record(record) {
-            return Err(match undo_all(&mut steps, target) {
-                Ok(()) => {
-                    steps.iter_mut().for_each(|step| step.finalize(target, End::Undone));
-                    error
-                }
-                Err(failure) => {
-                    let broken = broken(&failure);
-                    self.fail(target, None, label, Failure { broken: Some(broken), ..failure })
-                }
-            });
+            let mut failure = Failure::from(error);
+            let back = undo_all(&mut steps, target);
+            is_broken(&mut failure, 0, back);
+            self.released.extend(ends(steps, failure.done));
+            return Err(self.fail(target, None, label, failure));
         }
         self.changed(target);
-        self.enter(target, label, steps, may_merge, watch);
-        self.tell();
+        let name = label.clone();
+        let entered = guarded(|| {
+            self.enter(target, label, steps, may_merge, watch);
+            Ok(())
+        });
+        if let Err(failure) = entered {
+            self.note(None, name, failure);
+        }
+        self.end(target);
         Ok(())
     }
 
@@ -117,24 +125,37 @@ impl<T: 'static> History<T> {
         may_merge: bool,
         watch: Option<Watch>,
     ) {
+        let time = (self.clock)();
         if let Some(open) = self.open.last_mut() {
             open.watch(watch);
-            open.enter(label, steps, may_merge, target);
+            if let Err(failure) = open.enter(label, steps, may_merge, time, &mut self.released) {
+                let label = open.label.clone();
+                self.note(None, label, failure);
+            }
             return;
         }
-        self.cut(target);
-        if may_merge && let Some(index) = self.merge(target, &label, &mut steps) {
-            self.prove_again(index, watch, target);
-            self.trim(target);
-            return;
+        self.cut();
+        if may_merge {
+            match self.merge(&label, &mut steps, time) {
+                Ok(None) => {}
+                Ok(Some(index)) => {
+                    self.prove_again(index, watch, target);
+                    self.trim();
+                    return;
+                }
+                Err((index, failure)) => {
+                    let label = self.label_of(index);
+                    self.note(Some(index), label, failure);
+                }
+            }
         }
-        let mut entry = Entry::new(label, steps, (self.clock)());
+        let mut entry = Entry::new(label, steps, time);
         entry.proved = self.proved(watch, target);
         entry.state = if entry.is_significant { self.new_state() } else { self.state() };
         self.bytes += entry.size;
         self.ring.push(entry);
         self.may_merge = true;
-        self.trim(target);
+        self.trim();
     }
 
     fn new_state(&mut self) -> u64 {
@@ -144,55 +165,49 @@ impl<T: 'static> History<T> {
 
     /// Whether an edit may become part of the one before.
     fn may_merge(&self) -> bool {
-        if let Some(open) = self.open.last() {
-            return open.may_merge;
-        }
-        let Some(entry) = self.ring.current().and_then(|index| self.ring.get(index)) else {
-            return false;
+        let (before, may_merge) = match self.open.last() {
+            Some(open) => (open.edits.last(), open.may_merge),
+            None => {
+                let index = self.ring.current().filter(|index| *index >= self.floor());
+                let entry = index.and_then(|index| self.ring.get(index));
+                // Steps that do not count leave the saved state as it is.
+                let is_saved = entry
+                    .is_some_and(|entry| entry.is_significant && self.saved == Some(entry.state));
+                (entry, self.may_merge && !is_saved)
+            }
         };
-        let is_recent = self
-            .merge_window
-            .is_none_or(|window| (self.clock)().saturating_sub(entry.time) < window);
-        self.may_merge
-            && is_recent
-            && self.ring.position() > self.floor()
-            && self.saved != Some(entry.state)
+        let Some(entry) = before else { return false };
+        let is_recent = |window| (self.clock)().saturating_sub(entry.time) < window;
+        may_merge && self.merge_window.is_none_or(is_recent)
     }
 
     /// Merges an edit into the current entry, whose index this is; `None` if it does not go with it.
     fn merge(
         &mut self,
-        target: &mut T,
         label: &Label,
         steps: &mut Vec<BoxedStep<T>>,
-    ) -> Option<usize> {
-        let index = self.ring.current()?;
-        let time = (self.clock)();
-        let entry = self.ring.get_mut(index).filter(|entry| entry.label == *label)?;
-        let is_significant = steps.iter().any(|step| step.is_significant());
-        if is_significant != entry.is_significant {
-            return None;
-        }
-        let outcome = entry.merge(steps, target);
-        entry.time = time;
-        match outcome {
-            Merge::No => return None,
+        time: Duration,
+    ) -> Result<Option<usize>, (usize, Failure)> {
+        let Some(index) = self.ring.current() else { return Ok(None) };
+        let state = self.last_state + 1;
+        let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
+        let merge = entry.merge(label, steps, &mut self.released);
+        match merge.map_err(|failure| (index, failure))? {
+            Merge::No => return Ok(None),
             Merge::Annul => {
-                self.measure(index);
                 self.take_out(index);
                 self.may_merge = false;
             }
             Merge::Yes | Merge::Both => {
-                if is_significant {
-                    let state = self.new_state();
-                    if let Some(entry) = self.ring.get_mut(index) {
-                        entry.state = state;
-                    }
+                entry.time = time;
+                if entry.is_significant {
+                    entry.state = state;
+                    self.last_state = state;
                 }
                 self.measure(index);
             }
         }
-        Some(index)
+        Ok(Some(index))
     }
 
     /// Counts the bytes of an entry anew.
@@ -203,20 +218,50 @@ impl<T: 'static> History<T> {
         self.bytes = self.bytes - before + entry.size;
     }
 
-    /// Takes an entry out of the list that is not finalised here.
+    /// Takes an entry out of the list that does not end here.
     pub(super) fn take_out(&mut self, index: usize) -> Option<Entry<T>> {
         let entry = self.ring.remove(index)?;
         self.bytes -= entry.size;
         self.floors.iter_mut().for_each(|floor| *floor -= usize::from(index < *floor));
+        if let Some(poison) = &mut self.poison {
+            let other = poison.entry.filter(|entry| *entry != index);
+            poison.entry = other.map(|entry| entry - usize::from(index < entry));
+        }
         Some(entry)
     }
 
+    /// Drops an entry, whose steps end as they are.
+    pub(super) fn drop_entry(&mut self, index: usize) {
+        let is_applied = index < self.position();
+        let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
+        let broken = poison.map(|poison| poison.done);
+        let Some(Entry { steps, .. }) = self.take_out(index) else { return };
+        let done = broken.unwrap_or(if is_applied { steps.len() } else { 0 });
+        self.released.extend(ends(steps, done));
+    }
+
     /// Drops the entries that are undone.
-    pub(super) fn cut(&mut self, target: &mut T) {
-        while let Some(mut entry) = self.ring.pop_undone() {
-            self.bytes -= entry.size;
-            entry.finalize(target, End::Undone);
+    pub(super) fn cut(&mut self) {
+        while self.ring.next().is_some() {
+            self.drop_entry(self.ring.len() - 1);
         }
+    }
+
+    /// Gives every state from that behind an entry on a new number: it is not what it was.
+    pub(super) fn renew_states(&mut self, from: usize) {
+        for index in from..self.ring.len() {
+            let (before, new) = (self.state_at(index), self.last_state + 1);
+            if let Some(entry) = self.ring.get_mut(index) {
+                entry.state = if entry.is_significant { new } else { before };
+                self.last_state = entry.state.max(self.last_state);
+            }
+        }
+    }
+
+    /// Gives every state a new number: no state that was is that of the target now.
+    pub(super) fn forget_states(&mut self) {
+        self.base = self.new_state();
+        self.renew_states(0);
     }
 
     /// Tells the journal, if there is one.
@@ -230,12 +275,19 @@ impl<T: 'static> History<T> {
 
     /// The target has been changed.
     pub(super) fn changed(&mut self, target: &mut T) {
-        if let Some(after_change) = &mut self.after_change {
-            after_change(target);
-        }
+        let Some(after_change) = &mut self.after_change else { return };
+        let changed = catch_unwind(AssertUnwindSafe(|| after_change(target)));
+        self.panic = self.panic.take().or(changed.err());
     }
 
-    /// Ends what failed: the history is poisoned if the target is not as before, and a panic goes on.
+    /// Ends a call: what was dropped ends, changes are told, and a panic that was met goes on.
+    pub(super) fn end(&mut self, target: &mut T) {
+        let panic = finalize_all(std::mem::take(&mut self.released), target);
+        self.panic = self.panic.take().or(panic);
+        self.tell();
+    }
+
+    /// Ends a call that failed: the history is poisoned if the target is not as before, and a panic goes on.
     pub(super) fn fail(
         &mut self,
         target: &mut T,
@@ -243,22 +295,41 @@ impl<T: 'static> History<T> {
         label: Label,
         failure: Failure,
     ) -> Error {
-        if let Some(Broken { step, object, why }) = failure.broken {
+        let error = self.note(entry, label, failure);
+        self.changed(target);
+        self.end(target);
+        error
+    }
+
+    /// Notes that the history is poisoned, if something is broken, and what panic is to go on.
+    fn note(&mut self, entry: Option<usize>, label: Label, failure: Failure) -> Error {
+        if let Some(Broken { step, done, object, why }) = failure.broken {
             if let Some(recorder) = &mut self.recorder {
                 recorder.lose(&why);
             }
-            self.poison = Some(Poison { entry, label, step, object, why });
+            self.poison = Some(Poison { entry, label, step, object, why, done });
         }
-        self.changed(target);
-        self.tell();
-        match failure.panic {
-            Some(panic) => resume_unwind(panic),
-            None => failure.error,
+        self.panic = failure.panic.or(self.panic.take());
+        failure.error
+    }
+
+    fn label_of(&self, index: usize) -> Label {
+        self.ring.get(index).map_or(Label::None, Entry::label)
+    }
+
+    /// As [`fail`](Self::fail), of an edit.
+    fn fail_new(&mut self, target: &mut T, label: Label, mut failure: Failure) -> Error {
+        if let Some(open) = self.open.last() {
+            let whole = open.label.quoted("the transaction");
+            let (step, message) = (open.edits.len(), failure.error.message());
+            let message = format!("step {step} of {whole}: {message}");
+            failure.error = failure.error.reworded(message);
         }
+        self.fail(target, None, label, failure)
     }
 
     pub(super) fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
-        let label = self.ring.get(index).map_or(Label::None, Entry::label);
+        let label = self.label_of(index);
         self.fail(target, Some(index), label, failure)
     }
 
@@ -274,8 +345,10 @@ impl<T: 'static> History<T> {
             Some(poison) => Err(Error::new(
                 ErrorKind::Poisoned,
                 format!(
-                    "step {} of `{}` could not be put back, {}; skip the entry or clear the history, and look at the target",
-                    poison.step, poison.label, poison.why
+                    "step {} of {} could not be put back, {}; skip the entry or clear the history, and look at the target",
+                    poison.step,
+                    poison.label.quoted("an edit"),
+                    poison.why
                 ),
             )),
         }

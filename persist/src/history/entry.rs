@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Label;
 use super::proof::Proved;
-use super::step::{BoxedStep, End, Merge};
+use super::step::{BoxedStep, End, Failure, Merge, Step, guarded};
 
 /// Something that is undone and redone at once.
 pub(super) struct Entry<T: 'static> {
@@ -17,6 +17,8 @@ pub(super) struct Entry<T: 'static> {
     pub(super) size: usize,
     /// When it was done, or last merged into.
     pub(super) time: Duration,
+    /// Whether its steps were edits of their own, of which each was merged into the one before.
+    is_chain: bool,
     /// What it was done to, if that is to be proved.
     pub(super) proved: Option<Box<Proved>>,
 }
@@ -30,6 +32,7 @@ impl<T: 'static> Entry<T> {
             state: 0,
             size: 0,
             time,
+            is_chain: false,
             proved: None,
         };
         entry.measure();
@@ -45,7 +48,7 @@ impl<T: 'static> Entry<T> {
     /// What it is called: as the program said, or by what it does.
     pub(super) fn label(&self) -> Label {
         match (&self.label, &*self.steps) {
-            (Label::None, [only]) => only.label(),
+            (Label::None, [first, rest @ ..]) if self.is_chain || rest.is_empty() => first.label(),
             (Label::None, [first, rest @ ..]) => {
                 Label::Several { first: Box::new(first.label()), more: rest.len() }
             }
@@ -53,60 +56,75 @@ impl<T: 'static> Entry<T> {
         }
     }
 
-    pub(super) fn finalize(&mut self, target: &mut T, end: End) {
-        self.steps.iter_mut().for_each(|step| step.finalize(target, end));
-    }
-
-    /// Takes in the steps of one that was done right behind it; they stay if it does not.
-    pub(super) fn merge(&mut self, next: &mut Vec<BoxedStep<T>>, target: &mut T) -> Merge {
-        merge(&mut self.steps, next, target)
+    /// Takes in the steps of an edit that was done right behind it: one into one, or settings of fields into settings of which at least one is
+    /// of the same field. They stay where they are if it does not; what has ended by it is appended.
+    ///
+    /// A merge that is refused is none; the failure is that of a panic.
+    pub(super) fn merge(
+        &mut self,
+        label: &Label,
+        next: &mut Vec<BoxedStep<T>>,
+        ended: &mut Vec<(BoxedStep<T>, End)>,
+    ) -> Result<Merge, Failure> {
+        let is_significant = next.iter().any(|step| step.is_significant());
+        if self.label != *label || self.is_significant != is_significant {
+            return Ok(Merge::No);
+        }
+        let are_settings = |steps: &[BoxedStep<T>]| steps.iter().all(|step| step.is_setting());
+        let are_settings = are_settings(&self.steps) && are_settings(next);
+        let are_single = next.len() == 1 && (self.is_chain || self.steps.len() == 1);
+        if !are_settings && !are_single {
+            return Ok(Merge::No);
+        }
+        let (mut is_merged, mut failed) = (false, None);
+        // Behind these are those that stay steps of their own.
+        let mut before = self.steps.len();
+        for mut new in std::mem::take(next) {
+            let mut outcome = Merge::No;
+            // It cannot pass one that it meets.
+            for at in (0..self.steps.len()).rev() {
+                if at < before && failed.is_none() {
+                    match offer(&mut *self.steps[at], at, &mut *new) {
+                        Ok(merge) => outcome = merge,
+                        Err(failure) => failed = Some(failure),
+                    }
+                }
+                if outcome == Merge::Annul {
+                    ended.push((self.steps.remove(at), End::Merged));
+                    before -= 1;
+                }
+                if outcome != Merge::No || self.steps[at].meets(&*new) {
+                    break;
+                }
+            }
+            is_merged |= outcome != Merge::No;
+            match outcome {
+                Merge::No => self.steps.push(new),
+                Merge::Yes | Merge::Annul => ended.push((new, End::Merged)),
+                Merge::Both => {
+                    self.is_chain = !are_settings;
+                    self.steps.push(new);
+                }
+            }
+        }
+        if is_merged && failed.is_none() {
+            return Ok(if self.steps.is_empty() { Merge::Annul } else { Merge::Yes });
+        }
+        *next = self.steps.split_off(before);
+        let Some(mut failure) = failed else { return Ok(Merge::No) };
+        failure.broken.iter_mut().for_each(|broken| broken.done = before);
+        Err(failure)
     }
 }
 
-/// Merges steps into those before them: one into one, or settings of fields into settings of which at least one is of
-/// the same field.
-pub(super) fn merge<T: 'static>(
-    steps: &mut Vec<BoxedStep<T>>,
-    next: &mut Vec<BoxedStep<T>>,
-    target: &mut T,
-) -> Merge {
-    let are_settings = |steps: &[BoxedStep<T>]| steps.iter().all(|step| step.is_setting());
-    let are_single = steps.len() == 1 && next.len() == 1;
-    if !are_single && !(are_settings(steps) && are_settings(next)) {
-        return Merge::No;
-    }
-    let mut result = Merge::No;
-    // Behind these are those that stay steps of their own.
-    let mut before = steps.len();
-    for mut new in next.drain(..) {
-        let mut outcome = Merge::No;
-        // It cannot pass one that it meets.
-        for at in (0..steps.len()).rev() {
-            if at < before {
-                // A merge that fails is none.
-                outcome = steps[at].merge(&mut *new).unwrap_or(Merge::No);
-            }
-            if outcome == Merge::Annul {
-                new.finalize(target, End::Merged);
-                steps.remove(at).finalize(target, End::Merged);
-                before -= 1;
-            }
-            if outcome != Merge::No || steps[at].meets(&*new) {
-                break;
-            }
-        }
-        match outcome {
-            Merge::No | Merge::Both => steps.push(new),
-            Merge::Yes => new.finalize(target, End::Merged),
-            Merge::Annul => {}
-        }
-        if outcome != Merge::No {
-            result = Merge::Yes;
-        }
-    }
-    if result == Merge::No {
-        *next = steps.split_off(before);
-        return Merge::No;
-    }
-    if steps.is_empty() { Merge::Annul } else { Merge::Yes }
+/// Offers a step to one that was done before it, at this place of its entry. A refusal is no merge.
+fn offer<T: 'static>(
+    step: &mut dyn Step<T>,
+    at: usize,
+    next: &mut dyn Step<T>,
+) -> Result<Merge, Failure> {
+    guarded(|| Ok(step.merge(next).unwrap_or(Merge::No))).map_err(|mut failure| {
+        failure.broken.iter_mut().for_each(|broken| broken.step = at);
+        failure
+    })
 }

@@ -1,5 +1,7 @@
 //! What a program is told of a history.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use super::{History, Label};
 
 /// A value of a [`History`] that has changed.
@@ -112,8 +114,15 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Tells what has changed since the last time.
+    /// Ends a call: tells what has changed since the last time, and goes on with a panic that was met.
     pub(super) fn tell(&mut self) {
+        self.tell_changes();
+        if let Some(panic) = self.panic.take() {
+            resume_unwind(panic);
+        }
+    }
+
+    fn tell_changes(&mut self) {
         if self.listeners.listeners.is_empty() {
             return;
         }
@@ -147,27 +156,17 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Calls all listeners with each event.
+    /// Calls all listeners with each event, also if one panics; that goes on with the end of the call.
     pub(super) fn send(&mut self, events: impl IntoIterator<Item = HistoryEvent>) {
-        let listeners = std::mem::take(&mut self.listeners.listeners);
-        // Also if one panics the others stay.
-        let mut calls = Calls { history: self, listeners };
+        let mut listeners = std::mem::take(&mut self.listeners.listeners);
+        let mut panic = None;
         for event in events {
-            for (_, listener) in &mut calls.listeners {
-                listener(&event, calls.history);
+            for (_, listener) in &mut listeners {
+                let heard = catch_unwind(AssertUnwindSafe(|| listener(&event, self)));
+                panic = panic.or(heard.err());
             }
         }
-    }
-}
-
-/// The listeners while they are called; they go back behind it.
-struct Calls<'h, T: 'static> {
-    history: &'h mut History<T>,
-    listeners: Vec<(Subscription, Listener<T>)>,
-}
-
-impl<T: 'static> Drop for Calls<'_, T> {
-    fn drop(&mut self) {
-        std::mem::swap(&mut self.history.listeners.listeners, &mut self.listeners);
+        self.listeners.listeners = listeners;
+        self.panic = self.panic.take().or(panic);
     }
 }

@@ -9,6 +9,7 @@ use super::event::Listeners;
 use super::journal::{Around, Recorder};
 use super::proof::{Proof, Prover};
 use super::ring::Ring;
+use super::step::{BoxedStep, End, Panic};
 use super::transaction::Open;
 use super::{Label, OnMissing, Poison};
 use crate::World;
@@ -69,6 +70,10 @@ pub struct History<T: 'static = World> {
     /// Transactions that are open, each in the one before.
     pub(super) open: Vec<Open<T>>,
     pub(super) poison: Option<Poison>,
+    /// Steps that are in no list any more, and end with the call.
+    pub(super) released: Vec<(BoxedStep<T>, End)>,
+    /// A panic that goes on at the end of the call, when all is noted.
+    pub(super) panic: Option<Panic>,
     pub(super) listeners: Listeners<T>,
     pub(super) after_change: Option<Box<dyn FnMut(&mut T)>>,
     pub(super) on_missing: OnMissing,
@@ -108,6 +113,8 @@ impl<T: 'static> History<T> {
             floors: VecDeque::new(),
             open: Vec::new(),
             poison: None,
+            released: Vec::new(),
+            panic: None,
             listeners: Listeners::default(),
             after_change: None,
             on_missing: OnMissing::Stop,

@@ -107,6 +107,14 @@ impl Label {
         *self == Self::None
     }
 
+    /// In a message; this instead if there is none.
+    pub(super) fn quoted(&self, instead: &str) -> String {
+        match self {
+            Self::None => instead.to_owned(),
+            label => format!("`{label}`"),
+        }
+    }
+
     /// Behind a verb, for a menu.
     pub(super) fn behind(&self, verb: &str) -> String {
         match self {

@@ -72,20 +72,6 @@ impl<E> Ring<E> {
         self.position = (self.position + 1).min(self.entries.len());
     }
 
-    /// Takes the last entry that is not applied out.
-    pub(super) fn pop_undone(&mut self) -> Option<E> {
-        if self.position < self.entries.len() { self.entries.pop_back() } else { None }
-    }
-
-    /// Takes the oldest entry out, if it is applied.
-    pub(super) fn pop_oldest(&mut self) -> Option<E> {
-        if self.position == 0 {
-            return None;
-        }
-        self.position -= 1;
-        self.entries.pop_front()
-    }
-
     /// Puts an entry behind the current one, where none may be, as the current one.
     pub(super) fn push(&mut self, entry: E) {
         debug_assert_eq!(
@@ -112,12 +98,5 @@ impl<E> Ring<E> {
         let entry = self.entries.remove(index)?;
         self.position -= usize::from(index < self.position);
         Some(entry)
-    }
-
-    /// Takes all out.
-    pub(super) fn clear(&mut self) -> impl Iterator<Item = (E, bool)> + use<E> {
-        let applied = std::mem::take(&mut self.position);
-        let entries = std::mem::take(&mut self.entries);
-        entries.into_iter().enumerate().map(move |(index, entry)| (entry, index < applied))
     }
 }

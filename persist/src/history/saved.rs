@@ -130,8 +130,8 @@ impl<T: 'static> History<T> {
     /// then those that would be redone last.
     pub fn set_capacity(&mut self, target: &mut T, capacity: Option<usize>) {
         self.ring.set_capacity(capacity);
-        self.trim(target);
-        self.tell();
+        self.trim();
+        self.end(target);
     }
 
     /// Sets how many bytes the entries may take in all, as [`bytes`](Self::bytes) counts them; the current one is kept, however large.
@@ -144,18 +144,18 @@ impl<T: 'static> History<T> {
     /// As [`max_bytes`](Self::max_bytes), for one that is in use; `None` is no limit.
     pub fn set_max_bytes(&mut self, target: &mut T, bytes: Option<usize>) {
         self.max_bytes = bytes;
-        self.trim(target);
-        self.tell();
+        self.trim();
+        self.end(target);
     }
 
     /// Drops entries that there is no room for.
-    pub(super) fn trim(&mut self, target: &mut T) {
+    pub(super) fn trim(&mut self) {
         // What is done in a transaction may not be cut before it is known whether it stays.
         while self.open.is_empty() && self.is_over() {
             let is_only = self.ring.position() <= 1;
             let is_spare = !is_only || self.ring.next().is_none();
             let end = if is_spare && self.ring.position() > 0 { End::Applied } else { End::Undone };
-            if !self.drop_one(target, end) {
+            if !self.drop_one(end) {
                 return;
             }
             if let Some(recorder) = &mut self.recorder {
@@ -165,22 +165,15 @@ impl<T: 'static> History<T> {
     }
 
     /// Drops the oldest entry, or the last of those that are undone; false if there is none.
-    pub(super) fn drop_one(&mut self, target: &mut T, end: End) -> bool {
-        let entry = match end {
-            End::Undone => self.ring.pop_undone(),
-            End::Applied | End::Merged => {
-                let state = self.ring.get(0).map_or(self.base, |entry| entry.state);
-                let entry = self.ring.pop_oldest();
-                if entry.is_some() {
-                    self.base = state;
-                    self.floors.iter_mut().for_each(|floor| *floor = floor.saturating_sub(1));
-                }
-                entry
+    pub(super) fn drop_one(&mut self, end: End) -> bool {
+        match end {
+            End::Undone if self.ring.next().is_some() => self.drop_entry(self.ring.len() - 1),
+            End::Applied | End::Merged if self.ring.position() > 0 => {
+                self.base = self.state_at(1);
+                self.drop_entry(0);
             }
-        };
-        let Some(mut entry) = entry else { return false };
-        self.bytes -= entry.size;
-        entry.finalize(target, end);
+            _ => return false,
+        }
         true
     }
 
@@ -196,30 +189,27 @@ impl<T: 'static> History<T> {
     /// [`ErrorKind::OpenTransaction`] while one is open; what the journal refuses.
     pub fn clear(&mut self, target: &mut T) -> Result<()> {
         self.check_no_transaction()?;
-        if self.ring.len() == 0 && self.poison.is_none() {
+        if self.ring.len() == 0 && self.floors.is_empty() && self.poison.is_none() {
             return Ok(());
         }
         self.record(Record::Cleared)?;
-        self.drop_all(target);
-        self.tell();
+        self.drop_all();
+        self.end(target);
         Ok(())
     }
 
     /// Drops all entries without telling.
-    pub(super) fn drop_all(&mut self, target: &mut T) {
+    pub(super) fn drop_all(&mut self) {
+        self.base = self.state();
+        while self.ring.len() > 0 {
+            self.drop_entry(self.ring.len() - 1);
+        }
         if self.poison.take().is_some() {
             // What is there now was never saved.
-            self.last_state += 1;
-            self.base = self.last_state;
-        } else {
-            self.base = self.state();
+            self.forget_states();
         }
-        self.bytes = 0;
         self.may_merge = false;
         self.floors.clear();
-        for (mut entry, is_applied) in self.ring.clear() {
-            entry.finalize(target, if is_applied { End::Applied } else { End::Undone });
-        }
     }
 
     /// Why the history is out of use, if it is.
@@ -241,30 +231,21 @@ impl<T: 'static> History<T> {
         if let Some(index) = index {
             self.record(Record::Skipped(index))?;
         }
-        self.poison = None;
-        if let Some(index) = index {
-            let end = if index < self.position() { End::Applied } else { End::Undone };
-            if let Some(mut entry) = self.take_out(index) {
-                entry.finalize(target, end);
-            }
-        }
-        // No state that was is that of the target now.
-        self.forget_states();
-        self.tell();
+        self.leave_out(index);
+        self.end(target);
         Ok(())
     }
 
-    /// Gives every position a new state.
-    fn forget_states(&mut self) {
-        self.last_state += 1;
-        self.base = self.last_state;
-        for index in 0..self.ring.len() {
-            self.last_state += 1;
-            let state = self.last_state;
-            if let Some(entry) = self.ring.get_mut(index) {
-                entry.state = state;
-            }
+    /// Drops an entry that was skipped; false if there is none of this index. No state that was is that of the target now.
+    pub(super) fn leave_out(&mut self, index: Option<usize>) -> bool {
+        let is_there = index.is_none_or(|index| index < self.ring.len());
+        if let Some(index) = index.filter(|_| is_there) {
+            self.drop_entry(index);
         }
+        self.poison = None;
+        self.may_merge = false;
+        self.forget_states();
+        is_there
     }
 
     pub(super) fn check_no_transaction(&self) -> Result<()> {
@@ -273,8 +254,8 @@ impl<T: 'static> History<T> {
             Some(open) => Err(Error::new(
                 ErrorKind::OpenTransaction,
                 format!(
-                    "the transaction `{}` is open; commit it or roll it back first",
-                    open.label
+                    "the transaction {} is open; commit it or roll it back first",
+                    open.label.quoted("without a label")
                 ),
             )),
         }

@@ -102,22 +102,31 @@ pub enum End {
 /// Why something could not be done, or taken back.
 pub(super) struct Failure {
     pub(super) error: Error,
+    /// Which of several steps failed.
+    pub(super) step: usize,
+    /// How many of them, from the first on, are done now; one of which it is not known counts as done.
+    pub(super) done: usize,
     /// What could not be put back either; the target is neither as before nor as behind.
     pub(super) broken: Option<Broken>,
     /// A panic, to go on.
-    pub(super) panic: Option<Box<dyn Any + Send>>,
+    pub(super) panic: Option<Panic>,
 }
+
+/// What a panic carries.
+pub(super) type Panic = Box<dyn Any + Send>;
 
 /// The step at which a target was left half done.
 pub(super) struct Broken {
     pub(super) step: usize,
+    /// As [`Failure::done`].
+    pub(super) done: usize,
     pub(super) object: Option<ObjectId>,
     pub(super) why: String,
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { error, broken: None, panic: None }
+        Self { error, step: 0, done: 0, broken: None, panic: None }
     }
 }
 
@@ -126,7 +135,9 @@ pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, 
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         Err(Failure {
             error: Error::new(ErrorKind::Poisoned, "it panicked"),
-            broken: Some(Broken { step: 0, object: None, why: String::from("it panicked") }),
+            step: 0,
+            done: 0,
+            broken: Some(Broken { step: 0, done: 0, object: None, why: "it panicked".into() }),
             panic: Some(panic),
         })
     })
@@ -137,17 +148,16 @@ fn one<T: 'static>(
     steps: &mut [BoxedStep<T>],
     at: usize,
     target: &mut T,
-    run: fn(&mut dyn Step<T>, &mut T) -> Result<(), Failure>,
+    is_redo: bool,
 ) -> Result<(), Failure> {
-    let count = steps.len();
     let step = &mut *steps[at];
-    guarded(|| run(step, target)).map_err(|mut failure| {
-        if count > 1 {
-            let message = format!("step {at} of {count}: {}", failure.error.message());
-            failure.error = failure.error.reworded(message);
-        }
+    let result = guarded(|| if is_redo { step.redo(target) } else { step.undo(target) });
+    result.map_err(|mut failure| {
+        failure.step = at;
+        failure.done = at + usize::from(!is_redo || failure.broken.is_some());
         if let Some(broken) = &mut failure.broken {
             broken.step = at;
+            broken.done = failure.done;
             broken.object = broken.object.or_else(|| first_object(&*steps[at]));
         }
         failure
@@ -166,17 +176,14 @@ pub(super) fn undo_all<T: 'static>(
     target: &mut T,
 ) -> Result<(), Failure> {
     for at in (0..steps.len()).rev() {
-        if let Err(mut failure) = one(steps, at, target, |step, target| step.undo(target)) {
-            if failure.broken.is_none() {
-                for again in at + 1..steps.len() {
-                    let redone = one(steps, again, target, |step, target| step.redo(target));
-                    if is_broken(&mut failure, again, redone) {
-                        break;
-                    }
-                }
-            }
-            return Err(failure);
+        let Err(mut failure) = one(steps, at, target, false) else { continue };
+        if failure.broken.is_none() {
+            failure.done = steps.len();
+            let mut behind = at + 1..steps.len();
+            let back = behind.try_for_each(|again| one(steps, again, target, true));
+            is_broken(&mut failure, 0, back);
         }
+        return Err(failure);
     }
     Ok(())
 }
@@ -187,27 +194,60 @@ pub(super) fn redo_all<T: 'static>(
     target: &mut T,
 ) -> Result<(), Failure> {
     for at in 0..steps.len() {
-        if let Err(mut failure) = one(steps, at, target, |step, target| step.redo(target)) {
-            if failure.broken.is_none() {
-                for again in (0..at).rev() {
-                    let undone = one(steps, again, target, |step, target| step.undo(target));
-                    if is_broken(&mut failure, again, undone) {
-                        break;
-                    }
-                }
-            }
-            return Err(failure);
+        let Err(mut failure) = one(steps, at, target, true) else { continue };
+        if failure.broken.is_none() {
+            failure.done = 0;
+            let mut before = (0..at).rev();
+            let back = before.try_for_each(|again| one(steps, again, target, false));
+            is_broken(&mut failure, 0, back);
         }
+        return Err(failure);
     }
     Ok(())
 }
 
-/// Notes that what was to put the target back has failed as well.
-pub(super) fn is_broken(failure: &mut Failure, step: usize, back: Result<(), Failure>) -> bool {
+/// Notes that what was to put the target back has failed as well, in steps of which the first is this one of all.
+pub(super) fn is_broken(failure: &mut Failure, first: usize, back: Result<(), Failure>) -> bool {
     let Err(second) = back else { return false };
-    let object = second.broken.as_ref().and_then(|broken| broken.object);
-    let object = object.or_else(|| second.error.object().and_then(ObjectId::new));
-    failure.broken = Some(Broken { step, object, why: second.error.to_string() });
+    let mut broken = second.broken();
+    broken.step += first;
+    broken.done += first;
+    failure.done = broken.done;
+    failure.broken = Some(broken);
     failure.panic = failure.panic.take().or(second.panic);
     true
+}
+
+impl Failure {
+    /// What is broken if it was to put something back.
+    pub(super) fn broken(&self) -> Broken {
+        let object = self.error.object().and_then(ObjectId::new);
+        let (step, object) = match &self.broken {
+            Some(broken) => (broken.step, broken.object),
+            None => (self.step, object),
+        };
+        Broken { step, done: self.done, object, why: self.error.to_string() }
+    }
+}
+
+/// How steps end of which so many, from the first on, are done.
+pub(super) fn ends<T: 'static>(
+    steps: impl IntoIterator<Item = BoxedStep<T>>,
+    done: usize,
+) -> impl Iterator<Item = (BoxedStep<T>, End)> {
+    let end = move |at| if at < done { End::Applied } else { End::Undone };
+    steps.into_iter().enumerate().map(move |(at, step)| (step, end(at)))
+}
+
+/// Ends steps, each of them also if others panic; the first panic is given back.
+pub(super) fn finalize_all<T: 'static>(
+    steps: impl IntoIterator<Item = (BoxedStep<T>, End)>,
+    target: &mut T,
+) -> Option<Panic> {
+    let mut first = None;
+    for (mut step, end) in steps {
+        let ended = catch_unwind(AssertUnwindSafe(|| step.finalize(target, end)));
+        first = first.or(ended.err());
+    }
+    first
 }

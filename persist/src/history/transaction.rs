@@ -1,56 +1,84 @@
 //! Several edits as one entry.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
+
 use super::command::Command;
-use super::entry::merge;
+use super::entry::Entry;
 use super::journal::Record;
 use super::proof::Watch;
-use super::step::{BoxedStep, End, Failure, Merge, undo_all};
+use super::step::{BoxedStep, End, Failure, Merge, ends, undo_all};
 use super::{Edit, History, Label};
 use crate::{Error, ErrorKind, Result};
 
 /// A transaction that has been begun.
 pub(super) struct Open<T: 'static> {
     pub(super) label: Label,
-    pub(super) steps: Vec<BoxedStep<T>>,
-    /// Where the last edit in it begins, and its label.
-    last: (usize, Label),
+    /// What was done in it, and is not merged.
+    pub(super) edits: Vec<Entry<T>>,
+    /// Whether the next edit may be merged into the last one.
     pub(super) may_merge: bool,
     watch: Option<Watch>,
 }
 
 impl<T: 'static> Open<T> {
     pub(super) fn new(label: Label) -> Self {
-        Self { label, steps: Vec::new(), last: (0, Label::None), may_merge: false, watch: None }
+        Self { label, edits: Vec::new(), may_merge: false, watch: None }
     }
 
     /// Takes in what an edit was done to.
     pub(super) fn watch(&mut self, watch: Option<Watch>) {
         match (&mut self.watch, watch) {
             (Some(watch), Some(next)) => watch.append(next),
-            (watch, next) => *watch = watch.take().filter(|_| !self.steps.is_empty()).or(next),
+            (watch, next) => *watch = watch.take().filter(|_| !self.edits.is_empty()).or(next),
         }
     }
 
-    /// Takes in an edit.
+    /// Takes in an edit; the failure is that of a merge, and it is an edit of its own then.
     pub(super) fn enter(
         &mut self,
         label: Label,
         mut steps: Vec<BoxedStep<T>>,
         may_merge: bool,
-        target: &mut T,
-    ) {
-        if may_merge && self.last.1 == label {
-            let mut last = self.steps.split_off(self.last.0);
-            let outcome = merge(&mut last, &mut steps, target);
-            self.steps.append(&mut last);
-            if outcome != Merge::No {
-                self.may_merge = outcome != Merge::Annul;
-                return;
+        time: Duration,
+        ended: &mut Vec<(BoxedStep<T>, End)>,
+    ) -> Result<(), Failure> {
+        let last = self.edits.last_mut().filter(|_| may_merge);
+        let merge = last.map_or(Ok(Merge::No), |last| last.merge(&label, &mut steps, ended));
+        match merge {
+            Ok(Merge::Annul) => {
+                self.edits.pop();
+                self.may_merge = false;
+            }
+            Ok(Merge::Yes | Merge::Both) => {
+                self.edits.last_mut().into_iter().for_each(|last| last.time = time);
+            }
+            Ok(Merge::No) | Err(_) => {
+                self.edits.push(Entry::new(label, steps, time));
+                self.may_merge = true;
             }
         }
-        self.last = (self.steps.len(), label);
-        self.steps.append(&mut steps);
-        self.may_merge = true;
+        merge.map(|_| ()).map_err(|mut failure| {
+            let before = self.edits.iter().rev().skip(2);
+            let before: usize = before.map(|edit| edit.steps.len()).sum();
+            failure.broken.iter_mut().for_each(|broken| broken.step += before);
+            failure
+        })
+    }
+
+    /// What it is called: as the program said, or after what was done in it.
+    fn name(&self) -> Label {
+        match (&self.label, &*self.edits) {
+            (Label::None, [only]) => only.label.clone(),
+            (Label::None, [first, rest @ ..]) if !first.label.is_none() => {
+                Label::Several { first: Box::new(first.label.clone()), more: rest.len() }
+            }
+            (given, _) => given.clone(),
+        }
+    }
+
+    fn into_steps(self) -> Vec<BoxedStep<T>> {
+        self.edits.into_iter().flat_map(|edit| edit.steps).collect()
     }
 }
 
@@ -83,44 +111,58 @@ impl<T: 'static> History<T> {
         self.check_usable(target)?;
         self.record(Record::Committed)?;
         self.close(target);
-        self.tell();
+        self.end(target);
         Ok(())
     }
 
     /// Ends the innermost transaction without telling.
     pub(super) fn close(&mut self, target: &mut T) {
-        let Some(Open { label, steps, watch, .. }) = self.open.pop() else { return };
-        if let Some(outer) = self.open.last_mut() {
-            outer.watch(watch);
-            outer.enter(label, steps, false, target);
-            outer.may_merge = false;
-        } else if !steps.is_empty() {
-            self.enter(target, label, steps, false, watch);
-            self.may_merge = false;
+        let Some(mut open) = self.open.pop() else { return };
+        if !open.edits.is_empty() {
+            let (label, watch) = (open.name(), open.watch.take());
+            self.enter(target, label, open.into_steps(), false, watch);
         }
+        // Nothing is merged across its end.
+        match self.open.last_mut() {
+            Some(outer) => outer.may_merge = false,
+            None => self.may_merge = false,
+        }
+        self.trim();
     }
 
     /// Takes back all that was done in the transaction that was begun last, and ends it. History and target then are as they were before it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OpenTransaction`] if none is open; what cannot be taken back, and the history then is [poisoned](Self::poison).
+    /// [`ErrorKind::OpenTransaction`] if none is open; what cannot be taken back, and the history then is [poisoned](Self::poison). If it was before,
+    /// nothing is taken back, as what is there is not known.
     pub fn rollback(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
-        let Some(mut open) = self.open.pop() else { return Ok(()) };
-        let undone = undo_all(&mut open.steps, target);
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        let label = open.label.clone();
+        let mut steps = open.into_steps();
         // If this fails the journal has a transaction that does not end, which a recovery rolls back.
         let recorded = self.record(Record::RolledBack);
-        match undone {
+        if let Err(error) = self.check_sound() {
+            let done = steps.len();
+            self.released.extend(ends(steps, done));
+            self.end(target);
+            return Err(error);
+        }
+        match undo_all(&mut steps, target) {
             Ok(()) => {
-                open.steps.iter_mut().for_each(|step| step.finalize(target, End::Undone));
-                self.changed(target);
-                self.tell();
+                if !steps.is_empty() {
+                    self.changed(target);
+                }
+                self.released.extend(ends(steps, 0));
+                self.trim();
+                self.end(target);
                 recorded
             }
-            Err(failure) => {
-                let broken = Some(super::undo::broken(&failure));
-                Err(self.fail(target, None, open.label, Failure { broken, ..failure }))
+            Err(mut failure) => {
+                failure.broken = Some(failure.broken());
+                self.released.extend(ends(steps, failure.done));
+                Err(self.fail(target, None, label, failure))
             }
         }
     }
@@ -228,7 +270,8 @@ impl<T: 'static> Transaction<'_, T> {
     /// # Errors
     ///
     /// As [`History::commit`]; it then is rolled back.
-    pub fn commit(self) -> Result<()> {
+    pub fn commit(mut self) -> Result<()> {
+        self.end_inner()?;
         self.history.commit(self.target)
     }
 
@@ -237,21 +280,32 @@ impl<T: 'static> Transaction<'_, T> {
     /// # Errors
     ///
     /// As [`History::rollback`].
-    pub fn rollback(self) -> Result<()> {
+    pub fn rollback(mut self) -> Result<()> {
+        self.end_inner()?;
         self.history.rollback(self.target)
+    }
+
+    /// Rolls back those in it that were forgotten, and so never ended.
+    fn end_inner(&mut self) -> Result<()> {
+        while self.history.open.len() > self.depth {
+            self.history.rollback(self.target)?;
+        }
+        Ok(())
     }
 }
 
 impl<T: 'static> Drop for Transaction<'_, T> {
     fn drop(&mut self) {
-        // Nobody is there to be told of an error; if it leaves the target half done, the history says so. Of a panic
-        // while another one unwinds nothing may go on.
+        // Nobody is there to be told of an error; if it leaves the target half done, the history says so.
+        let mut panic = None;
         while self.history.open.len() >= self.depth {
             let (history, target) = (&mut *self.history, &mut *self.target);
-            let rollback = std::panic::AssertUnwindSafe(|| drop(history.rollback(target)));
-            if std::panic::catch_unwind(rollback).is_err() && !std::thread::panicking() {
-                break;
-            }
+            let rolled_back = catch_unwind(AssertUnwindSafe(|| drop(history.rollback(target))));
+            panic = panic.or(rolled_back.err());
+        }
+        // While another panic unwinds, none may go on.
+        if let Some(panic) = panic.filter(|_| !std::thread::panicking()) {
+            resume_unwind(panic);
         }
     }
 }

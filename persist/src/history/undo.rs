@@ -2,8 +2,8 @@
 
 use super::History;
 use super::journal::Record;
-use super::step::{BoxedStep, Broken, End, Failure, guarded, redo_all, undo_all};
-use crate::{Error, ErrorKind, ObjectId, Result};
+use super::step::{Broken, End, Failure, guarded, is_broken, redo_all, undo_all};
+use crate::{Error, ErrorKind, Result};
 
 /// What a [`History`] does about an entry that cannot be undone or redone since something is not there any more
 /// ([`ErrorKind::NotFound`]).
@@ -35,7 +35,7 @@ impl<T: 'static> History<T> {
     pub fn undo(&mut self, target: &mut T) -> Result<bool> {
         self.check_closed(target)?;
         let is_done = self.undo_one(target);
-        self.tell();
+        self.end(target);
         is_done
     }
 
@@ -47,7 +47,7 @@ impl<T: 'static> History<T> {
     pub fn redo(&mut self, target: &mut T) -> Result<bool> {
         self.check_closed(target)?;
         let is_done = self.redo_one(target);
-        self.tell();
+        self.end(target);
         is_done
     }
 
@@ -66,83 +66,89 @@ impl<T: 'static> History<T> {
                 format!("there is no position {position}; there are those from {floor} to {len}"),
             ));
         }
-        let mut go = || {
-            while self.position() != position {
-                let is_back = position < self.position();
-                let at = self.position();
-                if is_back {
-                    self.undo_one(target)?
-                } else {
-                    self.redo_one(target)?
-                };
-                if self.position() == at && self.ring.len() == at {
-                    break;
-                }
-            }
-            Ok(())
-        };
-        let result = go();
-        self.tell();
+        let result = self.walk(target, position).map_err(|error| {
+            let (at, message) = (self.position(), error.message());
+            let message = format!("stopped at position {at} on the way to {position}: {message}");
+            error.reworded(message)
+        });
+        self.end(target);
         result
     }
 
+    fn walk(&mut self, target: &mut T, mut position: usize) -> Result<()> {
+        while self.position() > position {
+            self.undo_one(target)?;
+        }
+        while self.position() < position {
+            let len = self.ring.len();
+            self.redo_one(target)?;
+            // An entry that was dropped is none of those that lead there.
+            position -= len - self.ring.len();
+        }
+        Ok(())
+    }
+
     pub(super) fn undo_one(&mut self, target: &mut T) -> Result<bool> {
-        if self.position() <= self.floor() {
-            return Ok(false);
+        match self.ring.current() {
+            Some(index) if index >= self.floor() => self.run(target, index, Way::BACK),
+            _ => Ok(false),
         }
-        let Some(index) = self.ring.current() else { return Ok(false) };
-        self.may_merge = false;
-        let is_known = self.is_as_known(index, true, target);
-        if let Err(failure) = self.run(target, index, undo_all) {
-            match self.step_over(target, index, &failure)? {
-                Over::No => return Err(self.fail_at(target, index, failure)),
-                Over::Dropped => return Ok(true),
-                Over::Skipped => {}
-            }
-        }
-        if let Err(failure) = self.check(target, index) {
-            return Err(self.take_back(target, index, redo_all, failure));
-        }
-        self.changed(target);
-        if let Err(error) = self.prove(index, is_known, false, target) {
-            return Err(self.take_back(target, index, redo_all, error));
-        }
-        if let Err(error) = self.record(Record::Undone) {
-            return Err(self.take_back(target, index, redo_all, error));
-        }
-        self.ring.step_back();
-        self.drop_obsolete(target, index);
-        Ok(true)
     }
 
     pub(super) fn redo_one(&mut self, target: &mut T) -> Result<bool> {
-        let Some(index) = self.ring.next() else { return Ok(false) };
+        match self.ring.next() {
+            Some(index) => self.run(target, index, Way::ON),
+            None => Ok(false),
+        }
+    }
+
+    fn run(&mut self, target: &mut T, index: usize, way: Way) -> Result<bool> {
         self.may_merge = false;
-        let is_known = self.is_as_known(index, false, target);
-        if let Err(failure) = self.run(target, index, redo_all) {
-            match self.step_over(target, index, &failure)? {
+        let is_known = self.is_as_known(index, !way.is_redo, target);
+        let mut is_skipped = false;
+        if let Err(mut failure) = self.run_steps(target, index, way) {
+            let count = self.count(index);
+            if count > 1 {
+                let (step, message) = (failure.step, failure.error.message());
+                let message = format!("step {step} of {count}: {message}");
+                failure.error = failure.error.reworded(message);
+            }
+            match self.step_over(index, &failure)? {
                 Over::No => return Err(self.fail_at(target, index, failure)),
                 Over::Dropped => return Ok(true),
-                Over::Skipped => {}
+                Over::Skipped => is_skipped = true,
             }
         }
-        if let Err(failure) = self.check(target, index) {
-            return Err(self.take_back(target, index, undo_all, failure));
+        if !is_skipped {
+            if let Err(failure) = self.check(target, index) {
+                return Err(self.take_back(target, index, way, failure));
+            }
+            self.changed(target);
+            if let Err(error) = self.prove(index, is_known, way.is_redo, target) {
+                return Err(self.take_back(target, index, way, error.into()));
+            }
         }
-        self.changed(target);
-        if let Err(error) = self.prove(index, is_known, true, target) {
-            return Err(self.take_back(target, index, undo_all, error));
+        if let Err(error) = self.record(way.record()) {
+            return Err(match is_skipped {
+                true => error,
+                false => self.take_back(target, index, way, error.into()),
+            });
         }
-        if let Err(error) = self.record(Record::Redone) {
-            return Err(self.take_back(target, index, undo_all, error));
+        if way.is_redo {
+            self.ring.step_on();
+        } else {
+            self.ring.step_back();
         }
-        self.ring.step_on();
-        self.drop_obsolete(target, index);
+        if is_skipped {
+            self.forget_states();
+        } else {
+            self.drop_obsolete(index);
+        }
         Ok(true)
     }
 
     /// What is done about an entry that has failed since something is not there, and left the target as it was.
-    fn step_over(&mut self, target: &mut T, index: usize, failure: &Failure) -> Result<Over> {
+    fn step_over(&mut self, index: usize, failure: &Failure) -> Result<Over> {
         let is_missing = failure.error.kind() == ErrorKind::NotFound
             && failure.broken.is_none()
             && failure.panic.is_none();
@@ -150,10 +156,7 @@ impl<T: 'static> History<T> {
             OnMissing::Skip if is_missing => Ok(Over::Skipped),
             OnMissing::Drop if is_missing => {
                 self.record(Record::Skipped(index))?;
-                let end = if index < self.position() { End::Applied } else { End::Undone };
-                if let Some(mut entry) = self.take_out(index) {
-                    entry.finalize(target, end);
-                }
+                self.leave_out(Some(index));
                 Ok(Over::Dropped)
             }
             _ => Ok(Over::No),
@@ -166,13 +169,17 @@ impl<T: 'static> History<T> {
         self.on_missing = on_missing;
     }
 
-    fn run(
-        &mut self,
-        target: &mut T,
-        index: usize,
-        run: fn(&mut [BoxedStep<T>], &mut T) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        self.ring.get_mut(index).map_or(Ok(()), |entry| run(&mut entry.steps, target))
+    fn count(&self, index: usize) -> usize {
+        self.ring.get(index).map_or(0, |entry| entry.steps.len())
+    }
+
+    fn run_steps(&mut self, target: &mut T, index: usize, way: Way) -> Result<(), Failure> {
+        let Some(entry) = self.ring.get_mut(index) else { return Ok(()) };
+        if way.is_redo {
+            redo_all(&mut entry.steps, target)
+        } else {
+            undo_all(&mut entry.steps, target)
+        }
     }
 
     /// Asks whether the target may be as it is now.
@@ -182,52 +189,60 @@ impl<T: 'static> History<T> {
     }
 
     /// Takes back what was refused, what the journal did not take, or what did not lead back.
-    fn take_back(
-        &mut self,
-        target: &mut T,
-        index: usize,
-        back: fn(&mut [BoxedStep<T>], &mut T) -> Result<(), Failure>,
-        failure: impl Into<Failure>,
-    ) -> Error {
-        let mut failure = match self.run(target, index, back) {
-            Ok(()) => Failure { broken: None, ..failure.into() },
-            Err(failure) => Failure { broken: Some(broken(&failure)), ..failure },
-        };
-        let is_applied = index < self.position();
+    fn take_back(&mut self, target: &mut T, index: usize, way: Way, mut failure: Failure) -> Error {
+        failure.broken = None;
+        let back = self.run_steps(target, index, way.back());
+        is_broken(&mut failure, 0, back);
         if failure.broken.is_none()
             && failure.error.kind() == ErrorKind::NotInverse
-            && let Some(second) = self.difference(index, is_applied, target)
+            && let Some(second) = self.difference(index, !way.is_redo, target)
         {
-            failure.broken = Some(broken(&second.into()));
+            let done = if way.is_redo { 0 } else { self.count(index) };
+            failure.broken = Some(Broken { done, ..Failure::from(second).broken() });
         }
         self.fail_at(target, index, failure)
     }
 
     /// Drops steps that have come to do nothing, and their entry if it has no other.
-    fn drop_obsolete(&mut self, target: &mut T, index: usize) {
-        let is_applied = index < self.position();
-        let end = if is_applied { End::Applied } else { End::Undone };
+    fn drop_obsolete(&mut self, index: usize) {
+        let end = if index < self.position() { End::Applied } else { End::Undone };
         let Some(entry) = self.ring.get_mut(index) else { return };
         if !entry.steps.iter().any(|step| step.is_obsolete()) {
             return;
         }
-        let mut kept = Vec::new();
-        for mut step in std::mem::take(&mut entry.steps) {
-            if step.is_obsolete() { step.finalize(target, end) } else { kept.push(step) }
-        }
+        let steps = std::mem::take(&mut entry.steps).into_iter();
+        let (dropped, kept): (Vec<_>, Vec<_>) = steps.partition(|step| step.is_obsolete());
+        let is_significant = dropped.iter().any(|step| step.is_significant());
+        let is_empty = kept.is_empty();
         entry.steps = kept;
-        let is_empty = entry.steps.is_empty();
+        // It now is another entry than the one of which that is known.
+        entry.proved = None;
+        self.released.extend(dropped.into_iter().map(|step| (step, end)));
         self.measure(index);
         if is_empty {
             self.take_out(index);
         }
+        if is_significant {
+            self.renew_states(index);
+        }
     }
 }
 
-/// What is broken if taking something back has failed.
-pub(super) fn broken(failure: &Failure) -> Broken {
-    let object = failure.error.object().and_then(ObjectId::new);
-    let (step, object) =
-        failure.broken.as_ref().map_or((0, object), |broken| (broken.step, broken.object));
-    Broken { step, object, why: failure.error.to_string() }
+/// Which way the entries are run.
+#[derive(Clone, Copy)]
+struct Way {
+    is_redo: bool,
+}
+
+impl Way {
+    const BACK: Self = Self { is_redo: false };
+    const ON: Self = Self { is_redo: true };
+
+    fn back(self) -> Self {
+        Self { is_redo: !self.is_redo }
+    }
+
+    fn record<T: 'static>(self) -> Record<'static, T> {
+        if self.is_redo { Record::Redone } else { Record::Undone }
+    }
 }

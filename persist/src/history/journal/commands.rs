@@ -129,7 +129,8 @@ impl<C: Command<T> + Persist, T: 'static> CommandClass<T> for Of<C> {
         let command = reading.command::<C>(before)?;
         let after = stored.before.is_some().then(|| reading.command::<C>(&stored.bytes));
         let after = after.transpose()?;
-        let Some(mut performed) = Performed::new(command, target, reading.around, &mut None)? else {
+        let mut performed = Performed::new(command, reading.around);
+        if !performed.perform(target, &mut None)? {
             return Err(Error::new(
                 ErrorKind::Refused,
                 format!(

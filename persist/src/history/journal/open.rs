@@ -129,7 +129,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         let recorder = JournalRecorder::new(Rc::clone(&writer), Rc::clone(&history.around));
         history.around.journal.set(Some(options.is_strict));
         history.recorder = Some(Box::new(recorder));
-        history.trim(&mut loaded.target);
+        history.trim();
+        history.end(&mut loaded.target);
         recovered.entries = history.len();
         history.tell_nothing();
         if recovered.replayed > 0 {

@@ -105,7 +105,10 @@ impl<T: 'static> History<T> {
     /// Makes a history that was being replayed as new.
     pub(super) fn reset(&mut self, target: &mut T) {
         // What its commands let go of cannot be done better than once.
-        let _ = catch_unwind(AssertUnwindSafe(|| self.drop_all(target)));
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            self.drop_all();
+            self.end(target);
+        }));
         self.open.clear();
         self.floors.clear();
         (self.base, self.last_state, self.saved) = (0, 0, Some(0));
@@ -134,10 +137,10 @@ impl<T: 'static> Replay<'_, '_, T> {
             Kind::Committed => history.commit(self.target)?,
             Kind::RolledBack => history.rollback(self.target)?,
             Kind::Saved => history.saved = read(payload)?,
-            Kind::Cleared => history.drop_all(self.target),
+            Kind::Cleared => history.drop_all(),
             Kind::Skipped => {
                 let index = place(read(payload)?)?;
-                if !history.leave_out(self.target, index)? {
+                if !history.leave_out(Some(index)) {
                     return Err(wrong("the number of an entry").into());
                 }
             }
@@ -149,13 +152,14 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let StoredDropped { oldest, undone } = read(payload)?;
                 for (count, end) in [(oldest, End::Applied), (undone, End::Undone)] {
                     for _ in 0..count {
-                        if !history.drop_one(self.target, end) {
+                        if !history.drop_one(end) {
                             return Err(wrong("more entries that fell out than there are,").into());
                         }
                     }
                 }
             }
         }
+        history.end(self.target);
         Ok(())
     }
 

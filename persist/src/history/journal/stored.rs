@@ -37,6 +37,7 @@ pub(super) struct StoredPoison {
     step: u64,
     object: Option<ObjectId>,
     why: String,
+    done: u64,
 }
 
 /// An entry, whose steps are as they are when it is applied or undone.
@@ -186,6 +187,7 @@ impl From<&Poison> for StoredPoison {
             step: poison.step as u64,
             object: poison.object,
             why: poison.why.clone(),
+            done: poison.done as u64,
         }
     }
 }
@@ -198,6 +200,7 @@ impl StoredPoison {
             step: place(self.step)?,
             object: self.object,
             why: self.why,
+            done: place(self.done)?,
         })
     }
 }
