@@ -1,0 +1,230 @@
+//! What listeners are told, and what menus say.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use persist::{History, HistoryEvent, Label, Result};
+
+use super::document::{Document, Editor, Events, Write, panics};
+
+/// In the order in which events of one call come.
+fn rank(event: &HistoryEvent) -> usize {
+    match event {
+        HistoryEvent::Position(_) => 0,
+        HistoryEvent::State(_) => 1,
+        HistoryEvent::CanUndo(_) => 2,
+        HistoryEvent::UndoText(_) => 3,
+        HistoryEvent::CanRedo(_) => 4,
+        HistoryEvent::RedoText(_) => 5,
+        HistoryEvent::Modified(_) => 6,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whether an event says what the getter says.
+fn is_true(event: &HistoryEvent, history: &History<Document>) -> bool {
+    match event {
+        HistoryEvent::Position(position) => *position == history.position(),
+        HistoryEvent::State(state) => *state == history.state(),
+        HistoryEvent::CanUndo(can_undo) => *can_undo == history.can_undo(),
+        HistoryEvent::UndoText(text) => *text == history.undo_text(),
+        HistoryEvent::CanRedo(can_redo) => *can_redo == history.can_redo(),
+        HistoryEvent::RedoText(text) => *text == history.redo_text(),
+        HistoryEvent::Modified(is_modified) => *is_modified == history.is_modified(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Calls of every sort.
+fn session(editor: &mut Editor, mut each: impl FnMut(&str, &Editor)) -> Result<()> {
+    type Call = fn(&mut Editor) -> Result<()>;
+    let calls: [(&str, Call); 18] = [
+        ("write", |editor| editor.write("a")),
+        ("set", |editor| editor.set("x", 1)),
+        ("merge", |editor| editor.set("x", 2)),
+        ("save", |editor| editor.history.mark_saved()),
+        ("undo", |editor| editor.undo().map(|_| ())),
+        ("save nothing", |editor| editor.history.mark_unsaved()),
+        ("go to", |editor| editor.go_to(0)),
+        ("redo", |editor| editor.redo().map(|_| ())),
+        ("floor", |editor| editor.history.set_floor()),
+        ("lift", |editor| editor.history.lift_floor().map(|_| ())),
+        ("begin", |editor| editor.history.begin("Build")),
+        ("write in it", |editor| editor.write("b")),
+        ("commit", |editor| editor.commit()),
+        ("begin again", |editor| editor.history.begin("Build")),
+        ("write again", |editor| editor.write("b")),
+        ("roll back", |editor| editor.rollback()),
+        ("shrink", |editor| {
+            editor.history.set_capacity(&mut editor.document, Some(1));
+            Ok(())
+        }),
+        ("clear", |editor| editor.history.clear(&mut editor.document)),
+    ];
+    for (name, call) in calls {
+        call(editor)?;
+        each(name, editor);
+    }
+    Ok(())
+}
+
+#[test]
+fn h64_events_come_in_one_order_and_say_what_the_getters_say() -> Result<()> {
+    let mut editor = Editor::new();
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    editor.history.subscribe({
+        let heard = Rc::clone(&heard);
+        move |event, history| {
+            assert!(is_true(event, history), "{event:?} of {history:?}");
+            heard.borrow_mut().push(rank(event));
+        }
+    });
+    let mut count = 0;
+    session(&mut editor, |name, _| {
+        let heard = heard.take();
+        assert!(heard.is_sorted_by(|a, b| a < b), "{name}: {heard:?}");
+        count += heard.len();
+    })?;
+    assert!(count > 40, "{count}");
+    Ok(())
+}
+
+#[test]
+fn h65_an_event_comes_only_if_its_value_is_another_one() -> Result<()> {
+    let mut editor = Editor::new();
+    let events = editor.listen();
+    let mut last = [const { None }; 7];
+    session(&mut editor, |name, _| {
+        for event in events.take() {
+            let rank = rank(&event);
+            assert_ne!(last[rank].as_ref(), Some(&event), "{name}");
+            last[rank] = Some(event);
+        }
+    })?;
+    let mut editor = Editor::new();
+    editor.write("a b c")?;
+    let events = editor.listen();
+    editor.undo()?;
+    editor.undo()?;
+    let can: Vec<_> =
+        events.take().into_iter().filter(|event| [2, 4].contains(&rank(event))).collect();
+    assert_eq!(can, [HistoryEvent::CanRedo(true)], "two undos, and it can still be undone");
+    Ok(())
+}
+
+#[test]
+fn h65_every_value_that_changes_is_told() -> Result<()> {
+    let mut editor = Editor::new();
+    let events = editor.listen();
+    let mut told = [
+        HistoryEvent::Position(0),
+        HistoryEvent::State(0),
+        HistoryEvent::CanUndo(false),
+        HistoryEvent::UndoText(String::new()),
+        HistoryEvent::CanRedo(false),
+        HistoryEvent::RedoText(String::new()),
+        HistoryEvent::Modified(false),
+    ];
+    session(&mut editor, |name, editor| {
+        for event in events.take() {
+            let rank = rank(&event);
+            told[rank] = event;
+        }
+        for event in &told {
+            assert!(is_true(event, &editor.history), "{name}: {event:?}");
+        }
+    })
+}
+
+#[test]
+fn h66_menus_say_undo_and_what() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.apply(Write("a"))?;
+    assert_eq!(editor.history.undo_text(), "Undo Write a");
+    editor.undo()?;
+    assert_eq!(editor.history.redo_text(), "Redo Write a");
+    editor.apply(super::document::Add("x", 1))?;
+    assert_eq!(editor.history.undo_text(), "Undo", "of a command without a label");
+    editor.undo()?;
+    assert_eq!(editor.history.redo_text(), "Redo");
+    Ok(())
+}
+
+#[test]
+fn h66_a_list_may_say_more_than_a_menu() -> Result<()> {
+    let mut editor = Editor::new();
+    let label = Label::from("Write `a` at the end").action("Write");
+    editor.history.edit(&mut editor.document, label, |edit| edit.apply(Write("a")))?;
+    assert_eq!(editor.history.undo_text(), "Undo Write");
+    assert_eq!(editor.labels(), ["Write `a` at the end"]);
+    let entry = editor.history.entries().next().unwrap();
+    assert_eq!((entry.index, entry.is_applied, entry.is_saved), (0, true, false));
+    assert_eq!(entry.state, editor.history.state());
+    Ok(())
+}
+
+#[test]
+fn h67_a_merge_is_told() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    let events = editor.listen();
+    editor.set("x", 2)?;
+    let state = HistoryEvent::State(editor.history.state());
+    assert_eq!(events.take(), [state, HistoryEvent::UndoText("Undo Set x to 2".into())]);
+    Ok(())
+}
+
+#[test]
+fn h68_a_listener_asks_the_history_and_cannot_change_it() -> Result<()> {
+    let history = Rc::new(RefCell::new(History::new(10)));
+    let mut document = Document::default();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    history.borrow_mut().subscribe({
+        let (history, seen) = (Rc::clone(&history), Rc::clone(&seen));
+        move |_, now| {
+            assert!(history.try_borrow_mut().is_err());
+            seen.borrow_mut().push((now.len(), now.undo_text(), now.entries().count()));
+        }
+    });
+    history.borrow_mut().apply(&mut document, Write("a"))?;
+    let seen = seen.take();
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    assert!(seen.iter().all(|seen| *seen == (1, "Undo Write a".to_owned(), 1)));
+    Ok(())
+}
+
+#[test]
+fn h68_a_listener_that_is_unsubscribed_hears_nothing_more() -> Result<()> {
+    let mut editor = Editor::new();
+    let first = editor.listen();
+    let second = Events::default();
+    let heard = second.clone();
+    let subscription = editor.history.subscribe(move |event, _| heard.push(event.clone()));
+    editor.write("a")?;
+    assert_eq!(first.take(), second.take());
+    assert!(editor.history.unsubscribe(subscription));
+    assert!(!editor.history.unsubscribe(subscription));
+    editor.write("b")?;
+    assert!(!first.take().is_empty());
+    assert_eq!(second.take(), []);
+    Ok(())
+}
+
+#[test]
+fn h68_a_listener_that_panics_loses_no_other_its_events() -> Result<()> {
+    let mut editor = Editor::new();
+    let mut is_due = true;
+    editor.history.subscribe(move |_, _| {
+        if std::mem::take(&mut is_due) {
+            panic!("on purpose");
+        }
+    });
+    let events = editor.listen();
+    panics(|| editor.write("a").unwrap());
+    assert_eq!(events.take().len(), 5);
+    assert_eq!((editor.place(), editor.text().as_str()), ((1, 1), "a"));
+    assert!(editor.history.poison().is_none());
+    editor.undo()?;
+    assert!(!events.take().is_empty());
+    Ok(())
+}

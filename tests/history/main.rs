@@ -1,0 +1,14 @@
+//! Undo and redo, behaviour by behaviour: the numbers are those of the list of behaviours that histories of other
+//! programs have, or lack. Here the target is a document with commands of its own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "the helpers are part of the tests")]
+
+mod document;
+mod events;
+mod failure;
+mod limits;
+mod linear;
+mod merging;
+mod obsolete;
+mod saved;
+mod transactions;

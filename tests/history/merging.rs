@@ -1,0 +1,432 @@
+//! Edits that become one entry, and what keeps them apart.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use persist::{Command, CommandContext, HistoryEvent, Merge, Result};
+
+use super::document::{Add, Document, Editor, Set, ask, ends, logged};
+
+#[test]
+fn d31_edits_of_the_same_field_are_one_entry() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    let state = editor.history.state();
+    let events = editor.listen();
+    logged();
+    editor.set("x", 2)?;
+    assert_eq!(logged(), ["apply x=2", "merge x=2", "end x=2 Merged"]);
+    assert_eq!(editor.place(), (1, 1));
+    assert_ne!(editor.history.state(), state);
+    assert_eq!(
+        events.take(),
+        [
+            HistoryEvent::State(editor.history.state()),
+            HistoryEvent::UndoText("Undo Set x to 2".into())
+        ]
+    );
+    editor.set("x", 3)?;
+    editor.undo()?;
+    assert_eq!(editor.document, Document::default(), "as before the first");
+    editor.redo()?;
+    assert_eq!(editor.document.number("x"), 3);
+    Ok(())
+}
+
+#[test]
+fn d32_edits_that_do_not_go_together_are_entries_of_their_own() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    editor.set("y", 1)?;
+    editor.write("a a")?;
+    editor.apply(Add("y", 1))?;
+    assert_eq!(editor.place(), (5, 5));
+    Ok(())
+}
+
+#[test]
+fn d32_edits_of_different_labels_are_entries_of_their_own() -> Result<()> {
+    let mut editor = Editor::new();
+    let mut set = |label: &str, new| {
+        let set = Set::of(&editor.document, "x", new);
+        editor.history.edit(&mut editor.document, label, |edit| edit.apply(set))
+    };
+    set("Move", 1)?;
+    set("Move", 2)?;
+    set("Turn", 3)?;
+    set("", 4)?;
+    assert_eq!(editor.labels(), ["Move", "Turn", "Set x to 4"]);
+    Ok(())
+}
+
+#[test]
+fn d33_nothing_is_merged_into_the_saved_state() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    editor.history.mark_saved()?;
+    editor.set("x", 2)?;
+    assert_eq!(editor.place(), (2, 2));
+    editor.undo()?;
+    editor.set("x", 3)?;
+    assert_eq!(editor.place(), (2, 2));
+    assert_eq!(editor.history.saved_position(), Some(1));
+    editor.undo()?;
+    assert_eq!(editor.document.number("x"), 1);
+    Ok(())
+}
+
+#[test]
+fn d34_nothing_is_merged_behind_an_undo_a_redo_or_a_jump() -> Result<()> {
+    type Move = fn(&mut Editor) -> Result<()>;
+    let moves: [(Move, usize); 4] = [
+        (|editor| editor.undo().map(|_| ()), 2),
+        (|editor| editor.undo().and_then(|_| editor.redo()).map(|_| ()), 3),
+        (|editor| editor.go_to(1), 2),
+        (|editor| editor.go_to(0).and_then(|()| editor.go_to(2)), 3),
+    ];
+    for (at, (go, len)) in moves.into_iter().enumerate() {
+        let mut editor = Editor::new();
+        editor.set("x", 1)?;
+        editor.history.set_barrier();
+        editor.set("x", 2)?;
+        go(&mut editor)?;
+        logged();
+        editor.set("x", 5)?;
+        assert_eq!(editor.place(), (len, len), "move {at}");
+        let cut = if len == 2 { vec!["x=2 Undone"] } else { vec![] };
+        assert_eq!(ends(&logged()), cut, "move {at}");
+        assert!(!editor.history.can_redo());
+    }
+    Ok(())
+}
+
+#[test]
+fn d35_a_merge_back_to_the_start_removes_the_entry() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a")?;
+    editor.history.mark_saved()?;
+    let state = editor.history.state();
+    editor.set("x", 1)?;
+    editor.set("x", 2)?;
+    logged();
+    let events = editor.listen();
+    editor.set("x", 0)?;
+    assert_eq!(editor.place(), (1, 1));
+    assert_eq!(
+        events.take(),
+        [
+            HistoryEvent::Position(1),
+            HistoryEvent::State(state),
+            HistoryEvent::UndoText("Undo Write a".into()),
+            HistoryEvent::Modified(false),
+        ]
+    );
+    assert_eq!(ends(&logged()), ["x=0 Merged", "x=0 Merged"], "both have ended");
+    assert_eq!(editor.document.numbers.len(), 0);
+    // The entry before is not merged into.
+    editor.set("x", 4)?;
+    assert_eq!(editor.place(), (2, 2));
+    Ok(())
+}
+
+#[test]
+fn d36_the_first_entry_is_removed_by_a_merge_back_to_the_start() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    let events = editor.listen();
+    editor.set("x", 0)?;
+    assert_eq!(editor.place(), (0, 0));
+    assert!(!editor.history.is_modified() && !editor.history.can_undo());
+    assert_eq!(editor.history.bytes(), 0);
+    assert!(events.take().contains(&HistoryEvent::CanUndo(false)));
+    assert!(!editor.undo()?);
+    Ok(())
+}
+
+#[test]
+fn d37_a_barrier_ends_what_is_merged_and_is_no_entry() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    editor.set("x", 2)?;
+    editor.history.set_barrier();
+    editor.history.set_barrier();
+    assert_eq!(editor.place(), (1, 1));
+    editor.set("x", 3)?;
+    editor.set("x", 4)?;
+    assert_eq!(editor.place(), (2, 2));
+    editor.undo()?;
+    assert_eq!(editor.document.number("x"), 2);
+    editor.undo()?;
+    assert_eq!(editor.document.number("x"), 0);
+    Ok(())
+}
+
+#[test]
+fn d38_another_field_in_between_breaks_the_chain() -> Result<()> {
+    let mut editor = Editor::new();
+    for name in ["x", "y", "x", "x"] {
+        editor.set(name, editor.document.number(name) + 1)?;
+    }
+    assert_eq!(editor.labels(), ["Set x to 1", "Set y to 1", "Set x to 3"]);
+    Ok(())
+}
+
+/// A history whose clock is this one.
+fn timed(window: Option<Duration>) -> (Editor, Rc<Cell<Duration>>) {
+    let mut editor = Editor::new();
+    let time = Rc::new(Cell::new(Duration::from_secs(1)));
+    editor.history.set_clock({
+        let time = Rc::clone(&time);
+        move || time.get()
+    });
+    editor.history.set_merge_window(window);
+    (editor, time)
+}
+
+#[test]
+fn d39_edits_within_the_window_since_the_last_one_are_merged() -> Result<()> {
+    let (mut editor, time) = timed(Some(Duration::from_millis(500)));
+    for (milliseconds, len) in [(0, 1), (499, 1), (499, 1), (500, 2), (100, 2)] {
+        time.set(time.get() + Duration::from_millis(milliseconds));
+        editor.set("x", editor.document.number("x") + 1)?;
+        assert_eq!(editor.history.len(), len);
+    }
+    // A clock that goes back ends nothing.
+    time.set(Duration::ZERO);
+    editor.set("x", 100)?;
+    assert_eq!(editor.history.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn d39_a_window_of_zero_never_merges_and_none_always() -> Result<()> {
+    let (mut editor, time) = timed(Some(Duration::ZERO));
+    editor.set("x", 1)?;
+    editor.set("x", 2)?;
+    assert_eq!(editor.history.len(), 2);
+    editor.history.set_merge_window(None);
+    time.set(Duration::MAX);
+    editor.set("x", 3)?;
+    assert_eq!(editor.history.len(), 2);
+    editor.history.set_barrier();
+    editor.set("x", 4)?;
+    assert_eq!(editor.history.len(), 3);
+    Ok(())
+}
+
+#[test]
+fn d39_the_window_holds_in_transactions_as_well() -> Result<()> {
+    let (mut editor, time) = timed(Some(Duration::from_millis(500)));
+    editor.history.begin("")?;
+    editor.set("x", 1)?;
+    time.set(time.get() + Duration::from_secs(1));
+    editor.set("x", 2)?;
+    editor.set("x", 3)?;
+    editor.commit()?;
+    logged();
+    editor.undo()?;
+    assert_eq!(logged(), ["undo x=3", "undo x=1"]);
+    Ok(())
+}
+
+#[test]
+fn d40_a_merge_keeps_the_first_old_and_the_last_new_value() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 7)?;
+    editor.history.set_barrier();
+    for new in [8, 3, 9] {
+        editor.set("x", new)?;
+    }
+    logged();
+    editor.undo()?;
+    assert_eq!((editor.document.number("x"), logged()), (7, vec!["undo x=9".to_owned()]));
+    editor.redo()?;
+    assert_eq!((editor.document.number("x"), logged()), (9, vec!["apply x=9".to_owned()]));
+    Ok(())
+}
+
+#[test]
+fn d40_a_merge_that_keeps_both_is_undone_and_redone_as_one() -> Result<()> {
+    let mut editor = Editor::new();
+    for by in [1, 2, 3] {
+        editor.apply(Add("x", by))?;
+    }
+    assert_eq!((editor.place(), editor.document.number("x")), ((1, 1), 6));
+    logged();
+    editor.undo()?;
+    assert_eq!(editor.document.number("x"), 0);
+    assert_eq!(logged(), ["undo x+3", "undo x+2", "undo x+1"]);
+    editor.redo()?;
+    assert_eq!(editor.document.number("x"), 6);
+    assert_eq!(logged(), ["apply x+1", "apply x+2", "apply x+3"]);
+    editor.apply(Add("x", 4))?;
+    assert_eq!(editor.place(), (2, 2));
+    Ok(())
+}
+
+#[test]
+fn d40_only_what_was_merged_grows() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.history.edit(&mut editor.document, "", |edit| {
+        edit.apply(Add("y", 1))?;
+        edit.apply(Add("x", 1))
+    })?;
+    editor.apply(Add("x", 2))?;
+    assert_eq!(editor.place(), (2, 2), "an edit of two commands takes in none");
+    editor.history.edit(&mut editor.document, "", |edit| {
+        edit.apply(Add("x", 1))?;
+        edit.apply(Add("x", 1))
+    })?;
+    assert_eq!(editor.place(), (3, 3), "nor is one merged");
+    Ok(())
+}
+
+#[test]
+fn d41_a_drag_of_ten_thousand_moves_is_one_entry_of_one_size() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    let bytes = editor.history.bytes();
+    logged();
+    let memory = allocation_counter::measure(|| {
+        for new in 2..10_000 {
+            editor.set("x", new).unwrap();
+            logged();
+        }
+    });
+    assert_eq!((editor.place(), editor.history.bytes()), ((1, 1), bytes));
+    assert!(memory.bytes_current < 1_000, "{memory:?}");
+    assert_eq!(editor.document.number("x"), 9_999);
+    editor.undo()?;
+    assert_eq!(editor.document, Document::default());
+    Ok(())
+}
+
+#[test]
+fn d42_edits_in_a_transaction_are_merged() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.history.begin("Drag")?;
+    for new in 1..100 {
+        editor.set("x", new)?;
+    }
+    editor.set("y", 1)?;
+    editor.set("y", 0)?;
+    editor.apply(Add("z", 1))?;
+    editor.apply(Add("z", 1))?;
+    editor.apply(Add("z", 1))?;
+    editor.commit()?;
+    logged();
+    editor.undo()?;
+    assert_eq!(logged(), ["undo z+1", "undo z+1", "undo z+1", "undo x=99"]);
+    assert_eq!(editor.document, Document::default());
+    Ok(())
+}
+
+#[test]
+fn d42_nothing_is_merged_over_the_border_of_a_transaction() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    editor.history.begin("")?;
+    editor.set("x", 2)?;
+    editor.commit()?;
+    assert_eq!(editor.place(), (2, 2));
+    editor.set("x", 3)?;
+    assert_eq!(editor.place(), (3, 3));
+    editor.history.begin("")?;
+    editor.commit()?;
+    editor.set("x", 4)?;
+    assert_eq!(editor.place(), (4, 4), "also if it was empty");
+    Ok(())
+}
+
+#[test]
+fn d42_nothing_is_merged_over_the_border_of_an_inner_transaction() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.history.begin("")?;
+    editor.set("x", 1)?;
+    editor.history.begin("")?;
+    editor.set("x", 2)?;
+    editor.commit()?;
+    editor.set("x", 3)?;
+    editor.commit()?;
+    logged();
+    editor.undo()?;
+    assert_eq!(logged(), ["undo x=3", "undo x=2", "undo x=1"]);
+    Ok(())
+}
+
+#[test]
+fn d42_a_barrier_holds_in_a_transaction() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.history.begin("")?;
+    editor.set("x", 1)?;
+    editor.history.set_barrier();
+    editor.set("x", 2)?;
+    editor.commit()?;
+    logged();
+    editor.undo()?;
+    assert_eq!(logged(), ["undo x=2", "undo x=1"]);
+    Ok(())
+}
+
+/// A word that grows by what is typed.
+struct Type(String);
+
+impl Command<Document> for Type {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        context.target().words.push(self.0.clone());
+        Ok(())
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        document.words.truncate(document.words.len() - self.0.len());
+        Ok(())
+    }
+
+    fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        context.target().words.extend(self.0.chars().map(String::from));
+        Ok(())
+    }
+
+    fn merge(&mut self, next: &Self) -> Result<Merge> {
+        ask("merge".into())?;
+        if self.0.len() == 3 {
+            return Ok(Merge::No);
+        }
+        self.0.push_str(&next.0);
+        Ok(Merge::Yes)
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.0.len() * 1_000
+    }
+}
+
+#[test]
+fn d32_a_command_decides_how_much_it_takes_in() -> Result<()> {
+    let mut editor = Editor::new();
+    for letter in ["a", "b", "c", "d", "e"] {
+        editor.apply(Type(letter.into()))?;
+    }
+    assert_eq!(editor.place(), (2, 2));
+    editor.undo()?;
+    assert_eq!(editor.text(), "a b c");
+    editor.redo()?;
+    assert_eq!(editor.text(), "a b c d e");
+    Ok(())
+}
+
+#[test]
+fn d41_what_is_merged_counts_in_the_budget_of_bytes() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a")?;
+    editor.history.set_max_bytes(&mut editor.document, Some(2_900));
+    editor.apply(Type("b".into()))?;
+    assert_eq!(editor.place(), (2, 2));
+    editor.apply(Type("c".into()))?;
+    assert_eq!(editor.place(), (2, 2));
+    editor.apply(Type("d".into()))?;
+    assert_eq!(editor.place(), (1, 1));
+    assert!(editor.history.bytes() > 3_000);
+    Ok(())
+}

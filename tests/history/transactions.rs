@@ -1,0 +1,455 @@
+//! Several edits as one entry, and what is rolled back; edits that are kept back until later.
+
+use persist::{Edit, ErrorKind, HistoryEvent, Result};
+
+use super::document::{
+    Document, Editor, Fault, Write, ends, fault, logged, no_fault_is_left, panics, refused,
+};
+
+#[test]
+fn e43_while_a_transaction_is_open_nothing_can_be_undone_or_redone() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b c")?;
+    editor.history.mark_saved()?;
+    editor.undo()?;
+    let events = editor.listen();
+    editor.history.begin("Build")?;
+    assert_eq!(
+        events.take(),
+        [
+            HistoryEvent::CanUndo(false),
+            HistoryEvent::UndoText(String::new()),
+            HistoryEvent::CanRedo(false),
+            HistoryEvent::RedoText(String::new()),
+        ]
+    );
+    let history = &editor.history;
+    assert!(history.is_open() && !history.can_undo() && !history.can_redo());
+    assert_eq!((history.undo_label(), history.redo_label()), (None, None));
+    assert_eq!((editor.place(), history.next_index()), ((2, 2), None));
+    assert_eq!(history.entries().len(), 2);
+    assert_eq!(history.saved_position(), None);
+    editor.write("d e")?;
+    refused(editor.undo(), ErrorKind::OpenTransaction);
+    refused(editor.redo(), ErrorKind::OpenTransaction);
+    refused(editor.go_to(0), ErrorKind::OpenTransaction);
+    refused(editor.history.clear(&mut editor.document), ErrorKind::OpenTransaction);
+    assert_eq!(editor.place(), (2, 2));
+    assert_eq!(editor.text(), "a b d e");
+    assert_eq!(events.take(), []);
+    Ok(())
+}
+
+#[test]
+fn e44_a_transaction_is_one_entry_with_its_label() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    editor.history.mark_saved()?;
+    editor.undo()?;
+    let events = editor.listen();
+    editor.history.begin("Build")?;
+    editor.write("c d")?;
+    events.take();
+    logged();
+    editor.commit()?;
+    assert_eq!(
+        events.take(),
+        [
+            HistoryEvent::Position(2),
+            HistoryEvent::State(editor.history.state()),
+            HistoryEvent::CanUndo(true),
+            HistoryEvent::UndoText("Undo Build".into()),
+        ]
+    );
+    assert_eq!(ends(&logged()), ["b Undone"], "what was undone is cut");
+    assert_eq!(editor.labels(), ["Write a", "Build"]);
+    assert_eq!(editor.history.saved_position(), None);
+    Ok(())
+}
+
+#[test]
+fn e44_whether_the_document_is_modified_is_told_at_the_end() -> Result<()> {
+    let mut editor = Editor::new();
+    let events = editor.listen();
+    editor.history.begin("Build")?;
+    editor.write("a")?;
+    assert_eq!(events.take(), []);
+    editor.commit()?;
+    assert!(events.take().contains(&HistoryEvent::Modified(true)));
+    Ok(())
+}
+
+#[test]
+fn e45_inner_transactions_become_parts_of_the_outer() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.history.begin("Outer")?;
+    editor.write("a")?;
+    let events = editor.listen();
+    editor.history.begin("Inner")?;
+    editor.write("b")?;
+    editor.history.begin("Innermost")?;
+    editor.write("c")?;
+    editor.commit()?;
+    editor.commit()?;
+    assert_eq!(events.take(), []);
+    assert!(editor.history.is_open() && editor.history.is_empty());
+    editor.commit()?;
+    assert_eq!(editor.labels(), ["Outer"]);
+    Ok(())
+}
+
+#[test]
+fn e45_an_end_without_a_beginning_is_an_error() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    editor.undo()?;
+    let before = editor.state();
+    let message = refused(editor.commit(), ErrorKind::OpenTransaction);
+    assert_eq!(message, "no transaction is open; begin one first");
+    refused(editor.rollback(), ErrorKind::OpenTransaction);
+    editor.history.begin("")?;
+    editor.commit()?;
+    refused(editor.commit(), ErrorKind::OpenTransaction);
+    assert_eq!(editor.state(), before);
+    Ok(())
+}
+
+#[test]
+fn e46_a_transaction_is_undone_in_reverse_and_redone_in_order() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.history.begin("")?;
+    editor.write("a")?;
+    editor.history.begin("")?;
+    editor.write("b c")?;
+    editor.commit()?;
+    editor.history.edit(&mut editor.document, "", |edit| {
+        edit.apply(Write("d"))?;
+        edit.apply(Write("e"))
+    })?;
+    editor.commit()?;
+    logged();
+    editor.undo()?;
+    assert_eq!(logged(), ["undo e", "undo d", "undo c", "undo b", "undo a"]);
+    editor.redo()?;
+    assert_eq!(logged(), ["redo a", "redo b", "redo c", "redo d", "redo e"]);
+    assert_eq!(editor.text(), "a b c d e");
+    Ok(())
+}
+
+#[test]
+fn e47_an_empty_transaction_leaves_no_entry_and_cuts_nothing() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    editor.undo()?;
+    let before = editor.state();
+    editor.history.begin("Nothing")?;
+    editor.history.begin("Within nothing")?;
+    editor.commit()?;
+    editor.history.edit(&mut editor.document, "No change", |_| Ok(()))?;
+    editor.commit()?;
+    assert_eq!(editor.state(), before);
+    assert!(editor.redo()?);
+    Ok(())
+}
+
+#[test]
+fn e47_a_transaction_that_merges_to_nothing_leaves_no_entry() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    editor.undo()?;
+    let before = editor.state();
+    editor.history.begin("There and back")?;
+    editor.set("x", 5)?;
+    editor.set("x", 0)?;
+    editor.commit()?;
+    assert_eq!(editor.state(), before);
+    Ok(())
+}
+
+#[test]
+fn e48_a_rollback_leaves_all_as_before_the_beginning() -> Result<()> {
+    let mut editor = Editor::of(3);
+    editor.write("a b c")?;
+    editor.history.mark_saved()?;
+    editor.undo()?;
+    let before = editor.state();
+    let events = editor.listen();
+    editor.history.begin("Build")?;
+    editor.write("d e")?;
+    editor.history.begin("Inner")?;
+    editor.write("f")?;
+    editor.commit()?;
+    editor.write("a b")?;
+    logged();
+    editor.rollback()?;
+    let log = logged();
+    assert_eq!(log[..5], ["undo b", "undo a", "undo f", "undo e", "undo d"]);
+    assert_eq!(ends(&log).len(), 5);
+    assert!(ends(&log).iter().all(|end| end.ends_with("Undone")), "{log:?}");
+    assert_eq!(editor.state(), before);
+    let told = events.take();
+    assert!(!told.iter().any(|event| matches!(
+        event,
+        HistoryEvent::Position(_) | HistoryEvent::State(_) | HistoryEvent::Modified(_)
+    )));
+    editor.redo()?;
+    assert_eq!((editor.text().as_str(), editor.history.is_modified()), ("a b c", false));
+    Ok(())
+}
+
+#[test]
+fn e48_a_transaction_that_is_dropped_is_rolled_back() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    editor.undo()?;
+    let before = editor.state();
+    let mut build = editor.history.transaction(&mut editor.document, "Build")?;
+    build.apply(Write("c"))?;
+    let mut inner = build.transaction("Inner")?;
+    inner.apply(Write("d"))?;
+    inner.commit()?;
+    assert_eq!(build.target().text(), "a c d");
+    drop(build);
+    assert_eq!(editor.state(), before);
+    editor.redo()?;
+    assert_eq!(editor.text(), "a b");
+    Ok(())
+}
+
+#[test]
+fn e48_a_panic_rolls_all_open_transactions_back() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    editor.undo()?;
+    let before = editor.state();
+    panics(|| {
+        let mut build = editor.history.transaction(&mut editor.document, "Build").unwrap();
+        build.apply(Write("c")).unwrap();
+        let mut inner = build.transaction("Inner").unwrap();
+        inner.apply(Write("d")).unwrap();
+        panic!("on purpose");
+    });
+    assert_eq!(editor.state(), before);
+    assert!(!editor.history.is_open() && editor.history.poison().is_none());
+    Ok(())
+}
+
+#[test]
+fn e48_an_error_within_rolls_the_transaction_back() -> Result<()> {
+    let mut editor = Editor::new();
+    let build = |editor: &mut Editor| -> Result<()> {
+        let mut build = editor.history.transaction(&mut editor.document, "Build")?;
+        build.apply(Write("a"))?;
+        fault("apply b", Fault::Refuse);
+        build.apply(Write("b"))?;
+        build.commit()
+    };
+    refused(build(&mut editor), ErrorKind::Refused);
+    assert_eq!((editor.text().as_str(), editor.place()), ("", (0, 0)));
+    build(&mut editor).expect_err("the same again");
+    assert!(!editor.history.is_open());
+    Ok(())
+}
+
+#[test]
+fn e48_a_transaction_that_is_forgotten_ends_with_the_one_around_it() -> Result<()> {
+    let mut editor = Editor::new();
+    let mut outer = editor.history.transaction(&mut editor.document, "Outer")?;
+    outer.apply(Write("a"))?;
+    let mut inner = outer.transaction("Inner")?;
+    inner.apply(Write("b"))?;
+    std::mem::forget(inner);
+    outer.commit()?;
+    assert!(!editor.history.is_open());
+    assert_eq!((editor.text().as_str(), editor.labels()), ("a", vec!["Outer".to_owned()]));
+    Ok(())
+}
+
+#[test]
+fn e49_an_inner_rollback_takes_back_the_inner_part_alone() -> Result<()> {
+    let mut editor = Editor::new();
+    let mut outer = editor.history.transaction(&mut editor.document, "Outer")?;
+    outer.apply(Write("a"))?;
+    let mut inner = outer.transaction("Inner")?;
+    inner.apply(Write("b"))?;
+    inner.rollback()?;
+    assert_eq!(outer.target().text(), "a");
+    outer.apply(Write("c"))?;
+    outer.commit()?;
+    assert_eq!(editor.text(), "a c");
+    editor.undo()?;
+    assert_eq!(editor.text(), "");
+    Ok(())
+}
+
+#[test]
+fn e49_a_part_of_an_edit_is_taken_back_alone() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.history.edit(&mut editor.document, "Edit", |edit| {
+        edit.apply(Write("a"))?;
+        let part = edit.part(|part| {
+            part.apply(Write("b"))?;
+            fault("apply c", Fault::Refuse);
+            part.apply(Write("c"))
+        });
+        refused(part, ErrorKind::Refused);
+        assert_eq!(edit.text(), "a");
+        edit.apply(Write("d"))
+    })?;
+    assert_eq!(ends(&logged()), ["b Undone"]);
+    editor.undo()?;
+    editor.redo()?;
+    assert_eq!(editor.text(), "a d");
+    Ok(())
+}
+
+#[test]
+fn e50_a_command_that_fails_takes_those_before_it_back_and_is_named() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    editor.undo()?;
+    let (before, events) = (editor.state(), editor.listen());
+    logged();
+    fault("apply e", Fault::Refuse);
+    let edit = editor.history.edit(&mut editor.document, "Edit", |edit| {
+        ["c", "d", "e", "f"].into_iter().try_for_each(|word| edit.apply(Write(of(word))))
+    });
+    let message = refused(edit, ErrorKind::Refused);
+    assert_eq!(message, "step 2: no apply e today");
+    assert_eq!(editor.state(), before);
+    assert_eq!(events.take(), []);
+    let log = logged();
+    assert_eq!(log[4..7], ["apply e", "undo d", "undo c"]);
+    assert_eq!(ends(&log).len(), 2);
+    Ok(())
+}
+
+fn of(word: &str) -> &'static str {
+    ["a", "b", "c", "d", "e", "f"].into_iter().find(|other| *other == word).unwrap()
+}
+
+#[test]
+fn e50_a_command_that_fails_in_a_transaction_is_named() -> Result<()> {
+    let mut editor = Editor::new();
+    let mut build = editor.history.transaction(&mut editor.document, "Build")?;
+    build.apply(Write("a"))?;
+    build.apply(Write("b"))?;
+    fault("apply c", Fault::Refuse);
+    let message = refused(build.apply(Write("c")), ErrorKind::Refused);
+    assert_eq!(message, "step 2 of `Build`: no apply c today");
+    build.commit()?;
+    assert_eq!(editor.text(), "a b", "what was before it stays if the program goes on");
+    Ok(())
+}
+
+#[test]
+fn e51_a_transaction_without_a_label_is_called_as_what_is_in_it() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.history.begin("")?;
+    editor.write("a")?;
+    editor.commit()?;
+    assert_eq!(editor.history.undo_text(), "Undo Write a");
+    editor.history.begin("")?;
+    editor.history.edit(&mut editor.document, "Two words", |edit| {
+        edit.apply(Write("a"))?;
+        edit.apply(Write("b"))
+    })?;
+    editor.commit()?;
+    assert_eq!(editor.history.undo_text(), "Undo Two words");
+    editor.history.begin("")?;
+    editor.history.begin("")?;
+    editor.history.edit(&mut editor.document, "One word", |edit| edit.apply(Write("c")))?;
+    editor.commit()?;
+    editor.write("d e")?;
+    editor.commit()?;
+    assert_eq!(editor.history.undo_text(), "Undo One word and 2 more");
+    editor.history.begin("")?;
+    editor.history.begin("")?;
+    editor.write("d e")?;
+    editor.commit()?;
+    editor.commit()?;
+    assert_eq!(editor.history.undo_text(), "Undo Write d and 1 more");
+    Ok(())
+}
+
+/// Edits that are kept for later are closures in a list, and done in one edit: nothing else is needed.
+type Queue = Vec<Box<dyn FnOnce(&mut Edit<'_, Document>) -> Result<()>>>;
+
+fn queue(words: [&'static str; 3]) -> Queue {
+    words
+        .map(|word| -> Box<dyn FnOnce(&mut Edit<'_, Document>) -> Result<()>> {
+            Box::new(move |edit| edit.apply(Write(word)))
+        })
+        .into()
+}
+
+#[test]
+fn i74_a_queue_does_nothing_until_it_is_committed_and_then_in_order() -> Result<()> {
+    let mut editor = Editor::new();
+    let queued = queue(["a", "b", "c"]);
+    assert_eq!((editor.text().as_str(), editor.place()), ("", (0, 0)));
+    drop(queue(["d", "e", "f"]));
+    editor.history.edit(&mut editor.document, "Queue", |edit| {
+        queued.into_iter().try_for_each(|queued| queued(edit))
+    })?;
+    assert_eq!((editor.text().as_str(), editor.place()), ("a b c", (1, 1)));
+    editor.undo()?;
+    assert_eq!(editor.text(), "");
+    Ok(())
+}
+
+#[test]
+fn f58_a_queue_of_which_one_fails_is_taken_back_whole() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("d e")?;
+    editor.undo()?;
+    let before = editor.state();
+    let queued = queue(["a", "b", "c"]);
+    fault("apply b", Fault::Refuse);
+    logged();
+    let commit = editor.history.edit(&mut editor.document, "Queue", |edit| {
+        queued.into_iter().try_for_each(|queued| queued(edit))
+    });
+    assert_eq!(refused(commit, ErrorKind::Refused), "step 1: no apply b today");
+    assert_eq!(editor.state(), before);
+    assert!(!logged().contains(&"apply c".to_owned()));
+    Ok(())
+}
+
+#[test]
+fn i75_a_rollback_restores_what_can_be_redone_and_the_saved_point_also_with_merges() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    editor.history.set_barrier();
+    editor.set("x", 2)?;
+    editor.history.mark_saved()?;
+    editor.undo()?;
+    let before = editor.state();
+    for same in ["x", "y"] {
+        editor.history.begin("")?;
+        for new in 5..8 {
+            editor.set(same, new)?;
+        }
+        editor.rollback()?;
+        assert_eq!(editor.state(), before);
+    }
+    editor.redo()?;
+    assert!(!editor.history.is_modified());
+    Ok(())
+}
+
+#[test]
+fn i75_a_rollback_restores_a_full_history() -> Result<()> {
+    for undone in 0..=2 {
+        let mut editor = Editor::of(2);
+        editor.write("a b c")?;
+        editor.go_to(2 - undone)?;
+        let before = editor.state();
+        editor.history.begin("")?;
+        editor.write("d e f")?;
+        editor.rollback()?;
+        assert_eq!(editor.state(), before);
+        assert!(no_fault_is_left());
+    }
+    Ok(())
+}
