@@ -361,7 +361,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Refuses another world than the one before.
-    fn check_world(&mut self, target: &T) -> Result<()> {
+    pub(super) fn check_world(&mut self, target: &T) -> Result<()> {
         let target: &dyn Any = target;
         let Some(world) = target.downcast_ref::<World>() else { return Ok(()) };
         if *self.world.get_or_insert(world.identity()) == world.identity() {

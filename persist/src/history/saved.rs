@@ -130,8 +130,7 @@ impl<T: 'static> History<T> {
     /// then those that would be redone last.
     pub fn set_capacity(&mut self, target: &mut T, capacity: Option<usize>) {
         self.ring.set_capacity(capacity);
-        self.trim();
-        self.end(target);
+        self.trim_of(target);
     }
 
     /// Sets how many bytes the entries may take in all, as [`bytes`](Self::bytes) counts them; the current one is kept, however large.
@@ -144,8 +143,15 @@ impl<T: 'static> History<T> {
     /// As [`max_bytes`](Self::max_bytes), for one that is in use; `None` is no limit.
     pub fn set_max_bytes(&mut self, target: &mut T, bytes: Option<usize>) {
         self.max_bytes = bytes;
-        self.trim();
-        self.end(target);
+        self.trim_of(target);
+    }
+
+    /// What is dropped is let go of by the world that it was done to: if this is another one, at the next edit.
+    fn trim_of(&mut self, target: &mut T) {
+        if self.check_world(target).is_ok() {
+            self.trim();
+            self.end(target);
+        }
     }
 
     /// Drops entries that there is no room for.
@@ -186,8 +192,9 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OpenTransaction`] while one is open; what the journal refuses.
+    /// [`ErrorKind::OpenTransaction`] while one is open; [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
     pub fn clear(&mut self, target: &mut T) -> Result<()> {
+        self.check_world(target)?;
         self.check_no_transaction()?;
         if self.ring.len() == 0 && self.floors.is_empty() && self.poison.is_none() {
             return Ok(());
@@ -222,12 +229,13 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if it is not poisoned; what the journal refuses.
+    /// [`ErrorKind::NotFound`] if it is not poisoned; [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
     pub fn skip_entry(&mut self, target: &mut T) -> Result<()> {
         let Some(poison) = &self.poison else {
             return Err(Error::new(ErrorKind::NotFound, "the history is not poisoned"));
         };
         let index = poison.entry;
+        self.check_world(target)?;
         if let Some(index) = index {
             self.record(Record::Skipped(index))?;
         }

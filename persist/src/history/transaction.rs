@@ -134,10 +134,11 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OpenTransaction`] if none is open; what cannot be taken back, and the history then is [poisoned](Self::poison). If it was before,
-    /// nothing is taken back, as what is there is not known.
+    /// [`ErrorKind::OpenTransaction`] if none is open; [`ErrorKind::WrongTarget`] if it is another world; what cannot be taken back, and the history then is
+    /// [poisoned](Self::poison). If it was before, nothing is taken back, as what is there is not known.
     pub fn rollback(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
+        self.check_world(target)?;
         let Some(open) = self.open.pop() else { return Ok(()) };
         let label = open.label.clone();
         let mut steps = open.into_steps();
@@ -299,9 +300,14 @@ impl<T: 'static> Drop for Transaction<'_, T> {
         // Nobody is there to be told of an error; if it leaves the target half done, the history says so.
         let mut panic = None;
         while self.history.open.len() >= self.depth {
+            let open = self.history.open.len();
             let (history, target) = (&mut *self.history, &mut *self.target);
             let rolled_back = catch_unwind(AssertUnwindSafe(|| drop(history.rollback(target))));
             panic = panic.or(rolled_back.err());
+            // It stays open if a command has put another world in place of the target.
+            if self.history.open.len() == open {
+                break;
+            }
         }
         // While another panic unwinds, none may go on.
         if let Some(panic) = panic.filter(|_| !std::thread::panicking()) {
