@@ -123,6 +123,8 @@ impl World {
             )
             .in_object(id.get()));
         }
+        self.number_as(old)?;
+        old.columns.iter().for_each(|entry| drop(self.new_column(entry.of)));
         self.last_id = self.last_id.max(old.last_id);
         for (id, mut parked) in std::mem::take(&mut old.parked) {
             for found in &mut parked.objects {
@@ -138,7 +140,7 @@ impl World {
             }
             self.parked.insert(id, parked);
         }
-        self.number_as(old)
+        Ok(())
     }
 
     /// Gives classes the numbers that they have in another world, since contents that were recorded there have them.

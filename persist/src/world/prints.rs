@@ -39,9 +39,10 @@ impl World {
         add("its activity", object.activity as u64);
         let columns = self.shapes.columns(object.shape);
         // Their order may be another one if some have been started meanwhile.
-        let mut sorted = columns.to_vec();
-        sorted.sort_unstable();
-        add("its components", hash_of(&sorted));
+        let name = |column: &usize| (self.columns[*column].of.name)();
+        let mut classes: Vec<String> = columns.iter().map(name).collect();
+        classes.sort_unstable();
+        add("its components", hash_of(&classes));
         for column in columns {
             let class = (self.columns[*column].of.name)();
             if let Ok(root) = self.root(Owner::Object(id), &class) {

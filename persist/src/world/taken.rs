@@ -1,7 +1,7 @@
 //! Components that are out of their objects and may come back as they were.
 
 use super::World;
-use super::any_component::AnyComponent;
+use super::any_component::{AnyComponent, ComponentType};
 use super::change::validate;
 use super::compare::content_of;
 use super::component::Component;
@@ -13,9 +13,9 @@ use super::world::missing;
 use crate::codec::{AsTrait, BoxOf, Decoder, Pointee, TraitObject, count, left_over};
 use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
 
-/// A component that is out of its object, where nobody has released it.
+/// A component that is out of its object, where nobody has released it. It may come back into another world, whose columns are others.
 pub(crate) struct Taken {
-    pub(crate) column: usize,
+    of: ComponentType,
     component: Box<dyn AnyComponent>,
     /// How many components were before it.
     position: usize,
@@ -26,10 +26,18 @@ pub(crate) struct Taken {
 
 impl Taken {
     /// A component that has not been in an object.
-    pub(crate) fn new<T: Component>(column: usize, component: T) -> Self {
-        let component = Box::new(component);
+    pub(crate) fn new<T: Component>(component: T) -> Self {
+        Self::of(Box::new(component))
+    }
+
+    fn of(component: Box<dyn AnyComponent>) -> Self {
+        let of = (*component).__component_type();
         let (position, before_unknown) = (usize::MAX, Vec::new());
-        Self { column, component, position, is_started: false, before_unknown }
+        Self { of, component, position, is_started: false, before_unknown }
+    }
+
+    pub(crate) fn class(&self) -> String {
+        (self.of.name)()
     }
 }
 
@@ -42,37 +50,28 @@ impl World {
         self.column_of::<T>()
     }
 
-    /// Index of the components of a class.
-    pub(crate) fn named_column(&self, class: &str) -> Result<usize> {
-        self.column_of_class(class)
-    }
-
-    pub(crate) fn class_name(&self, column: usize) -> String {
-        self.columns.get(column).map_or(String::new(), |entry| (entry.of.name)())
-    }
-
     /// An empty component of a class.
-    pub(crate) fn empty_component(&self, column: usize) -> Result<Taken> {
-        let component = (self.columns[column].of.make)(&self.registry)?;
-        let (position, before_unknown) = (usize::MAX, Vec::new());
-        Ok(Taken { column, component, position, is_started: false, before_unknown })
+    pub(crate) fn empty_component(&self, class: &str) -> Result<Taken> {
+        let column = self.column_of_class(class)?;
+        Ok(Taken::of((self.columns[column].of.make)(&self.registry)?))
     }
 
     /// Takes a component out without releasing it.
-    pub(crate) fn take_component(&mut self, object: ObjectId, column: usize) -> Result<Taken> {
+    pub(crate) fn take_component(&mut self, object: ObjectId, class: &str) -> Result<Taken> {
         self.check_idle()?;
         let found = self.check(object)?;
+        let column = self.column_of_class(class)?;
         let columns = self.shapes.columns(found.shape);
         let position = columns.iter().position(|other| *other == column);
         let before_unknown = found.unknown.iter().map(|kept| kept.before).collect();
         let is_started = position.is_some_and(|position| position < found.started);
         match position.and_then(|at| Some((at, self.take_out(object, column)?))) {
             Some((position, component)) => {
-                Ok(Taken { column, component, position, is_started, before_unknown })
+                Ok(Taken { position, is_started, before_unknown, ..Taken::of(component) })
             }
             None => Err(Error::new(
                 ErrorKind::NotFound,
-                format!("the object has no {}; attach one", self.class_name(column)),
+                format!("the object has no {class}; attach one"),
             )
             .in_object(object.get())),
         }
@@ -84,11 +83,12 @@ impl World {
         object: ObjectId,
         taken: Taken,
     ) -> Result<(), (Error, Taken)> {
-        let class = || self.class_name(taken.column);
+        let column = self.new_column(taken.of);
         let error = match self.check_idle().and_then(|()| self.check(object)) {
             Err(error) => Some(error),
-            Ok(found) if self.shapes.columns(found.shape).contains(&taken.column) => {
-                let message = format!("the object has another {}; detach that first", class());
+            Ok(found) if self.shapes.columns(found.shape).contains(&column) => {
+                let class = taken.class();
+                let message = format!("the object has another {class}; detach that first");
                 Some(Error::new(ErrorKind::AlreadyExists, message).in_object(object.get()))
             }
             Ok(_) => None,
@@ -96,7 +96,7 @@ impl World {
         if let Some(error) = error {
             return Err((error, taken));
         }
-        let Taken { column, component, position, is_started, before_unknown } = taken;
+        let Taken { component, position, is_started, before_unknown, .. } = taken;
         let shapes = &mut self.shapes;
         let place = self.directory.place(object);
         if let Some(found) = place.and_then(|place| self.objects.get_mut(place)) {
@@ -121,7 +121,8 @@ impl World {
 
     /// Releases a component that does not come back.
     pub(crate) fn discard_component(&mut self, object: ObjectId, taken: Taken) {
-        self.release(object, taken.column, taken.component);
+        let column = self.new_column(taken.of);
+        self.release(object, column, taken.component);
     }
 
     /// The place of an object among the children of its parent.
@@ -191,15 +192,15 @@ impl World {
         Ok(())
     }
 
-    /// Which classes of components there are in an object, by their columns.
-    pub(crate) fn columns_of(&self, object: ObjectId) -> std::rc::Rc<[usize]> {
-        self.shape_of(object)
+    /// True if an object has a component of a class.
+    pub(crate) fn has_class(&self, object: ObjectId, class: &str) -> bool {
+        self.column_of_class(class).is_ok_and(|column| self.shape_of(object).contains(&column))
     }
 
     /// A component that is out of its object, as data.
     pub(crate) fn component_content(&self, taken: &Taken) -> Result<ComponentContent> {
         Ok(ComponentContent {
-            class: self.class_name(taken.column),
+            class: taken.class(),
             bytes: content_of(&self.registry, taken.component.portable())?,
             position: (taken.position != usize::MAX).then_some(taken.position as u64),
             is_started: taken.is_started,
@@ -208,14 +209,14 @@ impl World {
     }
 
     /// The component of an object that is there, as data.
-    pub(crate) fn component_of(&self, object: ObjectId, column: usize) -> Result<ComponentContent> {
-        let class = self.class_name(column);
-        let bytes = self.content(Owner::Object(object), &class)?;
+    pub(crate) fn component_of(&self, object: ObjectId, class: &str) -> Result<ComponentContent> {
+        let column = self.column_of_class(class)?;
+        let bytes = self.content(Owner::Object(object), class)?;
         let found = self.check(object)?;
         let columns = self.shapes.columns(found.shape);
         let position = columns.iter().position(|other| *other == column);
         Ok(ComponentContent {
-            class,
+            class: class.to_owned(),
             bytes,
             position: position.map(|position| position as u64),
             is_started: position.is_some_and(|position| position < found.started),
@@ -225,17 +226,15 @@ impl World {
 
     /// A component that was data; its bytes are of the program's own class.
     pub(crate) fn component_from(&self, content: &ComponentContent) -> Result<Taken> {
-        let column = self.column_of_class(&content.class)?;
         let mut component =
             self.decode_boxed::<dyn AnyComponent>(&content.class, &content.bytes)?;
         validate(component.portable_mut()).map_err(|error| error.in_class(&content.class))?;
         let index = |index: &u64| usize::try_from(*index).unwrap_or(usize::MAX);
         Ok(Taken {
-            column,
-            component,
             position: content.position.as_ref().map_or(usize::MAX, index),
             is_started: content.is_started,
             before_unknown: content.before_unknown.iter().map(index).collect(),
+            ..Taken::of(component)
         })
     }
 

@@ -11,7 +11,6 @@ use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
 /// A component that was attached to an object or detached from it; while it is not there, it is held here.
 pub(in crate::history) struct ComponentChange {
     pub(in crate::history) object: ObjectId,
-    pub(in crate::history) column: usize,
     /// True if it was attached.
     pub(in crate::history) is_attached: bool,
     pub(in crate::history) held: Option<Taken>,
@@ -29,32 +28,32 @@ impl ComponentChange {
         component: Taken,
         is_journaled: bool,
     ) -> Result<Self, (Error, Taken)> {
-        let column = component.column;
+        let class = component.class();
         let content = is_journaled.then(|| world.component_content(&component)).transpose();
         let content = match content {
             Ok(content) => content,
             Err(error) => return Err((error, component)),
         };
         world.put_component(object, component)?;
-        Ok(Self { content, ..Self::new(world, object, column, true, None) })
+        Ok(Self { content, ..Self::new(world, object, class, true, None) })
     }
 
     /// Detaches a component.
-    pub(super) fn detach(world: &mut World, object: ObjectId, column: usize) -> Result<Self> {
-        let held = Some(world.take_component(object, column)?);
-        Ok(Self::new(world, object, column, false, held))
+    pub(super) fn detach(world: &mut World, object: ObjectId, class: String) -> Result<Self> {
+        let held = Some(world.take_component(object, &class)?);
+        Ok(Self::new(world, object, class, false, held))
     }
 
     pub(in crate::history) fn new(
         world: &World,
         object: ObjectId,
-        column: usize,
+        class: String,
         is_attached: bool,
         held: Option<Taken>,
     ) -> Self {
-        let class = FieldPath::new(world.class_name(column));
+        let class = FieldPath::new(class);
         let name = world.shared_name(object);
-        Self { object, column, is_attached, held, content: None, class, name }
+        Self { object, is_attached, held, content: None, class, name }
     }
 
     fn put(&mut self, world: &mut World) -> Result<(), Failure> {
@@ -68,7 +67,7 @@ impl ComponentChange {
     }
 
     fn take(&mut self, world: &mut World) -> Result<(), Failure> {
-        self.held = Some(world.take_component(self.object, self.column)?);
+        self.held = Some(world.take_component(self.object, self.class.class())?);
         Ok(())
     }
 }

@@ -263,8 +263,10 @@ impl History<World> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::AlreadyExists`] if an object that is parked is in the new world; nothing is done then.
+    /// [`ErrorKind::AlreadyExists`] if an object that is parked is in the new world, [`ErrorKind::WrongTarget`] if the old one is not that of the history;
+    /// nothing is done then.
     pub fn rebind(&mut self, old: &mut World, new: &mut World) -> Result<()> {
+        self.check_world(old)?;
         new.take_parked(old)?;
         self.is_of(new);
         Ok(())

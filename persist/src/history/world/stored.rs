@@ -119,7 +119,7 @@ impl Deletion {
 
 impl ComponentChange {
     pub(super) fn stored(&mut self, world: &World, moment: Moment) -> Result<StoredWorldStep> {
-        let class = world.class_name(self.column);
+        let class = self.class.class().to_owned();
         let held = self.held.as_ref().map(|held| world.component_content(held));
         let content = match moment {
             Moment::Done => self.content.take(),
@@ -279,12 +279,11 @@ fn component(
     (class, content): (String, Option<ComponentContent>),
     is_attached: bool,
 ) -> Result<BoxedStep<World>> {
-    let column = world.named_column(&class)?;
     let held = content.map(|content| world.component_from(&content)).transpose()?;
-    if held.as_ref().is_some_and(|held| held.column != column) {
+    if held.as_ref().is_some_and(|held| held.class() != class) {
         return Err(wrong("a component of another class than its step"));
     }
-    let change = ComponentChange::new(world, object, column, is_attached, held);
+    let change = ComponentChange::new(world, object, class, is_attached, held);
     Ok(Box::new(ComponentChange { name, ..change }))
 }
 

@@ -90,8 +90,8 @@ impl Edit<'_, World> {
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
-        let column = self.target.known_column::<T>()?;
-        self.attach_taken(object, Taken::new(column, component))
+        self.target.register::<T>()?;
+        self.attach_taken(object, Taken::new(component))
     }
 
     /// Attaches an empty component of a registered class, as [`World::attach_class`].
@@ -102,15 +102,14 @@ impl Edit<'_, World> {
     pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
-        let column = self.target.named_column(class)?;
-        let component = self.target.empty_component(column)?;
+        let component = self.target.empty_component(class)?;
         self.attach_taken(object, component)
     }
 
     fn attach_taken(&mut self, object: ObjectId, component: Taken) -> Result<()> {
-        let column = component.column;
-        if self.target.columns_of(object).contains(&column) {
-            let detached = ComponentChange::detach(self.target, object, column)?;
+        let class = component.class();
+        if self.target.has_class(object, &class) {
+            let detached = ComponentChange::detach(self.target, object, class)?;
             self.record(detached);
         }
         match ComponentChange::attach(self.target, object, component, self.is_journaled()) {
@@ -129,8 +128,8 @@ impl Edit<'_, World> {
     pub fn detach<T: Component>(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
-        let column = self.target.known_column::<T>()?;
-        let detached = ComponentChange::detach(self.target, object, column)?;
+        self.target.register::<T>()?;
+        let detached = ComponentChange::detach(self.target, object, T::name())?;
         self.record(detached);
         Ok(())
     }
@@ -143,8 +142,7 @@ impl Edit<'_, World> {
     pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
-        let column = self.target.named_column(class)?;
-        let detached = ComponentChange::detach(self.target, object, column)?;
+        let detached = ComponentChange::detach(self.target, object, class.to_owned())?;
         self.record(detached);
         Ok(())
     }
