@@ -1,5 +1,7 @@
 //! Components that are out of their objects and may come back as they were.
 
+use std::mem;
+
 use super::World;
 use super::any_component::{AnyComponent, ComponentType};
 use super::change::validate;
@@ -7,10 +9,10 @@ use super::compare::content_of;
 use super::component::Component;
 use super::field_links::FieldLinks;
 use super::fields::Owner;
-use super::object::Activity;
+use super::object::{Activity, KeptComponent};
 use super::resources::AnyResource;
 use super::world::missing;
-use crate::codec::{AsTrait, BoxOf, Decoder, Pointee, TraitObject, count, left_over};
+use crate::codec::{AsTrait, BoxOf, Decoder, Pointee, TraitObject, Unknown, count, left_over};
 use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
 
 /// A component that is out of its object, where nobody has released it. It may come back into another world, whose columns are others.
@@ -40,6 +42,14 @@ impl Taken {
         (self.of.name)()
     }
 }
+
+/// Components of classes that the program did not have, which one of their class has replaced, with their indexes among those of their object.
+#[derive(Default)]
+pub(crate) struct Replaced(Vec<(usize, KeptComponent)>);
+
+/// The same of resources.
+#[derive(Default)]
+pub(crate) struct ReplacedResources(Vec<(usize, Unknown)>);
 
 /// A resource that is out of its world.
 pub(crate) type TakenResource = Box<dyn AnyResource>;
@@ -77,12 +87,12 @@ impl World {
         }
     }
 
-    /// Puts a component into its place, where none of its class may be.
+    /// Puts a component into its place, where none of its class may be, but what the program did not have when it was loaded: this is replaced.
     pub(crate) fn put_component(
         &mut self,
         object: ObjectId,
         taken: Taken,
-    ) -> Result<(), (Error, Taken)> {
+    ) -> Result<Replaced, (Error, Taken)> {
         let column = self.new_column(taken.of);
         let error = match self.check_idle().and_then(|()| self.check(object)) {
             Err(error) => Some(error),
@@ -96,8 +106,10 @@ impl World {
         if let Some(error) = error {
             return Err((error, taken));
         }
+        let class = taken.class();
         let Taken { component, position, is_started, before_unknown, .. } = taken;
-        let shapes = &mut self.shapes;
+        let (shapes, registry) = (&mut self.shapes, &self.registry);
+        let mut replaced = Replaced::default();
         let place = self.directory.place(object);
         if let Some(found) = place.and_then(|place| self.objects.get_mut(place)) {
             let mut columns = shapes.columns(found.shape).to_vec();
@@ -109,6 +121,9 @@ impl World {
             columns.insert(position, column);
             found.shape = shapes.of(&columns);
             found.started += usize::from(is_started);
+            replaced.0 = taken_out(&mut found.unknown, |kept| {
+                registry.is_called(&class, kept.content.class())
+            });
             let kept = found.unknown.iter_mut();
             if kept.len() == before_unknown.len() {
                 kept.zip(before_unknown).for_each(|(kept, before)| kept.before = before);
@@ -116,7 +131,14 @@ impl World {
             self.waiting.push(object);
         }
         (self.columns[column].of.put)(self, column, object, component.__into_any());
-        Ok(())
+        Ok(replaced)
+    }
+
+    /// Puts back what a component had replaced that is out again.
+    pub(crate) fn put_replaced(&mut self, object: ObjectId, replaced: Replaced) {
+        if let Some(found) = self.object_mut(object) {
+            put_in(&mut found.unknown, replaced.0);
+        }
     }
 
     /// Releases a component that does not come back.
@@ -170,6 +192,18 @@ impl World {
     /// Puts a resource in; returns the one of its class that was there.
     pub(crate) fn put_resource(&mut self, resource: TakenResource) -> Option<TakenResource> {
         self.resources.insert(resource)
+    }
+
+    /// Takes out the resources of a class that the program did not have when they were loaded.
+    pub(crate) fn replace_resources(&mut self, class: &str) -> ReplacedResources {
+        let Self { registry, resources, .. } = self;
+        let is_it = |kept: &Unknown| registry.is_called(class, kept.class());
+        ReplacedResources(taken_out(&mut resources.unknown, is_it))
+    }
+
+    /// Puts such resources back.
+    pub(crate) fn put_replaced_resources(&mut self, replaced: ReplacedResources) {
+        put_in(&mut self.resources.unknown, replaced.0);
     }
 
     /// Refuses a class whose content is not all in it, since it holds shared pointers.
@@ -278,6 +312,21 @@ impl World {
             Err(fail) => input.take_error().unwrap_or_else(|| fail.into()),
         };
         Err(error.in_class(class))
+    }
+}
+
+/// Takes out some values, with their indexes.
+fn taken_out<T>(values: &mut Vec<T>, is_it: impl Fn(&T) -> bool) -> Vec<(usize, T)> {
+    let (out, kept) = mem::take(values).into_iter().enumerate().partition(|(_, value)| is_it(value));
+    let kept: Vec<(usize, T)> = kept;
+    values.extend(kept.into_iter().map(|(_, value)| value));
+    out
+}
+
+/// Puts values back to their indexes.
+fn put_in<T>(values: &mut Vec<T>, out: Vec<(usize, T)>) {
+    for (index, value) in out {
+        values.insert(index.min(values.len()), value);
     }
 }
 

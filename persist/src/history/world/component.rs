@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::label;
 use crate::history::step::{End, Failure, Step};
 use crate::history::{Label, Verb};
-use crate::world::{ComponentContent, Taken};
+use crate::world::{ComponentContent, Replaced, Taken};
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
 
 /// A component that was attached to an object or detached from it; while it is not there, it is held here.
@@ -16,6 +16,8 @@ pub(in crate::history) struct ComponentChange {
     pub(in crate::history) held: Option<Taken>,
     /// What was attached, as it was then, until a journal knows.
     pub(super) content: Option<ComponentContent>,
+    /// What it has replaced while it is there.
+    pub(super) replaced: Replaced,
     pub(super) class: FieldPath,
     pub(super) name: Option<Rc<str>>,
 }
@@ -34,8 +36,8 @@ impl ComponentChange {
             Ok(content) => content,
             Err(error) => return Err((error, component)),
         };
-        world.put_component(object, component)?;
-        Ok(Self { content, ..Self::new(world, object, class, true, None) })
+        let replaced = world.put_component(object, component)?;
+        Ok(Self { content, replaced, ..Self::new(world, object, class, true, None) })
     }
 
     /// Detaches a component.
@@ -53,21 +55,28 @@ impl ComponentChange {
     ) -> Self {
         let class = FieldPath::new(class);
         let name = world.shared_name(object);
-        Self { object, is_attached, held, content: None, class, name }
+        Self { object, is_attached, held, content: None, replaced: Replaced::default(), class, name }
     }
 
     fn put(&mut self, world: &mut World) -> Result<(), Failure> {
         let Some(held) = self.held.take() else {
             return Err(Error::new(ErrorKind::NotFound, "the component is in its object").into());
         };
-        world.put_component(self.object, held).map_err(|(error, held)| {
-            self.held = Some(held);
-            error.into()
-        })
+        match world.put_component(self.object, held) {
+            Ok(replaced) => {
+                self.replaced = replaced;
+                Ok(())
+            }
+            Err((error, held)) => {
+                self.held = Some(held);
+                Err(error.into())
+            }
+        }
     }
 
     fn take(&mut self, world: &mut World) -> Result<(), Failure> {
         self.held = Some(world.take_component(self.object, self.class.class())?);
+        world.put_replaced(self.object, std::mem::take(&mut self.replaced));
         Ok(())
     }
 }

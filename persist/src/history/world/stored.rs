@@ -245,15 +245,14 @@ impl StoredWorldStep {
                 if new.is_none() && moment != Moment::Applied {
                     return Err(wrong("a resource without its content"));
                 }
-                Box::new(ResourceChange { class, old, new, is_inserted: true, content: None })
+                Box::new(ResourceChange::restored(class, old, new, true))
             }
             StoredChange::RemoveResource { class, content } => {
                 let old = content.map(|content| world.resource_from(&content)).transpose()?;
                 if old.is_none() && moment == Moment::Applied {
                     return Err(wrong("a resource without its content"));
                 }
-                let new = None;
-                Box::new(ResourceChange { class, old, new, is_inserted: false, content: None })
+                Box::new(ResourceChange::restored(class, old, None, false))
             }
         })
     }
