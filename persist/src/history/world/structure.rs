@@ -45,7 +45,6 @@ impl Edit<'_, World> {
     pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.instantiate(prefab, outside)?;
-        self.touch_new(object);
         self.record_copy(object)
     }
 
@@ -63,7 +62,6 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         self.touch(parent);
         let object = self.target.instantiate_in(parent, prefab, outside)?;
-        self.touch_new(object);
         self.record_copy(object)
     }
 
@@ -222,6 +220,7 @@ impl Edit<'_, World> {
     }
 
     fn record_copy(&mut self, object: ObjectId) -> Result<ObjectId> {
+        self.target.subtree(object).into_iter().for_each(|object| self.touch_new(object));
         match Creation::copy(self.target, object, self.is_journaled()) {
             Ok(creation) => {
                 self.record(creation);
