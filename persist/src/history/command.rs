@@ -125,12 +125,18 @@ pub trait Command<T: 'static = World>: Any {
 pub struct CommandContext<'e, T: 'static = World> {
     edit: Edit<'e, T>,
     is_direct: bool,
+    /// What was refused when the target was handed out.
+    refused: Option<Error>,
 }
 
 impl<T: 'static> CommandContext<'_, T> {
     /// The target, to be changed directly: the command itself takes that back.
     pub fn target(&mut self) -> &mut T {
         self.is_direct = true;
+        // What was taken to be changed is compared before it is changed directly.
+        if let Err(error) = self.edit.close() {
+            self.refused.get_or_insert(error);
+        }
         self.edit.target
     }
 }
@@ -182,11 +188,15 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
         let before = self.around.before(command)?;
         let mut edit = Edit::new(&mut *target, &self.around);
         edit.watch = watch.take();
-        let mut context = CommandContext { edit, is_direct: false };
+        let mut context = CommandContext { edit, is_direct: false, refused: None };
         let applied = guarded(|| Ok(command.apply(&mut context)?));
         let is_applied = applied.is_ok();
-        let result = applied.and_then(|()| guarded(|| Ok(context.edit.close()?)));
-        let CommandContext { mut edit, is_direct } = context;
+        let refused = context.refused.take();
+        let result = applied.and_then(|()| match refused {
+            Some(error) => Err(error.into()),
+            None => guarded(|| Ok(context.edit.close()?)),
+        });
+        let CommandContext { mut edit, is_direct, .. } = context;
         *watch = edit.watch.take();
         let Err(mut failure) = result else {
             self.further = edit.steps;
@@ -235,7 +245,7 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
         }
         let Self { command, further, around, .. } = self;
         let edit = Edit::again(&mut *target, around, further);
-        let mut context = CommandContext { edit, is_direct: true };
+        let mut context = CommandContext { edit, is_direct: true, refused: None };
         let redone = guarded(|| {
             command.redo(&mut context)?;
             Ok(context.edit.close()?)

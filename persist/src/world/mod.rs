@@ -50,7 +50,9 @@ pub use prefab::{Outside, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::{Query, QueryIter, SharedQuery};
 pub use references::Reference;
-pub(crate) use taken::{Replaced, ReplacedResources, ComponentContent, ResourceContent, Taken, TakenResource};
+pub(crate) use taken::{
+    ComponentContent, Replaced, ReplacedResources, ResourceContent, Taken, TakenResource,
+};
 #[doc(hidden)]
 pub use typed_path::{Identifier, TypedPath};
 pub use world::World;

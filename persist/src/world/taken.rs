@@ -317,7 +317,8 @@ impl World {
 
 /// Takes out some values, with their indexes.
 fn taken_out<T>(values: &mut Vec<T>, is_it: impl Fn(&T) -> bool) -> Vec<(usize, T)> {
-    let (out, kept) = mem::take(values).into_iter().enumerate().partition(|(_, value)| is_it(value));
+    let (out, kept) =
+        mem::take(values).into_iter().enumerate().partition(|(_, value)| is_it(value));
     let kept: Vec<(usize, T)> = kept;
     values.extend(kept.into_iter().map(|(_, value)| value));
     out

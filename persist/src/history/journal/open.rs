@@ -130,9 +130,9 @@ impl<T: Persist + Default> SessionOptions<T> {
         history.around.journal.set(Some(options.is_strict));
         history.recorder = Some(Box::new(recorder));
         history.trim();
+        history.tell_nothing();
         history.end(&mut loaded.target);
         recovered.entries = history.len();
-        history.tell_nothing();
         if recovered.replayed > 0 {
             history.send([HistoryEvent::Recovered(recovered.entries)]);
         }

@@ -55,7 +55,15 @@ impl ComponentChange {
     ) -> Self {
         let class = FieldPath::new(class);
         let name = world.shared_name(object);
-        Self { object, is_attached, held, content: None, replaced: Replaced::default(), class, name }
+        Self {
+            object,
+            is_attached,
+            held,
+            content: None,
+            replaced: Replaced::default(),
+            class,
+            name,
+        }
     }
 
     fn put(&mut self, world: &mut World) -> Result<(), Failure> {
