@@ -294,9 +294,16 @@ fn k99_what_a_missing_class_has_in_the_stacks_leaves_the_save() -> Result<()> {
     session.save()?;
     session.apply(Rename { title: String::from("behind") })?;
     drop(session);
-    let (session, recovered) = open(&Disk::new(disk.image()))?;
+    let disk = Disk::new(disk.image());
+    let (mut session, recovered) = open(&disk)?;
     assert_eq!((session.target().lines.len(), session.len()), (1, 0));
     assert!(recovered.stopped.is_some() && recovered.kept.len() == 1);
     assert!(!session.is_modified());
+    // It goes on from there.
+    session.apply(Rename { title: String::from("next") })?;
+    drop(session);
+    let (session, recovered) = open(&disk)?;
+    assert_eq!((session.target().title.as_str(), session.len()), ("next", 1));
+    assert!(recovered.stopped.is_none());
     Ok(())
 }

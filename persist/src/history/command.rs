@@ -12,6 +12,7 @@ use super::proof::Watch;
 use super::step::{
     BoxedStep, End, Failure, Merge, Step, finalize_all, guarded, is_broken, redo_all, undo_all,
 };
+use super::world::Moment;
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 /// Something that a program does to a `T`, and can take back.
@@ -321,7 +322,7 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
     }
 
     fn store(&mut self, target: &T, storing: &Storing<'_, T>) -> Result<StoredStep> {
-        let before = self.before.take().filter(|_| storing.is_done);
+        let before = self.before.take().filter(|_| storing.moment == Moment::Done);
         storing.command(&self.command, self.is_direct, before, &mut self.further, target)
     }
 }

@@ -364,6 +364,7 @@ impl<T: 'static> History<T> {
     pub(super) fn check_world(&mut self, target: &T) -> Result<()> {
         let target: &dyn Any = target;
         let Some(world) = target.downcast_ref::<World>() else { return Ok(()) };
+        self.around.last_id.set(world.last_id());
         if *self.world.get_or_insert(world.identity()) == world.identity() {
             return Ok(());
         }

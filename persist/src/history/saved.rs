@@ -236,9 +236,7 @@ impl<T: 'static> History<T> {
         };
         let index = poison.entry;
         self.check_world(target)?;
-        if let Some(index) = index {
-            self.record(Record::Skipped(index))?;
-        }
+        self.record(Record::Skipped(index))?;
         self.leave_out(index);
         self.end(target);
         Ok(())

@@ -66,11 +66,7 @@ pub(super) trait Step<T: 'static>: Any {
     }
 
     /// What a journal keeps of it, as it is.
-    fn store(&mut self, target: &T, storing: &Storing<'_, T>) -> Result<StoredStep> {
-        let _ = (target, storing);
-        let message = "this sort of edit cannot be in a journal yet";
-        Err(Error::new(ErrorKind::Unsupported, message))
-    }
+    fn store(&mut self, target: &T, storing: &Storing<'_, T>) -> Result<StoredStep>;
 }
 
 pub(super) type BoxedStep<T> = Box<dyn Step<T>>;

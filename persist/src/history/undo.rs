@@ -155,7 +155,7 @@ impl<T: 'static> History<T> {
         match self.on_missing {
             OnMissing::Skip if is_missing => Ok(Over::Skipped),
             OnMissing::Drop if is_missing => {
-                self.record(Record::Skipped(index))?;
+                self.record(Record::Skipped(Some(index)))?;
                 self.leave_out(Some(index));
                 Ok(Over::Dropped)
             }

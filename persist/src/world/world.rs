@@ -201,6 +201,20 @@ impl World {
         Some(object)
     }
 
+    /// The largest id that was given so far.
+    pub(crate) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    /// Gives no id up to this one any more; false if there are none behind it.
+    pub(crate) fn give_behind(&mut self, id: u64) -> bool {
+        let is_possible = id <= LAST_ID / 2;
+        if is_possible {
+            self.last_id = self.last_id.max(id);
+        }
+        is_possible
+    }
+
     /// Tells it from all other worlds.
     pub(crate) fn identity(&self) -> u64 {
         self.identity.0

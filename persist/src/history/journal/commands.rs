@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use super::stored::{StoredCommand, StoredProgram};
+use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::history::History;
@@ -22,6 +22,8 @@ pub(in crate::history) struct Around<T: 'static> {
     pub(super) journal: Cell<Option<bool>>,
     /// True while a journal is done again.
     pub(in crate::history) is_replayed: Cell<bool>,
+    /// The last id that a world had given when the edit began.
+    pub(in crate::history) last_id: Cell<u64>,
 }
 
 impl<T: 'static> Default for Around<T> {
@@ -30,6 +32,7 @@ impl<T: 'static> Default for Around<T> {
             classes: RefCell::default(),
             journal: Cell::new(None),
             is_replayed: Cell::new(false),
+            last_id: Cell::new(0),
         }
     }
 }
@@ -189,11 +192,6 @@ impl<T: 'static> CommandClasses<T> {
     /// How many classes there are, with those that commands reach.
     pub(super) fn len(&self) -> usize {
         self.registry.program().classes.len()
-    }
-
-    /// What a journal is to know of the classes.
-    pub(super) fn program(&self) -> Result<StoredProgram> {
-        Ok(StoredProgram { commands: definitions(&self.registry)? })
     }
 }
 

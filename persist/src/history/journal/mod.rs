@@ -59,7 +59,7 @@ pub(super) trait Recorder<T: 'static> {
     fn dropped(&mut self, end: End);
 
     /// Notes that a new journal has begun with the history as it is.
-    fn begun(&mut self);
+    fn begun(&mut self, target: &T);
 
     /// Notes that the target was left half done: what is done to it from now on cannot be done again elsewhere.
     fn lose(&mut self, why: &str);
@@ -82,8 +82,8 @@ pub(super) enum Record<'r, T: 'static> {
     /// The target was saved, or, if this is none, counts as not saved.
     Saved(Option<u64>),
     Cleared,
-    /// An entry was taken out.
-    Skipped(usize),
+    /// An entry was taken out, or, if this is none, one that was being made and is in no list.
+    Skipped(Option<usize>),
     /// How many entries cannot be undone, outermost first.
     Floors(&'r std::collections::VecDeque<usize>),
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use super::frame::header;
 use super::programs::Programs;
 use super::reader::{Reader, Scan, scan};
-use super::recorder::{JournalRecorder, program};
+use super::recorder::{JournalRecorder, program, world};
 use super::recovered::{JournalInfo, Recovered, Stopped, Torn};
 use super::replay::Outcome;
 use super::writer::{Options, Writer, remove_if_there};
 use super::{Flush, Session, frame};
 use crate::format::Digest;
-use crate::history::{History, HistoryEvent};
+use crate::history::{History, HistoryEvent, OnMissing};
 use crate::storage::{Storage, exists, names, read_file};
 use crate::{Error, ErrorKind, LoadReport, Persist, Result, SaveManager};
 
@@ -111,7 +111,8 @@ impl<T: Persist + Default> SessionOptions<T> {
                 if recovered.stopped.is_some() {
                     recovered.kept.push(keep(&*storage, &chosen.path, writer.path())?);
                 }
-                let frames = vec![(frame::Kind::Program, program(&history.around)?)];
+                let frames =
+                    vec![(frame::Kind::Program, program(&history.around, &loaded.target)?)];
                 writer.go_on(&chosen.path, length, sequence, &frames)?;
             }
             _ => {
@@ -126,7 +127,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         remove_if_there(&*storage, &next).map_err(|error| Error::io("remove", &next, error))?;
 
         let writer = Rc::new(RefCell::new(writer));
-        let recorder = JournalRecorder::new(Rc::clone(&writer), Rc::clone(&history.around));
+        let recorder =
+            JournalRecorder::new(Rc::clone(&writer), Rc::clone(&history.around), &loaded.target);
         history.around.journal.set(Some(options.is_strict));
         history.recorder = Some(Box::new(recorder));
         history.trim();
@@ -342,17 +344,24 @@ fn replay<T: Persist>(
     until: u64,
 ) -> Result<Outcome> {
     let mut reader = Reader::open(storage, path)?;
-    let registry = history.around.classes.borrow().registry.clone();
-    let mut programs = Programs::new(&registry, saves.load_options())?;
+    let commands = history.around.classes.borrow().registry.clone();
+    let classes = world(&*target).map(|world| world.registry().clone()).unwrap_or_default();
+    let mut programs = Programs::new(&commands, &classes, saves.load_options());
     let listeners = std::mem::take(&mut history.listeners);
     let (capacity, max_bytes) = (history.ring.capacity(), history.max_bytes.take());
     history.ring.set_capacity(None);
+    let on_missing = history.on_missing;
+    if on_missing == OnMissing::Drop {
+        // One that was dropped is said to be.
+        history.on_missing = OnMissing::Stop;
+    }
     history.around.is_replayed.set(true);
     let outcome = history.replay(target, &mut reader, &mut programs, until);
     history.around.is_replayed.set(false);
     history.ring.set_capacity(capacity);
     history.max_bytes = max_bytes;
     history.listeners = listeners;
+    history.on_missing = on_missing;
     history.may_merge = false;
     outcome.map_err(|error| Error::io("read", path, error))
 }

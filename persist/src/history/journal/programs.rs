@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::commands::definitions;
 use super::stored::{StoredProgram, wrong};
 use crate::format::scan;
 use crate::schema::{Plans, Source, transcode};
@@ -10,34 +9,46 @@ use crate::{Error, ErrorKind, Limits, LoadOptions, Registry, Result};
 
 /// Brings what a journal holds on to the program's classes, by the same plans as saves.
 pub(super) struct Programs<'p> {
-    pub(super) registry: &'p Registry,
-    options: LoadOptions,
-    own: Vec<u8>,
-    /// `None` before the journal says which classes it has.
-    found: Option<Found<'p>>,
-}
-
-enum Found<'p> {
-    /// Those of the program.
-    Same,
-    Other {
-        plans: Box<Plans<'p>>,
-        numbers: Vec<Option<usize>>,
-    },
+    pub(super) commands: Classes<'p>,
+    /// Of the components and resources of a world.
+    pub(super) world: Classes<'p>,
 }
 
 impl<'p> Programs<'p> {
-    pub(super) fn new(registry: &'p Registry, options: LoadOptions) -> Result<Self> {
-        Ok(Self { registry, options, own: definitions(registry)?, found: None })
+    pub(super) fn new(commands: &'p Registry, world: &'p Registry, options: LoadOptions) -> Self {
+        Self { commands: Classes::new(commands, options), world: Classes::new(world, options) }
     }
 
     /// Reads which classes the frames are of from here on.
     pub(super) fn read(&mut self, program: &StoredProgram) -> Result<()> {
-        if program.commands == self.own {
-            self.found = Some(Found::Same);
-            return Ok(());
-        }
-        let scan = scan(&program.commands, &Limits::DEFAULT)?;
+        self.commands.read(&program.commands)?;
+        if program.world.is_empty() { Ok(()) } else { self.world.read(&program.world) }
+    }
+}
+
+/// The classes of one registry.
+pub(super) struct Classes<'p> {
+    pub(super) registry: &'p Registry,
+    options: LoadOptions,
+    /// `None` before the journal says which classes it has.
+    found: Option<Found<'p>>,
+}
+
+struct Found<'p> {
+    plans: Box<Plans<'p>>,
+    /// Which of the program's classes those of each number are.
+    numbers: Vec<Option<usize>>,
+    /// True if some have another number.
+    is_shifted: bool,
+}
+
+impl<'p> Classes<'p> {
+    fn new(registry: &'p Registry, options: LoadOptions) -> Self {
+        Self { registry, options, found: None }
+    }
+
+    fn read(&mut self, definitions: &[u8]) -> Result<()> {
+        let scan = scan(definitions, &Limits::DEFAULT)?;
         if !scan.records.is_empty() {
             return Err(wrong("records among its classes"));
         }
@@ -45,43 +56,32 @@ impl<'p> Programs<'p> {
         let mut plans =
             Box::new(Plans::new(scan.classes, self.registry.program(), self.options, None));
         plans.aside = false;
-        let numbers = (0..count).map(|class| plans.resolve(class)).collect();
-        self.found = Some(Found::Other { plans, numbers });
+        let numbers: Vec<_> = (0..count).map(|class| plans.resolve(class)).collect();
+        let is_shifted =
+            numbers.iter().enumerate().any(|(i, found)| found.is_some_and(|found| found != i));
+        self.found = Some(Found { plans, numbers, is_shifted });
         Ok(())
     }
 
     /// Which of the program's classes those of each number are, if that is not the same.
     pub(super) fn numbers(&self) -> Option<&[Option<usize>]> {
-        match &self.found {
-            Some(Found::Other { numbers, .. }) => Some(numbers),
-            _ => None,
-        }
+        self.found.as_ref().map(|found| &*found.numbers)
     }
 
     /// The program's class of a command.
     pub(super) fn class(&self, number: u32) -> Result<usize> {
-        let number = number as usize;
-        let (class, name) = match &self.found {
-            None => (None, None),
-            Some(Found::Same) => {
-                (Some(number), self.registry.program().classes.get(number).map(|of| &of.name))
-            }
-            Some(Found::Other { plans, numbers }) => {
-                let name = (number < numbers.len()).then(|| &plans.stored[number].name);
-                (numbers.get(number).copied().flatten(), name)
-            }
-        };
-        match (class, name) {
-            (_, None) => Err(wrong("the number of a class")),
-            (Some(class), Some(_)) => Ok(class),
-            (None, Some(name)) => Err(unregistered(name)),
+        let Some(found) = &self.found else { return Err(wrong("no classes")) };
+        match found.numbers.get(number as usize) {
+            Some(Some(class)) => Ok(*class),
+            Some(None) => Err(unregistered(&found.plans.stored[number as usize].name)),
+            None => Err(wrong("the number of a class")),
         }
     }
 
     /// A value of a class in the form that the program has.
     pub(super) fn bring_on<'b>(&mut self, number: u32, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
         let class = number as usize;
-        let Some(Found::Other { plans, .. }) = &mut self.found else { return Ok(bytes.into()) };
+        let Some(Found { plans, .. }) = &mut self.found else { return Err(wrong("no classes")) };
         if plans.is_identical(class) {
             return Ok(bytes.into());
         }
@@ -94,6 +94,16 @@ impl<'p> Programs<'p> {
             },
         )?;
         Ok(out.into())
+    }
+
+    /// True if the bytes of a class of this name mean the same in the program.
+    pub(super) fn is_same(&self, name: &str) -> bool {
+        let Some(Found { plans, is_shifted, numbers }) = &self.found else { return false };
+        let found = (0..numbers.len()).find(|class| plans.stored[*class].name == name);
+        found.is_some_and(|class| {
+            let holds_numbers = numbers[class].is_none_or(|own| self.registry.traits(own).dynamic);
+            plans.is_identical(class) && !(*is_shifted && holds_numbers)
+        })
     }
 }
 

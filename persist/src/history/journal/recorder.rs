@@ -1,49 +1,74 @@
 //! What happens to a history, as frames.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::commands::definitions;
 use super::frame::Kind;
 use super::stored::{
-    StoredBegun, StoredDone, StoredDropped, StoredEntry, StoredLabel, StoredStacks, Storing,
-    payload,
+    StoredBegun, StoredDone, StoredDropped, StoredEntry, StoredIds, StoredLabel, StoredProgram,
+    StoredStacks, Storing, payload,
 };
 use super::writer::{Frames, Writer};
 use super::{Around, Record, Recorder};
 use crate::history::History;
 use crate::history::step::End;
-use crate::{ErrorKind, Result};
+use crate::history::world::Moment;
+use crate::{ErrorKind, Result, World};
 
 /// Tells a journal what happens to a history.
 pub(super) struct JournalRecorder<T: 'static> {
     journal: Rc<RefCell<Writer>>,
     around: Rc<Around<T>>,
-    /// How many classes the journal knows.
-    known: usize,
+    known: Known,
     dropped: StoredDropped,
+}
+
+/// What a journal knows.
+#[derive(Clone, Copy)]
+struct Known {
+    /// How many classes, of commands and of a world.
+    classes: (usize, usize),
+    /// The last id of the world.
+    last_id: Option<u64>,
+}
+
+impl Known {
+    fn of<T: 'static>(around: &Around<T>, target: &T) -> Self {
+        let world = world(target);
+        let classes = world.map_or(0, |world| world.registry().program().classes.len());
+        let commands = around.classes.borrow().len();
+        Self { classes: (commands, classes), last_id: world.map(World::last_id) }
+    }
 }
 
 impl<T: 'static> JournalRecorder<T> {
     /// For a journal that knows the classes that there are.
-    pub(super) fn new(journal: Rc<RefCell<Writer>>, around: Rc<Around<T>>) -> Self {
-        let known = around.classes.borrow().len();
-        Self { journal, around, known, dropped: StoredDropped { oldest: 0, undone: 0 } }
+    pub(super) fn new(journal: Rc<RefCell<Writer>>, around: Rc<Around<T>>, target: &T) -> Self {
+        let known = Known { last_id: None, ..Known::of(&around, target) };
+        let dropped = StoredDropped { oldest: 0, undone: 0 };
+        Self { journal, around, known, dropped }
     }
 
-    fn frames(&self, record: Record<'_, T>) -> Result<Frames> {
+    fn frames(&self, record: Record<'_, T>, now: &Known) -> Result<Frames> {
         let mut frames = Frames::new();
         if self.dropped.oldest + self.dropped.undone > 0 {
             frames.push((Kind::Dropped, payload(&self.dropped)?));
         }
         let frame = match record {
             Record::Done { target, label, steps, may_merge } => {
-                let storing = Storing { around: &*self.around, is_done: true };
+                let storing = Storing { around: &*self.around, moment: Moment::Done };
                 let steps = storing.steps(steps, target)?;
-                if self.around.classes.borrow().len() != self.known {
-                    frames.push((Kind::Program, program(&self.around)?));
+                if now.classes != self.known.classes {
+                    frames.push((Kind::Program, program(&self.around, target)?));
                 }
-                let label = StoredLabel::from(label);
-                (Kind::Done, payload(&StoredDone { label, may_merge, steps })?)
+                let ids = now
+                    .last_id
+                    .map(|behind| StoredIds { before: self.around.last_id.get(), behind });
+                let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
+                let (label, ids) = (StoredLabel::from(label), ids.filter(|_| ids != known));
+                (Kind::Done, payload(&StoredDone { label, may_merge, ids, steps })?)
             }
             Record::Undone => (Kind::Undone, Vec::new()),
             Record::Redone => (Kind::Redone, Vec::new()),
@@ -52,7 +77,7 @@ impl<T: 'static> JournalRecorder<T> {
             Record::RolledBack => (Kind::RolledBack, Vec::new()),
             Record::Saved(state) => (Kind::Saved, payload(&state)?),
             Record::Cleared => (Kind::Cleared, Vec::new()),
-            Record::Skipped(index) => (Kind::Skipped, payload(&(index as u64))?),
+            Record::Skipped(index) => (Kind::Skipped, payload(&index.map(|index| index as u64))?),
             Record::Floors(floors) => {
                 let floors: Vec<u64> = floors.iter().map(|floor| *floor as u64).collect();
                 (Kind::Floors, payload(&floors)?)
@@ -66,7 +91,11 @@ impl<T: 'static> JournalRecorder<T> {
 impl<T: 'static> Recorder<T> for JournalRecorder<T> {
     fn record(&mut self, record: Record<'_, T>) -> Result<()> {
         let must = matches!(record, Record::RolledBack);
-        let frames = self.frames(record);
+        let now = match &record {
+            Record::Done { target, .. } => Known::of(&self.around, *target),
+            _ => self.known,
+        };
+        let frames = self.frames(record, &now);
         let mut journal = self.journal.borrow_mut();
         let frames = frames.inspect_err(|error| {
             if !journal.is_strict() {
@@ -75,8 +104,8 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
         })?;
         let result = journal.append(&frames, must);
         if result.is_ok() || must || !journal.is_strict() {
-            drop(journal);
-            self.begun();
+            self.dropped = StoredDropped { oldest: 0, undone: 0 };
+            self.known = now;
         }
         result
     }
@@ -92,9 +121,9 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
         }
     }
 
-    fn begun(&mut self) {
-        self.dropped = StoredDropped { oldest: 0, undone: 0 };
-        self.known = self.around.classes.borrow().len();
+    fn begun(&mut self, target: &T) {
+        let (journal, around) = (Rc::clone(&self.journal), Rc::clone(&self.around));
+        *self = Self::new(journal, around, target);
     }
 
     fn lose(&mut self, why: &str) {
@@ -104,15 +133,22 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
 }
 
 /// What the frames behind it are written by.
-pub(super) fn program<T: 'static>(around: &Around<T>) -> Result<Vec<u8>> {
-    payload(&around.classes.borrow().program()?)
+pub(super) fn program<T: 'static>(around: &Around<T>, target: &T) -> Result<Vec<u8>> {
+    let commands = definitions(&around.classes.borrow().registry)?;
+    let world = world(target).map(|world| definitions(world.registry())).transpose()?;
+    payload(&StoredProgram { commands, world: world.unwrap_or_default() })
+}
+
+/// The target, if it is a world.
+pub(super) fn world<T: 'static>(target: &T) -> Option<&World> {
+    let target: &dyn Any = target;
+    target.downcast_ref()
 }
 
 impl<T: 'static> History<T> {
     /// What a journal begins with: the history as it is, and as it is with the target saved in its state, if it is.
     pub(super) fn begin_journal(&mut self, target: &T, is_saved: bool) -> Result<Frames> {
-        let storing = Storing { around: &*self.around, is_done: false };
-        let mut frames = vec![(Kind::Program, program(&self.around)?)];
+        let mut frames = vec![(Kind::Program, program(&self.around, target)?)];
         let saved = if is_saved { Some(self.state()) } else { self.saved };
         let stacks = StoredStacks {
             entries: self.ring.len() as u64,
@@ -124,7 +160,10 @@ impl<T: 'static> History<T> {
             poison: self.poison.as_ref().map(Into::into),
         };
         frames.push((Kind::Stacks, payload(&stacks)?));
+        let position = self.position();
         for index in 0..self.ring.len() {
+            let moment = if index < position { Moment::Applied } else { Moment::Undone };
+            let storing = Storing { around: &*self.around, moment };
             let Some(entry) = self.ring.get_mut(index) else { continue };
             let label = (&entry.label).into();
             let steps = storing.steps(&mut entry.steps, target)?;

@@ -1,5 +1,6 @@
 //! What a journal says, done again.
 
+use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -16,7 +17,8 @@ use super::stored::{
 use crate::history::History;
 use crate::history::entry::Entry;
 use crate::history::step::{BoxedStep, End, Failure, is_broken, undo_all};
-use crate::{Error, ErrorKind, Result};
+use crate::history::world::{Moment, StoredWorldStep};
+use crate::{Error, ErrorKind, Result, World};
 
 /// More states than any history reaches.
 const MOST_STATES: u64 = 1 << 62;
@@ -85,12 +87,14 @@ impl<T: 'static> History<T> {
                     (Error::new(ErrorKind::Poisoned, message), true)
                 }
             };
+            let is_begun = matches!(replay.begun, Begun::Yes);
             let (offset, before) = match open {
+                _ if !is_begun => (0, 0),
                 Some(open) => (open.offset, open.before),
                 None => (frame.offset, frame.sequence.saturating_sub(1)),
             };
             let error = error.moved_to(frame.offset);
-            let is_broken = is_broken || open.is_some();
+            let is_broken = is_broken || open.is_some() || !is_begun;
             let failed = Some(Failed { error, offset, before, is_broken });
             return Ok(Outcome { events, failed });
         }
@@ -126,8 +130,11 @@ impl<T: 'static> Replay<'_, '_, T> {
             Kind::Program => self.programs.read(&read(payload)?)?,
             Kind::Stacks | Kind::Entry => self.begin(history, frame.kind, payload)?,
             Kind::Done => {
-                let StoredDone { label, may_merge, steps } = read(payload)?;
-                let (label, steps) = (label.restore()?, self.do_again(steps)?);
+                let StoredDone { label, may_merge, ids, steps } = read(payload)?;
+                let label = label.restore()?;
+                self.give_behind(ids.map(|ids| ids.before))?;
+                let steps = self.do_again(steps)?;
+                self.give_behind(ids.map(|ids| ids.behind))?;
                 history.changed(self.target);
                 history.enter(self.target, label, steps, may_merge, None);
             }
@@ -139,9 +146,14 @@ impl<T: 'static> Replay<'_, '_, T> {
             Kind::Saved => history.saved = read(payload)?,
             Kind::Cleared => history.drop_all(),
             Kind::Skipped => {
-                let index = place(read(payload)?)?;
-                if !history.leave_out(Some(index)) {
-                    return Err(wrong("the number of an entry").into());
+                let index = read::<Option<u64>>(payload)?.map(place).transpose()?;
+                let poisoned = history.poison.as_ref().map(|poison| poison.entry);
+                let is_it = match poisoned {
+                    Some(poisoned) => poisoned == index,
+                    None => index.is_some(),
+                };
+                if !is_it || !history.leave_out(index) {
+                    return Err(wrong("the number of an entry that is not there,").into());
                 }
             }
             Kind::Floors => {
@@ -163,6 +175,18 @@ impl<T: 'static> Replay<'_, '_, T> {
         Ok(())
     }
 
+    /// Lets the world give no ids that were given.
+    fn give_behind(&mut self, id: Option<u64>) -> Result<()> {
+        let Some(id) = id else { return Ok(()) };
+        let is_possible = self.world().is_some_and(|world| world.give_behind(id));
+        if is_possible { Ok(()) } else { Err(wrong("ids that no world gives, which")) }
+    }
+
+    fn world(&mut self) -> Option<&mut World> {
+        let target: &mut dyn Any = self.target;
+        target.downcast_mut()
+    }
+
     /// Undoes or redoes.
     fn moved(
         &mut self,
@@ -182,7 +206,9 @@ impl<T: 'static> Replay<'_, '_, T> {
             (Kind::Stacks, Begun::No) => Begun::Entries(Box::new(read(payload)?), Vec::new()),
             (Kind::Entry, Begun::Entries(stacks, mut entries)) => {
                 let StoredEntry { label, state, steps } = read(payload)?;
-                let steps = self.restore_all(steps)?;
+                let is_applied = (entries.len() as u64) < stacks.position;
+                let moment = if is_applied { Moment::Applied } else { Moment::Undone };
+                let steps = self.restore_all(steps, moment)?;
                 let mut entry = Entry::new(label.restore()?, steps, (history.clock)());
                 entry.state = state;
                 entries.push(entry);
@@ -224,10 +250,18 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let (class, command) = self.brought_on(command)?;
                 let reading = Reading {
                     around: &self.around,
-                    registry: self.programs.registry,
-                    numbers: self.programs.numbers(),
+                    registry: self.programs.commands.registry,
+                    numbers: self.programs.commands.numbers(),
                 };
                 class.replay(&command, self.target, &reading)
+            }
+            StoredStep::World(step) => {
+                let mut step = self.restore_world(step, Moment::Done)?;
+                step.redo(self.target).map_err(|failure| {
+                    step.finalize(self.target, End::Undone);
+                    failure
+                })?;
+                Ok(step)
             }
             StoredStep::Command(mut command) => {
                 let further = std::mem::take(&mut command.further);
@@ -242,19 +276,31 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
     }
 
-    fn restore_all(&mut self, stored: Vec<StoredStep>) -> Result<Vec<BoxedStep<T>>> {
-        stored.into_iter().map(|step| self.restore(step)).collect()
+    fn restore_all(
+        &mut self,
+        stored: Vec<StoredStep>,
+        moment: Moment,
+    ) -> Result<Vec<BoxedStep<T>>> {
+        stored.into_iter().map(|step| self.restore(step, moment)).collect()
     }
 
-    /// A step as it was, done or undone.
-    fn restore(&mut self, stored: StoredStep) -> Result<BoxedStep<T>> {
+    /// A step as it was.
+    fn restore(&mut self, stored: StoredStep, moment: Moment) -> Result<BoxedStep<T>> {
         match stored {
             StoredStep::Command(mut command) => {
                 let further = std::mem::take(&mut command.further);
-                let mut further = self.restore_all(further)?;
+                let mut further = self.restore_all(further, moment)?;
                 self.command(command, &mut further)
             }
+            StoredStep::World(step) => self.restore_world(step, moment),
         }
+    }
+
+    fn restore_world(&mut self, stored: StoredWorldStep, moment: Moment) -> Result<BoxedStep<T>> {
+        let Some(world) = self.world() else { return Err(wrong("a step of a world, which")) };
+        // It is one of `T`, which is a world.
+        let step: Box<dyn Any> = Box::new(stored.restore(world, moment)?);
+        step.downcast().map(|step| *step).map_err(|_| wrong("a step of a world, which"))
     }
 
     /// A command with what it performed, which is taken if it succeeds.
@@ -266,8 +312,8 @@ impl<T: 'static> Replay<'_, '_, T> {
         let (class, stored) = self.brought_on(stored)?;
         let reading = Reading {
             around: &self.around,
-            registry: self.programs.registry,
-            numbers: self.programs.numbers(),
+            registry: self.programs.commands.registry,
+            numbers: self.programs.commands.numbers(),
         };
         class.restore(&stored, further, &reading)
     }
@@ -277,13 +323,14 @@ impl<T: 'static> Replay<'_, '_, T> {
         &mut self,
         mut stored: StoredCommand,
     ) -> Result<(Rc<dyn CommandClass<T>>, StoredCommand)> {
-        let class = self.programs.class(stored.class)?;
+        let class = self.programs.commands.class(stored.class)?;
         let found = self.around.classes.borrow().class(class);
-        let found = found
-            .ok_or_else(|| unregistered(&self.programs.registry.program().classes[class].name))?;
-        stored.bytes = self.programs.bring_on(stored.class, &stored.bytes)?.into_owned();
+        let found = found.ok_or_else(|| {
+            unregistered(&self.programs.commands.registry.program().classes[class].name)
+        })?;
+        stored.bytes = self.programs.commands.bring_on(stored.class, &stored.bytes)?.into_owned();
         if let Some(before) = &mut stored.before {
-            *before = self.programs.bring_on(stored.class, before)?.into_owned();
+            *before = self.programs.commands.bring_on(stored.class, before)?.into_owned();
         }
         Ok((found, stored))
     }

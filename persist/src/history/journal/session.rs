@@ -183,7 +183,7 @@ impl<T: Persist> Session<T> {
         }
         drop(journal);
         if let Some(recorder) = self.history.recorder.as_mut().filter(|_| is_in_place) {
-            recorder.begun();
+            recorder.begun(&self.target);
         }
         if replaced.is_ok() {
             self.history.saved_here();

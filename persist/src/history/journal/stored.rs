@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Around;
 use crate::codec::{Buffer, decode};
 use crate::history::step::BoxedStep;
+use crate::history::world::{Moment, StoredWorldStep};
 use crate::history::{Command, Label, Poison, Verb};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
@@ -14,6 +15,8 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 #[persist(crate = crate)]
 pub(super) struct StoredProgram {
     pub(super) commands: Vec<u8>,
+    /// Of the components of a world, and of its resources.
+    pub(super) world: Vec<u8>,
 }
 
 /// A history as it was when its journal began, besides its entries.
@@ -55,7 +58,17 @@ pub(super) struct StoredEntry {
 pub(super) struct StoredDone {
     pub(super) label: StoredLabel,
     pub(super) may_merge: bool,
+    /// Which ids the world had given, if others than the journal says already.
+    pub(super) ids: Option<StoredIds>,
     pub(super) steps: Vec<StoredStep>,
+}
+
+/// The last id of a world before and behind an edit.
+#[derive(crate::Persist, Clone, Copy, PartialEq, Eq)]
+#[persist(crate = crate)]
+pub(super) struct StoredIds {
+    pub(super) before: u64,
+    pub(super) behind: u64,
 }
 
 #[derive(crate::Persist)]
@@ -76,6 +89,7 @@ pub(super) struct StoredDropped {
 #[persist(crate = crate)]
 pub(in crate::history) enum StoredStep {
     Command(StoredCommand),
+    World(StoredWorldStep),
 }
 
 #[derive(crate::Persist)]
@@ -93,8 +107,7 @@ pub(in crate::history) struct StoredCommand {
 /// What steps are stored with.
 pub(in crate::history) struct Storing<'s, T: 'static> {
     pub(in crate::history) around: &'s Around<T>,
-    /// True if they have just been done: what they made is in the target.
-    pub(in crate::history) is_done: bool,
+    pub(in crate::history) moment: Moment,
 }
 
 impl<T: 'static> Storing<'_, T> {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::label;
+use crate::history::journal::{StoredStep, Storing};
 use crate::history::step::{End, Failure, Step};
 use crate::history::{Label, Verb};
 use crate::world::{ComponentContent, Replaced, Taken};
@@ -115,5 +116,9 @@ impl Step<World> for ComponentChange {
 
     fn objects(&self, found: &mut Vec<ObjectId>) {
         found.push(self.object);
+    }
+
+    fn store(&mut self, world: &World, storing: &Storing<'_, World>) -> Result<StoredStep> {
+        Ok(StoredStep::World(self.stored(world, storing.moment)?))
     }
 }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::{label, name_of, object_of};
+use crate::history::journal::{StoredStep, Storing};
 use crate::history::step::{Failure, Step};
 use crate::history::{Label, Verb};
 use crate::world::{Element, Owner, Splice};
@@ -112,5 +113,9 @@ impl Step<World> for ListChange {
 
     fn objects(&self, found: &mut Vec<ObjectId>) {
         found.extend(object_of(self.owner));
+    }
+
+    fn store(&mut self, _: &World, _: &Storing<'_, World>) -> Result<StoredStep> {
+        Ok(StoredStep::World(self.stored()))
     }
 }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::label;
+use crate::history::journal::{StoredStep, Storing};
 use crate::history::step::{End, Failure, Step};
 use crate::history::{Label, Verb};
 use crate::world::Fragment;
@@ -66,6 +67,10 @@ impl Step<World> for Creation {
     fn objects(&self, found: &mut Vec<ObjectId>) {
         found.push(self.object);
     }
+
+    fn store(&mut self, world: &World, storing: &Storing<'_, World>) -> Result<StoredStep> {
+        Ok(StoredStep::World(self.stored(world, storing.moment)?))
+    }
 }
 
 /// An object that was removed, with all below it: it is parked until that cannot be undone any more.
@@ -107,5 +112,9 @@ impl Step<World> for Deletion {
 
     fn objects(&self, found: &mut Vec<ObjectId>) {
         found.push(self.object);
+    }
+
+    fn store(&mut self, world: &World, storing: &Storing<'_, World>) -> Result<StoredStep> {
+        Ok(StoredStep::World(self.stored(world, storing.moment)?))
     }
 }

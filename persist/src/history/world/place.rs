@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::label;
+use crate::history::journal::{StoredStep, Storing};
 use crate::history::step::{Failure, Step};
 use crate::history::{Label, Verb};
 use crate::{Activity, ObjectId, Result, World};
@@ -74,5 +75,9 @@ impl Step<World> for ObjectChange {
 
     fn objects(&self, found: &mut Vec<ObjectId>) {
         found.push(self.object);
+    }
+
+    fn store(&mut self, _: &World, _: &Storing<'_, World>) -> Result<StoredStep> {
+        Ok(StoredStep::World(self.stored()))
     }
 }

@@ -1,6 +1,7 @@
 //! Resources that are put in and taken out.
 
 use super::label;
+use crate::history::journal::{StoredStep, Storing};
 use crate::history::step::{End, Failure, Step};
 use crate::history::{Label, Verb};
 use crate::world::{ReplacedResources, ResourceContent, TakenResource};
@@ -100,5 +101,9 @@ impl Step<World> for ResourceChange {
 
     fn size(&self) -> usize {
         size_of::<Self>() + self.class.len()
+    }
+
+    fn store(&mut self, world: &World, storing: &Storing<'_, World>) -> Result<StoredStep> {
+        Ok(StoredStep::World(self.stored(world, storing.moment)?))
     }
 }

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 use super::{label, name_of, object_of};
+use crate::history::journal::{StoredStep, Storing};
 use crate::history::step::{Failure, Merge, Step};
 use crate::history::{Label, Verb};
 use crate::world::{FieldChange, Owner, Splice};
@@ -89,5 +90,9 @@ impl Step<World> for Setting {
 
     fn objects(&self, found: &mut Vec<ObjectId>) {
         found.extend(object_of(self.owner));
+    }
+
+    fn store(&mut self, _: &World, _: &Storing<'_, World>) -> Result<StoredStep> {
+        Ok(StoredStep::World(self.stored()))
     }
 }
