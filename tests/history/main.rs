@@ -3,12 +3,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "the helpers are part of the tests")]
 
+mod act;
 mod document;
 mod events;
 mod failure;
 mod limits;
 mod linear;
 mod merging;
+mod model;
 mod obsolete;
+mod property;
 mod saved;
 mod transactions;
