@@ -192,8 +192,7 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
         let mut context = CommandContext { edit, is_direct: false, refused: None };
         let applied = guarded(|| Ok(command.apply(&mut context)?));
         let is_applied = applied.is_ok();
-        let refused = context.refused.take();
-        let result = applied.and_then(|()| match refused {
+        let result = applied.and_then(|()| match context.refused.take() {
             Some(error) => Err(error.into()),
             None => guarded(|| Ok(context.edit.close()?)),
         });
@@ -205,8 +204,8 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
             self.before = before.filter(|_| is_direct);
             return Ok(is_direct || !self.further.is_empty());
         };
-        // What it changed directly before a panic is not known.
-        if !is_direct {
+        // What it changed directly before a panic of its own is not known.
+        if !is_direct || is_applied {
             failure.broken = None;
         }
         let mut failure = edit.roll_back(failure);

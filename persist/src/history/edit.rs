@@ -157,13 +157,10 @@ impl<'e, T: 'static> Edit<'e, T> {
             let message = "a part of the edit failed, and could not be taken back";
             return Err(Error::new(ErrorKind::Poisoned, message));
         }
-        let mut pending = std::mem::take(&mut self.pending).into_iter();
-        while let Some(next) = pending.next() {
-            if let Err(error) = next.close(self.target, &mut self.steps) {
-                // It is as it was; the others are put back with the rest.
-                self.pending = pending.collect();
-                return Err(error);
-            }
+        // If one fails or panics, it is as it was; those that are left are put back with the rest.
+        self.pending.reverse();
+        while let Some(next) = self.pending.pop() {
+            next.close(self.target, &mut self.steps)?;
         }
         Ok(())
     }

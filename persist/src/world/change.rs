@@ -1,6 +1,7 @@
 //! Changes of the bytes of a field, which are checked before they are made.
 
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::World;
 use super::field_links::FieldLinks;
@@ -223,14 +224,16 @@ struct Change<'p> {
 }
 
 impl Change<'_> {
-    /// Makes the change, unless it is refused.
+    /// Makes the change, unless it is refused, or the program's own code in it panics.
     fn make(self, registry: &Registry, root: &mut dyn Portable) -> Result<()> {
-        let made = self.put(&self.new, registry, root);
-        let made = made.and_then(|()| if self.validates { validate(root) } else { Ok(()) });
-        made.or_else(|error| {
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            self.put(&self.new, registry, root)?;
+            if self.validates { validate(root) } else { Ok(()) }
+        }));
+        if !matches!(made, Ok(Ok(()))) {
             self.put(&self.old, registry, root)?;
-            Err(error)
-        })
+        }
+        made.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     fn put(&self, bytes: &[u8], registry: &Registry, root: &mut dyn Portable) -> Result<()> {

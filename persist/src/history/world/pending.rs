@@ -1,8 +1,10 @@
 //! Components and resources that were handed out to be changed.
 
+use std::panic::resume_unwind;
+
 use super::setting::Setting;
 use crate::history::edit::{Pending, Place};
-use crate::history::step::BoxedStep;
+use crate::history::step::{BoxedStep, guarded};
 use crate::world::Owner;
 use crate::{Result, World};
 
@@ -28,23 +30,26 @@ impl Pending<World> for Handed {
     }
 
     fn close(self: Box<Self>, world: &mut World, steps: &mut Vec<BoxedStep<World>>) -> Result<()> {
-        let mut compare = || {
+        let mut compare = || -> Result<_> {
             let changes = world.changes_since(self.owner, &self.class, &self.content)?;
             if !changes.is_empty() {
                 world.validate(self.owner, &self.class)?;
             }
             Ok(changes)
         };
-        match compare() {
+        match guarded(|| Ok(compare()?)) {
             Ok(changes) => {
                 for change in changes {
                     steps.push(Box::new(Setting::found(world, self.owner, change)));
                 }
                 Ok(())
             }
-            Err(error) => {
+            Err(failure) => {
                 self.put_back(world)?;
-                Err(error)
+                match failure.panic {
+                    Some(panic) => resume_unwind(panic),
+                    None => Err(failure.error),
+                }
             }
         }
     }

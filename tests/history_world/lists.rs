@@ -1,0 +1,186 @@
+//! Elements of lists that are put in, taken out and moved, at the cost of the element.
+
+use persist::{ErrorKind, Result, Value, field};
+
+use super::scene::{Route, Stop, Thing, text, with};
+use super::stage::{fails, there_and_back};
+
+fn stop(x: u64) -> Stop {
+    Stop { x, y: 1 }
+}
+
+fn value(x: u64) -> Value {
+    let mut stop = persist::Record::new("Stop");
+    stop.set("x", x);
+    stop.set("y", 1_u64);
+    stop.into()
+}
+
+fn route(count: u64) -> Route {
+    let legs = vec![vec![1], vec![2, 3], vec![]];
+    Route { name: "Tour".into(), stops: (0..count).map(stop).collect(), legs }
+}
+
+#[test]
+fn elements_are_put_in_taken_out_and_moved_and_go_back() -> Result<()> {
+    let (mut world, mut history, tour) = with(route(5));
+    let xs = |world: &persist::World| -> Vec<u64> {
+        let route = world.get::<Route>(tour).expect("it is there");
+        route.stops.iter().map(|stop| stop.x).collect()
+    };
+    let stops = || field!(Route.stops);
+    let mut expected: Vec<u64> = (0..5).collect();
+    for index in [0, 3, 7] {
+        let x = 100 + index as u64;
+        there_and_back(&mut world, &mut history, |edit| {
+            edit.insert_element(tour, stops(), index, value(x))
+        })?;
+        expected.insert(index, x);
+        assert_eq!(xs(&world), expected);
+    }
+    for index in [7, 0, 2] {
+        there_and_back(&mut world, &mut history, |edit| edit.remove_element(tour, stops(), index))?;
+        expected.remove(index);
+        assert_eq!(xs(&world), expected);
+    }
+    for (from, to) in [(0, 4), (4, 0), (1, 2), (2, 1), (3, 1), (1, 3)] {
+        there_and_back(&mut world, &mut history, |edit| {
+            edit.move_element(tour, stops(), from, to)
+        })?;
+        let moved = expected.remove(from);
+        expected.insert(to, moved);
+        assert_eq!(xs(&world), expected, "{from} to {to}");
+    }
+    assert_eq!(history.len(), 12, "each is an entry of its own");
+    history.go_to(&mut world, 0)?;
+    assert_eq!(world.get(tour), Some(&route(5)));
+    history.go_to(&mut world, 12)?;
+    assert_eq!(xs(&world), expected);
+    Ok(())
+}
+
+#[test]
+fn lists_in_lists_and_in_options_are_lists_too() -> Result<()> {
+    let (mut world, mut history, tour) = with(route(1));
+    world.attach(tour, Thing::sample())?;
+    let thing = text(&world);
+    there_and_back(&mut world, &mut history, |edit| {
+        edit.insert_element(tour, "Route:legs[1]", 0, 9)?;
+        edit.remove_element(tour, "Route:legs[0]", 0)?;
+        edit.move_element(tour, "Route:legs", 2, 0)?;
+        edit.insert_element(tour, "Route:legs[0]", 0, 7)?;
+        edit.insert_element(tour, "Route:legs", 3, vec![1, 2])?;
+        edit.insert_element(tour, field!(Thing.items[1].spots), 2, -6)
+    })?;
+    let legs = &world.get::<Route>(tour).expect("it is there").legs;
+    assert_eq!(*legs, [vec![7], vec![], vec![9, 2, 3], vec![1, 2]]);
+    assert_eq!(world.get::<Thing>(tour).expect("it is there").items[1].spots, [4, 5, -6]);
+    history.undo(&mut world)?;
+    assert_eq!(text(&world), thing);
+    Ok(())
+}
+
+#[test]
+fn a_change_of_an_element_of_a_huge_list_costs_what_the_element_does() -> Result<()> {
+    let (mut world, mut history, tour) = with(route(100_000));
+    let mut cost = |edit: &dyn Fn(&mut persist::Edit<'_>) -> Result<()>| -> Result<usize> {
+        let before = history.bytes();
+        history.edit(&mut world, "", edit)?;
+        assert!(history.bytes() > before);
+        Ok(history.bytes() - before)
+    };
+    for cost in [
+        cost(&|edit| edit.set(tour, field!(Route.stops[70_000].x), 5).map(drop))?,
+        cost(&|edit| edit.insert_element(tour, field!(Route.stops), 50_000, value(7)))?,
+        cost(&|edit| edit.remove_element(tour, field!(Route.stops), 40_000))?,
+        cost(&|edit| edit.move_element(tour, field!(Route.stops), 99_999, 1))?,
+    ] {
+        assert!(cost < 1000, "{cost} bytes");
+    }
+    // What is changed by hand costs the field that it is in.
+    let whole = cost(&|edit| {
+        edit.get_mut::<Route>(tour)?.stops[3].x = 1;
+        Ok(())
+    })?;
+    assert!(whole > 200_000, "{whole} bytes, both of the old and the new list");
+    let name = cost(&|edit| {
+        edit.get_mut::<Route>(tour)?.name.push('!');
+        Ok(())
+    })?;
+    assert!(name < 1000, "{name} bytes");
+    history.go_to(&mut world, 0)?;
+    assert_eq!(world.get(tour), Some(&route(100_000)));
+    history.go_to(&mut world, 6)?;
+    let stops = &world.get::<Route>(tour).expect("it is there").stops;
+    assert_eq!((stops.len(), stops[70_001].x, stops[1].x), (100_000, 5, 99_999));
+    Ok(())
+}
+
+#[test]
+fn what_is_no_place_in_a_list_is_refused() -> Result<()> {
+    let (mut world, mut history, tour) = with(route(2));
+    history.set(&mut world, tour, "Route:name", "Detour")?;
+    history.undo(&mut world)?;
+    let stops = || field!(Route.stops);
+    for error in [
+        fails(&mut world, &mut history, |edit| edit.insert_element(tour, stops(), 3, value(1))),
+        fails(&mut world, &mut history, |edit| edit.remove_element(tour, stops(), 2)),
+        fails(&mut world, &mut history, |edit| edit.move_element(tour, stops(), 0, 2)),
+        fails(&mut world, &mut history, |edit| edit.move_element(tour, stops(), 2, 0)),
+        fails(&mut world, &mut history, |edit| edit.remove_element(tour, "Route:name", 0)),
+        fails(&mut world, &mut history, |edit| edit.remove_element(tour, "Route:legs[3]", 0)),
+        fails(&mut world, &mut history, |edit| edit.insert_element(tour, "Route", 0, 1)),
+        fails(&mut world, &mut history, |edit| edit.remove_element(tour, "Other:list", 0)),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        assert_eq!(error.object(), Some(tour.get()));
+    }
+    for error in [
+        fails(&mut world, &mut history, |edit| edit.insert_element(tour, stops(), 0, 1)),
+        fails(&mut world, &mut history, |edit| edit.insert_element(tour, "Route:legs[0]", 0, 300)),
+        fails(&mut world, &mut history, |edit| edit.insert_element(tour, "Route:legs[0]", 0, "a")),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::KindMismatch, "{error}");
+    }
+    assert!(history.redo(&mut world)?);
+    Ok(())
+}
+
+#[test]
+fn entries_of_maps_come_and_go_with_the_map() -> Result<()> {
+    let (mut world, mut history, ada) = with(Thing::sample());
+    // A map has keys, not places.
+    for path in ["game.Thing:prices", "game.Thing:by_slot", "game.Thing:grid", "game.Thing:pair"] {
+        let error = fails(&mut world, &mut history, |edit| edit.remove_element(ada, path, 0));
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    }
+    there_and_back(&mut world, &mut history, |edit| {
+        let prices = &mut edit.get_mut::<Thing>(ada)?.prices;
+        prices.remove("axe");
+        prices.insert("bow".into(), 30);
+        Ok(())
+    })?;
+    there_and_back(&mut world, &mut history, |edit| {
+        edit.set(ada, field!(Thing.prices["bow"]), 31)
+    })?;
+    history.go_to(&mut world, 0)?;
+    assert_eq!(world.get(ada), Some(&Thing::sample()));
+    Ok(())
+}
+
+#[test]
+fn a_list_that_is_set_and_changed_in_one_edit_goes_back() -> Result<()> {
+    let (mut world, mut history, tour) = with(route(3));
+    there_and_back(&mut world, &mut history, |edit| {
+        edit.remove_element(tour, field!(Route.stops), 0)?;
+        edit.get_mut::<Route>(tour)?.stops.push(stop(50));
+        edit.insert_element(tour, field!(Route.stops), 1, value(60))?;
+        edit.set(tour, field!(Route.stops[1].y), 2)?;
+        edit.get_mut::<Route>(tour)?.stops.clear();
+        edit.insert_element(tour, field!(Route.stops), 0, value(70))?;
+        edit.set(tour, field!(Route.stops), vec![value(1), value(2)])?;
+        edit.move_element(tour, field!(Route.stops), 0, 1)
+    })?;
+    assert_eq!(world.get::<Route>(tour).expect("it is there").stops, [stop(2), stop(1)]);
+    Ok(())
+}
