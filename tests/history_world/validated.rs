@@ -1,9 +1,11 @@
 //! `validate` functions of components, in edits, undos and redos.
 
-use persist::{ErrorKind, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::scene::{Span, text, with};
-use super::stage::{fails, there_and_back};
+use persist::{Component, Edit, ErrorKind, Persist, Result, World};
+
+use super::scene::{Span, Transform, text, transform, with};
+use super::stage::{entries, fails, there_and_back};
 
 fn span(low: i32, high: i32) -> Span {
     Span { low, high, steps: Vec::new() }
@@ -131,6 +133,77 @@ fn j81_an_undo_and_a_redo_to_what_a_component_refuses_by_now_are_refused() -> Re
     assert_eq!((text(&world), history.position()), (now, 0));
     world.set_field(ada, "Span:low", 4)?;
     assert!(history.redo(&mut world)?);
+    Ok(())
+}
+
+/// Panics where others refuse.
+#[derive(Persist, Clone, Debug, PartialEq)]
+#[persist(validate = Strict::check)]
+struct Strict(u8);
+
+impl Strict {
+    fn check(&self) -> Result<(), String> {
+        if self.0 > 9 {
+            std::panic::resume_unwind(Box::new("too large"));
+        }
+        Ok(())
+    }
+}
+
+impl Component for Strict {}
+
+#[test]
+fn a_component_that_panics_when_it_is_asked_is_as_it_was_and_so_are_all_others() -> Result<()> {
+    let (mut world, mut history, ada) = with(Strict(1));
+    let bob = world.spawn("Bob");
+    for object in [ada, bob] {
+        world.attach(object, transform(1.0, 1.0))?;
+    }
+    world.attach(bob, Strict(2))?;
+    history.set(&mut world, ada, "Strict:0", 5)?;
+    let all = |world: &World| {
+        [ada, bob].map(|object| {
+            (world.get::<Strict>(object).cloned(), world.get::<Transform>(object).cloned())
+        })
+    };
+    let before = (all(&world), entries(&history));
+    let edits: [&dyn Fn(&mut Edit<'_>) -> Result<()>; 4] = [
+        &|edit| edit.set(ada, "Strict:0", 10).map(drop),
+        &|edit| {
+            let mut strict = persist::Record::new("Strict");
+            strict.set("0", 10_u8);
+            edit.set(ada, "Strict", strict).map(drop)
+        },
+        &|edit| {
+            edit.get_mut::<Transform>(ada)?.x = 7.0;
+            edit.get_mut::<Strict>(ada)?.0 = 10;
+            edit.get_mut::<Strict>(bob)?.0 = 3;
+            edit.get_mut::<Transform>(bob)?.x = 7.0;
+            Ok(())
+        },
+        &|edit| {
+            edit.get_mut::<Strict>(bob)?.0 = 10;
+            edit.get_mut::<Strict>(ada)?.0 = 11;
+            edit.spawn("Eve").map(drop)
+        },
+    ];
+    for edit in edits {
+        let panicked =
+            catch_unwind(AssertUnwindSafe(|| history.edit(&mut world, "", |it| edit(it))));
+        assert!(panicked.is_err());
+        assert_eq!(
+            (all(&world), entries(&history), world.len()),
+            (before.0.clone(), before.1.clone(), 2)
+        );
+        assert!(history.poison().is_none());
+    }
+    // In an undo, it stays where it is.
+    world.attach(ada, Strict(20))?;
+    history.edit(&mut world, "", |edit| edit.set(ada, "Strict:0", 1))?;
+    let before = (all(&world), entries(&history));
+    let panicked = catch_unwind(AssertUnwindSafe(|| history.undo(&mut world)));
+    assert!(panicked.is_err() && history.poison().is_none());
+    assert_eq!((all(&world), entries(&history)), before);
     Ok(())
 }
 
