@@ -124,7 +124,9 @@ impl World {
             .in_object(id.get()));
         }
         self.number_as(old)?;
-        old.columns.iter().for_each(|entry| drop(self.new_column(entry.of)));
+        old.columns.iter().for_each(|entry| {
+            self.new_column(entry.of);
+        });
         self.last_id = self.last_id.max(old.last_id);
         for (id, mut parked) in std::mem::take(&mut old.parked) {
             for found in &mut parked.objects {

@@ -13,7 +13,7 @@ mod structure;
 
 use std::rc::Rc;
 
-pub(super) use stored::{Moment, StoredChange, StoredWorldStep};
+pub(super) use stored::{Moment, StoredWorldStep};
 
 use super::{Label, Verb};
 use crate::world::Owner;

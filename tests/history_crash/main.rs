@@ -1,0 +1,145 @@
+//! An editing program that is killed at random times: the next session has everything that was reported.
+//!
+//! A parent starts a child that edits a world in a session and reports each edit, once it returned, over a pipe; and kills it. What is recovered then
+//! must be, object by object and entry by entry, one of the states that the child went through, no older than the last one reported. The parent knows these from
+//! doing the same edits in a copy of the folder.
+//!
+//! `PERSIST_KILLS` is how many there are; by default 40.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "it is a test")]
+
+mod edits;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use persist::{Flush, Session};
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+const CHILD: &str = "edit-until-killed";
+
+/// Edits of a child, if it is not killed before.
+const EDITS: usize = 150;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [CHILD, folder, seed, flush] => child(Path::new(folder), seed.parse().unwrap(), flush),
+        _ if arguments.iter().any(|argument| argument == "--list") => println!("kills: test"),
+        _ => {
+            let kills = std::env::var("PERSIST_KILLS").map_or(40, |kills| kills.parse().unwrap());
+            let (late, total) = kill_often(kills);
+            println!("test k88_a_killed_editor_loses_no_edit_that_it_reported ... ok");
+            println!("{kills} kills, {total} edits recovered, {late} of them not reported yet");
+        }
+    }
+}
+
+fn policy(flush: &str) -> Flush {
+    match flush {
+        "every" => Flush::EveryEdit,
+        "interval" => Flush::Every(Duration::from_millis(3)),
+        _ => Flush::OnIdle,
+    }
+}
+
+fn child(folder: &Path, seed: u64, flush: &str) {
+    let mut session = open(folder, policy(flush));
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut pipe = std::io::stdout();
+    for number in 1..=EDITS {
+        edits::edit(&mut session, &mut random);
+        pipe.write_all(format!("{number}\n").as_bytes()).unwrap();
+        pipe.flush().unwrap();
+    }
+    // It is killed here, if not before.
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+fn open(folder: &Path, flush: Flush) -> Session {
+    let (saves, history) = edits::classes().unwrap();
+    let options = Session::with(saves, history).flush(flush);
+    options.open(folder.join("level.sav"), folder.join("level.journal")).unwrap().0
+}
+
+/// Kills children, and compares what is left of each; returns how many edits were recovered that had not been reported, and how many in all.
+fn kill_often(kills: u64) -> (usize, usize) {
+    let home = tempfile::tempdir().unwrap();
+    let (folder, copy) = (home.path().join("level"), home.path().join("copy"));
+    fs::create_dir(&folder).unwrap();
+    let mut random = Pcg64Mcg::seed_from_u64(20);
+    let (mut late, mut total) = (0, 0);
+    for kill in 0..kills {
+        // A history grows from child to child; now and then it begins anew.
+        if kill % 16 == 15 {
+            fs::remove_dir_all(&folder).unwrap();
+            fs::create_dir(&folder).unwrap();
+        }
+        let states = states(&folder, &copy, kill);
+        let reported = run(&folder, kill, &mut random);
+        copy_folder(&folder, &copy);
+        let session = open(&copy, Flush::OnIdle);
+        let recovered = edits::render(&session);
+        let Some(found) = states.iter().rposition(|state| *state == recovered) else {
+            let near = &states[reported.min(states.len() - 1)];
+            panic!(
+                "kill {kill}, {reported} reported: this was never there:\n{recovered}\nbut:\n{near}"
+            );
+        };
+        assert!(found >= reported, "kill {kill}: {found} edits of {reported} that were reported");
+        late += found - reported;
+        total += found;
+    }
+    (late, total)
+}
+
+/// All states that a child of this seed goes through, from what is in the folder.
+fn states(folder: &Path, copy: &Path, seed: u64) -> Vec<String> {
+    copy_folder(folder, copy);
+    let mut session = open(copy, Flush::OnIdle);
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut states = vec![edits::render(&session)];
+    for _ in 0..EDITS {
+        edits::edit(&mut session, &mut random);
+        states.push(edits::render(&session));
+    }
+    states
+}
+
+/// Runs a child until a random time; returns how many edits it reported.
+fn run(folder: &Path, seed: u64, random: &mut Pcg64Mcg) -> usize {
+    let flush = ["idle", "interval", "every"][random.gen_range(0..3)];
+    let program = std::env::current_exe().unwrap();
+    let mut child = Command::new(program)
+        .args([CHILD, folder.to_str().unwrap(), &seed.to_string(), flush])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let enough = random.gen_range(0..EDITS);
+    let mut reported = 0;
+    while reported < enough {
+        let line = lines.next().expect("the child ended before it was killed").unwrap();
+        reported = line.parse().unwrap();
+    }
+    // So that it does not always end behind a report.
+    std::thread::sleep(Duration::from_micros(random.gen_range(0..2000)));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // What it reported before it was killed, too.
+    lines.map_while(Result::ok).filter_map(|line| line.parse().ok()).last().unwrap_or(reported)
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        // A lock of a process that is gone is none.
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
