@@ -163,27 +163,35 @@ fn k88_damage_in_the_middle_stops_there_and_says_where() -> Result<()> {
     Ok(())
 }
 
+/// The journal with each byte of a frame changed, and its checksum right.
+pub(crate) fn each_change(journal: &[u8], every: usize, mut check: impl FnMut(Vec<u8>, &str)) {
+    for (at, length) in frames(journal) {
+        for byte in (at + 4..at + 5).chain(at + HEAD..at + length - CRC) {
+            for value in [0, 1, 2, 0x7f, 0x80, 0xf8, 0xff] {
+                // In long frames not all of them.
+                let is_left_out = length > 100 && (byte + usize::from(value)) % every > 0;
+                if journal[byte] == value || is_left_out {
+                    continue;
+                }
+                let mut bytes = journal.to_vec();
+                bytes[byte] = value;
+                seal(&mut bytes[at..at + length]);
+                check(bytes, &format!("byte {byte} as {value}"));
+            }
+        }
+    }
+}
+
 #[test]
 fn k98_frames_made_to_harm_are_refused_and_never_panic() -> Result<()> {
     let log = short()?;
     let last = log.last().unwrap();
     let journal = &last.image[&PathBuf::from(JOURNAL)];
     let mut opened = 0;
-    for (at, length) in frames(journal) {
-        for byte in (at + 4..at + 5).chain(at + HEAD..at + length - CRC) {
-            for value in [0, 1, 2, 0x7f, 0x80, 0xf8, 0xff] {
-                let mut bytes = journal.clone();
-                if bytes[byte] == value {
-                    continue;
-                }
-                bytes[byte] = value;
-                seal(&mut bytes[at..at + length]);
-                let what = format!("byte {byte} as {value}");
-                opened += usize::from(play(with_journal(&last.image, bytes), &what).is_some());
-            }
-        }
-    }
-    assert!(opened > 1_000, "{opened}");
+    each_change(journal, 5, |bytes, what| {
+        opened += usize::from(play(with_journal(&last.image, bytes), what).is_some());
+    });
+    assert!(opened > 500, "{opened}");
     Ok(())
 }
 

@@ -13,6 +13,7 @@ mod prefixes;
 mod replays;
 mod saves;
 mod sharing;
+mod worlds;
 
 const SAVE: &str = "plan.sav";
 const JOURNAL: &str = "plan.journal";

@@ -6,7 +6,7 @@ use persist::Result;
 
 use super::JOURNAL;
 use super::disk::Disk;
-use super::driver::{Action, Driver, Logged, SCRIPT, check};
+use super::driver::{Action, Driver, Logged, SCRIPT, Seen, check, open};
 
 fn journal(logged: &Logged) -> &[u8] {
     &logged.image[&PathBuf::from(JOURNAL)]
@@ -43,7 +43,16 @@ fn k88_cut_at_any_byte_the_journal_leads_to_the_last_step_that_is_whole() -> Res
             if is_between && length > old.len() {
                 continue;
             }
-            let recovered = check(&image, before, &format!("cut at byte {length}"));
+            // Undone and redone it is behind some of them.
+            let what = format!("cut at byte {length}");
+            let recovered = match length % 20 {
+                0 => check(&image, before, &what),
+                _ => {
+                    let (session, recovered) = open(&Disk::new(image))?;
+                    assert_eq!(Seen::of(session.target(), &session), before.seen, "{what}");
+                    recovered
+                }
+            };
             assert_eq!(recovered.torn.is_some(), length > old.len(), "cut at byte {length}");
             if let Some(cut) = recovered.torn {
                 let found = (cut.offset, cut.bytes);

@@ -297,6 +297,11 @@ impl<T: 'static> Replay<'_, '_, T> {
     }
 
     fn restore_world(&mut self, stored: StoredWorldStep, moment: Moment) -> Result<BoxedStep<T>> {
+        if let Some(class) = stored.class()?
+            && !self.programs.world.is_same(&class)
+        {
+            return Err(another_form(&class));
+        }
         let Some(world) = self.world() else { return Err(wrong("a step of a world, which")) };
         // It is one of `T`, which is a world.
         let step: Box<dyn Any> = Box::new(stored.restore(world, moment)?);
@@ -362,6 +367,16 @@ impl<T: 'static> History<T> {
         self.poison = poison;
         Ok(())
     }
+}
+
+#[cold]
+fn another_form(class: &str) -> Error {
+    Error::new(
+        ErrorKind::KindMismatch,
+        format!(
+            "the journal has changes of {class}, which was written by a program that has it in another form"
+        ),
+    )
 }
 
 fn checked_floors(floors: Vec<u64>, entries: usize) -> Result<Vec<usize>> {

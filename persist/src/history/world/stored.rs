@@ -10,7 +10,7 @@ use super::resource::ResourceChange;
 use super::setting::Setting;
 use crate::history::step::BoxedStep;
 use crate::world::{ComponentContent, Fragment, Owner, ResourceContent};
-use crate::{Activity, Error, ErrorKind, ObjectId, Result, World};
+use crate::{Activity, Error, ErrorKind, FieldPath, ObjectId, Result, World};
 
 /// When a step is stored, which says what of it is in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +174,22 @@ impl ResourceChange {
 }
 
 impl StoredWorldStep {
+    /// The class of which it has bytes, if it has some.
+    pub(in crate::history) fn class(&self) -> Result<Option<String>> {
+        Ok(match &self.change {
+            StoredChange::Set { path, .. }
+            | StoredChange::Insert { path, .. }
+            | StoredChange::Remove { path, .. } => {
+                Some(path.parse::<FieldPath>()?.class().to_owned())
+            }
+            StoredChange::Attach { class, .. }
+            | StoredChange::Detach { class, .. }
+            | StoredChange::InsertResource { class, .. }
+            | StoredChange::RemoveResource { class, .. } => Some(class.clone()),
+            _ => None,
+        })
+    }
+
     /// The step, whose bytes are of the program's own classes. One that was [done](Moment::Done) is ready to be done again.
     ///
     /// If this fails, the world may have parked objects more.

@@ -1,0 +1,402 @@
+//! Worlds in sessions.
+
+use std::path::PathBuf;
+
+use persist::{
+    Command, CommandContext, Component, ErrorKind, Flush, History, ObjectId, Outside, Persist,
+    Recovered, Result, SaveManager, Session, SessionOptions, World, field,
+};
+
+use super::disk::{Disk, Image};
+use super::{JOURNAL, SAVE};
+
+#[derive(Persist, Default)]
+struct Transform {
+    x: f32,
+    y: f32,
+}
+
+#[derive(Persist, Default)]
+struct Bag {
+    items: Vec<String>,
+    owner: Option<ObjectId>,
+}
+
+#[derive(Persist, Default)]
+struct Score(u32);
+
+impl Component for Transform {}
+impl Component for Bag {}
+
+/// Makes an object beside one that it changes itself.
+#[derive(Persist)]
+struct Grow {
+    object: ObjectId,
+    is_direct: bool,
+    made: Option<ObjectId>,
+}
+
+impl Command for Grow {
+    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        self.made = Some(context.spawn("Sprout")?);
+        context.set(self.object, field!(Transform.y), 9.0)?;
+        if self.is_direct
+            && let Some(transform) = context.target().get_mut::<Transform>(self.object)
+        {
+            transform.x += 1.0;
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, world: &mut World) -> Result<()> {
+        if let Some(transform) = world.get_mut::<Transform>(self.object) {
+            transform.x -= 1.0;
+        }
+        Ok(())
+    }
+
+    fn redo(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        if let Some(transform) = context.target().get_mut::<Transform>(self.object) {
+            transform.x += 1.0;
+        }
+        Ok(())
+    }
+}
+
+fn saves(disk: &Disk) -> Result<SaveManager> {
+    let mut saves = super::driver::manager(disk);
+    saves.register_component::<Transform>()?;
+    saves.register_component::<Bag>()?;
+    saves.register_resource::<Score>()?;
+    Ok(saves)
+}
+
+fn options(disk: &Disk) -> Result<SessionOptions<World>> {
+    let mut history = History::unlimited();
+    history.register::<Grow>()?;
+    Ok(Session::with(saves(disk)?, history).flush(Flush::OnIdle))
+}
+
+fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
+    options(disk)?.open(SAVE, JOURNAL)
+}
+
+/// All that is in a world, and what it would give next.
+fn bytes(world: &World) -> Vec<u8> {
+    let mut saves = saves(&Disk::default()).unwrap();
+    saves.value_to_vec(world).unwrap()
+}
+
+/// All that is in a world but for the ids that it has given.
+fn described(world: &World) -> String {
+    let mut text = format!("roots {:?}\n", world.roots().collect::<Vec<_>>());
+    for id in world.objects() {
+        let (name, children) = (world.name(id), world.children(id));
+        text += &format!("{id} {name:?} {children:?} {:?}\n", world.activity(id));
+        for class in world.classes(id) {
+            text += &format!("  {:?}\n", world.get_field(id, class.as_str()).unwrap());
+        }
+    }
+    let score = world.resource::<Score>().map(|score| score.0);
+    format!("{text}{score:?}")
+}
+
+type Act = fn(&mut Session<World>) -> Result<()>;
+
+fn find(session: &Session<World>, name: &str) -> ObjectId {
+    session.world().find(name).unwrap_or_else(|| panic!("there is no {name}"))
+}
+
+/// A session with each sort of edit, undone, saved and redone.
+const SCRIPT: &[Act] = &[
+    |session| {
+        session.edit("Add", |edit| {
+            let house = edit.spawn("House")?;
+            let door = edit.spawn_in(house, "Door")?;
+            edit.attach(door, Transform { x: 1.0, y: 2.0 })?;
+            edit.attach(house, Bag { items: vec![String::from("key")], owner: Some(door) })
+        })
+    },
+    |session| {
+        let door = find(session, "Door");
+        session.set(door, field!(Transform.x), 50.0).map(drop)
+    },
+    |session| {
+        let door = find(session, "Door");
+        session.set(door, "Transform:x", 51.0).map(drop)
+    },
+    |session| {
+        let door = find(session, "Door");
+        session.edit("Drag", |edit| {
+            let transform = edit.get_mut::<Transform>(door)?;
+            (transform.x, transform.y) = (3.0, 4.0);
+            Ok(())
+        })
+    },
+    |session| session.undo().map(drop),
+    |session| session.redo().map(drop),
+    |session| {
+        let failed = session.edit("", |edit| {
+            edit.spawn("Never")?;
+            Err::<(), _>(persist::Error::new(ErrorKind::Refused, "no"))
+        });
+        assert_eq!(failed.unwrap_err().kind(), ErrorKind::Refused);
+        Ok(())
+    },
+    |session| {
+        let house = find(session, "House");
+        session.edit("Items", |edit| {
+            edit.insert_element(house, field!(Bag.items), 0, "map")?;
+            edit.insert_element(house, field!(Bag.items), 2, "lamp")?;
+            edit.move_element(house, field!(Bag.items), 0, 2)?;
+            edit.remove_element(house, field!(Bag.items), 1)
+        })
+    },
+    |session| {
+        let (house, door) = (find(session, "House"), find(session, "Door"));
+        session.edit("Arrange", |edit| {
+            edit.rename(door, "Gate")?;
+            let hall = edit.spawn("Hall")?;
+            edit.set_parent(door, Some(hall))?;
+            edit.set_parent_at(hall, Some(house), 0)?;
+            edit.pause(hall)
+        })
+    },
+    |session| session.edit("Score", |edit| edit.insert_resource(Score(7))),
+    |session| session.edit("Score", |edit| edit.insert_resource(Score(8))),
+    |session| {
+        session.edit("Score", |edit| {
+            edit.resource_mut::<Score>()?.0 += 1;
+            edit.set_resource("Score:0", 11).map(drop)
+        })
+    },
+    |session| {
+        let house = find(session, "House");
+        let prefab = session.world().prefab(house)?;
+        session.edit("Copy", |edit| edit.instantiate(&prefab, Outside::Keep).map(drop))
+    },
+    |session| {
+        let house = find(session, "House");
+        session.edit("Remove", |edit| edit.remove(house))
+    },
+    |session| session.undo().map(drop),
+    |session| session.undo().map(drop),
+    |session| session.redo().map(drop),
+    |session| session.redo().map(drop),
+    // Parked objects in both stacks.
+    |session| session.save(),
+    |session| session.edit("Score", |edit| edit.remove_resource::<Score>()),
+    |session| session.undo().map(drop),
+    |session| session.undo().map(drop),
+    |session| session.undo().map(drop),
+    |session| session.save(),
+    |session| {
+        while session.undo()? {}
+        Ok(())
+    },
+    |session| session.save(),
+    |session| session.go_to(9),
+    |session| session.save(),
+    |session| {
+        let gate = find(session, "Gate");
+        session.edit("Detach", |edit| edit.detach::<Transform>(gate))
+    },
+    |session| session.save(),
+    |session| session.undo().map(drop),
+    |session| {
+        let gate = find(session, "Gate");
+        session.apply(Grow { object: gate, is_direct: false, made: None })
+    },
+    |session| {
+        let gate = find(session, "Gate");
+        session.apply(Grow { object: gate, is_direct: true, made: None })
+    },
+    |session| session.undo().map(drop),
+    |session| session.redo().map(drop),
+    |session| session.save(),
+    |session| session.undo().map(drop),
+    |session| session.undo().map(drop),
+    |session| session.save(),
+    |session| session.redo().map(drop),
+    |session| {
+        session.begin("Group")?;
+        session.edit("", |edit| edit.spawn("Tree").map(drop))?;
+        session.rollback()
+    },
+    |session| {
+        session.begin("Group")?;
+        let gate = find(session, "Gate");
+        session.set(gate, "Transform:x", 5.0)?;
+        session.edit("", |edit| edit.remove(gate))?;
+        session.edit("", |edit| edit.spawn("Gate").map(drop))?;
+        session.commit()
+    },
+    |session| session.undo().map(drop),
+    |session| session.edit("New", |edit| edit.spawn("New").map(drop)),
+];
+
+struct Logged {
+    image: Image,
+    bytes: Vec<u8>,
+    labels: Vec<String>,
+    position: usize,
+    is_modified: bool,
+    /// At each position.
+    worlds: Vec<String>,
+}
+
+fn labels(session: &Session<World>) -> Vec<String> {
+    session.entries().map(|entry| entry.label.to_string()).collect()
+}
+
+fn run() -> Result<Vec<Logged>> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    let mut worlds = vec![described(session.world())];
+    let mut log = Vec::new();
+    for act in SCRIPT {
+        let before = session.position();
+        act(&mut session)?;
+        let (position, now) = (session.position(), described(session.world()));
+        worlds.truncate(session.len() + 1);
+        if worlds.len() <= position {
+            worlds.push(now);
+        } else if before != position || session.len() == position {
+            worlds[position] = now;
+        }
+        log.push(Logged {
+            image: disk.image(),
+            bytes: bytes(session.world()),
+            labels: labels(&session),
+            position,
+            is_modified: session.is_modified(),
+            worlds: worlds.clone(),
+        });
+    }
+    Ok(log)
+}
+
+fn check(session: &mut Session<World>, logged: &Logged, what: &str) -> Result<()> {
+    assert_eq!(described(session.world()), logged.worlds[logged.position], "{what}");
+    assert_eq!(labels(session), logged.labels, "{what}");
+    assert_eq!(session.position(), logged.position, "{what}");
+    assert_eq!(session.is_modified(), logged.is_modified, "{what}");
+    for position in (0..=session.len()).rev().chain(0..=session.len()) {
+        session.go_to(position)?;
+        let found = described(session.world());
+        assert_eq!(found, logged.worlds[position], "{what}, position {position}");
+    }
+    Ok(())
+}
+
+#[test]
+fn k90_a_world_comes_back_with_its_stacks_behind_each_step() -> Result<()> {
+    for (step, logged) in run()?.iter().enumerate() {
+        let disk = Disk::new(logged.image.clone());
+        let (mut session, recovered) = open(&disk)?;
+        let what = format!("behind step {step}");
+        assert!(recovered.stopped.is_none(), "{what}: {recovered}");
+        check(&mut session, logged, &what)?;
+        drop(session);
+        // And again from the journal of that.
+        let (mut session, _) = open(&disk)?;
+        session.go_to(logged.position)?;
+        assert_eq!(session.is_modified(), logged.is_modified, "{what}");
+        check(&mut session, logged, &what)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn k93_ids_and_names_go_on_as_they_would_have() -> Result<()> {
+    let log = run()?;
+    for (step, logged) in log.iter().enumerate() {
+        let (session, _) = open(&Disk::new(logged.image.clone()))?;
+        // What a failed edit used up behind the last frame is not known.
+        let is_failed = step == 6;
+        let found = bytes(session.world());
+        assert_eq!(found == logged.bytes, !is_failed, "behind step {step}");
+    }
+    Ok(())
+}
+
+#[test]
+fn k93_what_is_done_behind_a_recovery_is_what_would_have_been_done() -> Result<()> {
+    let log = run()?;
+    // Behind a failed edit, what it used up is not known.
+    for start in (0..SCRIPT.len()).filter(|start| *start != 6).step_by(3) {
+        let disk = Disk::new(log[start].image.clone());
+        let (mut session, _) = open(&disk)?;
+        for (step, act) in SCRIPT.iter().enumerate().skip(start + 1) {
+            act(&mut session)?;
+            assert_eq!(labels(&session), log[step].labels, "{step} from {start}");
+            let expected = &log[step].worlds[log[step].position];
+            assert_eq!(described(session.world()), *expected, "{step} from {start}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn k88_a_journal_of_a_world_cut_anywhere_leads_to_a_state_that_was() -> Result<()> {
+    let log = run()?;
+    let journal = PathBuf::from(JOURNAL);
+    let mut count = 0;
+    for pair in log.windows(2) {
+        let [before, after] = pair else { continue };
+        let (old, new) = (&before.image[&journal], &after.image[&journal]);
+        let is_jump = before.position.abs_diff(after.position) > 1;
+        if !new.starts_with(old) || is_jump || new.len() - old.len() > 3_000 {
+            continue;
+        }
+        for length in (old.len()..new.len()).step_by(3) {
+            let mut image = after.image.clone();
+            image.insert(journal.clone(), new[..length].to_vec());
+            let (session, _) = open(&Disk::new(image))?;
+            let found = described(session.world());
+            assert!(found == before.worlds[before.position], "cut at {length}");
+            assert_eq!(labels(&session), before.labels);
+            count += 1;
+        }
+    }
+    assert!(count > 300, "{count}");
+    Ok(())
+}
+
+#[test]
+fn k99_a_component_class_that_is_missing_stops_the_replay_and_is_named() -> Result<()> {
+    let log = run()?;
+    let disk = Disk::new(log[1].image.clone());
+    let mut saves = super::driver::manager(&disk);
+    saves.register_component::<Bag>()?;
+    let mut history = History::unlimited();
+    history.register::<Grow>()?;
+    let (session, recovered) = Session::with(saves, history).open(SAVE, JOURNAL)?;
+    let stopped = recovered.stopped.unwrap();
+    assert!(stopped.cause.contains("Transform"), "{}", stopped.cause);
+    assert!(session.world().is_empty() && session.is_empty());
+    assert_eq!(recovered.kept.len(), 1);
+    Ok(())
+}
+
+#[test]
+fn k98_a_journal_of_a_world_with_any_byte_changed_is_no_panic() -> Result<()> {
+    let log = run()?;
+    for logged in [&log[16], &log[SCRIPT.len() - 1]] {
+        let journal = &logged.image[&PathBuf::from(JOURNAL)];
+        super::hostile::each_change(journal, 97, |bytes, what| {
+            let mut image = logged.image.clone();
+            image.insert(PathBuf::from(JOURNAL), bytes);
+            let played = std::panic::catch_unwind(|| {
+                let disk = Disk::new(image);
+                let Ok((mut session, _)) = open(&disk) else { return };
+                while matches!(session.undo(), Ok(true)) {}
+                while matches!(session.redo(), Ok(true)) {}
+                let _ = session.edit("", |edit| edit.spawn("Behind"));
+                let _ = session.save();
+            });
+            assert!(played.is_ok(), "{what} panicked");
+        });
+    }
+    Ok(())
+}
