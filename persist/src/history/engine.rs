@@ -40,7 +40,13 @@ pub struct Poison {
 impl<T: 'static> History<T> {
     /// Edits a target; what is done is one entry, of this label if it is not empty. If nothing is changed there is none, and what could be redone stays.
     ///
-    /// In an open transaction it is a part of that.
+    /// In an open transaction it is a part of that. The edit has the target, and not the history, which cannot be used in it:
+    ///
+    /// ```compile_fail,E0499
+    /// # let (mut world, mut history) = (persist::World::new(), persist::History::new(9));
+    /// history.edit(&mut world, "Edit", |_| history.mark_saved())?;
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

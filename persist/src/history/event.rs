@@ -58,7 +58,12 @@ struct Told {
 }
 
 impl<T: 'static> History<T> {
-    /// Calls a listener from now on with every value that changes. It sees the history with all changes made, and cannot change it.
+    /// Calls a listener from now on with every value that changes. It sees the history with all changes made, and cannot change it:
+    ///
+    /// ```compile_fail,E0596
+    /// # let mut history = persist::History::<persist::World>::new(9);
+    /// history.subscribe(|_, history| history.set_barrier());
+    /// ```
     ///
     /// # Example
     ///
