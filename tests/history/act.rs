@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use persist::{Command, CommandContext, End, Label, Merge, Result};
 
 use super::document::{Document, ask, tell};
-use super::model::{Leaf, NAMES};
+use super::steps::{Leaf, NAMES};
 
 /// Bytes that each command says it holds, far more than what it takes besides.
 pub(super) const WEIGHT: usize = 1_000_000;
@@ -66,12 +66,12 @@ impl Act {
 
 impl Command<Document> for Act {
     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        ask(format!("apply {}", self.id))?;
+        ask(&format!("apply {}", self.id))?;
         self.run(context)
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
-        ask(format!("undo {}", self.id))?;
+        ask(&format!("undo {}", self.id))?;
         match &self.leaf {
             Leaf::Put(name, _) => document.put(NAMES[*name], self.old.number(NAMES[*name])),
             Leaf::Plus(name, by) => {
@@ -87,12 +87,12 @@ impl Command<Document> for Act {
     }
 
     fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        ask(format!("redo {}", self.id))?;
+        ask(&format!("redo {}", self.id))?;
         self.run(context)
     }
 
     fn merge(&mut self, next: &Self) -> Result<Merge> {
-        ask(format!("merge {}", next.id))?;
+        ask(&format!("merge {}", next.id))?;
         match (&mut self.leaf, &next.leaf) {
             (Leaf::Put(name, new), Leaf::Put(other, newer)) if name == other => {
                 *new = *newer;
@@ -129,7 +129,7 @@ impl Command<Document> for Act {
     }
 
     fn finalize(&mut self, _: &mut Document, end: End) {
-        tell(format!("end {} {end:?}", self.id));
+        tell(&format!("end {} {end:?}", self.id));
     }
 
     fn held_bytes(&self) -> usize {

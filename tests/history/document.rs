@@ -66,13 +66,13 @@ pub(crate) fn no_fault_is_left() -> bool {
 }
 
 /// A command was asked to do something.
-pub(crate) fn ask(line: String) -> Result<()> {
+pub(crate) fn ask(line: &str) -> Result<()> {
     let fault = FAULTS.with_borrow_mut(|faults| {
-        let at = faults.iter().position(|(other, _)| *other == line)?;
+        let at = faults.iter().position(|(other, _)| other == line)?;
         Some(faults.remove(at).1)
     });
     let refusal = |kind| Err(Error::new(kind, format!("no {line} today")));
-    LOG.with_borrow_mut(|log| log.push(line.clone()));
+    LOG.with_borrow_mut(|log| log.push(line.to_owned()));
     match fault {
         None => Ok(()),
         Some(Fault::Refuse) => refusal(ErrorKind::Refused),
@@ -83,7 +83,7 @@ pub(crate) fn ask(line: String) -> Result<()> {
 }
 
 /// As [`ask`], where a command cannot refuse.
-pub(crate) fn tell(line: String) {
+pub(crate) fn tell(line: &str) {
     assert!(ask(line).is_ok(), "this cannot be refused");
 }
 
@@ -92,15 +92,15 @@ pub(crate) struct Write(pub(crate) &'static str);
 
 impl Command<Document> for Write {
     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        ask(format!("apply {}", self.0))?;
+        ask(&format!("apply {}", self.0))?;
         context.target().words.push(self.0.to_owned());
-        ask(format!("half {}", self.0)).inspect_err(|_| {
+        ask(&format!("half {}", self.0)).inspect_err(|_| {
             context.target().words.pop();
         })
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
-        ask(format!("undo {}", self.0))?;
+        ask(&format!("undo {}", self.0))?;
         if document.words.last().is_none_or(|last| last != self.0) {
             return Err(Error::new(ErrorKind::NotFound, "the last word is another one"));
         }
@@ -109,7 +109,7 @@ impl Command<Document> for Write {
     }
 
     fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        ask(format!("redo {}", self.0))?;
+        ask(&format!("redo {}", self.0))?;
         context.target().words.push(self.0.to_owned());
         Ok(())
     }
@@ -119,7 +119,7 @@ impl Command<Document> for Write {
     }
 
     fn finalize(&mut self, _: &mut Document, end: End) {
-        tell(format!("end {} {end:?}", self.0));
+        tell(&format!("end {} {end:?}", self.0));
     }
 }
 
@@ -139,13 +139,13 @@ impl Set {
 
 impl Command<Document> for Set {
     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        ask(format!("apply {}={}", self.name, self.new))?;
+        ask(&format!("apply {}={}", self.name, self.new))?;
         context.target().put(self.name, self.new);
         Ok(())
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
-        ask(format!("undo {}={}", self.name, self.new))?;
+        ask(&format!("undo {}={}", self.name, self.new))?;
         document.put(self.name, self.old);
         Ok(())
     }
@@ -154,7 +154,7 @@ impl Command<Document> for Set {
         if self.name != next.name {
             return Ok(Merge::No);
         }
-        ask(format!("merge {}={}", next.name, next.new))?;
+        ask(&format!("merge {}={}", next.name, next.new))?;
         self.new = next.new;
         Ok(if self.old == self.new { Merge::Annul } else { Merge::Yes })
     }
@@ -168,7 +168,7 @@ impl Command<Document> for Set {
     }
 
     fn finalize(&mut self, _: &mut Document, end: End) {
-        tell(format!("end {}={} {end:?}", self.name, self.new));
+        tell(&format!("end {}={} {end:?}", self.name, self.new));
     }
 }
 
@@ -177,14 +177,14 @@ pub(crate) struct Add(pub(crate) &'static str, pub(crate) i64);
 
 impl Command<Document> for Add {
     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        ask(format!("apply {}+{}", self.0, self.1))?;
+        ask(&format!("apply {}+{}", self.0, self.1))?;
         let sum = context.number(self.0) + self.1;
         context.target().put(self.0, sum);
         Ok(())
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
-        ask(format!("undo {}+{}", self.0, self.1))?;
+        ask(&format!("undo {}+{}", self.0, self.1))?;
         document.put(self.0, document.number(self.0) - self.1);
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Command<Document> for Add {
     }
 
     fn finalize(&mut self, _: &mut Document, end: End) {
-        tell(format!("end {}+{} {end:?}", self.0, self.1));
+        tell(&format!("end {}+{} {end:?}", self.0, self.1));
     }
 }
 
@@ -326,6 +326,15 @@ impl Editor {
         self.history.subscribe(move |event, _| heard.push(event.clone()));
         events
     }
+}
+
+/// Writes three words as one entry.
+pub(crate) fn build(editor: &mut Editor) -> Result<()> {
+    editor.history.edit(&mut editor.document, "Build", |edit| {
+        edit.apply(Write("a"))?;
+        edit.apply(Write("b"))?;
+        edit.apply(Write("c"))
+    })
 }
 
 #[derive(Clone, Default)]

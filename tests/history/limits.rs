@@ -74,9 +74,9 @@ fn c26_a_limit_that_shrinks_in_a_transaction_holds_from_its_end_on() -> Result<(
         editor.history.set_capacity(&mut editor.document, Some(1));
         assert_eq!(ends(&logged()), [""; 0], "{end}");
         if end == "rollback" {
-            editor.rollback()?
+            editor.rollback()?;
         } else {
-            editor.commit()?
+            editor.commit()?;
         }
         assert_eq!(editor.history.len(), 1, "{end}");
         editor.undo()?;

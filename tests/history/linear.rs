@@ -210,7 +210,7 @@ impl Command<Document> for Shout {
         let last = context.target().words.last_mut().ok_or_else(gone)?;
         let loud = last.to_uppercase();
         self.was = Some(std::mem::replace(last, loud));
-        ask("captured".into())
+        ask("captured")
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
@@ -224,7 +224,7 @@ impl Command<Document> for Shout {
         let words = &mut context.target().words;
         words.pop();
         words.extend(loud);
-        ask("not captured".into())
+        ask("not captured")
     }
 }
 
@@ -292,7 +292,7 @@ impl Command<Document> for Reenter {
     }
 }
 
-/// That a program without a `RefCell` does not even compile is in `tests/ui`.
+/// That a program without a `RefCell` does not even compile is tested at `History::edit`.
 #[test]
 fn a10_a_command_cannot_use_the_history_that_runs_it() -> Result<()> {
     let history = Rc::new(RefCell::new(History::new(10)));

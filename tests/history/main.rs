@@ -4,14 +4,21 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "the helpers are part of the tests")]
 
 mod act;
+mod calls;
 mod document;
 mod events;
 mod failure;
+mod half_done;
 mod limits;
 mod linear;
 mod merging;
+mod merging_borders;
 mod model;
 mod obsolete;
+mod pair;
+mod panics;
 mod property;
+mod queues;
 mod saved;
+mod steps;
 mod transactions;

@@ -50,7 +50,7 @@ impl Command<Document> for Fading {
     }
 
     fn finalize(&mut self, _: &mut Document, end: End) {
-        tell(format!("end {} {end:?}", self.word));
+        tell(&format!("end {} {end:?}", self.word));
     }
 }
 
@@ -199,7 +199,7 @@ impl Command<Document> for Several {
     }
 
     fn undo(&mut self, _: &mut Document) -> Result<()> {
-        tell("undone though it did nothing itself".into());
+        tell("undone though it did nothing itself");
         Ok(())
     }
 }

@@ -1,0 +1,196 @@
+//! Commands and listeners that panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use persist::{ErrorKind, HistoryEvent, Result};
+
+use super::document::{
+    Editor, Fault, Write, build, ends, fault, logged, no_fault_is_left, panics, refused, tell,
+};
+
+#[test]
+fn f57_a_panic_before_anything_is_changed_leaves_all_as_it_was() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    editor.undo()?;
+    let (before, events) = (editor.state(), editor.listen());
+    fault("apply c", Fault::Panic);
+    panics(|| editor.write("c").unwrap());
+    panics(|| {
+        let panic = editor.history.edit(&mut editor.document, "", |edit| -> Result<()> {
+            edit.apply(Write("c"))?;
+            edit.apply(Write("d"))?;
+            panic!("on purpose");
+        });
+        panic.unwrap();
+    });
+    assert_eq!(editor.state(), before);
+    assert!(editor.history.poison().is_none());
+    assert_eq!(events.take(), []);
+    editor.redo()?;
+    assert_eq!(editor.text(), "a b");
+    Ok(())
+}
+
+#[test]
+fn f57_a_panic_of_a_command_that_has_changed_the_document_poisons_the_history() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a")?;
+    let events = editor.listen();
+    fault("half b", Fault::Panic);
+    panics(|| editor.write("b").unwrap());
+    let poison = editor.history.poison().expect("a poison");
+    assert_eq!((poison.entry, poison.step), (None, 0));
+    assert_eq!((poison.label.to_string(), &*poison.why), ("Write b".into(), "it panicked"));
+    assert_eq!(events.take().len(), 2 + usize::from(false), "it cannot be undone any more");
+    refused(editor.write("c"), ErrorKind::Poisoned);
+    editor.document.words.truncate(1);
+    editor.history.skip_entry(&mut editor.document)?;
+    assert!(events.take().contains(&HistoryEvent::CanUndo(true)), "the listener is still there");
+    editor.write("c")?;
+    assert!(editor.undo()? && editor.undo()?);
+    assert_eq!(editor.text(), "");
+    Ok(())
+}
+
+#[test]
+fn f57_a_panic_in_an_edit_names_the_step_and_ends_the_others_as_they_are() -> Result<()> {
+    let mut editor = Editor::new();
+    fault("half c", Fault::Panic);
+    panics(|| build(&mut editor).unwrap());
+    let poison = editor.history.poison().expect("a poison");
+    assert_eq!((poison.entry, poison.step, poison.label.to_string()), (None, 2, "Build".into()));
+    assert_eq!(editor.text(), "a b c");
+    assert_eq!(ends(&logged()), ["a Applied", "b Applied"]);
+    Ok(())
+}
+
+#[test]
+fn f57_a_panic_that_the_edit_catches_poisons_all_the_same() -> Result<()> {
+    let mut editor = Editor::new();
+    fault("half b", Fault::Panic);
+    let edit = editor.history.edit(&mut editor.document, "Edit", |edit| {
+        edit.apply(Write("a"))?;
+        let caught = catch_unwind(AssertUnwindSafe(|| edit.apply(Write("b"))));
+        assert!(caught.is_err());
+        edit.apply(Write("c"))
+    });
+    refused(edit, ErrorKind::Poisoned);
+    assert_eq!(editor.history.poison().expect("a poison").step, 1);
+    Ok(())
+}
+
+#[test]
+fn f57_a_panic_of_an_undo_poisons_the_history() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    let events = editor.listen();
+    fault("undo b", Fault::Panic);
+    panics(|| drop(editor.undo()));
+    assert_eq!(editor.history.poison().expect("a poison").entry, Some(1));
+    assert!(events.take().contains(&HistoryEvent::CanUndo(false)));
+    assert_eq!(editor.place(), (2, 2));
+    editor.history.clear(&mut editor.document)?;
+    fault("half c", Fault::Panic);
+    panics(|| {
+        let mut build = editor.history.transaction(&mut editor.document, "Build").unwrap();
+        build.apply(Write("d")).unwrap();
+        build.apply(Write("c")).unwrap();
+    });
+    assert!(!editor.history.is_open(), "the transaction is over");
+    assert!(editor.history.poison().is_some());
+    assert_eq!(editor.text(), "a b d c", "and what cannot be known is not touched");
+    assert!(ends(&logged()).contains(&"d Applied"));
+    Ok(())
+}
+
+#[test]
+fn f57_a_panic_of_a_jump_keeps_the_listeners() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b c")?;
+    let events = editor.listen();
+    fault("undo b", Fault::Panic);
+    panics(|| editor.go_to(0).unwrap());
+    assert_eq!(editor.place(), (3, 2));
+    assert!(events.take().contains(&HistoryEvent::Position(2)));
+    editor.history.skip_entry(&mut editor.document)?;
+    assert!(!events.take().is_empty());
+    Ok(())
+}
+
+#[test]
+fn f57_a_panic_of_the_end_of_a_command_loses_nothing() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b c")?;
+    editor.go_to(0)?;
+    fault("end b Undone", Fault::Panic);
+    logged();
+    let events = editor.listen();
+    panics(|| editor.write("d").unwrap());
+    let log = logged();
+    assert_eq!(ends(&log), ["c Undone", "b Undone", "a Undone"], "the others end as well");
+    assert_eq!((editor.labels(), editor.text().as_str()), (vec!["Write d".into()], "d"));
+    assert!(editor.history.poison().is_none());
+    assert!(events.take().contains(&HistoryEvent::Position(1)));
+    fault("end d Applied", Fault::Panic);
+    panics(|| editor.history.clear(&mut editor.document).unwrap());
+    assert_eq!(editor.place(), (0, 0));
+    editor.write("e")?;
+    editor.undo()?;
+    assert_eq!(editor.text(), "d");
+    Ok(())
+}
+
+#[test]
+fn f57_a_panic_behind_a_change_loses_nothing() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    editor.undo()?;
+    let events = editor.listen();
+    editor.history.set_after_change(|document| {
+        document.selected = document.words.len();
+        tell("changed");
+    });
+    fault("changed", Fault::Panic);
+    panics(|| editor.write("c").unwrap());
+    assert_eq!(
+        (editor.labels(), editor.text().as_str()),
+        (vec!["Write a".into(), "Write c".into()], "a c")
+    );
+    assert!(events.take().contains(&HistoryEvent::Position(2)));
+    fault("changed", Fault::Panic);
+    panics(|| drop(editor.undo()));
+    assert_eq!((editor.place(), editor.document.selected), ((2, 1), 1));
+    assert!(editor.history.poison().is_none() && no_fault_is_left());
+    Ok(())
+}
+
+#[test]
+fn f59_a_merge_that_panics_leaves_two_entries_and_poisons_the_first() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    fault("merge x=2", Fault::Panic);
+    let events = editor.listen();
+    panics(|| editor.set("x", 2).unwrap());
+    assert_eq!((editor.place(), editor.document.number("x")), ((2, 2), 2));
+    let poison = editor.history.poison().expect("a poison");
+    assert_eq!((poison.entry, poison.label.to_string()), (Some(0), "Set x to 1".into()));
+    assert!(events.take().contains(&HistoryEvent::Position(2)));
+    editor.history.skip_entry(&mut editor.document)?;
+    assert_eq!(editor.labels(), ["Set x to 2"]);
+    Ok(())
+}
+
+#[test]
+fn f59_a_merge_that_panics_in_a_transaction_poisons_it() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.history.begin("Build")?;
+    editor.set("x", 1)?;
+    fault("merge x=2", Fault::Panic);
+    panics(|| editor.set("x", 2).unwrap());
+    assert!(editor.history.poison().is_some() && editor.history.is_open());
+    refused(editor.rollback(), ErrorKind::Poisoned);
+    let log = logged();
+    assert_eq!(ends(&log), ["x=1 Applied", "x=2 Applied"]);
+    Ok(())
+}
