@@ -198,6 +198,7 @@ fn a_component_that_panics_when_it_is_asked_is_as_it_was_and_so_are_all_others()
         assert!(history.poison().is_none());
     }
     // In an undo, it stays where it is.
+    history.set_barrier();
     world.attach(ada, Strict(20))?;
     history.edit(&mut world, "", |edit| edit.set(ada, "Strict:0", 1))?;
     let before = (all(&world), entries(&history));
