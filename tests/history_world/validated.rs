@@ -167,7 +167,8 @@ fn a_component_that_panics_when_it_is_asked_is_as_it_was_and_so_are_all_others()
         })
     };
     let before = (all(&world), entries(&history));
-    let edits: [&dyn Fn(&mut Edit<'_>) -> Result<()>; 4] = [
+    type Change<'c> = &'c dyn Fn(&mut Edit<'_>) -> Result<()>;
+    let edits: [Change<'_>; 4] = [
         &|edit| edit.set(ada, "Strict:0", 10).map(drop),
         &|edit| {
             let mut strict = persist::Record::new("Strict");

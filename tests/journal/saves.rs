@@ -245,7 +245,7 @@ fn k94_behind_a_save_that_failed_anywhere_what_is_done_is_there() -> Result<()> 
         // If the power goes, what may be lost is what was done since a save of which it was said that it may be.
         let last = driver.log.len() - 1;
         let least = last - if is_in_place { 1 } else { 0 };
-        for cut in cuts.last() {
+        if let Some(cut) = cuts.last() {
             for selection in selections(cut.pieces()) {
                 for image in cut.images(|sector| selection >> (sector % 64) & 1 == 1) {
                     let found = recover(image, &cut.after);

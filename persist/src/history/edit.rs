@@ -29,6 +29,12 @@ pub struct Edit<'e, T: 'static = World> {
     around: Rc<Around<T>>,
 }
 
+/// What an edit did.
+pub(super) struct Done<T: 'static> {
+    pub(super) steps: Vec<BoxedStep<T>>,
+    pub(super) watch: Option<Watch>,
+}
+
 /// Something that may have been changed since it was taken.
 pub(super) trait Pending<T: 'static> {
     /// What identifies it among others.
@@ -89,7 +95,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         around: &Rc<Around<T>>,
         watch: Option<Watch>,
         edit: impl FnOnce(&mut Self) -> Result<R>,
-    ) -> Result<(R, Vec<BoxedStep<T>>, Option<Watch>), Failure> {
+    ) -> Result<(R, Done<T>), Failure> {
         let mut scope = Self { watch, ..Self::new(target, around) };
         let result = guarded(|| {
             let value = edit(&mut scope)?;
@@ -97,7 +103,7 @@ impl<'e, T: 'static> Edit<'e, T> {
             Ok(value)
         });
         match result {
-            Ok(value) => Ok((value, scope.steps, scope.watch)),
+            Ok(value) => Ok((value, Done { steps: scope.steps, watch: scope.watch })),
             Err(mut failure) => {
                 // All that it did is recorded, also if it panicked.
                 if failure.panic.is_some() {

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use super::command::{Command, Performed};
+use super::edit::Done;
 use super::entry::Entry;
 use super::journal::Record;
 use super::proof::Watch;
@@ -61,7 +62,7 @@ impl<T: 'static> History<T> {
         self.check_usable(target)?;
         let label = label.into();
         match Edit::run(target, &self.around, self.watch(target), edit) {
-            Ok((value, steps, watch)) => {
+            Ok((value, Done { steps, watch })) => {
                 self.finish(target, label, steps, watch)?;
                 Ok(value)
             }

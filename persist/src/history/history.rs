@@ -75,7 +75,7 @@ pub struct History<T: 'static = World> {
     /// A panic that goes on at the end of the call, when all is noted.
     pub(super) panic: Option<Panic>,
     pub(super) listeners: Listeners<T>,
-    pub(super) after_change: Option<Box<dyn FnMut(&mut T)>>,
+    pub(super) after_change: Option<AfterChange<T>>,
     pub(super) on_missing: OnMissing,
     pub(super) proof: Proof,
     pub(super) prover: Option<Prover<T>>,
@@ -246,6 +246,8 @@ impl<T: 'static> History<T> {
         self.after_change = Some(Box::new(after_change));
     }
 }
+
+type AfterChange<T> = Box<dyn FnMut(&mut T)>;
 
 /// An entry of a [`History`], as it is at the time.
 #[derive(Clone, Debug, PartialEq, Eq)]

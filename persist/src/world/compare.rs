@@ -116,7 +116,7 @@ fn compare(
         let path = path.clone().field(record.name);
         match target.access.field(value, field) {
             Some(inner) if !record.flags.with => {
-                compare(registry, inner, &path, (old, new), found)?
+                compare(registry, inner, &path, (old, new), found)?;
             }
             _ => found.push(FieldChange { path, old: old.into(), new: new.into() }),
         }

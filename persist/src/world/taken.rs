@@ -8,7 +8,6 @@ use super::change::validate;
 use super::compare::content_of;
 use super::component::Component;
 use super::field_links::FieldLinks;
-use super::fields::Owner;
 use super::object::{Activity, KeptComponent};
 use super::resources::AnyResource;
 use super::world::missing;
@@ -92,7 +91,7 @@ impl World {
         &mut self,
         object: ObjectId,
         taken: Taken,
-    ) -> Result<Replaced, (Error, Taken)> {
+    ) -> Result<Replaced, Box<(Error, Taken)>> {
         let column = self.new_column(taken.of);
         let error = match self.check_idle().and_then(|()| self.check(object)) {
             Err(error) => Some(error),
@@ -104,7 +103,7 @@ impl World {
             Ok(_) => None,
         };
         if let Some(error) = error {
-            return Err((error, taken));
+            return Err(Box::new((error, taken)));
         }
         let class = taken.class();
         let Taken { component, position, is_started, before_unknown, .. } = taken;
@@ -242,22 +241,6 @@ impl World {
         })
     }
 
-    /// The component of an object that is there, as data.
-    pub(crate) fn component_of(&self, object: ObjectId, class: &str) -> Result<ComponentContent> {
-        let column = self.column_of_class(class)?;
-        let bytes = self.content(Owner::Object(object), class)?;
-        let found = self.check(object)?;
-        let columns = self.shapes.columns(found.shape);
-        let position = columns.iter().position(|other| *other == column);
-        Ok(ComponentContent {
-            class: class.to_owned(),
-            bytes,
-            position: position.map(|position| position as u64),
-            is_started: position.is_some_and(|position| position < found.started),
-            before_unknown: found.unknown.iter().map(|kept| kept.before as u64).collect(),
-        })
-    }
-
     /// A component that was data; its bytes are of the program's own class.
     pub(crate) fn component_from(&self, content: &ComponentContent) -> Result<Taken> {
         let mut component =
@@ -276,12 +259,6 @@ impl World {
     pub(crate) fn resource_content(&self, resource: &TakenResource) -> Result<ResourceContent> {
         let bytes = content_of(&self.registry, (**resource).portable())?;
         Ok(ResourceContent { class: (**resource).__name(), bytes })
-    }
-
-    /// The resource of a class that is there, as data.
-    pub(crate) fn resource_of(&self, class: &str) -> Result<ResourceContent> {
-        let bytes = self.content(Owner::Resource, class)?;
-        Ok(ResourceContent { class: class.to_owned(), bytes })
     }
 
     /// A resource that was data; its bytes are of the program's own class.

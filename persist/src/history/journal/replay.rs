@@ -257,11 +257,13 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             StoredStep::World(step) => {
                 let mut step = self.restore_world(step, Moment::Done)?;
-                step.redo(self.target).map_err(|failure| {
-                    step.finalize(self.target, End::Undone);
-                    failure
-                })?;
-                Ok(step)
+                match step.redo(self.target) {
+                    Ok(()) => Ok(step),
+                    Err(failure) => {
+                        step.finalize(self.target, End::Undone);
+                        Err(failure)
+                    }
+                }
             }
             StoredStep::Command(mut command) => {
                 let further = std::mem::take(&mut command.further);

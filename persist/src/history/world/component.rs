@@ -30,12 +30,12 @@ impl ComponentChange {
         object: ObjectId,
         component: Taken,
         is_journaled: bool,
-    ) -> Result<Self, (Error, Taken)> {
+    ) -> Result<Self, Box<(Error, Taken)>> {
         let class = component.class();
         let content = is_journaled.then(|| world.component_content(&component)).transpose();
         let content = match content {
             Ok(content) => content,
-            Err(error) => return Err((error, component)),
+            Err(error) => return Err(Box::new((error, component))),
         };
         let replaced = world.put_component(object, component)?;
         Ok(Self { content, replaced, ..Self::new(world, object, class, true, None) })
@@ -76,7 +76,8 @@ impl ComponentChange {
                 self.replaced = replaced;
                 Ok(())
             }
-            Err((error, held)) => {
+            Err(refused) => {
+                let (error, held) = *refused;
                 self.held = Some(held);
                 Err(error.into())
             }

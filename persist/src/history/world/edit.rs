@@ -87,7 +87,7 @@ impl Edit<'_, World> {
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        self.set_of(Owner::Object(object), path, value.into())
+        self.set_of(Owner::Object(object), path, &value.into())
     }
 
     /// Sets a field of a resource, as [`World::set_resource_field`], and returns what it was.
@@ -100,16 +100,16 @@ impl Edit<'_, World> {
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        self.set_of(Owner::Resource, path, value.into())
+        self.set_of(Owner::Resource, path, &value.into())
     }
 
-    fn set_of(&mut self, owner: Owner, path: impl IntoFieldPath, value: Value) -> Result<Value> {
+    fn set_of(&mut self, owner: Owner, path: impl IntoFieldPath, value: &Value) -> Result<Value> {
         self.ready_to_change()?;
         if let Owner::Object(object) = owner {
             self.touch(object);
         }
         let path = path.into_field_path()?;
-        let (setting, old) = Setting::make(self.target, owner, path, &value)?;
+        let (setting, old) = Setting::make(self.target, owner, path, value)?;
         setting.into_iter().for_each(|setting| self.record(setting));
         Ok(old)
     }

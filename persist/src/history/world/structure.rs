@@ -113,7 +113,7 @@ impl Edit<'_, World> {
         match ComponentChange::attach(self.target, object, component, self.is_journaled()) {
             Ok(attached) => self.record(attached),
             // One that was never in an object is not released.
-            Err((error, _)) => return Err(error),
+            Err(refused) => return Err(refused.0),
         }
         Ok(())
     }
