@@ -62,13 +62,13 @@ fn leaf() -> impl Strategy<Value = Leaf> {
         4 => (0..NAMES.len(), 0..3i64).prop_map(|(name, new)| Leaf::Put(name, new)),
         2 => (0..NAMES.len(), 1..3i64).prop_map(|(name, by)| Leaf::Plus(name, by)),
         2 => Just(Leaf::Push),
-        1 => (0..4usize).prop_map(Leaf::Pick),
+        2 => (0..4usize).prop_map(Leaf::Pick),
     ];
     let simple = simple.boxed();
     let inner = simple.clone();
     prop_oneof![
         8 => simple,
-        1 => Just(Leaf::Fade),
+        2 => Just(Leaf::Fade),
         1 => (vec(inner, 0..4), any::<bool>()).prop_map(|(inner, own)| Leaf::Pack(inner, own)),
     ]
 }
@@ -111,7 +111,7 @@ pub(super) fn call() -> impl Strategy<Value = Call> {
         1 => any::<bool>().prop_map(Call::Break),
         4 => (0..12usize, option::weighted(0.3, index.clone()))
             .prop_map(|(to, fails)| Call::GoTo(to, fails)),
-        2 => index.prop_map(Call::Fade),
+        4 => index.prop_map(Call::Fade),
     ];
     let others = prop_oneof![
         4 => any::<bool>().prop_map(Call::Saved),

@@ -3,7 +3,7 @@
 use persist::{Command, CommandContext, End, ErrorKind, HistoryEvent, Label, Result};
 
 use super::document::{
-    Document, Editor, Fault, Write, ask, build, ends, fault, logged, refused, tell,
+    Document, Editor, Fault, Write, ask, build, ends, fault, logged, panics, refused, tell,
 };
 
 #[test]
@@ -192,6 +192,17 @@ fn f54_a_command_that_performs_others_is_undone_and_redone_with_them() -> Result
     assert_eq!(logged(), ["redo a", "redo b", "redo c"], "they are not made again");
     editor.history.clear(&mut editor.document)?;
     assert_eq!(ends(&logged()).len(), 4);
+    Ok(())
+}
+
+#[test]
+fn f57_what_a_command_performed_ends_also_if_its_own_end_panics() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.apply(Sign(""))?;
+    logged();
+    fault("end sign Applied", Fault::Panic);
+    panics(|| editor.history.clear(&mut editor.document).unwrap());
+    assert_eq!(ends(&logged()), ["sign Applied", "a Applied", "b Applied", "c Applied"]);
     Ok(())
 }
 

@@ -127,6 +127,21 @@ fn d35_a_merge_back_to_the_start_removes_the_entry() -> Result<()> {
 }
 
 #[test]
+fn d35_what_comes_behind_a_removed_entry_is_not_merged_into_the_one_before_it() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    editor.history.set_barrier();
+    editor.set("x", 2)?;
+    editor.set("x", 1)?;
+    assert_eq!(editor.place(), (1, 1));
+    editor.set("x", 3)?;
+    assert_eq!(editor.place(), (2, 2));
+    editor.undo()?;
+    assert_eq!(editor.document.number("x"), 1);
+    Ok(())
+}
+
+#[test]
 fn d36_the_first_entry_is_removed_by_a_merge_back_to_the_start() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
