@@ -59,7 +59,9 @@ impl persist::Command for Gain {
     fn apply(&mut self, context: &mut persist::CommandContext<'_>) -> Result<()> {
         match context.target().resource_mut::<Score>() {
             Some(score) => score.points += self.points,
-            None => drop(context.target().insert_resource(Score { points: self.points })?),
+            None => {
+                context.target().insert_resource(Score { points: self.points })?;
+            }
         }
         Ok(())
     }
@@ -146,7 +148,7 @@ pub(crate) fn edit(session: &mut Session, random: &mut Pcg64Mcg) {
 /// Several edits as one, which is rolled back now and then.
 fn transaction(session: &mut Session, one: ObjectId, number: u16) -> Result<()> {
     session.begin("Several")?;
-    let edits = || {
+    let mut edits = || {
         session.edit("", |edit| edit.spawn_in(one, "Part").map(drop))?;
         session.set(one, "Place:y", f64::from(number))?;
         session.edit("", |edit| {
@@ -154,8 +156,7 @@ fn transaction(session: &mut Session, one: ObjectId, number: u16) -> Result<()> 
             Ok(())
         })
     };
-    let mut edits = edits;
-    if edits().is_ok() && number % 3 > 0 { session.commit() } else { session.rollback() }
+    if edits().is_ok() && number > 30 { session.commit() } else { session.rollback() }
 }
 
 /// All that is to be the same behind a recovery.
