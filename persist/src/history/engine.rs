@@ -13,7 +13,7 @@ use super::entry::Entry;
 use super::journal::Record;
 use super::proof::Watch;
 use super::step::{
-    BoxedStep, Broken, Failure, Merge, ends, finalize_all, guarded, is_broken, undo_all,
+    BoxedStep, Broken, End, Failure, Merge, ends, finalize_all, guarded, is_broken, undo_all,
 };
 use super::{Edit, History, Label};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
@@ -227,7 +227,11 @@ impl<T: 'static> History<T> {
 
     /// Takes an entry out of the list that does not end here.
     pub(super) fn take_out(&mut self, index: usize) -> Option<Entry<T>> {
+        let len = self.ring.len();
         let entry = self.ring.remove(index)?;
+        if let Some(spill) = &mut self.spill {
+            spill.forget_index(index, len);
+        }
         self.bytes -= entry.size;
         self.floors.iter_mut().for_each(|floor| *floor -= usize::from(index < *floor));
         if let Some(poison) = &mut self.poison {
@@ -242,7 +246,11 @@ impl<T: 'static> History<T> {
         let is_applied = index < self.position();
         let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
         let broken = poison.map(|poison| poison.done);
-        let Some(Entry { steps, .. }) = self.take_out(index) else { return };
+        let Some(entry) = self.take_out(index) else { return };
+        if let Some((spill, spilled)) = self.spill.as_mut().zip(entry.spilled) {
+            spill.drop_entry(spilled, if is_applied { End::Applied } else { End::Undone });
+        }
+        let Entry { steps, .. } = entry;
         let done = broken.unwrap_or(if is_applied { steps.len() } else { 0 });
         self.released.extend(ends(steps, done));
     }
@@ -289,8 +297,10 @@ impl<T: 'static> History<T> {
 
     /// Ends a call: what was dropped ends, changes are told, and a panic that was met goes on.
     pub(super) fn end(&mut self, target: &mut T) {
+        self.end_spilled(target);
         let panic = finalize_all(std::mem::take(&mut self.released), target);
         self.panic = self.panic.take().or(panic);
+        self.spill(target);
         self.tell();
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Label;
+use super::journal::Spilled;
 use super::proof::Proved;
 use super::step::{BoxedStep, End, Failure, Merge, Step, guarded};
 
@@ -21,6 +22,9 @@ pub(super) struct Entry<T: 'static> {
     is_chain: bool,
     /// What it was done to, if that is to be proved.
     pub(super) proved: Option<Box<Proved>>,
+    /// Where its steps are, if they are not here, and what it is called then.
+    pub(super) spilled: Option<Spilled>,
+    pub(super) shown: Option<Label>,
 }
 
 impl<T: 'static> Entry<T> {
@@ -34,6 +38,8 @@ impl<T: 'static> Entry<T> {
             time,
             is_chain: false,
             proved: None,
+            spilled: None,
+            shown: None,
         };
         entry.measure();
         entry
@@ -47,6 +53,9 @@ impl<T: 'static> Entry<T> {
 
     /// What it is called: as the program said, or by what it does.
     pub(super) fn label(&self) -> Label {
+        if let Some(shown) = &self.shown {
+            return shown.clone();
+        }
         match (&self.label, &*self.steps) {
             (Label::None, [first, rest @ ..]) if self.is_chain || rest.is_empty() => first.label(),
             (Label::None, [first, rest @ ..]) => {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::entry::Entry;
 use super::event::Listeners;
-use super::journal::{Around, Recorder};
+use super::journal::{Around, Recorder, Spill};
 use super::proof::{Proof, Prover};
 use super::ring::Ring;
 use super::step::{BoxedStep, End, Panic};
@@ -80,6 +80,9 @@ pub struct History<T: 'static = World> {
     pub(super) proof: Proof,
     pub(super) prover: Option<Prover<T>>,
     pub(super) recorder: Option<Box<dyn Recorder<T>>>,
+    pub(super) spill: Option<Spill>,
+    /// A file that could not be read, and why.
+    pub(super) lost: Option<(u64, String)>,
     pub(super) around: Rc<Around<T>>,
     /// Which world it is of, once one was given.
     pub(super) world: Option<u64>,
@@ -121,6 +124,8 @@ impl<T: 'static> History<T> {
             proof: default_proof::<T>(),
             prover: None,
             recorder: None,
+            spill: None,
+            lost: None,
             around: Rc::default(),
             world: None,
         }
@@ -189,13 +194,14 @@ impl<T: 'static> History<T> {
     /// True if [`undo`](Self::undo) would take something back.
     #[must_use]
     pub fn can_undo(&self) -> bool {
-        self.is_ready() && self.position() > self.floor()
+        let is_lost = self.ring.current().is_some_and(|index| self.is_lost(index));
+        self.is_ready() && self.position() > self.floor() && !is_lost
     }
 
     /// True if [`redo`](Self::redo) would do something again.
     #[must_use]
     pub fn can_redo(&self) -> bool {
-        self.is_ready() && self.ring.next().is_some()
+        self.is_ready() && self.ring.next().is_some_and(|index| !self.is_lost(index))
     }
 
     fn is_ready(&self) -> bool {

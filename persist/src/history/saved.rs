@@ -216,6 +216,7 @@ impl<T: 'static> History<T> {
             self.forget_states();
         }
         self.may_merge = false;
+        self.lost = None;
         self.floors.clear();
     }
 

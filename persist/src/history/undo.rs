@@ -103,6 +103,7 @@ impl<T: 'static> History<T> {
     }
 
     fn run(&mut self, target: &mut T, index: usize, way: Way) -> Result<bool> {
+        self.bring_back(index, target)?;
         self.may_merge = false;
         let is_known = self.is_as_known(index, !way.is_redo, target);
         let mut is_skipped = false;

@@ -13,6 +13,7 @@ mod recorder;
 mod recovered;
 mod replay;
 mod session;
+mod spill;
 mod stored;
 mod successor;
 mod writer;
@@ -27,6 +28,7 @@ pub(super) use commands::Around;
 pub use open::SessionOptions;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
+pub(super) use spill::{Spill, Spilled};
 pub(super) use stored::{StoredStep, Storing};
 
 /// When what is in a journal is made to last on the disk.

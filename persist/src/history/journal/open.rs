@@ -23,6 +23,7 @@ pub struct SessionOptions<T: 'static> {
     saves: SaveManager,
     history: History<T>,
     options: Options,
+    memory: Option<usize>,
 }
 
 /// What a target is made of again, if a replay breaks it.
@@ -45,7 +46,7 @@ impl<T: Persist + Default> Session<T> {
     #[must_use]
     pub fn with(saves: SaveManager, history: History<T>) -> SessionOptions<T> {
         let options = Options { flush: Flush::default(), is_strict: true };
-        SessionOptions { saves, history, options }
+        SessionOptions { saves, history, options, memory: None }
     }
 }
 
@@ -65,6 +66,13 @@ impl<T: Persist + Default> SessionOptions<T> {
         self
     }
 
+    /// How many bytes of entries are in memory; the others are in files beside the journal. See [`History::spill_to`].
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
     /// Loads the save, and does again what the journal says was done since, so that target and history are as they were. If there is no
     /// save, it begins with an empty target.
     ///
@@ -80,7 +88,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         save: impl AsRef<Path>,
         journal: impl AsRef<Path>,
     ) -> Result<(Session<T>, Recovered)> {
-        let Self { mut saves, mut history, options } = self;
+        let Self { mut saves, mut history, options, memory } = self;
         if !history.is_empty() || history.is_open() || history.recorder.is_some() {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
@@ -96,6 +104,11 @@ impl<T: Persist + Default> SessionOptions<T> {
         remove_if_there(&*storage, &temporary)
             .map_err(|error| Error::io("remove", &temporary, error))?;
 
+        if let Some(bytes) = memory {
+            let mut path = journal.as_os_str().to_owned();
+            path.push(".spill");
+            history.spill_in(Arc::clone(&storage), path.into(), bytes);
+        }
         let mut loaded = load::<T>(&mut saves, &save)?;
         let mut recovered = Recovered { report: loaded.report.take(), ..Recovered::default() };
         let chosen = choose(&*storage, &journal, loaded.digest.as_ref(), &mut recovered)?;

@@ -161,6 +161,7 @@ impl<T: Persist> Session<T> {
     pub fn save(&mut self) -> Result<()> {
         self.history.check_no_transaction()?;
         let save = self.saves.encode_followed(&mut self.target)?;
+        self.history.bring_all(&mut self.target)?;
         let frames = self.history.begin_journal(&self.target, true);
         let mut journal = self.journal.borrow_mut();
         // If it fails, the new journal cannot be written beside it, and waits in memory.

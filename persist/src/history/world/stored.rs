@@ -21,6 +21,8 @@ pub(in crate::history) enum Moment {
     Applied,
     /// It is undone.
     Undone,
+    /// It is one or the other, and what is out of the world stays where it is, in this process.
+    Spilled,
 }
 
 /// A step of a world.
@@ -98,7 +100,7 @@ impl Creation {
         let change = match (moment, &mut self.made) {
             (Moment::Done, Made::Plain(parent)) => StoredChange::Spawn { parent: *parent },
             (Moment::Done, Made::Copy(content)) => StoredChange::Create { content: content.take() },
-            (Moment::Done, Made::Known) | (Moment::Applied, _) => {
+            (Moment::Done, Made::Known) | (Moment::Applied | Moment::Spilled, _) => {
                 StoredChange::Create { content: None }
             }
             (Moment::Undone, _) => {
@@ -119,6 +121,9 @@ impl Deletion {
 
 impl ComponentChange {
     pub(super) fn stored(&mut self, world: &World, moment: Moment) -> Result<StoredWorldStep> {
+        if moment == Moment::Spilled {
+            return Err(stays());
+        }
         let class = self.class.class().to_owned();
         let held = self.held.as_ref().map(|held| world.component_content(held));
         let content = match moment {
@@ -157,6 +162,9 @@ fn place(aspect: &Aspect) -> StoredPlace {
 
 impl ResourceChange {
     pub(super) fn stored(&mut self, world: &World, moment: Moment) -> Result<StoredWorldStep> {
+        if moment == Moment::Spilled {
+            return Err(stays());
+        }
         let class = self.class.clone();
         let content =
             |held: &Option<_>| held.as_ref().map(|held| world.resource_content(held)).transpose();
@@ -227,7 +235,7 @@ impl StoredWorldStep {
             }
             StoredChange::Create { content } => {
                 let object = object()?;
-                if moment == Moment::Applied {
+                if matches!(moment, Moment::Applied | Moment::Spilled) {
                     return Ok(Box::new(Creation { object, made: Made::Known, name }));
                 }
                 park(world, object, content.as_ref())?;
@@ -300,6 +308,11 @@ fn component(
     }
     let change = ComponentChange::new(world, object, class, is_attached, held);
     Ok(Box::new(ComponentChange { name, ..change }))
+}
+
+#[cold]
+fn stays() -> Error {
+    Error::new(ErrorKind::Unsupported, "what it holds while it is out of the world stays in memory")
 }
 
 #[cold]
