@@ -1,5 +1,6 @@
 //! Histories of worlds: what an edit records, and what an undo and a redo bring back.
 
+mod changes;
 mod commands;
 mod derived;
 mod drags;
@@ -9,7 +10,9 @@ mod identity;
 mod kinds;
 mod life_cycle;
 mod lists;
+mod naive;
 mod names;
+mod property;
 mod rebound;
 mod refused;
 mod resources;
