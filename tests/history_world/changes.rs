@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use persist::{Edit, Error, ErrorKind, ObjectId, Outside, Result, Value, World};
-use rand::seq::SliceRandom;
 use rand::Rng;
+use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
 use super::naive::Key;

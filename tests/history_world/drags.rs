@@ -132,7 +132,7 @@ fn settings_of_a_whole_and_of_its_parts_are_merged_only_in_their_order() -> Resu
     fn set(edit: &mut Edit<'_>, ada: ObjectId, path: &str, value: impl Into<Value>) -> Result<()> {
         edit.set(ada, format!("game.Thing:{path}"), value).map(drop)
     }
-    let steps: [Step; 12] = [
+    let steps: [Step; 14] = [
         |edit, ada| {
             set(edit, ada, "place.x", 10.0)?;
             set(edit, ada, "place", place(20.0, 21.0))
@@ -153,6 +153,12 @@ fn settings_of_a_whole_and_of_its_parts_are_merged_only_in_their_order() -> Resu
             set(edit, ada, "pair.0", 4)
         },
         |edit, ada| set(edit, ada, "pair[0]", 5),
+        |edit, ada| {
+            set(edit, ada, "grid[1][0]", 5.0)?;
+            set(edit, ada, "grid[1]", vec![6.0, 7.0])?;
+            set(edit, ada, "grid[0][0]", 7.0)
+        },
+        |edit, ada| set(edit, ada, "grid[1][0]", 8.0),
         |edit, ada| {
             set(edit, ada, "pair.0", 6)?;
             set(edit, ada, "by_slot[Hand]", 7)
