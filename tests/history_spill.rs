@@ -90,11 +90,11 @@ fn k97_entries_come_back_as_they_were_with_their_labels() -> Result<()> {
         let entries = history.entries();
         entries.map(|entry| (entry.label.to_string(), entry.state, entry.is_applied)).collect()
     };
-    for step in 0..300_u64 {
+    for (step, number) in (0..300_usize).zip(0_u64..) {
         for (history, world) in [(&mut spilled, &mut world), (&mut twin, &mut twin_world)] {
             history.set_barrier();
             match step % 5 {
-                0 => drop(history.set(world, door, "Place:text", "x".repeat(step as usize))?),
+                0 => drop(history.set(world, door, "Place:text", "x".repeat(step))?),
                 1 => history.edit(world, "Call", |edit| {
                     edit.rename(door, &format!("Door {step}")).map(drop)
                 })?,
@@ -104,13 +104,13 @@ fn k97_entries_come_back_as_they_were_with_their_labels() -> Result<()> {
                     None => Ok(()),
                 })?,
                 _ => history.edit(world, "Both", |edit| {
-                    edit.get_mut::<Place>(door)?.x = step;
+                    edit.get_mut::<Place>(door)?.x = number;
                     edit.set(door, "Place:text", "y").map(drop)
                 })?,
             }
         }
         if step % 37 == 36 {
-            let to = (step as usize * 7) % spilled.len();
+            let to = (step * 7) % spilled.len();
             spilled.go_to(&mut world, to)?;
             twin.go_to(&mut twin_world, to)?;
         }

@@ -5,7 +5,7 @@ use persist::{ComponentId, ErrorKind, ObjectId, Result, World};
 use super::actor::{Actor, actor, enter, saved_and_loaded};
 
 #[test]
-fn an_id_is_never_given_twice() {
+fn l105_an_id_is_never_given_twice() {
     let mut world = World::new();
     let mut last = world.spawn("first");
     for _ in 0..200 {
@@ -31,7 +31,7 @@ fn an_id_is_not_given_again_after_a_load_even_if_its_object_was_gone() {
 }
 
 #[test]
-fn a_stale_id_leads_to_no_object() {
+fn l105_a_stale_id_leads_to_no_object() {
     let mut world = World::new();
     let stale = enter(&mut world, "stale");
     let id = ComponentId::<Actor>::of(stale);
@@ -53,7 +53,7 @@ fn a_stale_id_leads_to_no_object() {
 }
 
 #[test]
-fn a_stale_id_in_a_save_stays_stale() -> Result<()> {
+fn l105_a_stale_id_in_a_save_stays_stale() -> Result<()> {
     let mut world = World::new();
     let stale = world.spawn("stale");
     world.remove(stale);
