@@ -48,7 +48,7 @@ impl World {
         self.names.reserve(&name);
         let object = Object { name, parent, ..Object::default() };
         let objects = vec![ParkedObject { id, object, components: Vec::new() }];
-        self.parked.insert(id, Parked { objects, index: usize::MAX });
+        self.parked.insert(id, Parked { objects, index: usize::MAX, keeps_names: true });
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl World {
             self.names.reserve(&found.object.name);
         }
         let index = usize::try_from(*index).unwrap_or(usize::MAX);
-        self.parked.insert(*object, Parked { objects, index });
+        self.parked.insert(*object, Parked { objects, index, keeps_names: true });
         Ok(())
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct Parked {
     pub(super) objects: Vec<ParkedObject>,
     /// Where it was among the children of its parent.
     pub(super) index: usize,
+    /// Whether no others get their names.
+    pub(super) keeps_names: bool,
 }
 
 /// An object that is not in the world, with its components.
@@ -55,7 +57,7 @@ impl World {
             self.names.park(&object.name);
             objects.push(ParkedObject { id, object, components });
         }
-        self.parked.insert(object, Parked { objects, index });
+        self.parked.insert(object, Parked { objects, index, keeps_names: true });
         self.compact();
         Ok(())
     }
@@ -75,7 +77,9 @@ impl World {
             // If a component panicked in a removal, some are gone.
             found.object.children.retain(|child| ids.contains(child));
             let name = found.object.name.clone();
-            self.names.unpark(&name);
+            if parked.keeps_names {
+                self.names.unpark(&name);
+            }
             if let Some(newcomer) = self.names.take(&name, found.id) {
                 self.rename_newcomer(newcomer, &name);
             }
@@ -102,6 +106,14 @@ impl World {
         self.enter(id, object);
         for (column, component) in components {
             (self.columns[column].of.put)(self, column, id, component.__into_any());
+        }
+    }
+
+    /// Lets others have the names of a parked object and of those below it; when it comes back, they get a number.
+    pub(crate) fn give_names_away(&mut self, object: ObjectId) {
+        let Some(parked) = self.parked.get_mut(&object) else { return };
+        if std::mem::take(&mut parked.keeps_names) {
+            parked.objects.iter().for_each(|found| self.names.unpark(&found.object.name));
         }
     }
 
@@ -137,7 +149,9 @@ impl World {
                 let columns: Vec<usize> = found.components.iter().map(|(at, _)| *at).collect();
                 found.object.shape = self.shapes.of(&columns);
                 found.object.started = started;
-                self.names.reserve(&found.object.name);
+                if parked.keeps_names {
+                    self.names.reserve(&found.object.name);
+                }
                 self.has_unknown |= !found.object.unknown.is_empty();
             }
             self.parked.insert(id, parked);
@@ -179,7 +193,9 @@ impl World {
                 return;
             };
             if components.is_empty() {
-                self.names.unpark(&last.name);
+                if parked.keeps_names {
+                    self.names.unpark(&last.name);
+                }
                 parked.objects.pop();
                 continue;
             }

@@ -43,7 +43,10 @@ impl Creation {
 
 impl Step<World> for Creation {
     fn undo(&mut self, world: &mut World) -> Result<(), Failure> {
-        Ok(world.park(self.object)?)
+        world.park(self.object)?;
+        // One that is made in its place is called as it was: it cannot come back behind that.
+        world.give_names_away(self.object);
+        Ok(())
     }
 
     fn redo(&mut self, world: &mut World) -> Result<(), Failure> {

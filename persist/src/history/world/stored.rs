@@ -239,6 +239,7 @@ impl StoredWorldStep {
                     return Ok(Box::new(Creation { object, made: Made::Known, name }));
                 }
                 park(world, object, content.as_ref())?;
+                world.give_names_away(object);
                 Box::new(Creation { object, made: Made::Known, name })
             }
             StoredChange::Delete { content } => {
