@@ -28,6 +28,41 @@ fn l101_a_name_is_kept_for_what_can_come_back() -> Result<()> {
 }
 
 #[test]
+fn l101_what_is_made_behind_an_undo_is_called_as_what_was_undone() -> Result<()> {
+    let (mut world, mut history) = empty();
+    for _ in 0..3 {
+        history.edit(&mut world, "", |edit| {
+            let house = edit.spawn("House")?;
+            edit.spawn_in(house, "Door")
+        })?;
+        assert_eq!(names(&world), ["House", "Door"]);
+        history.undo(&mut world)?;
+    }
+    // An edit that fails leaves the names to what can be redone.
+    let failed = history.edit(&mut world, "", |edit| {
+        assert_eq!(
+            edit.spawn("Door").map(|door| edit.name(door).map(String::from))?.as_deref(),
+            Some("Door")
+        );
+        edit.remove(ObjectId::new(999).expect("not 0"))
+    });
+    assert!(failed.is_err());
+    history.redo(&mut world)?;
+    assert_eq!(names(&world), ["House", "Door"]);
+    history.undo(&mut world)?;
+    // What takes one beside the history gives it back.
+    let newcomer = world.spawn("Door");
+    assert_eq!(world.name(newcomer), Some("Door"));
+    history.redo(&mut world)?;
+    assert_eq!(names(&world), ["House", "Door", "Door1"]);
+    // Of what was removed the name is kept, also if it was undone before.
+    history.edit(&mut world, "", |edit| edit.remove(edit.find("House").expect("it is there")))?;
+    assert_eq!(world.spawn("House").get(), newcomer.get() + 1);
+    assert_eq!(names(&world), ["Door1", "House1"]);
+    Ok(())
+}
+
+#[test]
 fn l101_a_name_that_an_edit_gives_away_is_back_before_its_owner_is() -> Result<()> {
     let (mut world, mut history) = empty();
     let [door, gate] = ["Door", "Gate"].map(|name| world.spawn(name));
