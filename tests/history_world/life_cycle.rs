@@ -193,7 +193,7 @@ fn a_component_that_never_came_into_an_object_is_dropped_and_not_released() -> R
 }
 
 #[test]
-fn l102_a_merge_away_releases_nothing_and_a_floor_keeps_what_is_parked() -> Result<()> {
+fn l102_a_floor_keeps_what_is_parked() -> Result<()> {
     let (mut world, mut history, ada) = stage(3);
     history.edit(&mut world, "", |edit| edit.remove(ada))?;
     history.set_floor()?;
