@@ -7,6 +7,7 @@
 mod disk;
 mod document;
 mod driver;
+mod evolution;
 mod failing;
 mod hostile;
 mod prefixes;

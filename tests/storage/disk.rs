@@ -86,6 +86,16 @@ impl Disk {
         disk
     }
 
+    /// Puts a file there.
+    #[allow(dead_code, reason = "for journals")]
+    pub(crate) fn put(&self, name: &str, bytes: &[u8]) {
+        let mut state = self.state();
+        let file = state.files.len();
+        state.files.push((bytes.to_vec(), bytes.to_vec()));
+        state.names.insert(PathBuf::from(name), file);
+        state.lasting.insert(PathBuf::from(name), file);
+    }
+
     /// One on which a file has one name.
     pub(crate) fn without_links(image: Image) -> Self {
         let disk = Self::new(image);

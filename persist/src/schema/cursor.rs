@@ -321,9 +321,71 @@ impl ListPart<'_, '_> {
         Ok(cursor.start)
     }
 
-    /// Appends the count of a list of so many elements.
-    pub(crate) fn begin(&self, len: u64, out: &mut Vec<u8>) {
-        count::push(len, out);
+    /// The bytes of the element of this index.
+    ///
+    /// # Errors
+    ///
+    /// As [`place`](Self::place).
+    pub(crate) fn element(&self, index: u64) -> Result<&[u8]> {
+        let start = self.place(index, false)?;
+        Ok(&self.element.bytes[start..self.place(index + 1, true)?])
+    }
+
+    /// All bytes with an element put in before the one of this index, or at the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`place`](Self::place).
+    pub(crate) fn inserted(&self, index: u64, element: &[u8]) -> Result<Vec<u8>> {
+        let (bytes, place) = (self.element.bytes, self.place(index, true)?);
+        let Range { start, end } = self.elements.clone();
+        Ok(self.with(self.len + 1, &[&bytes[start..place], element, &bytes[place..end]]))
+    }
+
+    /// All bytes without the element of this index.
+    ///
+    /// # Errors
+    ///
+    /// As [`place`](Self::place).
+    pub(crate) fn removed(&self, index: u64) -> Result<Vec<u8>> {
+        let (bytes, place) = (self.element.bytes, self.place(index, false)?);
+        let behind = self.place(index + 1, true)?;
+        let Range { start, end } = self.elements.clone();
+        Ok(self.with(self.len - 1, &[&bytes[start..place], &bytes[behind..end]]))
+    }
+
+    /// All bytes with the element of one index at another.
+    ///
+    /// # Errors
+    ///
+    /// As [`place`](Self::place).
+    pub(crate) fn moved(&self, from: u64, to: u64) -> Result<Vec<u8>> {
+        let (bytes, place) = (self.element.bytes, self.place(from, false)?);
+        let behind = self.place(from + 1, true)?;
+        self.place(to, false)?;
+        // Before the element that is there, or behind it if that comes nearer.
+        let target = self.place(if to > from { to + 1 } else { to }, true)?;
+        let Range { start, end } = self.elements.clone();
+        let element = &bytes[place..behind];
+        Ok(if target >= behind {
+            let between = &bytes[behind..target];
+            self.with(self.len, &[&bytes[start..place], between, element, &bytes[target..end]])
+        } else {
+            let between = &bytes[target..place];
+            self.with(self.len, &[&bytes[start..target], element, between, &bytes[behind..end]])
+        })
+    }
+
+    /// All bytes with other elements.
+    fn with(&self, len: u64, elements: &[&[u8]]) -> Vec<u8> {
+        let bytes = self.element.bytes;
+        let more: usize = elements.iter().map(|elements| elements.len()).sum();
+        let mut new = Vec::with_capacity(bytes.len() + more + 9);
+        new.extend_from_slice(&bytes[..self.start]);
+        count::push(len, &mut new);
+        elements.iter().for_each(|elements| new.extend_from_slice(elements));
+        new.extend_from_slice(&bytes[self.elements.end..]);
+        new
     }
 
     /// Appends a value as an element.

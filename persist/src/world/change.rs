@@ -103,7 +103,7 @@ impl World {
             new.extend_from_slice(&bytes[..start]);
             new
         };
-        let (mut new, end) = match splice {
+        let new = match splice {
             Splice::Set(value) => {
                 let cursor = part.cursor(&self.registry)?;
                 let (old_value, range) = cursor.read().map_err(in_path)?;
@@ -112,17 +112,18 @@ impl World {
                 spliced.old_value = Some(old_value);
                 spliced.old = bytes[range.clone()].into();
                 spliced.new = new[range.start..].into();
-                (new, range.end)
+                new.extend_from_slice(&bytes[range.end..]);
+                new
             }
             Splice::Put(value) => {
                 let range = part.range(&self.registry)?;
                 let mut new = begin(range.start);
                 new.extend_from_slice(value);
-                (new, range.end)
+                new.extend_from_slice(&bytes[range.end..]);
+                new
             }
             Splice::Insert(index, element) => {
                 let list = part.cursor(&self.registry)?.list().map_err(in_path)?;
-                let place = list.place(*index, true).map_err(in_path)?;
                 match element {
                     Element::Value(value) => {
                         let mut new = Vec::new();
@@ -131,47 +132,18 @@ impl World {
                     }
                     Element::Bytes(new) => spliced.new = (*new).into(),
                 }
-                let mut new = begin(list.start);
-                list.begin(list.len() + 1, &mut new);
-                new.extend_from_slice(&bytes[list.elements.start..place]);
-                new.extend_from_slice(&spliced.new);
-                new.extend_from_slice(&bytes[place..list.elements.end]);
-                (new, list.elements.end)
+                list.inserted(*index, &spliced.new).map_err(in_path)?
             }
             Splice::Remove(index) => {
                 let list = part.cursor(&self.registry)?.list().map_err(in_path)?;
-                let place = list.place(*index, false).map_err(in_path)?;
-                let end = list.place(*index + 1, true).map_err(in_path)?;
-                spliced.old = bytes[place..end].into();
-                let mut new = begin(list.start);
-                list.begin(list.len() - 1, &mut new);
-                new.extend_from_slice(&bytes[list.elements.start..place]);
-                new.extend_from_slice(&bytes[end..list.elements.end]);
-                (new, list.elements.end)
+                spliced.old = list.element(*index).map_err(in_path)?.into();
+                list.removed(*index).map_err(in_path)?
             }
             Splice::Move(from, to) => {
                 let list = part.cursor(&self.registry)?.list().map_err(in_path)?;
-                let place = list.place(*from, false).map_err(in_path)?;
-                let end = list.place(*from + 1, true).map_err(in_path)?;
-                list.place(*to, false).map_err(in_path)?;
-                // Before the element that is there, or behind it if that comes nearer.
-                let target = list.place(if to > from { *to + 1 } else { *to }, true)?;
-                let (first, last) = (place.min(target), end.max(target));
-                let mut new = begin(list.start);
-                list.begin(list.len(), &mut new);
-                new.extend_from_slice(&bytes[list.elements.start..first]);
-                if target >= end {
-                    new.extend_from_slice(&bytes[end..last]);
-                    new.extend_from_slice(&bytes[place..end]);
-                } else {
-                    new.extend_from_slice(&bytes[place..end]);
-                    new.extend_from_slice(&bytes[first..place]);
-                }
-                new.extend_from_slice(&bytes[last..list.elements.end]);
-                (new, list.elements.end)
+                list.moved(*from, *to).map_err(in_path)?
             }
         };
-        new.extend_from_slice(&bytes[end..]);
         let traits = self.registry.traits(part.class);
         let change = Change {
             steps,

@@ -87,7 +87,7 @@ pub(super) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec
 }
 
 /// Compares the bytes of a value that is there with those that it had; they differ.
-fn compare(
+pub(super) fn compare(
     registry: &Registry,
     value: &dyn Any,
     path: &FieldPath,

@@ -27,6 +27,7 @@ mod phases;
 mod prefab;
 mod prints;
 mod query;
+mod recorded;
 mod references;
 mod resources;
 mod stored;
@@ -49,6 +50,7 @@ pub use path::{FieldPath, IntoFieldPath};
 pub use prefab::{Outside, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::{Query, QueryIter, SharedQuery};
+pub(crate) use recorded::spliced;
 pub use references::Reference;
 pub(crate) use taken::{
     ComponentContent, Replaced, ReplacedResources, ResourceContent, Taken, TakenResource,

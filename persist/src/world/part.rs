@@ -84,17 +84,9 @@ impl<'p> Part<'p> {
             Some(place) => Cursor::of_field(layout, place, &self.bytes),
             None => Some(Cursor::of_class(layout, self.class, &self.bytes)),
         };
-        let mut cursor =
+        let cursor =
             cursor.ok_or_else(|| Error::new(ErrorKind::NotFound, "the class has no such field"))?;
-        for (i, step) in self.steps.iter().enumerate().skip(self.taken) {
-            let result = match step {
-                Step::Field(name) => cursor.field(name),
-                Step::Index(index) => cursor.index(*index),
-                Step::Key(key) => key.parse().and_then(|key| cursor.key(&key)),
-            };
-            result.map_err(|error| error.in_field(&Steps(&self.steps[..=i]).to_string()))?;
-        }
-        Ok(cursor)
+        follow(cursor, self.steps, self.taken)
     }
 
     /// Where the bytes are of what the path leads to.
@@ -112,4 +104,21 @@ impl<'p> Part<'p> {
             .map(|(value, _)| value)
             .map_err(|error| error.in_field(&Steps(self.steps).to_string()))
     }
+}
+
+/// Goes on from the part that some of the steps have led to.
+pub(super) fn follow<'s, 'b>(
+    mut cursor: Cursor<'s, 'b>,
+    steps: &[Step],
+    taken: usize,
+) -> Result<Cursor<'s, 'b>> {
+    for (i, step) in steps.iter().enumerate().skip(taken) {
+        let result = match step {
+            Step::Field(name) => cursor.field(name),
+            Step::Index(index) => cursor.index(*index),
+            Step::Key(key) => key.parse().and_then(|key| cursor.key(&key)),
+        };
+        result.map_err(|error| error.in_field(&Steps(&steps[..=i]).to_string()))?;
+    }
+    Ok(cursor)
 }

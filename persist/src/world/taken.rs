@@ -273,22 +273,37 @@ impl World {
     where
         AsTrait: BoxOf<D>,
     {
-        let Some(number) = self.registry.named(class) else {
-            let message = format!("class {class} is not registered; register it before");
-            return Err(Error::new(ErrorKind::WrongClass, message).in_class(class));
-        };
+        match self.registry.named(class) {
+            Some(number) => self.decode_numbered(number, bytes, None),
+            None => {
+                let message = format!("class {class} is not registered; register it before");
+                Err(Error::new(ErrorKind::WrongClass, message))
+            }
+        }
+        .map_err(|error| error.in_class(class))
+    }
+
+    /// The same for a class of this number, in this program or another.
+    pub(super) fn decode_numbered<D: ?Sized + TraitObject>(
+        &self,
+        number: usize,
+        bytes: &[u8],
+        numbers: Option<&[Option<usize>]>,
+    ) -> Result<Box<D>>
+    where
+        AsTrait: BoxOf<D>,
+    {
         let mut whole = Vec::with_capacity(bytes.len() + 9);
         count::push(number as u64 + 1, &mut whole);
         whole.extend_from_slice(bytes);
-        let mut links = FieldLinks::new(&self.registry);
+        let mut links = FieldLinks::new(&self.registry).numbered(numbers);
         let mut input = Decoder::new(&whole, &Limits::DEFAULT, &mut links);
         let result = <AsTrait as BoxOf<D>>::decode(&mut input);
-        let error = match result {
-            Ok(value) if input.rest().is_empty() => return Ok(value),
-            Ok(_) => left_over(input.rest().len()),
-            Err(fail) => input.take_error().unwrap_or_else(|| fail.into()),
-        };
-        Err(error.in_class(class))
+        match result {
+            Ok(value) if input.rest().is_empty() => Ok(value),
+            Ok(_) => Err(left_over(input.rest().len())),
+            Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
+        }
     }
 }
 

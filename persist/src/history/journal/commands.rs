@@ -101,7 +101,7 @@ struct Of<C>(PhantomData<fn() -> C>);
 impl<C: Command<T> + Persist, T: 'static> CommandClass<T> for Of<C> {
     fn encode(&self, command: &dyn Any, registry: &Registry) -> Result<Vec<u8>> {
         let Some(command) = command.downcast_ref::<C>() else { return Err(unregistered::<C>()) };
-        let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry, None));
+        let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
         let end = buffer
             .append(0, &Limits::DEFAULT, &mut links, |out| out.value(command))
             .map_err(|error| error.in_class(C::name()))?;
@@ -159,7 +159,7 @@ pub(super) struct Reading<'r, T: 'static> {
 impl<T: 'static> Reading<'_, T> {
     /// A command of the program's class.
     fn command<C: Persist>(&self, bytes: &[u8]) -> Result<C> {
-        let mut links = FieldLinks::of_command(self.registry, self.numbers);
+        let mut links = FieldLinks::of_command(self.registry).numbered(self.numbers);
         let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
         let named = |error: Error| error.in_class(C::name());
         let mut command = match input.value::<C>() {

@@ -32,6 +32,8 @@ pub(super) enum Kind {
     /// What the history was when the journal began; its entries follow.
     Stacks = 2,
     Entry = 3,
+    /// What a component or a resource is behind the edit that follows, or as the journal begins.
+    Content = 4,
     Done = 16,
     Undone = 17,
     Redone = 18,
@@ -49,12 +51,12 @@ pub(super) enum Kind {
 impl Kind {
     fn from_code(code: u8) -> Option<Self> {
         use Kind::{
-            Begun, Cleared, Committed, Done, Dropped, Entry, Floors, Program, Redone, RolledBack,
-            Saved, Skipped, Stacks, Undone,
+            Begun, Cleared, Committed, Content, Done, Dropped, Entry, Floors, Program, Redone,
+            RolledBack, Saved, Skipped, Stacks, Undone,
         };
-        const ALL: [Kind; 14] = [
-            Program, Stacks, Entry, Done, Undone, Redone, Begun, Committed, RolledBack, Saved,
-            Cleared, Skipped, Floors, Dropped,
+        const ALL: [Kind; 15] = [
+            Program, Stacks, Entry, Content, Done, Undone, Redone, Begun, Committed, RolledBack,
+            Saved, Cleared, Skipped, Floors, Dropped,
         ];
         ALL.into_iter().find(|kind| *kind as u8 == code)
     }

@@ -5,6 +5,7 @@
 
 mod commands;
 mod delegates;
+mod evolution;
 mod frame;
 mod open;
 mod programs;

@@ -1,10 +1,12 @@
 //! The classes of the program that wrote a journal, against those of the one that reads it.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::stored::{StoredProgram, wrong};
 use crate::format::scan;
-use crate::schema::{Plans, Source, transcode};
+use crate::schema::{Plans, Source, Stored, transcode};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Registry, Result};
 
 /// Brings what a journal holds on to the program's classes, by the same plans as saves.
@@ -38,6 +40,7 @@ struct Found<'p> {
     plans: Box<Plans<'p>>,
     /// Which of the program's classes those of each number are.
     numbers: Vec<Option<usize>>,
+    by_name: HashMap<String, usize>,
     /// True if some have another number.
     is_shifted: bool,
 }
@@ -59,7 +62,8 @@ impl<'p> Classes<'p> {
         let numbers: Vec<_> = (0..count).map(|class| plans.resolve(class)).collect();
         let is_shifted =
             numbers.iter().enumerate().any(|(i, found)| found.is_some_and(|found| found != i));
-        self.found = Some(Found { plans, numbers, is_shifted });
+        let by_name = plans.stored.iter().map(|class| class.name.clone()).zip(0..).collect();
+        self.found = Some(Found { plans, numbers, by_name, is_shifted });
         Ok(())
     }
 
@@ -79,8 +83,7 @@ impl<'p> Classes<'p> {
     }
 
     /// A value of a class in the form that the program has.
-    pub(super) fn bring_on<'b>(&mut self, number: u32, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
-        let class = number as usize;
+    pub(super) fn bring_on<'b>(&mut self, class: usize, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
         let Some(Found { plans, .. }) = &mut self.found else { return Err(wrong("no classes")) };
         if plans.is_identical(class) {
             return Ok(bytes.into());
@@ -96,15 +99,50 @@ impl<'p> Classes<'p> {
         Ok(out.into())
     }
 
-    /// True if the bytes of a class of this name mean the same in the program.
-    pub(super) fn is_same(&self, name: &str) -> bool {
-        let Some(Found { plans, is_shifted, numbers }) = &self.found else { return false };
-        let found = (0..numbers.len()).find(|class| plans.stored[*class].name == name);
-        found.is_some_and(|class| {
-            let holds_numbers = numbers[class].is_none_or(|own| self.registry.traits(own).dynamic);
-            plans.is_identical(class) && !(*is_shifted && holds_numbers)
+    /// True if all bytes mean the same in the program.
+    pub(super) fn are_same(&self) -> bool {
+        self.found.as_ref().is_some_and(|found| {
+            (0..found.numbers.len()).all(|class| self.is_class_same(found, class))
         })
     }
+
+    /// True if the bytes of a class of this name do.
+    pub(super) fn is_same(&self, name: &str) -> bool {
+        let Some(found) = &self.found else { return false };
+        let class = found.by_name.get(name);
+        class.is_some_and(|class| self.is_class_same(found, *class))
+    }
+
+    fn is_class_same(&self, found: &Found<'p>, class: usize) -> bool {
+        let Some(own) = found.numbers[class] else { return false };
+        let is_named = self.registry.program().classes[own].name == found.plans.stored[class].name;
+        let is_moved = found.is_shifted && self.registry.traits(own).dynamic;
+        is_named && found.plans.is_identical(class) && !is_moved
+    }
+
+    /// The number of a class of this name, and the name that it has in the program.
+    pub(super) fn known(&self, name: &str) -> Result<(usize, &'p str)> {
+        let found = self.found.as_ref().ok_or_else(|| wrong("no classes"))?;
+        let class = *found.by_name.get(name).ok_or_else(|| wrong("the name of a class"))?;
+        let own = found.numbers[class].ok_or_else(|| unregistered_component(name))?;
+        Ok((class, &self.registry.program().classes[own].name))
+    }
+
+    /// The classes that the journal has.
+    pub(super) fn stored(&self) -> Result<Rc<Stored>> {
+        let found = self.found.as_ref().ok_or_else(|| wrong("no classes"))?;
+        Ok(Rc::clone(&found.plans.stored))
+    }
+}
+
+#[cold]
+fn unregistered_component(name: &str) -> Error {
+    Error::new(
+        ErrorKind::WrongClass,
+        format!(
+            "the journal has changes of class {name}, which is not registered; register it with the saves before the session is opened, or name it in an `alias`"
+        ),
+    )
 }
 
 #[cold]

@@ -2,19 +2,22 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 use super::commands::definitions;
+use super::evolution::Key;
 use super::frame::Kind;
 use super::stored::{
-    StoredBegun, StoredDone, StoredDropped, StoredEntry, StoredIds, StoredLabel, StoredProgram,
-    StoredStacks, Storing, payload,
+    StoredBegun, StoredContent, StoredDone, StoredDropped, StoredEntry, StoredIds, StoredLabel,
+    StoredProgram, StoredStacks, Storing, payload,
 };
 use super::writer::{Frames, Writer};
 use super::{Around, Record, Recorder};
 use crate::history::History;
 use crate::history::step::End;
 use crate::history::world::Moment;
+use crate::world::Owner;
 use crate::{ErrorKind, Result, World};
 
 /// Tells a journal what happens to a history.
@@ -22,7 +25,21 @@ pub(super) struct JournalRecorder<T: 'static> {
     journal: Rc<RefCell<Writer>>,
     around: Rc<Around<T>>,
     known: Known,
+    /// The components and resources of which the journal tells what they are, so that the steps of fields that follow tell it still.
+    told: HashSet<Key>,
     dropped: StoredDropped,
+}
+
+/// Of what a record tells what it is.
+#[derive(Default)]
+struct Told {
+    new: HashSet<Key>,
+    /// What was put in or taken out.
+    gone: HashSet<Key>,
+    /// True if nothing is known before it, as its classes are others.
+    begins: bool,
+    /// True if nothing is known behind it.
+    ends: bool,
 }
 
 /// What a journal knows.
@@ -48,10 +65,10 @@ impl<T: 'static> JournalRecorder<T> {
     pub(super) fn new(journal: Rc<RefCell<Writer>>, around: Rc<Around<T>>, target: &T) -> Self {
         let known = Known { last_id: None, ..Known::of(&around, target) };
         let dropped = StoredDropped { oldest: 0, undone: 0 };
-        Self { journal, around, known, dropped }
+        Self { journal, around, known, told: HashSet::new(), dropped }
     }
 
-    fn frames(&self, record: Record<'_, T>, now: &Known) -> Result<Frames> {
+    fn frames(&self, record: Record<'_, T>, now: &Known, told: &mut Told) -> Result<Frames> {
         let mut frames = Frames::new();
         if self.dropped.oldest + self.dropped.undone > 0 {
             frames.push((Kind::Dropped, payload(&self.dropped)?));
@@ -60,8 +77,25 @@ impl<T: 'static> JournalRecorder<T> {
             Record::Done { target, label, steps, may_merge } => {
                 let storing = Storing { around: &*self.around, moment: Moment::Done };
                 let steps = storing.steps(steps, target)?;
-                if now.classes != self.known.classes {
+                told.begins = now.classes != self.known.classes;
+                if told.begins {
                     frames.push((Kind::Program, program(&self.around, target)?));
+                }
+                if let Some(world) = world(target) {
+                    let mut changed = BTreeSet::new();
+                    for step in &steps {
+                        told.ends |= step.each(&mut |step| {
+                            match step.changed()? {
+                                Some(key) => drop(changed.insert(key)),
+                                None => told.gone.extend(step.class()?.map(|of| (step.object, of))),
+                            }
+                            Ok(())
+                        })?;
+                    }
+                    changed.retain(|key| {
+                        told.begins || told.gone.contains(key) || !self.told.contains(key)
+                    });
+                    told.new = push_contents(world, changed, &mut frames)?;
                 }
                 let ids = now
                     .last_id
@@ -95,7 +129,10 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
             Record::Done { target, .. } => Known::of(&self.around, *target),
             _ => self.known,
         };
-        let frames = self.frames(record, &now);
+        // Behind what else changes components, they are told anew.
+        let ends = matches!(record, Record::Undone | Record::Redone | Record::RolledBack);
+        let mut told = Told { ends, ..Told::default() };
+        let frames = self.frames(record, &now, &mut told);
         let mut journal = self.journal.borrow_mut();
         let frames = frames.inspect_err(|error| {
             if !journal.is_strict() {
@@ -106,6 +143,13 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
         if result.is_ok() || must || !journal.is_strict() {
             self.dropped = StoredDropped { oldest: 0, undone: 0 };
             self.known = now;
+            if told.begins || told.ends {
+                self.told.clear();
+            }
+            if !told.ends {
+                self.told.retain(|key| !told.gone.contains(key));
+                self.told.extend(told.new);
+            }
         }
         result
     }
@@ -130,6 +174,30 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
         let why = format!("since the target was left half done, {why}");
         self.journal.borrow_mut().lose(ErrorKind::Poisoned, &why);
     }
+}
+
+/// Says what components and resources are, and of which it does: those that are there or parked.
+fn push_contents(world: &World, keys: BTreeSet<Key>, frames: &mut Frames) -> Result<HashSet<Key>> {
+    let mut said = HashSet::new();
+    let mut say = |object, class: String, bytes| -> Result<()> {
+        let content = StoredContent { object, class, bytes };
+        frames.push((Kind::Content, payload(&content)?));
+        said.insert((object, content.class));
+        Ok(())
+    };
+    let mut parked = HashSet::new();
+    for (object, class) in keys {
+        let owner = object.map_or(Owner::Resource, Owner::Object);
+        match (world.content(owner, &class), object) {
+            (Ok(bytes), _) => say(object, class, bytes)?,
+            // What is detached its step has.
+            (Err(_), object) => parked.extend(object.map(|object| (object, class))),
+        }
+    }
+    for (object, class, bytes) in world.parked_contents(&parked)? {
+        say(Some(object), class, bytes)?;
+    }
+    Ok(said)
 }
 
 /// What the frames behind it are written by.
@@ -160,6 +228,7 @@ impl<T: 'static> History<T> {
             poison: self.poison.as_ref().map(Into::into),
         };
         frames.push((Kind::Stacks, payload(&stacks)?));
+        let (begin, mut changed) = (frames.len(), BTreeSet::new());
         let position = self.position();
         for index in 0..self.ring.len() {
             let moment = if index < position { Moment::Applied } else { Moment::Undone };
@@ -167,8 +236,17 @@ impl<T: 'static> History<T> {
             let Some(entry) = self.ring.get_mut(index) else { continue };
             let label = (&entry.label).into();
             let steps = storing.steps(&mut entry.steps, target)?;
+            for step in &steps {
+                step.each(&mut |step| Ok(changed.extend(step.changed()?)))?;
+            }
             let stored = StoredEntry { label, state: entry.state, steps };
             frames.push((Kind::Entry, payload(&stored)?));
+        }
+        if let Some(world) = world(target) {
+            // They come before the last entry, with which the beginning ends.
+            let mut contents = Frames::new();
+            push_contents(world, changed, &mut contents)?;
+            frames.splice(begin..begin, contents);
         }
         Ok(frames)
     }

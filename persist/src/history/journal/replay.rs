@@ -7,12 +7,14 @@ use std::rc::Rc;
 
 use super::Around;
 use super::commands::{CommandClass, Reading};
+use super::evolution::Contents;
 use super::frame::Kind;
 use super::programs::{Programs, unregistered};
 use super::reader::{Frame, OpenTransaction, Reader};
+use super::recorder::world;
 use super::stored::{
-    StoredBegun, StoredCommand, StoredDone, StoredDropped, StoredEntry, StoredStacks, StoredStep,
-    place, read, wrong,
+    StoredBegun, StoredCommand, StoredContent, StoredDone, StoredDropped, StoredEntry,
+    StoredStacks, StoredStep, place, read, wrong,
 };
 use crate::history::History;
 use crate::history::entry::Entry;
@@ -45,13 +47,14 @@ struct Replay<'r, 'p, T: 'static> {
     target: &'r mut T,
     around: Rc<Around<T>>,
     programs: &'r mut Programs<'p>,
-    begun: Begun<T>,
+    contents: Contents,
+    begun: Begun,
 }
 
 /// How far the beginning of a journal has been read.
-enum Begun<T: 'static> {
+enum Begun {
     No,
-    Entries(Box<StoredStacks>, Vec<Entry<T>>),
+    Entries(Box<StoredStacks>, Vec<StoredEntry>),
     Yes,
 }
 
@@ -65,7 +68,8 @@ impl<T: 'static> History<T> {
         until: u64,
     ) -> io::Result<Outcome> {
         let around = Rc::clone(&self.around);
-        let mut replay = Replay { target, around, programs, begun: Begun::No };
+        let contents = Contents::default();
+        let mut replay = Replay { target, around, programs, contents, begun: Begun::No };
         let (mut events, mut open) = (0, None);
         while reader.offset < until {
             let Ok(frame) = reader.next()? else { break };
@@ -127,22 +131,38 @@ impl<T: 'static> Replay<'_, '_, T> {
             return Err(wrong("something that happened before its beginning, which").into());
         }
         match frame.kind {
-            Kind::Program => self.programs.read(&read(payload)?)?,
+            Kind::Program => {
+                self.programs.read(&read(payload)?)?;
+                self.contents.clear();
+            }
+            Kind::Content => {
+                let StoredContent { object, class, bytes } = read(payload)?;
+                if !self.programs.world.is_same(&class) {
+                    self.contents.enter((object, class), bytes);
+                }
+            }
             Kind::Stacks | Kind::Entry => self.begin(history, frame.kind, payload)?,
             Kind::Done => {
-                let StoredDone { label, may_merge, ids, steps } = read(payload)?;
+                let StoredDone { label, may_merge, ids, mut steps } = read(payload)?;
                 let label = label.restore()?;
+                let is_direct = self.bring_on(&mut steps)?;
                 self.give_behind(ids.map(|ids| ids.before))?;
                 let steps = self.do_again(steps)?;
                 self.give_behind(ids.map(|ids| ids.behind))?;
                 history.changed(self.target);
                 history.enter(self.target, label, steps, may_merge, None);
+                if is_direct {
+                    self.contents.clear();
+                }
             }
             Kind::Undone => self.moved(history, History::undo_one)?,
             Kind::Redone => self.moved(history, History::redo_one)?,
             Kind::Begun => history.begin(read::<StoredBegun>(payload)?.label.restore()?)?,
             Kind::Committed => history.commit(self.target)?,
-            Kind::RolledBack => history.rollback(self.target)?,
+            Kind::RolledBack => {
+                history.rollback(self.target)?;
+                self.contents.clear();
+            }
             Kind::Saved => history.saved = read(payload)?,
             Kind::Cleared => history.drop_all(),
             Kind::Skipped => {
@@ -196,6 +216,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         if history.is_open() || !run(history, self.target)? {
             return Err(wrong("an undo or a redo where there is nothing to be done, which").into());
         }
+        self.contents.clear();
         Ok(())
     }
 
@@ -205,13 +226,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         self.begun = match (kind, begun) {
             (Kind::Stacks, Begun::No) => Begun::Entries(Box::new(read(payload)?), Vec::new()),
             (Kind::Entry, Begun::Entries(stacks, mut entries)) => {
-                let StoredEntry { label, state, steps } = read(payload)?;
-                let is_applied = (entries.len() as u64) < stacks.position;
-                let moment = if is_applied { Moment::Applied } else { Moment::Undone };
-                let steps = self.restore_all(steps, moment)?;
-                let mut entry = Entry::new(label.restore()?, steps, (history.clock)());
-                entry.state = state;
-                entries.push(entry);
+                entries.push(read(payload)?);
                 Begun::Entries(stacks, entries)
             }
             _ => return Err(wrong("a beginning in another place, which")),
@@ -219,11 +234,48 @@ impl<T: 'static> Replay<'_, '_, T> {
         if let Begun::Entries(stacks, entries) = &mut self.begun
             && stacks.entries <= entries.len() as u64
         {
-            let entries = std::mem::take(entries);
-            history.install(stacks, entries)?;
+            let (mut stacks, entries) = (std::mem::take(stacks), std::mem::take(entries));
+            let entries = self.entries(history, &stacks, entries)?;
+            history.install(&mut stacks, entries)?;
             self.begun = Begun::Yes;
         }
         Ok(())
+    }
+
+    /// The entries that the history had.
+    fn entries(
+        &mut self,
+        history: &History<T>,
+        stacks: &StoredStacks,
+        mut stored: Vec<StoredEntry>,
+    ) -> Result<Vec<Entry<T>>> {
+        let position = place(stacks.position)?;
+        if let Some(world) = world(&*self.target).filter(|_| !self.programs.world.are_same()) {
+            let steps = stored.iter_mut().map(|entry| &mut entry.steps[..]);
+            let classes = &mut self.programs.world;
+            self.contents.bring_on_entries(steps, position, classes, world)?;
+        }
+        let mut entries = Vec::with_capacity(stored.len());
+        for (at, StoredEntry { label, state, steps }) in stored.into_iter().enumerate() {
+            let moment = if at < position { Moment::Applied } else { Moment::Undone };
+            let steps = self.restore_all(steps, moment)?;
+            let mut entry = Entry::new(label.restore()?, steps, (history.clock)());
+            entry.state = state;
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+
+    /// Brings the steps of an edit on; true if a command in it changed its target directly.
+    fn bring_on(&mut self, steps: &mut [StoredStep]) -> Result<bool> {
+        let mut is_direct = false;
+        for step in &*steps {
+            is_direct |= step.each(&mut |_| Ok(()))?;
+        }
+        if let Some(world) = world(&*self.target).filter(|_| !self.programs.world.are_same()) {
+            self.contents.bring_on(steps, &mut self.programs.world, world)?;
+        }
+        Ok(is_direct)
     }
 
     /// Does steps again, as they were done first.
@@ -299,11 +351,6 @@ impl<T: 'static> Replay<'_, '_, T> {
     }
 
     fn restore_world(&mut self, stored: StoredWorldStep, moment: Moment) -> Result<BoxedStep<T>> {
-        if let Some(class) = stored.class()?
-            && !self.programs.world.is_same(&class)
-        {
-            return Err(another_form(&class));
-        }
         let Some(world) = self.world() else { return Err(wrong("a step of a world, which")) };
         // It is one of `T`, which is a world.
         let step: Box<dyn Any> = Box::new(stored.restore(world, moment)?);
@@ -335,9 +382,10 @@ impl<T: 'static> Replay<'_, '_, T> {
         let found = found.ok_or_else(|| {
             unregistered(&self.programs.commands.registry.program().classes[class].name)
         })?;
-        stored.bytes = self.programs.commands.bring_on(stored.class, &stored.bytes)?.into_owned();
+        stored.bytes =
+            self.programs.commands.bring_on(stored.class as usize, &stored.bytes)?.into_owned();
         if let Some(before) = &mut stored.before {
-            *before = self.programs.commands.bring_on(stored.class, before)?.into_owned();
+            *before = self.programs.commands.bring_on(stored.class as usize, before)?.into_owned();
         }
         Ok((found, stored))
     }
@@ -369,16 +417,6 @@ impl<T: 'static> History<T> {
         self.poison = poison;
         Ok(())
     }
-}
-
-#[cold]
-fn another_form(class: &str) -> Error {
-    Error::new(
-        ErrorKind::KindMismatch,
-        format!(
-            "the journal has changes of {class}, which was written by a program that has it in another form"
-        ),
-    )
 }
 
 fn checked_floors(floors: Vec<u64>, entries: usize) -> Result<Vec<usize>> {

@@ -20,7 +20,7 @@ pub(super) struct StoredProgram {
 }
 
 /// A history as it was when its journal began, besides its entries.
-#[derive(crate::Persist)]
+#[derive(crate::Persist, Default)]
 #[persist(crate = crate)]
 pub(super) struct StoredStacks {
     pub(super) entries: u64,
@@ -50,6 +50,15 @@ pub(super) struct StoredEntry {
     pub(super) label: StoredLabel,
     pub(super) state: u64,
     pub(super) steps: Vec<StoredStep>,
+}
+
+/// What a component of an object is, or, if there is no object, a resource.
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub(super) struct StoredContent {
+    pub(super) object: Option<ObjectId>,
+    pub(super) class: String,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// Steps that were done.
@@ -90,6 +99,26 @@ pub(super) struct StoredDropped {
 pub(in crate::history) enum StoredStep {
     Command(StoredCommand),
     World(StoredWorldStep),
+}
+
+impl StoredStep {
+    /// Shows the steps of a world in it; true if a command in it changed its target directly.
+    pub(super) fn each(
+        &self,
+        show: &mut dyn FnMut(&StoredWorldStep) -> Result<()>,
+    ) -> Result<bool> {
+        match self {
+            Self::World(step) => show(step).map(|()| false),
+            Self::Command(command) => {
+                let further = command.further.iter().map(|step| step.each(show));
+                let mut is_direct = command.is_direct;
+                for found in further {
+                    is_direct |= found?;
+                }
+                Ok(is_direct)
+            }
+        }
+    }
 }
 
 #[derive(crate::Persist)]

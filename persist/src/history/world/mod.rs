@@ -3,6 +3,8 @@
 mod component;
 mod edit;
 mod element;
+mod fields;
+mod foreign;
 mod object;
 mod pending;
 mod place;
@@ -13,7 +15,8 @@ mod structure;
 
 use std::rc::Rc;
 
-pub(super) use stored::{Moment, StoredWorldStep};
+pub(super) use foreign::Way;
+pub(super) use stored::{Moment, StoredChange, StoredField, StoredWorldStep};
 
 use super::{Label, Verb};
 use crate::world::Owner;

@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use super::component::ComponentChange;
 use super::element::{ListChange, ListEdit};
+use super::fields::FieldsChange;
 use super::object::{Creation, Deletion, Made};
 use super::place::{Aspect, ObjectChange};
 use super::resource::ResourceChange;
 use super::setting::Setting;
 use crate::history::step::BoxedStep;
 use crate::world::{ComponentContent, Fragment, Owner, ResourceContent};
-use crate::{Activity, Error, ErrorKind, FieldPath, ObjectId, Result, World};
+use crate::{Activity, Error, ErrorKind, ObjectId, Result, World};
 
 /// When a step is stored, which says what of it is in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,24 @@ pub(in crate::history) enum StoredChange {
     Activity { old: Activity, new: Activity },
     InsertResource { class: String, old: Option<ResourceContent>, new: Option<ResourceContent> },
     RemoveResource { class: String, content: Option<ResourceContent> },
+    Fields { path: String, key: Option<StoredKey>, is_setting: bool, fields: Vec<StoredField> },
+}
+
+/// A field with its bytes before and behind.
+#[derive(crate::Persist, Clone)]
+#[persist(crate = crate, class = "persist.WorldField")]
+pub(in crate::history) struct StoredField {
+    pub(in crate::history) path: String,
+    pub(in crate::history) old: Vec<u8>,
+    pub(in crate::history) new: Vec<u8>,
+}
+
+/// What another program has changed, in its bytes: by it steps are merged as they were there.
+#[derive(crate::Persist, Clone)]
+#[persist(crate = crate, class = "persist.WorldKey")]
+pub(in crate::history) struct StoredKey {
+    pub(in crate::history) old: Vec<u8>,
+    pub(in crate::history) new: Vec<u8>,
 }
 
 #[derive(crate::Persist)]
@@ -127,7 +146,8 @@ impl ComponentChange {
         let class = self.class.class().to_owned();
         let held = self.held.as_ref().map(|held| world.component_content(held));
         let content = match moment {
-            Moment::Done => self.content.take(),
+            Moment::Done if self.is_attached => self.content.take(),
+            // What was detached a program needs that has its class in another form.
             _ => held.transpose()?,
         };
         let change = match self.is_attached {
@@ -169,7 +189,7 @@ impl ResourceChange {
         let content =
             |held: &Option<_>| held.as_ref().map(|held| world.resource_content(held)).transpose();
         let is_done = moment == Moment::Done;
-        let old = if is_done { None } else { content(&self.old)? };
+        let old = content(&self.old)?;
         let change = match self.is_inserted {
             true => {
                 let new = if is_done { self.content.take() } else { content(&self.new)? };
@@ -182,22 +202,6 @@ impl ResourceChange {
 }
 
 impl StoredWorldStep {
-    /// The class of which it has bytes, if it has some.
-    pub(in crate::history) fn class(&self) -> Result<Option<String>> {
-        Ok(match &self.change {
-            StoredChange::Set { path, .. }
-            | StoredChange::Insert { path, .. }
-            | StoredChange::Remove { path, .. } => {
-                Some(path.parse::<FieldPath>()?.class().to_owned())
-            }
-            StoredChange::Attach { class, .. }
-            | StoredChange::Detach { class, .. }
-            | StoredChange::InsertResource { class, .. }
-            | StoredChange::RemoveResource { class, .. } => Some(class.clone()),
-            _ => None,
-        })
-    }
-
     /// The step, whose bytes are of the program's own classes. One that was [done](Moment::Done) is ready to be done again.
     ///
     /// If this fails, the world may have parked objects more.
@@ -207,6 +211,8 @@ impl StoredWorldStep {
         moment: Moment,
     ) -> Result<BoxedStep<World>> {
         let name: Option<Rc<str>> = self.name.map(Rc::from);
+        // When it has just been done, what it took out is still there.
+        let is_out = moment != Moment::Done;
         let owner = self.object.map_or(Owner::Resource, Owner::Object);
         let object = || self.object.ok_or_else(|| wrong("a step of an object without one"));
         let list = |path: String, how, name| -> Result<BoxedStep<World>> {
@@ -253,6 +259,7 @@ impl StoredWorldStep {
                 component(world, (object()?, name), (class, content), true)?
             }
             StoredChange::Detach { class, content } => {
+                let content = content.filter(|_| is_out);
                 component(world, (object()?, name), (class, content), false)?
             }
             StoredChange::Name { old, new } => {
@@ -265,6 +272,7 @@ impl StoredWorldStep {
                 aspects(object()?, Aspect::Activity(old), Aspect::Activity(new), name)?
             }
             StoredChange::InsertResource { class, old, new } => {
+                let old = old.filter(|_| is_out);
                 let old = old.map(|content| world.resource_from(&content)).transpose()?;
                 let new = new.map(|content| world.resource_from(&content)).transpose()?;
                 if new.is_none() && moment != Moment::Applied {
@@ -273,12 +281,16 @@ impl StoredWorldStep {
                 Box::new(ResourceChange::restored(class, old, new, true))
             }
             StoredChange::RemoveResource { class, content } => {
+                let content = content.filter(|_| is_out);
                 let old = content.map(|content| world.resource_from(&content)).transpose()?;
                 if old.is_none() && moment == Moment::Applied {
                     return Err(wrong("a resource without its content"));
                 }
                 Box::new(ResourceChange::restored(class, old, None, false))
             }
+            StoredChange::Fields { path, key, is_setting, fields } => Box::new(
+                FieldsChange::restored((owner, name), path.parse()?, key, is_setting, fields)?,
+            ),
         })
     }
 }

@@ -1,0 +1,106 @@
+//! What was recorded of components and resources, perhaps by a program that had their classes in another form.
+
+use std::collections::HashSet;
+
+use super::World;
+use super::any_component::AnyComponent;
+use super::change::{Element, Splice};
+use super::compare::{FieldChange, compare, content_of};
+use super::part::follow;
+use super::path::{FieldPath, Steps};
+use super::resources::AnyResource;
+use crate::codec::TraitObject as _;
+use crate::schema::{Cursor, Stored};
+use crate::{Error, ErrorKind, ObjectId, Result};
+
+/// The bytes of a value of a class of a layout with a change made in it.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotFound`] if the path leads nowhere; if the change is none of bytes.
+pub(crate) fn spliced(
+    (stored, class): (&Stored, usize),
+    bytes: &[u8],
+    path: &FieldPath,
+    splice: &Splice<'_>,
+) -> Result<Vec<u8>> {
+    let steps = path.steps();
+    let cursor = follow(Cursor::of_class(stored, class, bytes), steps, 0)?;
+    let make = || match splice {
+        Splice::Put(value) => {
+            let range = cursor.range()?;
+            Ok([&bytes[..range.start], value, &bytes[range.end..]].concat())
+        }
+        Splice::Insert(index, Element::Bytes(element)) => cursor.list()?.inserted(*index, element),
+        Splice::Remove(index) => cursor.list()?.removed(*index),
+        Splice::Move(from, to) => cursor.list()?.moved(*from, *to),
+        Splice::Set(_) | Splice::Insert(_, Element::Value(_)) => {
+            Err(Error::new(ErrorKind::Unsupported, "only bytes were recorded"))
+        }
+    };
+    make().map_err(|error| error.in_field(&Steps(steps).to_string()))
+}
+
+impl World {
+    /// The bytes of a component or a resource of this class in the form that this world has, of bytes that another program numbered.
+    pub(crate) fn own_content(
+        &self,
+        is_resource: bool,
+        number: usize,
+        bytes: &[u8],
+        numbers: Option<&[Option<usize>]>,
+    ) -> Result<Vec<u8>> {
+        if is_resource {
+            let value = self.decode_numbered::<dyn AnyResource>(number, bytes, numbers)?;
+            content_of(&self.registry, (*value).portable())
+        } else {
+            let value = self.decode_numbered::<dyn AnyComponent>(number, bytes, numbers)?;
+            content_of(&self.registry, (*value).portable())
+        }
+    }
+
+    /// The fields in which two contents of a component or a resource differ.
+    pub(crate) fn changes_between(
+        &self,
+        is_resource: bool,
+        class: &str,
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<Vec<FieldChange>> {
+        let mut found = Vec::new();
+        let Some(number) = self.registry.named(class).filter(|_| old != new) else {
+            return Ok(found);
+        };
+        let path = FieldPath::new(class.to_owned());
+        let contents = (old, new);
+        if is_resource {
+            let value = self.decode_numbered::<dyn AnyResource>(number, new, None)?;
+            compare(&self.registry, (*value).portable(), &path, contents, &mut found)?;
+        } else {
+            let value = self.decode_numbered::<dyn AnyComponent>(number, new, None)?;
+            compare(&self.registry, (*value).portable(), &path, contents, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// The contents of components of parked objects.
+    pub(crate) fn parked_contents(
+        &self,
+        wanted: &HashSet<(ObjectId, String)>,
+    ) -> Result<Vec<(ObjectId, String, Vec<u8>)>> {
+        let mut found = Vec::new();
+        if wanted.is_empty() {
+            return Ok(found);
+        }
+        for object in self.parked.values().flat_map(|parked| &parked.objects) {
+            for (column, component) in &object.components {
+                let key = (object.id, (self.columns[*column].of.name)());
+                if wanted.contains(&key) {
+                    let content = content_of(&self.registry, (**component).portable())?;
+                    found.push((key.0, key.1, content));
+                }
+            }
+        }
+        Ok(found)
+    }
+}

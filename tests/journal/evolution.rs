@@ -1,0 +1,582 @@
+//! Journals of yesterday's program in today's.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use persist::{
+    Command, CommandContext, Component, ErrorKind, Flush, History, ObjectId, Outside, Persist,
+    Result, SaveManager, Session, Value, World,
+};
+
+use super::disk::{Disk, Image};
+use super::{JOURNAL, SAVE};
+
+#[persist::dynamic]
+trait Tool {}
+
+/// Yesterday's classes.
+mod old {
+    use super::*;
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Transform")]
+    pub(super) struct Transform {
+        pub(super) x: f32,
+        pub(super) y: f32,
+        pub(super) gone: u8,
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Bag")]
+    pub(super) struct Bag {
+        pub(super) items: Vec<u8>,
+        pub(super) first: String,
+        pub(super) last: String,
+        pub(super) owner: Option<ObjectId>,
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Score")]
+    pub(super) struct Score {
+        pub(super) points: u32,
+        pub(super) lives: u8,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Belt")]
+    pub(super) struct Belt {
+        pub(super) tool: Box<dyn Tool>,
+        pub(super) length: u8,
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Hammer")]
+    pub(super) struct Hammer {
+        pub(super) weight: u8,
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Saw")]
+    pub(super) struct Saw {
+        pub(super) teeth: Vec<u16>,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Rename")]
+    pub(super) struct Rename {
+        pub(super) object: ObjectId,
+        pub(super) name: String,
+        pub(super) times: u8,
+    }
+
+    /// Changes the world itself.
+    #[derive(Persist)]
+    #[persist(class = "Raise")]
+    pub(super) struct Raise {
+        pub(super) object: ObjectId,
+        pub(super) by: f32,
+    }
+
+    impl Raise {
+        fn add(&self, world: &mut World, by: f32) {
+            if let Some(transform) = world.get_mut::<Transform>(self.object) {
+                transform.y += by;
+            }
+        }
+    }
+
+    impl Command for Raise {
+        fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+            self.add(context.target(), self.by);
+            Ok(())
+        }
+
+        fn undo(&mut self, world: &mut World) -> Result<()> {
+            self.add(world, -self.by);
+            Ok(())
+        }
+    }
+
+    impl Tool for Hammer {}
+    impl Tool for Saw {}
+    impl Component for Transform {}
+    impl Component for Bag {}
+    impl Component for Belt {}
+
+    impl Command for Rename {
+        fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+            self.times += 1;
+            context.rename(self.object, &self.name).map(drop)
+        }
+
+        fn undo(&mut self, _: &mut World) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    pub(super) fn session(disk: &Disk) -> Result<Session<World>> {
+        let mut history = History::unlimited();
+        history.register::<Rename>()?;
+        history.register::<Raise>()?;
+        let options = Session::with(saves(disk)?, history).flush(Flush::OnIdle);
+        Ok(options.open(SAVE, JOURNAL)?.0)
+    }
+
+    pub(super) fn saves(disk: &Disk) -> Result<SaveManager> {
+        let mut saves = super::super::driver::manager(disk);
+        saves.register_component::<Transform>()?;
+        saves.register_component::<Bag>()?;
+        saves.register_resource::<Score>()?;
+        saves.register_as::<Hammer, dyn Tool>()?;
+        saves.register_as::<Saw, dyn Tool>()?;
+        saves.register_component::<Belt>()?;
+        Ok(saves)
+    }
+}
+
+/// Today's, registered in another order.
+mod new {
+    use super::*;
+    use persist::Record;
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Transform")]
+    pub(super) struct Transform {
+        #[persist(default = 1.0)]
+        pub(super) z: f32,
+        #[persist(alias = "y")]
+        pub(super) height: f64,
+        #[persist(convert = rounded)]
+        pub(super) x: i32,
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "it is to lose what is behind the point")]
+    fn rounded(x: f32) -> i32 {
+        x.round() as i32
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Bag", version = 2, migrate = joined)]
+    pub(super) struct Bag {
+        pub(super) owner: Option<ObjectId>,
+        pub(super) items: Vec<u32>,
+        pub(super) ends: String,
+    }
+
+    fn joined(record: &mut Record, _: u32) {
+        let mut text = |name: &str| match record.take(name) {
+            Some(Value::Text(text)) => text.to_string(),
+            _ => String::new(),
+        };
+        let ends = format!("{} to {}", text("first"), text("last"));
+        record.set("ends", ends);
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Points", alias = "Score")]
+    pub(super) struct Points {
+        pub(super) lives: u64,
+        pub(super) points: u32,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Belt")]
+    pub(super) struct Belt {
+        pub(super) tool: Box<dyn Tool>,
+        pub(super) length: u8,
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Hammer")]
+    pub(super) struct Hammer {
+        pub(super) weight: u8,
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Saw")]
+    pub(super) struct Saw {
+        pub(super) teeth: Vec<u16>,
+        #[persist(default = true)]
+        pub(super) is_sharp: bool,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Rename")]
+    pub(super) struct Rename {
+        #[persist(default)]
+        pub(super) why: String,
+        pub(super) times: u32,
+        pub(super) object: ObjectId,
+        pub(super) name: String,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Raise")]
+    pub(super) struct Raise {
+        pub(super) by: f64,
+        pub(super) object: ObjectId,
+    }
+
+    impl Raise {
+        fn add(&self, world: &mut World, by: f64) {
+            if let Some(transform) = world.get_mut::<Transform>(self.object) {
+                transform.height += by;
+            }
+        }
+    }
+
+    impl Command for Raise {
+        fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+            self.add(context.target(), self.by);
+            Ok(())
+        }
+
+        fn undo(&mut self, world: &mut World) -> Result<()> {
+            self.add(world, -self.by);
+            Ok(())
+        }
+    }
+
+    impl Tool for Hammer {}
+    impl Tool for Saw {}
+    impl Component for Transform {}
+    impl Component for Bag {}
+    impl Component for Belt {}
+
+    impl Command for Rename {
+        fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+            assert!(self.why.is_empty());
+            self.times += 1;
+            context.rename(self.object, &self.name).map(drop)
+        }
+
+        fn undo(&mut self, _: &mut World) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    pub(super) fn saves(disk: &Disk) -> Result<SaveManager> {
+        let mut saves = super::super::driver::manager(disk);
+        saves.register_component::<Belt>()?;
+        saves.register_as::<Saw, dyn Tool>()?;
+        saves.register_as::<Hammer, dyn Tool>()?;
+        saves.register_resource::<Points>()?;
+        saves.register_component::<Bag>()?;
+        saves.register_component::<Transform>()?;
+        Ok(saves)
+    }
+
+    pub(super) fn session(disk: &Disk) -> Result<(Session<World>, persist::Recovered)> {
+        let mut history = History::unlimited();
+        history.register::<Raise>()?;
+        history.register::<Rename>()?;
+        let options = Session::with(saves(disk)?, history).flush(Flush::OnIdle);
+        options.open(SAVE, JOURNAL)
+    }
+}
+
+fn find(session: &Session<World>, name: &str) -> ObjectId {
+    session.world().find(name).unwrap_or_else(|| panic!("there is no {name}"))
+}
+
+type Act = fn(&mut Session<World>) -> Result<()>;
+
+const SCRIPT: &[Act] = &[
+    |session| {
+        session.edit("Add", |edit| {
+            let door = edit.spawn("Door")?;
+            edit.attach(door, old::Transform { x: 1.25, y: 2.5, gone: 1 })?;
+            let bag = old::Bag { items: vec![1, 2], owner: Some(door), ..Default::default() };
+            edit.attach(door, bag)?;
+            edit.insert_resource(old::Score { points: 5, lives: 3 })
+        })
+    },
+    |session| session.set(find(session, "Door"), "Transform:x", 1.5).map(drop),
+    // To the same number, where it is rounded.
+    |session| session.set(find(session, "Door"), "Transform:x", 1.75).map(drop),
+    |session| session.set(find(session, "Door"), "Transform:x", 7.0).map(drop),
+    |session| session.set(find(session, "Door"), "Transform:gone", 9).map(drop),
+    |session| session.set(find(session, "Door"), "Transform:y", 0.1).map(drop),
+    |session| session.undo().map(drop),
+    |session| session.undo().map(drop),
+    |session| session.redo().map(drop),
+    |session| {
+        let door = find(session, "Door");
+        session.edit("Drag", |edit| {
+            let transform = edit.get_mut::<old::Transform>(door)?;
+            (transform.x, transform.y, transform.gone) = (30.0, 40.0, 2);
+            Ok(())
+        })
+    },
+    |session| {
+        let door = find(session, "Door");
+        session.edit("Drag", |edit| {
+            let transform = edit.get_mut::<old::Transform>(door)?;
+            (transform.x, transform.y) = (31.0, 41.0);
+            Ok(())
+        })
+    },
+    |session| {
+        let door = find(session, "Door");
+        session.edit("Items", |edit| {
+            edit.insert_element(door, "Bag:items", 0, 7)?;
+            edit.insert_element(door, "Bag:items", 3, 8)?;
+            edit.move_element(door, "Bag:items", 0, 2)?;
+            edit.remove_element(door, "Bag:items", 1)?;
+            edit.set(door, "Bag:first", "key")?;
+            edit.set(door, "Bag:last", "lamp")?;
+            edit.set(door, "Bag:items[0]", 100).map(drop)
+        })
+    },
+    |session| session.edit("Score", |edit| edit.set_resource("Score:points", 6).map(drop)),
+    |session| session.edit("Score", |edit| edit.set_resource("Score:lives", 2).map(drop)),
+    |session| {
+        session.edit("Score", |edit| {
+            edit.set_resource("Score:lives", 1)?;
+            edit.insert_resource(old::Score { points: 50, lives: 30 })?;
+            edit.set_resource("Score:points", 51).map(drop)
+        })
+    },
+    |session| {
+        let door = find(session, "Door");
+        session.edit("Swap", |edit| {
+            edit.set(door, "Transform:x", 3.0)?;
+            edit.detach::<old::Transform>(door)?;
+            edit.attach(door, old::Transform { x: 100.0, y: 200.0, gone: 3 })?;
+            edit.set(door, "Transform:y", 201.0).map(drop)
+        })
+    },
+    |session| {
+        let door = find(session, "Door");
+        session.edit("Belt", |edit| {
+            edit.attach(
+                door,
+                old::Belt { tool: Box::new(old::Saw { teeth: vec![1, 2] }), length: 1 },
+            )
+        })
+    },
+    |session| session.set(find(session, "Door"), "Belt:length", 5).map(drop),
+    |session| session.set(find(session, "Door"), "Belt:tool.teeth[1]", 9).map(drop),
+    |session| {
+        let door = find(session, "Door");
+        session.edit("Belt", |edit| {
+            edit.get_mut::<old::Belt>(door)?.tool = Box::new(old::Hammer { weight: 4 });
+            Ok(())
+        })
+    },
+    |session| {
+        let door = find(session, "Door");
+        session.apply(old::Rename { object: door, name: String::from("Gate"), times: 0 })
+    },
+    |session| session.set(find(session, "Gate"), "Transform:y", 1.5).map(drop),
+    |session| session.apply(old::Raise { object: find(session, "Gate"), by: 0.5 }),
+    |session| session.set(find(session, "Gate"), "Transform:x", 12.0).map(drop),
+    |session| session.undo().map(drop),
+    |session| session.undo().map(drop),
+    |session| session.redo().map(drop),
+    |session| {
+        let prefab = session.world().prefab(find(session, "Gate"))?;
+        session.edit("Copy", |edit| edit.instantiate(&prefab, Outside::Keep).map(drop))
+    },
+    |session| {
+        let gate = find(session, "Gate");
+        session.edit("Last", |edit| {
+            edit.set(gate, "Transform:y", 5.0)?;
+            edit.remove(gate)
+        })
+    },
+    |session| session.undo().map(drop),
+    |session| session.save(),
+    |session| session.set(find(session, "Gate"), "Transform:x", 77.0).map(drop),
+    |session| session.undo().map(drop),
+    |session| session.undo().map(drop),
+    |session| session.undo().map(drop),
+    |session| session.undo().map(drop),
+    |session| session.save(),
+    |session| session.undo().map(drop),
+    |session| {
+        while session.undo()? {}
+        Ok(())
+    },
+    |session| session.save(),
+    |session| session.redo().map(drop),
+    |session| session.redo().map(drop),
+    |session| session.redo().map(drop),
+    |session| session.set(find(session, "Door"), "Bag:last", "end").map(drop),
+    |session| session.edit("Score", |edit| edit.remove_resource::<old::Score>()),
+    |session| session.undo().map(drop),
+    |session| {
+        session.edit("Detach", |edit| {
+            let door = edit
+                .find("Door")
+                .ok_or_else(|| persist::Error::new(ErrorKind::NotFound, "there is no door"))?;
+            edit.set(door, "Bag:first", "begin")?;
+            edit.detach::<old::Bag>(door)
+        })
+    },
+    |session| session.save(),
+    |session| session.undo().map(drop),
+];
+
+/// All that today's program sees in a world.
+fn described(world: &World) -> String {
+    let mut text = String::new();
+    for id in world.objects() {
+        text += &format!("{id} {:?} {:?}\n", world.name(id), world.children(id));
+        for class in world.classes(id) {
+            text += &format!("  {:?}\n", world.get_field(id, class.as_str()).map_err(|_| ()));
+        }
+    }
+    let points = world.resource::<new::Points>();
+    format!("{text}{:?}", points.map(|points| (points.points, points.lives)))
+}
+
+struct Logged {
+    image: Image,
+    labels: Vec<String>,
+    position: usize,
+    is_modified: bool,
+    /// At each position, saved by yesterday's program.
+    worlds: Vec<Vec<u8>>,
+}
+
+fn labels(session: &Session<World>) -> Vec<String> {
+    session.entries().map(|entry| entry.label.to_string()).collect()
+}
+
+fn run() -> Result<Vec<Logged>> {
+    let disk = Disk::default();
+    let mut session = old::session(&disk)?;
+    let save = |session: &Session<World>| {
+        old::saves(&Disk::default()).and_then(|mut saves| saves.value_to_vec(session.world()))
+    };
+    let mut worlds = vec![save(&session)?];
+    let mut log = Vec::new();
+    for act in SCRIPT {
+        act(&mut session)?;
+        let (position, now) = (session.position(), save(&session)?);
+        worlds.truncate(session.len() + 1);
+        if worlds.len() <= position {
+            worlds.push(now)
+        } else {
+            worlds[position] = now
+        }
+        log.push(Logged {
+            image: disk.image(),
+            labels: labels(&session),
+            position,
+            is_modified: session.is_modified(),
+            worlds: worlds.clone(),
+        });
+    }
+    Ok(log)
+}
+
+thread_local! {
+    /// What was found of saves, of which many are the same.
+    static EXPECTED: RefCell<HashMap<Vec<u8>, String>> = RefCell::default();
+}
+
+fn expected(save: &[u8]) -> Result<String> {
+    if let Some(found) = EXPECTED.with_borrow(|expected| expected.get(save).cloned()) {
+        return Ok(found);
+    }
+    let disk = Disk::default();
+    let mut saves = new::saves(&disk)?;
+    disk.put(SAVE, save);
+    let (world, _) = saves.load_world(SAVE)?;
+    let found = described(&world);
+    EXPECTED.with_borrow_mut(|expected| expected.insert(save.to_vec(), found.clone()));
+    Ok(found)
+}
+
+fn check(session: &mut Session<World>, logged: &Logged, what: &str) -> Result<()> {
+    assert_eq!(session.position(), logged.position, "{what}");
+    assert_eq!(session.len(), logged.labels.len(), "{what}");
+    let found = described(session.world());
+    assert_eq!(found, expected(&logged.worlds[logged.position])?, "{what}");
+    for position in (0..=session.len()).rev().chain(0..=session.len()) {
+        session.go_to(position)?;
+        let found = described(session.world());
+        assert_eq!(found, expected(&logged.worlds[position])?, "{what}, position {position}");
+    }
+    Ok(())
+}
+
+#[test]
+fn k90_a_journal_of_yesterday_is_done_again_on_the_types_of_today() -> Result<()> {
+    for (step, logged) in run()?.iter().enumerate() {
+        let what = format!("behind step {step}");
+        let disk = Disk::new(logged.image.clone());
+        let (mut session, recovered) = new::session(&disk)?;
+        assert!(recovered.stopped.is_none(), "{what}: {recovered}");
+        assert_eq!(session.is_modified(), logged.is_modified, "{what}");
+        assert_eq!(labels(&session), logged.labels, "{what}");
+        check(&mut session, logged, &what)?;
+        session.go_to(logged.position)?;
+        drop(session);
+
+        // It went on in today's form, and is saved in it.
+        let what = format!("again behind step {step}");
+        let (mut session, recovered) = new::session(&disk)?;
+        assert!(recovered.stopped.is_none(), "{what}: {recovered}");
+        session.edit("Today", |edit| edit.spawn("Today").map(drop))?;
+        session.undo()?;
+        session.go_to(logged.position.min(session.len()))?;
+        session.save()?;
+        drop(session);
+        let (mut session, recovered) = new::session(&disk)?;
+        assert!(recovered.stopped.is_none(), "{what}: {recovered}");
+        let len = session.len();
+        for position in (0..len).rev().chain(0..len) {
+            session.go_to(position)?;
+            if position < logged.position {
+                let found = described(session.world());
+                assert_eq!(found, expected(&logged.worlds[position])?, "{what}, {position}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn k99_a_change_of_a_class_that_is_gone_stops_the_replay_and_names_it() -> Result<()> {
+    let log = run()?;
+    let disk = Disk::new(log[0].image.clone());
+    let mut saves = super::driver::manager(&disk);
+    saves.register_component::<new::Bag>()?;
+    saves.register_resource::<new::Points>()?;
+    let mut history = History::unlimited();
+    history.register::<new::Rename>()?;
+    let (session, recovered) = Session::with(saves, history).open(SAVE, JOURNAL)?;
+    let stopped = recovered.stopped.unwrap();
+    assert_eq!(stopped.kind, ErrorKind::WrongClass);
+    assert!(
+        stopped.cause.contains("class Transform, which is not registered"),
+        "{}",
+        stopped.cause
+    );
+    assert!(session.is_empty());
+    Ok(())
+}
+
+#[test]
+fn k98_a_journal_of_yesterday_with_any_byte_changed_is_no_panic() -> Result<()> {
+    let log = run()?;
+    for logged in [&log[20], &log[SCRIPT.len() - 1]] {
+        let journal = &logged.image[&std::path::PathBuf::from(JOURNAL)];
+        super::hostile::each_change(journal, 397, |bytes, what| {
+            let mut image = logged.image.clone();
+            image.insert(std::path::PathBuf::from(JOURNAL), bytes);
+            let played = std::panic::catch_unwind(|| {
+                let disk = Disk::new(image);
+                let Ok((mut session, _)) = new::session(&disk) else { return };
+                while matches!(session.undo(), Ok(true)) {}
+                while matches!(session.redo(), Ok(true)) {}
+                let _ = session.save();
+            });
+            assert!(played.is_ok(), "{what} panicked");
+        });
+    }
+    Ok(())
+}
