@@ -457,9 +457,9 @@ fn run() -> Result<Vec<Logged>> {
         let (position, now) = (session.position(), save(&session)?);
         worlds.truncate(session.len() + 1);
         if worlds.len() <= position {
-            worlds.push(now)
+            worlds.push(now);
         } else {
-            worlds[position] = now
+            worlds[position] = now;
         }
         log.push(Logged {
             image: disk.image(),

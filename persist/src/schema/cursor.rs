@@ -303,10 +303,6 @@ pub(crate) struct ListPart<'s, 'b> {
 }
 
 impl ListPart<'_, '_> {
-    pub(crate) fn len(&self) -> u64 {
-        self.len
-    }
-
     /// Where the element of this index begins, or, if it may be the end, where the last one ends.
     ///
     /// # Errors

@@ -237,7 +237,10 @@ impl<T: 'static> History<T> {
             let label = (&entry.label).into();
             let steps = storing.steps(&mut entry.steps, target)?;
             for step in &steps {
-                step.each(&mut |step| Ok(changed.extend(step.changed()?)))?;
+                step.each(&mut |step| {
+                    changed.extend(step.changed()?);
+                    Ok(())
+                })?;
             }
             let stored = StoredEntry { label, state: entry.state, steps };
             frames.push((Kind::Entry, payload(&stored)?));

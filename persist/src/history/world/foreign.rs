@@ -84,7 +84,7 @@ impl StoredWorldStep {
                 let paths = fields.iter().map(splice).collect::<Result<Vec<FieldPath>>>()?;
                 let splices = fields
                     .iter()
-                    .map(|field| Splice::Put(if is_back { &*field.old } else { &*field.new }));
+                    .map(|field| Splice::Put(if is_back { &field.old } else { &field.new }));
                 let mut splices: Vec<_> = paths.into_iter().zip(splices).collect();
                 if is_back {
                     splices.reverse();
