@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::World;
 use super::field_links::FieldLinks;
 use super::fields::{Owner, Spot};
-use super::part::{Part, Way};
-use super::path::{FieldPath, Step, Steps};
+use super::part::{Part, Room};
+use super::path::{FieldPath, Steps};
 use crate::codec::{Decoder, NoVisitLinks, Phase, Portable, Visitor, left_over};
 use crate::schema::{KindSchema, Strict};
 use crate::{Error, ErrorKind, Limits, ObjectId, Registry, Result, Value};
@@ -73,10 +73,12 @@ impl World {
     ) -> Result<Spliced> {
         let mut make = || {
             let spot = self.spot(owner, path.class())?;
-            let (mut change, spliced) = self.change(spot, path, splice)?;
+            let kept = std::mem::take(&mut self.kept);
+            let (mut change, spliced) = self.change(kept, spot, path, splice)?;
             change.validates &= validates;
             let (registry, root) = self.root_mut_at(spot, path.class())?;
             change.make(registry, root)?;
+            self.kept = change.keep();
             Ok(spliced)
         };
         make().map_err(|error| owner.name(error, path.class()))
@@ -85,29 +87,31 @@ impl World {
     /// Works out what is to be done.
     fn change<'p>(
         &self,
+        kept: Kept,
         spot: Spot,
         path: &'p FieldPath,
         splice: &Splice<'_>,
     ) -> Result<(Change<'p>, Spliced)> {
         let steps = path.steps();
         let in_path = |error: Error| error.in_field(&Steps(steps).to_string());
-        let part = Part::find(&self.registry, self.root_at(spot, path.class())?, steps)?;
+        let Kept { room, mut new } = kept;
+        let root = self.root_at(spot, path.class())?;
+        let part = Part::find_in(room, &self.registry, root, steps)?;
         let check_handle = |arena: &str, handle| self.check_handle(arena, handle);
         let layout = self.registry.program().layout();
         let target = || Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(&check_handle);
-        let bytes = &part.bytes[..];
+        let bytes = part.bytes();
         let mut spliced = Spliced::default();
         // What is before the part stays, and what is behind it.
-        let begin = |start: usize| {
-            let mut new = Vec::with_capacity(bytes.len() + ROOM);
+        let begin = |new: &mut Vec<u8>, start: usize| {
+            new.clear();
             new.extend_from_slice(&bytes[..start]);
-            new
         };
         let new = match splice {
             Splice::Set(value) => {
                 let cursor = part.cursor(&self.registry)?;
                 let (old_value, range) = cursor.read().map_err(in_path)?;
-                let mut new = begin(range.start);
+                begin(&mut new, range.start);
                 cursor.write(&mut target(), value, &mut new).map_err(in_path)?;
                 spliced.old_value = Some(old_value);
                 spliced.old = bytes[range.clone()].into();
@@ -117,7 +121,7 @@ impl World {
             }
             Splice::Put(value) => {
                 let range = part.range(&self.registry)?;
-                let mut new = begin(range.start);
+                begin(&mut new, range.start);
                 new.extend_from_slice(value);
                 new.extend_from_slice(&bytes[range.end..]);
                 new
@@ -126,11 +130,11 @@ impl World {
                 let list = part.cursor(&self.registry)?.list().map_err(in_path)?;
                 match element {
                     Element::Value(value) => {
-                        let mut new = Vec::new();
-                        list.write(&mut target(), value, &mut new).map_err(in_path)?;
-                        spliced.new = new.into();
+                        let mut element = Vec::new();
+                        list.write(&mut target(), value, &mut element).map_err(in_path)?;
+                        spliced.new = element.into();
                     }
-                    Element::Bytes(new) => spliced.new = (*new).into(),
+                    Element::Bytes(element) => spliced.new = (*element).into(),
                 }
                 list.inserted(*index, &spliced.new).map_err(in_path)?
             }
@@ -145,19 +149,10 @@ impl World {
             }
         };
         let traits = self.registry.traits(part.class);
-        let change = Change {
-            steps,
-            path: part.path,
-            old: part.bytes,
-            new,
-            validates: traits.after_load || traits.dynamic,
-        };
-        Ok((change, spliced))
+        let validates = traits.after_load || traits.dynamic;
+        Ok((Change { part, new, validates }, spliced))
     }
 }
-
-/// Bytes that what comes in mostly does not take more of than what goes.
-const ROOM: usize = 16;
 
 fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {
     Err(Error::new(
@@ -185,11 +180,21 @@ pub(super) fn decode(
     }
 }
 
+/// Memory that a change takes, and leaves to the next one.
+#[derive(Default)]
+pub(super) struct Kept {
+    room: Room,
+    new: Vec<u8>,
+}
+
+impl Kept {
+    /// More bytes than these are not kept.
+    const MOST: usize = 4 << 10;
+}
+
 /// A change that was checked.
 struct Change<'p> {
-    steps: &'p [Step],
-    path: Way,
-    old: Vec<u8>,
+    part: Part<'p>,
     new: Vec<u8>,
     /// True if the component may have `validate` functions.
     validates: bool,
@@ -197,19 +202,19 @@ struct Change<'p> {
 
 impl Change<'_> {
     /// Makes the change, unless it is refused, or the program's own code in it panics.
-    fn make(self, registry: &Registry, root: &mut dyn Portable) -> Result<()> {
+    fn make(&self, registry: &Registry, root: &mut dyn Portable) -> Result<()> {
         let made = catch_unwind(AssertUnwindSafe(|| {
             self.put(&self.new, registry, root)?;
             if self.validates { validate(root) } else { Ok(()) }
         }));
         if !matches!(made, Ok(Ok(()))) {
-            self.put(&self.old, registry, root)?;
+            self.put(self.part.bytes(), registry, root)?;
         }
         made.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     fn put(&self, bytes: &[u8], registry: &Registry, root: &mut dyn Portable) -> Result<()> {
-        let read = |input: &mut Decoder<'_>| match self.path.split_last() {
+        let read = |input: &mut Decoder<'_>| match self.part.path().split_last() {
             None => root.decode_over(input),
             Some(((access, field), owners)) => {
                 let mut owner: Option<&mut dyn Any> = Some(root);
@@ -223,6 +228,12 @@ impl Change<'_> {
             }
         };
         decode(bytes, registry, read)
-            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))
+            .map_err(|error| error.in_field(&Steps(self.part.steps).to_string()))
+    }
+
+    fn keep(self) -> Kept {
+        let kept = Kept { room: self.part.into_room(), new: self.new };
+        let size = kept.room.size() + kept.new.capacity();
+        if size > Kept::MOST { Kept::default() } else { kept }
     }
 }

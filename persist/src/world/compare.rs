@@ -4,7 +4,7 @@ use std::any::Any;
 
 use super::World;
 use super::change::{decode, validate};
-use super::fields::Owner;
+use super::fields::{Owner, Spot};
 use super::part::Part;
 use super::path::FieldPath;
 use crate::codec::Portable;
@@ -22,7 +22,8 @@ pub(crate) struct FieldChange {
 impl World {
     /// The content of a whole component or resource.
     pub(crate) fn content(&self, owner: Owner, class: &str) -> Result<Vec<u8>> {
-        let content = || Ok(Part::find(&self.registry, self.root(owner, class)?, &[])?.bytes);
+        let content =
+            || Ok(Part::find(&self.registry, self.root(owner, class)?, &[])?.into_bytes());
         content().map_err(|error| owner.name(error, class))
     }
 
@@ -41,23 +42,24 @@ impl World {
 
     /// Lets the `validate` functions of a component or resource run.
     pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
-        let mut validate = || {
-            let (registry, root) = self.root_mut(owner, class)?;
-            let traits = registry.entry(root).map(|(index, _)| registry.traits(index));
-            match traits.is_none_or(|traits| traits.after_load || traits.dynamic) {
-                true => validate(root),
-                false => Ok(()),
-            }
-        };
-        validate().map_err(|error| owner.name(error, class))
+        let spot = self.spot(owner, class);
+        let valid = spot.and_then(|spot| self.validate_at(spot, class));
+        valid.map_err(|error| owner.name(error, class))
     }
 
     /// As [`validate`](Self::validate); what is not there is valid.
     pub(crate) fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
-        if self.root(owner, class).is_err() {
-            return Ok(());
+        let Ok(spot) = self.spot(owner, class) else { return Ok(()) };
+        self.validate_at(spot, class).map_err(|error| owner.name(error, class))
+    }
+
+    fn validate_at(&mut self, spot: Spot, class: &str) -> Result<()> {
+        let (registry, root) = self.root_mut_at(spot, class)?;
+        let traits = registry.entry(root).map(|(index, _)| registry.traits(index));
+        match traits.is_none_or(|traits| traits.after_load || traits.dynamic) {
+            true => validate(root),
+            false => Ok(()),
         }
-        self.validate(owner, class)
     }
 
     /// The fields of a component or resource that differ from a content that it had: the innermost ones that lie in structs.
@@ -69,7 +71,7 @@ impl World {
     ) -> Result<Vec<FieldChange>> {
         let compare = || {
             let root = self.root(owner, class)?;
-            let new = Part::find(&self.registry, root, &[])?.bytes;
+            let new = Part::find(&self.registry, root, &[])?.into_bytes();
             let mut found = Vec::new();
             if *old != *new {
                 let path = FieldPath::new(class.to_owned());
@@ -83,7 +85,7 @@ impl World {
 
 /// The bytes of a component that is in no world.
 pub(super) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec<u8>> {
-    Ok(Part::find(registry, root, &[])?.bytes)
+    Ok(Part::find(registry, root, &[])?.into_bytes())
 }
 
 /// Compares the bytes of a value that is there with those that it had; they differ.

@@ -10,16 +10,31 @@ use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Limits, Registry, Result, Value};
 
 /// A way from a value inwards: each class with the index of a field.
-pub(super) type Way = Vec<(&'static dyn ClassAccess, usize)>;
+type Way = Vec<(&'static dyn ClassAccess, usize)>;
+
+/// The memory that a part takes.
+#[derive(Default)]
+pub(super) struct Room {
+    path: Way,
+    buffer: Buffer,
+}
+
+impl Room {
+    /// Bytes that it holds.
+    pub(super) fn size(&self) -> usize {
+        self.buffer.bytes().len()
+    }
+}
 
 /// The innermost field on a path that can be reached where it lies.
 pub(super) struct Part<'p> {
     /// Index of the class of the component.
     pub(super) class: usize,
-    pub(super) path: Way,
+    room: Room,
     /// Class, variant and index of the field; `None` if it is the component itself.
     place: Option<(usize, usize, usize)>,
-    pub(super) bytes: Vec<u8>,
+    /// How many bytes it has.
+    len: usize,
     pub(super) steps: &'p [Step],
     /// How many steps led to it.
     taken: usize,
@@ -31,13 +46,25 @@ impl<'p> Part<'p> {
         root: &dyn Portable,
         steps: &'p [Step],
     ) -> Result<Self> {
+        Self::find_in(Room::default(), registry, root, steps)
+    }
+
+    /// The same, in memory that is there.
+    pub(super) fn find_in(
+        room: Room,
+        registry: &Registry,
+        root: &dyn Portable,
+        steps: &'p [Step],
+    ) -> Result<Self> {
+        let Room { mut path, mut buffer } = room;
+        path.clear();
         let mut owner: &dyn Any = root;
         let mut entry = registry.entry(owner);
         let Some((root_class, _)) = entry else {
             return Err(Error::new(ErrorKind::NotFound, "its class is not registered"));
         };
         let mut value = owner;
-        let (mut path, mut place) = (Way::new(), None);
+        let mut place = None;
         for step in steps {
             let Some((class, target)) = entry else { break };
             let Step::Field(name) = step else { break };
@@ -62,27 +89,44 @@ impl<'p> Part<'p> {
             }
             entry = if path.len() < steps.len() { registry.entry(value) } else { None };
         }
-        let mut buffer = Buffer::with_size(64);
+        buffer.reserve(64);
         let mut links = FieldLinks::new(registry);
         let write = |out: &mut crate::codec::Encoder<'_>| match path.last() {
             Some((access, field)) => access.encode_field(owner, *field, out),
             None => root.encode(out),
         };
         let taken = path.len();
-        let end = buffer
+        let len = buffer
             .append(0, &Limits::DEFAULT, &mut links, write)
             .map_err(|error| error.in_field(&Steps(&steps[..taken]).to_string()))?;
-        let mut bytes = buffer.into_bytes();
-        bytes.truncate(end);
-        Ok(Self { class: root_class, path, place, bytes, steps, taken })
+        Ok(Self { class: root_class, room: Room { path, buffer }, place, len, steps, taken })
+    }
+
+    /// The classes that lead to it, each with a field.
+    pub(super) fn path(&self) -> &[(&'static dyn ClassAccess, usize)] {
+        &self.room.path
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.room.buffer.bytes().get(..self.len).unwrap_or_default()
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        let mut bytes = self.room.buffer.into_bytes();
+        bytes.truncate(self.len);
+        bytes
+    }
+
+    pub(super) fn into_room(self) -> Room {
+        self.room
     }
 
     /// At what the rest of the path leads to.
     pub(super) fn cursor<'c>(&'c self, registry: &'c Registry) -> Result<Cursor<'c, 'c>> {
         let layout = registry.program().layout();
         let cursor = match self.place {
-            Some(place) => Cursor::of_field(layout, place, &self.bytes),
-            None => Some(Cursor::of_class(layout, self.class, &self.bytes)),
+            Some(place) => Cursor::of_field(layout, place, self.bytes()),
+            None => Some(Cursor::of_class(layout, self.class, self.bytes())),
         };
         let cursor =
             cursor.ok_or_else(|| Error::new(ErrorKind::NotFound, "the class has no such field"))?;
@@ -92,7 +136,7 @@ impl<'p> Part<'p> {
     /// Where the bytes are of what the path leads to.
     pub(super) fn range(&self, registry: &Registry) -> Result<Range<usize>> {
         if self.taken == self.steps.len() {
-            return Ok(0..self.bytes.len());
+            return Ok(0..self.len);
         }
         let range = self.cursor(registry)?.range();
         range.map_err(|error| error.in_field(&Steps(self.steps).to_string()))

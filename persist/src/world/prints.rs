@@ -68,7 +68,7 @@ pub(crate) fn print_value(
     object: Option<ObjectId>,
     prints: &mut Vec<Print>,
 ) -> Result<()> {
-    let bytes = Part::find(registry, value, &[])?.bytes;
+    let bytes = Part::find(registry, value, &[])?.into_bytes();
     let any: &dyn Any = value;
     let mut add = |what, bytes: &[u8]| prints.push(Print { object, what, hash: hash_of(bytes) });
     match registry.entry(any) {

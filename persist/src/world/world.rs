@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hashbrown::HashMap;
 
 use super::any_component::ComponentType;
+use super::change::Kept;
 use super::column::{AnyColumn, Column};
 use super::commands::Command;
 use super::directory::{Directory, Place};
@@ -93,6 +94,8 @@ pub struct World {
     pub(super) expired: VecDeque<ObjectId>,
     /// True if there are, or were, components of classes that the program does not have.
     pub(super) has_unknown: bool,
+    /// For changes of fields.
+    pub(super) kept: Kept,
     identity: Identity,
 }
 
