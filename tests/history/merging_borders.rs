@@ -52,6 +52,20 @@ fn d39_a_window_of_zero_never_merges_and_none_always() -> Result<()> {
 }
 
 #[test]
+fn d39_a_window_that_is_set_later_counts_from_then() -> Result<()> {
+    let (mut editor, time) = timed(None);
+    editor.set("x", 1)?;
+    time.set(Duration::from_secs(60));
+    editor.history.set_merge_window(Some(Duration::from_millis(500)));
+    for (milliseconds, len) in [(499, 1), (500, 2)] {
+        time.set(time.get() + Duration::from_millis(milliseconds));
+        editor.set("x", editor.document.number("x") + 1)?;
+        assert_eq!(editor.history.len(), len);
+    }
+    Ok(())
+}
+
+#[test]
 fn d39_the_window_holds_in_transactions_as_well() -> Result<()> {
     let (mut editor, time) = timed(Some(Duration::from_millis(500)));
     editor.history.begin("")?;

@@ -196,6 +196,10 @@ impl<'e, T: 'static> Edit<'e, T> {
 
     /// Records a step that was done.
     pub(super) fn record(&mut self, step: impl Step<T>) {
+        if self.steps.is_empty() {
+            // Mostly it is the only one.
+            self.steps.reserve_exact(1);
+        }
         self.steps.push(Box::new(step));
     }
 

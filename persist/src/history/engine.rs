@@ -132,7 +132,7 @@ impl<T: 'static> History<T> {
         may_merge: bool,
         watch: Option<Watch>,
     ) {
-        let time = (self.clock)();
+        let time = self.now();
         if let Some(open) = self.open.last_mut() {
             open.watch(watch);
             if let Err(failure) = open.enter(label, steps, may_merge, time, &mut self.released) {
@@ -165,6 +165,11 @@ impl<T: 'static> History<T> {
         self.trim();
     }
 
+    /// What the clock says, if somebody wants to know: it costs about what the rest of an undo does.
+    pub(super) fn now(&self) -> Duration {
+        self.merge_window.map_or(Duration::ZERO, |_| (self.clock)())
+    }
+
     fn new_state(&mut self) -> u64 {
         self.last_state += 1;
         self.last_state
@@ -184,7 +189,7 @@ impl<T: 'static> History<T> {
             }
         };
         let Some(entry) = before else { return false };
-        let is_recent = |window| (self.clock)().saturating_sub(entry.time) < window;
+        let is_recent = |window| self.now().saturating_sub(entry.time) < window;
         may_merge && self.merge_window.is_none_or(is_recent)
     }
 

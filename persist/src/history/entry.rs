@@ -85,55 +85,54 @@ impl<T: 'static> Entry<T> {
         if !are_settings && !are_single {
             return Ok(Merge::No);
         }
-        let (mut is_merged, mut failed) = (false, None);
-        // Behind these are those that stay steps of their own.
-        let mut before = self.steps.len();
-        for mut new in std::mem::take(next) {
-            let mut outcome = Merge::No;
+        let mut is_merged = false;
+        // Those before it stay steps of their own.
+        let mut at_new = 0;
+        while at_new < next.len() {
+            let (own, rest) = next.split_at_mut(at_new);
+            let new = &mut *rest[0];
+            let mut outcome = (0, Merge::No);
             // It cannot pass one that it meets.
-            for at in (0..self.steps.len()).rev() {
-                if at < before && failed.is_none() {
-                    match offer(&mut *self.steps[at], at, &mut *new) {
-                        Ok(merge) => outcome = merge,
-                        Err(failure) => failed = Some(failure),
+            if !own.iter().any(|step| step.meets(new)) {
+                for at in (0..self.steps.len()).rev() {
+                    outcome = (at, offer(&mut self.steps, at, new)?);
+                    if outcome.1 != Merge::No || self.steps[at].meets(new) {
+                        break;
                     }
                 }
-                if outcome == Merge::Annul {
-                    ended.push((self.steps.remove(at), End::Merged));
-                    before -= 1;
-                }
-                if outcome != Merge::No || self.steps[at].meets(&*new) {
-                    break;
-                }
             }
-            is_merged |= outcome != Merge::No;
+            is_merged |= outcome.1 != Merge::No;
             match outcome {
-                Merge::No => self.steps.push(new),
-                Merge::Yes | Merge::Annul => ended.push((new, End::Merged)),
-                Merge::Both => {
+                (_, Merge::No) => at_new += 1,
+                (_, Merge::Yes) => ended.push((next.remove(at_new), End::Merged)),
+                (_, Merge::Both) => {
                     self.is_chain = !are_settings;
-                    self.steps.push(new);
+                    at_new += 1;
+                }
+                (at, Merge::Annul) => {
+                    ended.push((self.steps.remove(at), End::Merged));
+                    ended.push((next.remove(at_new), End::Merged));
                 }
             }
         }
-        if is_merged && failed.is_none() {
-            return Ok(if self.steps.is_empty() { Merge::Annul } else { Merge::Yes });
+        if !is_merged {
+            return Ok(Merge::No);
         }
-        *next = self.steps.split_off(before);
-        let Some(mut failure) = failed else { return Ok(Merge::No) };
-        failure.broken.iter_mut().for_each(|broken| broken.done = before);
-        Err(failure)
+        self.steps.append(next);
+        Ok(if self.steps.is_empty() { Merge::Annul } else { Merge::Yes })
     }
 }
 
-/// Offers a step to one that was done before it, at this place of its entry. A refusal is no merge.
+/// Offers a step to one of those before it. A refusal is no merge.
 fn offer<T: 'static>(
-    step: &mut dyn Step<T>,
+    steps: &mut [BoxedStep<T>],
     at: usize,
     next: &mut dyn Step<T>,
 ) -> Result<Merge, Failure> {
+    let done = steps.len();
+    let step = &mut *steps[at];
     guarded(|| Ok(step.merge(next).unwrap_or(Merge::No))).map_err(|mut failure| {
-        failure.broken.iter_mut().for_each(|broken| broken.step = at);
+        failure.broken.iter_mut().for_each(|broken| (broken.step, broken.done) = (at, done));
         failure
     })
 }

@@ -71,7 +71,15 @@ impl<T: 'static> History<T> {
 
     /// How long after an edit another one may be merged into it; `None` is until a [barrier](Self::set_barrier), which is the default, and 0 is never.
     pub fn set_merge_window(&mut self, window: Option<Duration>) {
+        let was_none = self.merge_window.is_none();
         self.merge_window = window;
+        if was_none {
+            // Nobody noted when it was done.
+            let time = self.now();
+            let entry = self.ring.current().and_then(|index| self.ring.get_mut(index));
+            let edit = self.open.last_mut().and_then(|open| open.edits.last_mut());
+            entry.into_iter().chain(edit).for_each(|last| last.time = time);
+        }
     }
 
     /// Takes the time that the merge window is measured by from a function, instead of the system; any beginning will do.
