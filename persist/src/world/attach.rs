@@ -218,8 +218,7 @@ impl World {
 
     /// The column of the component class of this name.
     pub(super) fn column_of_class(&self, class: &str) -> Result<usize> {
-        let found = self.registry.class(class).and_then(|class| self.by_type.get(&class.type_id()));
-        found.copied().ok_or_else(|| {
+        self.by_class.get(class).copied().ok_or_else(|| {
             Error::new(
                 ErrorKind::NotFound,
                 format!("no component class `{class}` is registered in this world; call `register` with it"),

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::World;
+use super::bytes::Bytes;
 use super::field_links::FieldLinks;
 use super::fields::{Owner, Spot};
 use super::part::{Part, Room};
@@ -38,8 +39,8 @@ pub(crate) struct Spliced {
     /// What a field was that was set to a value.
     pub(crate) old_value: Option<Value>,
     /// Of bytes that were put there they are known.
-    pub(crate) old: Box<[u8]>,
-    pub(crate) new: Box<[u8]>,
+    pub(crate) old: Bytes,
+    pub(crate) new: Bytes,
 }
 
 impl World {

@@ -86,8 +86,10 @@ impl World {
     /// Index of the column of a type that is registered.
     pub(super) fn new_column(&mut self, of: ComponentType) -> usize {
         *self.by_type.entry(of.id).or_insert_with(|| {
+            let column = self.columns.len();
             self.columns.push(ColumnEntry { column: (of.new_column)(), of, hooks: u8::MAX });
-            self.columns.len() - 1
+            self.by_class.entry((of.name)()).or_insert(column);
+            column
         })
     }
 

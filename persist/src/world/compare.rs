@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use super::World;
+use super::bytes::Bytes;
 use super::change::{decode, validate};
 use super::fields::{Owner, Spot};
 use super::part::Part;
@@ -15,8 +16,8 @@ use crate::{Registry, Result};
 /// A field that has changed, with its bytes before and behind.
 pub(crate) struct FieldChange {
     pub(crate) path: FieldPath,
-    pub(crate) old: Box<[u8]>,
-    pub(crate) new: Box<[u8]>,
+    pub(crate) old: Bytes,
+    pub(crate) new: Bytes,
 }
 
 impl World {

@@ -5,6 +5,7 @@
 
 mod any_component;
 mod attach;
+mod bytes;
 mod change;
 mod classes;
 mod column;
@@ -39,6 +40,7 @@ mod world;
 mod zipped;
 
 pub use attach::ComponentId;
+pub(crate) use bytes::Bytes;
 pub(crate) use change::{Element, Splice};
 pub(crate) use compare::FieldChange;
 pub use component::{Component, Context};

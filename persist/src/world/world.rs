@@ -72,6 +72,8 @@ pub struct World {
     pub(super) objects: Column<Object>,
     pub(super) columns: Vec<ColumnEntry>,
     pub(super) by_type: HashMap<TypeId, usize>,
+    /// The columns by the names of their classes.
+    pub(super) by_class: HashMap<String, usize>,
     pub(super) shapes: Shapes,
     pub(super) names: Names,
     pub(super) resources: Resources,

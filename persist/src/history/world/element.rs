@@ -6,7 +6,7 @@ use super::{label, name_of, object_of};
 use crate::history::journal::{StoredStep, Storing};
 use crate::history::step::{Failure, Step};
 use crate::history::{Label, Verb};
-use crate::world::{Element, Owner, Splice};
+use crate::world::{Bytes, Element, Owner, Splice};
 use crate::{FieldPath, ObjectId, Result, Value, World};
 
 /// A change of a list, which costs what the element does.
@@ -20,9 +20,9 @@ pub(in crate::history) struct ListChange {
 /// How a list was changed.
 pub(in crate::history) enum ListEdit {
     /// An element, by its bytes, was put in.
-    Insert(u64, Box<[u8]>),
+    Insert(u64, Bytes),
     /// An element was taken out.
-    Remove(u64, Box<[u8]>),
+    Remove(u64, Bytes),
     /// An element was moved from an index to another.
     Move(u64, u64),
 }
@@ -105,7 +105,7 @@ impl Step<World> for ListChange {
 
     fn size(&self) -> usize {
         let bytes = match &self.how {
-            ListEdit::Insert(_, bytes) | ListEdit::Remove(_, bytes) => bytes.len(),
+            ListEdit::Insert(_, bytes) | ListEdit::Remove(_, bytes) => bytes.held(),
             ListEdit::Move(..) => 0,
         };
         size_of::<Self>() + bytes

@@ -7,15 +7,15 @@ use super::{label, name_of, object_of};
 use crate::history::journal::{StoredStep, Storing};
 use crate::history::step::{Failure, Merge, Step};
 use crate::history::{Label, Verb};
-use crate::world::{FieldChange, Owner, Splice};
+use crate::world::{Bytes, FieldChange, Owner, Splice};
 use crate::{FieldPath, ObjectId, Result, Value, World};
 
 /// A field with its bytes before and behind, so that doing and undoing it do not depend on each other.
 pub(in crate::history) struct Setting {
     pub(in crate::history) owner: Owner,
     pub(in crate::history) path: FieldPath,
-    pub(in crate::history) old: Box<[u8]>,
-    pub(in crate::history) new: Box<[u8]>,
+    pub(in crate::history) old: Bytes,
+    pub(in crate::history) new: Bytes,
     /// The name of the object at that time.
     pub(super) name: Option<Rc<str>>,
 }
@@ -85,7 +85,7 @@ impl Step<World> for Setting {
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.old.len() + self.new.len()
+        size_of::<Self>() + self.old.held() + self.new.held()
     }
 
     fn objects(&self, found: &mut Vec<ObjectId>) {

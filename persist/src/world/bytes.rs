@@ -1,0 +1,94 @@
+//! Bytes of fields, of which there mostly are few.
+
+use std::fmt;
+use std::ops::Deref;
+
+/// Bytes that do not change. A few are kept in it, for which a place of their own would cost more than they do.
+#[derive(Clone)]
+pub(crate) struct Bytes(Held);
+
+/// What it holds without a place of its own.
+const FEW: usize = 22;
+
+#[derive(Clone)]
+enum Held {
+    /// So many of them.
+    Few(u8, [u8; FEW]),
+    Many(Box<[u8]>),
+}
+
+impl Bytes {
+    /// Bytes of memory that it takes besides its own size.
+    pub(crate) fn held(&self) -> usize {
+        match &self.0 {
+            Held::Few(..) => 0,
+            Held::Many(bytes) => bytes.len(),
+        }
+    }
+
+    fn few(bytes: &[u8]) -> Option<Self> {
+        let mut few = [0; FEW];
+        few.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(Self(Held::Few(u8::try_from(bytes.len()).ok()?, few)))
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Held::Few(len, few) => few.get(..usize::from(*len)).unwrap_or_default(),
+            Held::Many(bytes) => bytes,
+        }
+    }
+}
+
+impl From<&[u8]> for Bytes {
+    fn from(bytes: &[u8]) -> Self {
+        Self::few(bytes).unwrap_or_else(|| Self(Held::Many(bytes.into())))
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::few(&bytes).unwrap_or_else(|| Self(Held::Many(bytes.into())))
+    }
+}
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Self(Held::Few(0, [0; FEW]))
+    }
+}
+
+impl PartialEq for Bytes {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_bytes_are_what_they_were_made_of() {
+        let all: Vec<u8> = (0..40).collect();
+        for len in 0..all.len() {
+            let bytes = Bytes::from(&all[..len]);
+            assert_eq!(*bytes, all[..len]);
+            assert_eq!(bytes, Bytes::from(all[..len].to_vec()));
+            assert_eq!(bytes.held(), if len > FEW { len } else { 0 });
+            assert_ne!(bytes, Bytes::from(&all[..len + 1]));
+        }
+        assert!(size_of::<Bytes>() <= 24);
+        assert!(Bytes::default().is_empty());
+    }
+}
