@@ -17,8 +17,6 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Registry, Result, Value};
 pub(crate) enum Splice<'v> {
     /// It gets a value.
     Set(&'v Value),
-    /// It gets these bytes, which it had in this run.
-    Put(&'v [u8]),
     /// A list gets an element before the one of this index, or at its end.
     Insert(u64, Element<'v>),
     /// A list loses the element of this index.
@@ -38,7 +36,6 @@ pub(crate) enum Element<'v> {
 pub(crate) struct Spliced {
     /// What a field was that was set to a value.
     pub(crate) old_value: Option<Value>,
-    /// Of bytes that were put there they are known.
     pub(crate) old: Bytes,
     pub(crate) new: Bytes,
 }
@@ -63,6 +60,41 @@ impl World {
     ) -> Result<Spliced> {
         self.check_editable()?;
         self.splice_of(owner, path, splice, false)
+    }
+
+    /// Gives a field bytes that it had, as [`splice_again`](Self::splice_again); whether the component then is to be asked.
+    pub(crate) fn put_bytes(
+        &mut self,
+        owner: Owner,
+        path: &FieldPath,
+        bytes: &[u8],
+    ) -> Result<bool> {
+        self.check_editable()?;
+        let mut put = || {
+            let spot = self.spot(owner, path.class())?;
+            let Kept { room, mut new } = std::mem::take(&mut self.kept);
+            let root = self.root_at(spot, path.class())?;
+            let part = Part::find_in(room, &self.registry, root, path.steps())?;
+            let range = part.range(&self.registry)?;
+            let (before, behind) = (&part.bytes()[..range.start], &part.bytes()[range.end..]);
+            new.clear();
+            new.extend_from_slice(before);
+            new.extend_from_slice(bytes);
+            new.extend_from_slice(behind);
+            let validates = self.validates(part.class);
+            let change = Change { part, new, validates: false };
+            let (registry, root) = self.root_mut_at(spot, path.class())?;
+            change.make(registry, root)?;
+            self.kept = change.keep();
+            Ok(validates)
+        };
+        put().map_err(|error| owner.name(error, path.class()))
+    }
+
+    /// True if values of a class may have `validate` functions.
+    fn validates(&self, class: usize) -> bool {
+        let traits = self.registry.traits(class);
+        traits.after_load || traits.dynamic
     }
 
     fn splice_of(
@@ -120,13 +152,6 @@ impl World {
                 new.extend_from_slice(&bytes[range.end..]);
                 new
             }
-            Splice::Put(value) => {
-                let range = part.range(&self.registry)?;
-                begin(&mut new, range.start);
-                new.extend_from_slice(value);
-                new.extend_from_slice(&bytes[range.end..]);
-                new
-            }
             Splice::Insert(index, element) => {
                 let list = part.cursor(&self.registry)?.list().map_err(in_path)?;
                 match element {
@@ -149,8 +174,7 @@ impl World {
                 list.moved(*from, *to).map_err(in_path)?
             }
         };
-        let traits = self.registry.traits(part.class);
-        let validates = traits.after_load || traits.dynamic;
+        let validates = self.validates(part.class);
         Ok((Change { part, new, validates }, spliced))
     }
 }

@@ -18,13 +18,24 @@ pub(in crate::history) struct Setting {
     pub(in crate::history) new: Bytes,
     /// The name of the object at that time.
     pub(super) name: Option<Rc<str>>,
+    /// Whether the component is to be asked if it may be as it was made last.
+    is_asked: bool,
 }
 
 impl Setting {
     /// What was found to have changed.
     pub(in crate::history) fn found(world: &World, owner: Owner, change: FieldChange) -> Self {
         let FieldChange { path, old, new } = change;
-        Self { owner, path, old, new, name: name_of(world, owner) }
+        Self::new(owner, path, (old, new), name_of(world, owner))
+    }
+
+    pub(super) fn new(
+        owner: Owner,
+        path: FieldPath,
+        (old, new): (Bytes, Bytes),
+        name: Option<Rc<str>>,
+    ) -> Self {
+        Self { owner, path, old, new, name, is_asked: false }
     }
 
     /// Sets a field; `None` instead of the step if that changes nothing. Also what it was.
@@ -39,24 +50,24 @@ impl Setting {
         if spliced.old == spliced.new {
             return Ok((None, old_value));
         }
-        let name = name_of(world, owner);
-        Ok((Some(Self { owner, path, old: spliced.old, new: spliced.new, name }), old_value))
+        let (bytes, name) = ((spliced.old, spliced.new), name_of(world, owner));
+        Ok((Some(Self::new(owner, path, bytes, name)), old_value))
     }
 }
 
 impl Step<World> for Setting {
     fn undo(&mut self, world: &mut World) -> Result<(), Failure> {
-        world.splice_again(self.owner, &self.path, &Splice::Put(&self.old))?;
+        self.is_asked = world.put_bytes(self.owner, &self.path, &self.old)?;
         Ok(())
     }
 
     fn redo(&mut self, world: &mut World) -> Result<(), Failure> {
-        world.splice_again(self.owner, &self.path, &Splice::Put(&self.new))?;
+        self.is_asked = world.put_bytes(self.owner, &self.path, &self.new)?;
         Ok(())
     }
 
     fn check(&self, world: &mut World) -> Result<()> {
-        world.check_valid(self.owner, self.path.class())
+        if self.is_asked { world.check_valid(self.owner, self.path.class()) } else { Ok(()) }
     }
 
     fn merge(&mut self, next: &mut dyn Step<World>) -> Result<Merge> {

@@ -223,8 +223,8 @@ impl StoredWorldStep {
         };
         Ok(match self.change {
             StoredChange::Set { path, old, new } => {
-                let (path, old, new) = (path.parse()?, old.into(), new.into());
-                Box::new(Setting { owner, path, old, new, name })
+                let bytes = (old.into(), new.into());
+                Box::new(Setting::new(owner, path.parse()?, bytes, name))
             }
             StoredChange::Insert { path, index, bytes } => {
                 list(path, ListEdit::Insert(index, bytes.into()), name)?
