@@ -54,6 +54,35 @@ fn an_edit_that_changes_nothing_is_no_entry_and_what_could_be_redone_stays() -> 
 }
 
 #[test]
+fn fields_that_became_longer_or_shorter_are_found_and_those_between_them_are_not() -> Result<()> {
+    let (mut world, mut history, ada) = with(Thing::sample());
+    let changes: [fn(&mut Thing); 4] = [
+        |thing| thing.name.clear(),
+        |thing| thing.name = "a name that is longer than the one before".into(),
+        |thing| thing.items.clear(),
+        |thing| thing.secret.0.push('!'),
+    ];
+    for (first, first_change) in changes.iter().enumerate() {
+        for (second, second_change) in changes.iter().enumerate() {
+            there_and_back(&mut world, &mut history, |edit| {
+                let thing = edit.get_mut::<Thing>(ada)?;
+                *thing = Thing::sample();
+                first_change(thing);
+                second_change(thing);
+                Ok(())
+            })?;
+            // The first two are of the same field.
+            let is_one = first.max(1) == second.max(1);
+            let last = labels(&history).pop().unwrap_or_default();
+            assert_eq!(last.ends_with("and 1 more"), !is_one, "{first} {second}: {last}");
+            history.undo(&mut world)?;
+            assert_eq!(world.get(ada), Some(&Thing::sample()));
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn skipped_fields_are_not_recorded() -> Result<()> {
     let (mut world, mut history, ada) = with(Thing::sample());
     history.edit(&mut world, "Cache", |edit| {

@@ -64,11 +64,22 @@ impl<'s, 'b> Cursor<'s, 'b> {
         Ok(start..self.start)
     }
 
+    /// Goes over these bytes if they are the next ones.
+    pub(crate) fn pass_bytes(&mut self, bytes: &[u8]) -> bool {
+        let is_next = self.rest().starts_with(bytes);
+        self.start += if is_next { bytes.len() } else { 0 };
+        is_next
+    }
+
+    /// The bytes from where it is on.
+    pub(crate) fn rest(&self) -> &'b [u8] {
+        self.bytes.get(self.start..).unwrap_or_default()
+    }
+
     /// Reads on from where it is.
     fn take<T>(&mut self, take: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>) -> Result<T> {
         let mut links = NoLinks::default();
-        let rest = self.bytes.get(self.start..).unwrap_or_default();
-        let mut input = Decoder::new(rest, &Limits::DEFAULT, &mut links);
+        let mut input = Decoder::new(self.rest(), &Limits::DEFAULT, &mut links);
         let taken = take(&mut input).map_err(fault)?;
         self.start = self.bytes.len() - input.rest().len();
         Ok(taken)
@@ -76,6 +87,12 @@ impl<'s, 'b> Cursor<'s, 'b> {
 
     fn skip(&mut self, node: usize) -> Result<()> {
         let stored = self.stored;
+        if let Some(width) = stored.node(node).width()
+            && width <= self.rest().len()
+        {
+            self.start += width;
+            return Ok(());
+        }
         self.take(|input| skip(node, stored, input, &mut Vec::new()))
     }
 
@@ -254,7 +271,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     /// If it cannot be a value.
     pub(crate) fn read(&self) -> Result<(Value, Range<usize>)> {
         let mut links = NoLinks::default();
-        let rest = self.bytes.get(self.start..).unwrap_or_default();
+        let rest = self.rest();
         let mut input = Decoder::new(rest, &Limits::DEFAULT, &mut links);
         let mut reader = Reader::new(&Limits::DEFAULT, rest.len() as u64);
         let value = match self.at {

@@ -8,6 +8,7 @@ use super::change::{decode, validate};
 use super::fields::{Owner, Spot};
 use super::part::Part;
 use super::path::FieldPath;
+use super::paths::{Paths, Trail};
 use crate::codec::Portable;
 use crate::reflect::Class;
 use crate::schema::Cursor;
@@ -73,14 +74,27 @@ impl World {
         let compare = || {
             let root = self.root(owner, class)?;
             let new = Part::find(&self.registry, root, &[])?.into_bytes();
-            let mut found = Vec::new();
-            if *old != *new {
-                let path = FieldPath::new(class.to_owned());
-                compare(&self.registry, root, &path, (old, &new), &mut found)?;
+            if *old == *new {
+                return Ok(Vec::new());
             }
-            Ok(found)
+            self.compared(class, root, old, &new)
         };
         compare().map_err(|error| owner.name(error, class))
+    }
+
+    /// The fields of a value whose bytes differ, which has one of the contents.
+    pub(super) fn compared(
+        &self,
+        class: &str,
+        root: &dyn Any,
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<Vec<FieldChange>> {
+        let (registry, paths) = (&self.registry, &self.paths);
+        let trail = Trail::new(class);
+        let mut comparison = Comparison { registry, paths, trail, found: Vec::new() };
+        comparison.compare(root, old, new)?;
+        Ok(comparison.found)
     }
 }
 
@@ -89,40 +103,50 @@ pub(super) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec
     Ok(Part::find(registry, root, &[])?.into_bytes())
 }
 
-/// Compares the bytes of a value that is there with those that it had; they differ.
-pub(super) fn compare(
-    registry: &Registry,
-    value: &dyn Any,
-    path: &FieldPath,
-    (old, new): (&[u8], &[u8]),
-    found: &mut Vec<FieldChange>,
-) -> Result<()> {
-    let layout = registry.program().layout();
-    let whole = || FieldChange { path: path.clone(), old: old.into(), new: new.into() };
-    let Some((index, target)) = registry.entry(value) else {
-        found.push(whole());
-        return Ok(());
-    };
-    let class: &Class = target.class;
-    if class.fields().is_empty() || !class.variants().is_empty() {
-        found.push(whole());
-        return Ok(());
-    }
-    let mut before = Cursor::of_class(layout, index, old);
-    let mut behind = Cursor::of_class(layout, index, new);
-    for (field, record) in class.fields().iter().enumerate() {
-        let old = &old[before.pass_field(index, field)?];
-        let new = &new[behind.pass_field(index, field)?];
-        if old == new {
-            continue;
-        }
-        let path = path.clone().field(record.name);
-        match target.access.field(value, field) {
-            Some(inner) if !record.flags.with => {
-                compare(registry, inner, &path, (old, new), found)?;
+/// What of a value has changed.
+struct Comparison<'w> {
+    registry: &'w Registry,
+    paths: &'w Paths,
+    /// Where in the component it is.
+    trail: Trail<'w>,
+    found: Vec<FieldChange>,
+}
+
+impl Comparison<'_> {
+    /// Compares the bytes of a value that is there with those that it had; they differ.
+    fn compare(&mut self, value: &dyn Any, old: &[u8], new: &[u8]) -> Result<()> {
+        let registry = self.registry;
+        let entry = registry.entry(value);
+        let is_struct = |class: &Class| !class.fields().is_empty() && class.variants().is_empty();
+        let Some((index, target)) = entry.filter(|(_, target)| is_struct(target.class)) else {
+            self.find(old, new);
+            return Ok(());
+        };
+        let layout = registry.program().layout();
+        let mut before = Cursor::of_class(layout, index, old);
+        let mut behind = Cursor::of_class(layout, index, new);
+        for (field, record) in target.class.fields().iter().enumerate() {
+            let old = &old[before.pass_field(index, field)?];
+            // Bytes say where they end: what begins as the field was is that.
+            if behind.pass_bytes(old) {
+                continue;
             }
-            _ => found.push(FieldChange { path, old: old.into(), new: new.into() }),
+            let new = &new[behind.pass_field(index, field)?];
+            self.trail.enter(field, record.name);
+            match target.access.field(value, field) {
+                Some(inner) if !record.flags.with => self.compare(inner, old, new)?,
+                _ => self.find(old, new),
+            }
+            self.trail.leave();
+            if before.rest() == behind.rest() {
+                break;
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn find(&mut self, old: &[u8], new: &[u8]) {
+        let path = self.paths.at(&self.trail);
+        self.found.push(FieldChange { path, old: old.into(), new: new.into() });
+    }
 }

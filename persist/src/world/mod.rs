@@ -24,6 +24,7 @@ mod object;
 mod parked;
 mod part;
 mod path;
+mod paths;
 mod phases;
 mod prefab;
 mod prints;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::World;
 use super::any_component::AnyComponent;
 use super::change::{Element, Splice};
-use super::compare::{FieldChange, compare, content_of};
+use super::compare::{FieldChange, content_of};
 use super::part::follow;
 use super::path::{FieldPath, Steps};
 use super::resources::AnyResource;
@@ -67,20 +67,16 @@ impl World {
         old: &[u8],
         new: &[u8],
     ) -> Result<Vec<FieldChange>> {
-        let mut found = Vec::new();
         let Some(number) = self.registry.named(class).filter(|_| old != new) else {
-            return Ok(found);
+            return Ok(Vec::new());
         };
-        let path = FieldPath::new(class.to_owned());
-        let contents = (old, new);
         if is_resource {
             let value = self.decode_numbered::<dyn AnyResource>(number, new, None)?;
-            compare(&self.registry, (*value).portable(), &path, contents, &mut found)?;
+            self.compared(class, (*value).portable(), old, new)
         } else {
             let value = self.decode_numbered::<dyn AnyComponent>(number, new, None)?;
-            compare(&self.registry, (*value).portable(), &path, contents, &mut found)?;
+            self.compared(class, (*value).portable(), old, new)
         }
-        Ok(found)
     }
 
     /// The contents of components of parked objects.

@@ -14,6 +14,7 @@ use super::directory::{Directory, Place};
 use super::names::Names;
 use super::object::{Activity, Object, Shapes};
 use super::parked::Parked;
+use super::paths::Paths;
 use super::resources::Resources;
 use crate::{Error, ErrorKind, ObjectId, Registry, Result};
 
@@ -98,6 +99,7 @@ pub struct World {
     pub(super) has_unknown: bool,
     /// For changes of fields.
     pub(super) kept: Kept,
+    pub(super) paths: Paths,
     identity: Identity,
 }
 

@@ -39,6 +39,9 @@ impl Pending<World> for Handed {
         };
         match guarded(|| Ok(compare()?)) {
             Ok(changes) => {
+                if steps.is_empty() {
+                    steps.reserve_exact(changes.len());
+                }
                 for change in changes {
                     steps.push(Box::new(Setting::found(world, self.owner, change)));
                 }
