@@ -7,7 +7,7 @@ use super::World;
 use super::bytes::Bytes;
 use super::field_links::FieldLinks;
 use super::fields::{Owner, Spot};
-use super::part::{Part, Room};
+use super::part::{MOST_KEPT, Part, Room};
 use super::path::{FieldPath, Steps};
 use crate::codec::{Decoder, NoVisitLinks, Phase, Portable, Visitor, left_over};
 use crate::schema::{KindSchema, Strict};
@@ -208,13 +208,8 @@ pub(super) fn decode(
 /// Memory that a change takes, and leaves to the next one.
 #[derive(Default)]
 pub(super) struct Kept {
-    room: Room,
+    pub(super) room: Room,
     new: Vec<u8>,
-}
-
-impl Kept {
-    /// More bytes than these are not kept.
-    const MOST: usize = 4 << 10;
 }
 
 /// A change that was checked.
@@ -257,8 +252,7 @@ impl Change<'_> {
     }
 
     fn keep(self) -> Kept {
-        let kept = Kept { room: self.part.into_room(), new: self.new };
-        let size = kept.room.size() + kept.new.capacity();
-        if size > Kept::MOST { Kept::default() } else { kept }
+        let new = if self.new.capacity() > MOST_KEPT { Vec::new() } else { self.new };
+        Kept { room: self.part.into_room(), new }
     }
 }

@@ -29,6 +29,16 @@ impl World {
         content().map_err(|error| owner.name(error, class))
     }
 
+    /// The same, to be held for a while.
+    pub(crate) fn snapshot(&mut self, owner: Owner, class: &str) -> Result<Bytes> {
+        let room = std::mem::take(&mut self.kept.room);
+        let find = || Part::find_in(room, &self.registry, self.root(owner, class)?, &[]);
+        let part = find().map_err(|error| owner.name(error, class))?;
+        let content = part.bytes().into();
+        self.kept.room = part.into_room();
+        Ok(content)
+    }
+
     /// Puts a component or resource back to a content that it had, unless it has it.
     pub(crate) fn put_content(&mut self, owner: Owner, class: &str, content: &[u8]) -> Result<()> {
         // What is put back is read anew, without what is skipped in it.
@@ -66,20 +76,24 @@ impl World {
 
     /// The fields of a component or resource that differ from a content that it had: the innermost ones that lie in structs.
     pub(crate) fn changes_since(
-        &self,
+        &mut self,
         owner: Owner,
         class: &str,
         old: &[u8],
     ) -> Result<Vec<FieldChange>> {
+        let room = std::mem::take(&mut self.kept.room);
         let compare = || {
             let root = self.root(owner, class)?;
-            let new = Part::find(&self.registry, root, &[])?.into_bytes();
-            if *old == *new {
-                return Ok(Vec::new());
-            }
-            self.compared(class, root, old, &new)
+            let part = Part::find_in(room, &self.registry, root, &[])?;
+            let found = match part.bytes() {
+                new if *old == *new => Vec::new(),
+                new => self.compared(class, root, old, new)?,
+            };
+            Ok((found, part.into_room()))
         };
-        compare().map_err(|error| owner.name(error, class))
+        let (found, room) = compare().map_err(|error| owner.name(error, class))?;
+        self.kept.room = room;
+        Ok(found)
     }
 
     /// The fields of a value whose bytes differ, which has one of the contents.

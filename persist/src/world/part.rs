@@ -12,18 +12,14 @@ use crate::{Error, ErrorKind, Limits, Registry, Result, Value};
 /// A way from a value inwards: each class with the index of a field.
 type Way = Vec<(&'static dyn ClassAccess, usize)>;
 
+/// More bytes than these are not kept from one use to the next.
+pub(super) const MOST_KEPT: usize = 4 << 10;
+
 /// The memory that a part takes.
 #[derive(Default)]
 pub(super) struct Room {
     path: Way,
     buffer: Buffer,
-}
-
-impl Room {
-    /// Bytes that it holds.
-    pub(super) fn size(&self) -> usize {
-        self.buffer.bytes().len()
-    }
 }
 
 /// The innermost field on a path that can be reached where it lies.
@@ -117,8 +113,9 @@ impl<'p> Part<'p> {
         bytes
     }
 
+    /// Its memory, if that is to be kept.
     pub(super) fn into_room(self) -> Room {
-        self.room
+        if self.room.buffer.bytes().len() > MOST_KEPT { Room::default() } else { self.room }
     }
 
     /// At what the rest of the path leads to.

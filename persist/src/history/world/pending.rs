@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use super::setting::Setting;
 use crate::history::edit::{Pending, Place};
 use crate::history::step::{BoxedStep, guarded};
-use crate::world::Owner;
+use crate::world::{Bytes, Owner};
 use crate::{Result, World};
 
 /// A component or resource as it was when it was handed out.
@@ -13,13 +13,18 @@ pub(super) struct Handed {
     place: Place,
     owner: Owner,
     class: String,
-    content: Vec<u8>,
+    content: Bytes,
 }
 
 impl Handed {
-    pub(super) fn new(world: &World, place: Place, owner: Owner, class: String) -> Result<Self> {
+    pub(super) fn new(
+        world: &mut World,
+        place: Place,
+        owner: Owner,
+        class: String,
+    ) -> Result<Self> {
         world.check_recordable(&class)?;
-        let content = world.content(owner, &class)?;
+        let content = world.snapshot(owner, &class)?;
         Ok(Self { place, owner, class, content })
     }
 }
