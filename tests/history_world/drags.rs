@@ -48,6 +48,50 @@ fn a_drag_by_hand_of_several_fields_is_one_entry_too() -> Result<()> {
 }
 
 #[test]
+fn a_drag_of_many_objects_is_one_entry_whichever_of_them_come_back() -> Result<()> {
+    let (mut world, mut history, _) = with(transform(0.0, 0.0));
+    let objects: Vec<ObjectId> = (0..500)
+        .map(|_| {
+            let object = world.spawn("Crate");
+            world.attach(object, transform(0.0, 0.0)).map(|()| object)
+        })
+        .collect::<Result<_>>()?;
+    let start = text(&world);
+    let mut moves = |step: u16, by_hand: bool| {
+        history.edit(&mut world, "Drag", |edit| {
+            for (n, object) in (0_u16..).zip(&objects) {
+                // Some come in later, some turn round, some come back to where they began.
+                let x = match n % 5 {
+                    0 if step < 3 => 0,
+                    1 => step % 4,
+                    2 => 10 - step,
+                    _ => step,
+                };
+                if by_hand {
+                    edit.get_mut::<Transform>(*object)?.x = f32::from(x);
+                    edit.get_mut::<Transform>(*object)?.y = f32::from(n);
+                } else {
+                    edit.set(*object, field!(Transform.y), 1.0)?;
+                    edit.set(*object, field!(Transform.x), f32::from(x))?;
+                    edit.set(*object, field!(Transform.y), f32::from(n))?;
+                }
+            }
+            Ok(())
+        })
+    };
+    for step in 1..10 {
+        moves(step, step % 2 == 0)?;
+    }
+    assert_eq!(history.len(), 1);
+    let last = text(&world);
+    history.undo(&mut world)?;
+    assert_eq!(text(&world), start);
+    history.redo(&mut world)?;
+    assert_eq!(text(&world), last);
+    Ok(())
+}
+
+#[test]
 fn a_drag_back_to_the_start_is_no_entry() -> Result<()> {
     let (mut world, mut history, door) = with(transform(0.0, 5.0));
     history.set(&mut world, door, "Transform:y", 6.0)?;

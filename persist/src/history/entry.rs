@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Label;
 use super::journal::Spilled;
+use super::order::Order;
 use super::proof::Proved;
 use super::step::{BoxedStep, End, Failure, Merge, Step, guarded};
 
@@ -85,41 +86,90 @@ impl<T: 'static> Entry<T> {
         if !are_settings && !are_single {
             return Ok(Merge::No);
         }
-        let mut is_merged = false;
-        // Those before it stay steps of their own.
-        let mut at_new = 0;
-        while at_new < next.len() {
-            let (own, rest) = next.split_at_mut(at_new);
-            let new = &mut *rest[0];
-            let mut outcome = (0, Merge::No);
-            // It cannot pass one that it meets.
-            if !own.iter().any(|step| step.meets(new)) {
-                for at in (0..self.steps.len()).rev() {
-                    outcome = (at, offer(&mut self.steps, at, new)?);
-                    if outcome.1 != Merge::No || self.steps[at].meets(new) {
-                        break;
+        if let (1, [new]) = (self.steps.len(), &mut next[..]) {
+            let merge = offer(&mut self.steps, 0, &mut **new)?;
+            match merge {
+                Merge::No => {}
+                Merge::Yes => ended.extend(next.pop().map(|new| (new, End::Merged))),
+                Merge::Annul => {
+                    let both = self.steps.pop().into_iter().chain(next.pop());
+                    ended.extend(both.map(|step| (step, End::Merged)));
+                }
+                Merge::Both => {
+                    self.is_chain = !are_settings;
+                    self.steps.append(next);
+                }
+            }
+            return Ok(if merge == Merge::Both { Merge::Yes } else { merge });
+        }
+        self.merge_many(next, are_settings, ended)
+    }
+
+    fn merge_many(
+        &mut self,
+        next: &mut Vec<BoxedStep<T>>,
+        are_settings: bool,
+        ended: &mut Vec<(BoxedStep<T>, End)>,
+    ) -> Result<Merge, Failure> {
+        // Of commands there is one, which meets the last one before it.
+        let mut order = are_settings.then(|| Order::of(&self.steps));
+        // Behind these are those that stay steps of their own.
+        let before = self.steps.len();
+        let mut is_gone = vec![false; before];
+        let (mut is_merged, mut failed) = (false, None);
+        for mut new in std::mem::take(next) {
+            let mut outcome = Merge::No;
+            let mut place = match &mut order {
+                Some(order) => order.last(&*new),
+                None => self.steps.len().checked_sub(1),
+            };
+            while let Some(at) = place {
+                if at < before && !is_gone[at] && failed.is_none() {
+                    match offer(&mut self.steps, at, &mut *new) {
+                        Ok(merge) => outcome = merge,
+                        Err(failure) => failed = Some(failure),
                     }
                 }
-            }
-            is_merged |= outcome.1 != Merge::No;
-            match outcome {
-                (_, Merge::No) => at_new += 1,
-                (_, Merge::Yes) => ended.push((next.remove(at_new), End::Merged)),
-                (_, Merge::Both) => {
-                    self.is_chain = !are_settings;
-                    at_new += 1;
+                // It cannot pass one that it meets.
+                let is_gone = is_gone.get(at).is_some_and(|is_gone| *is_gone);
+                if outcome != Merge::No || (!is_gone && self.steps[at].meets(&*new)) {
+                    break;
                 }
-                (at, Merge::Annul) => {
-                    ended.push((self.steps.remove(at), End::Merged));
-                    ended.push((next.remove(at_new), End::Merged));
+                place = match &order {
+                    Some(order) => order.before(at),
+                    None => at.checked_sub(1),
+                };
+            }
+            is_merged |= outcome != Merge::No;
+            match (outcome, place) {
+                (Merge::Yes, _) => ended.push((new, End::Merged)),
+                (Merge::Annul, Some(at)) => {
+                    is_gone[at] = true;
+                    ended.push((new, End::Merged));
+                }
+                _ => {
+                    self.is_chain |= outcome == Merge::Both && !are_settings;
+                    order.iter_mut().for_each(|order| order.push(&*new));
+                    self.steps.push(new);
                 }
             }
         }
-        if !is_merged {
-            return Ok(Merge::No);
+        if !is_merged || failed.is_some() {
+            *next = self.steps.split_off(before);
         }
-        self.steps.append(next);
-        Ok(if self.steps.is_empty() { Merge::Annul } else { Merge::Yes })
+        if let Some(broken) = failed.as_mut().and_then(|failure| failure.broken.as_mut()) {
+            let gone = |gone: &[bool]| gone.iter().filter(|is_gone| **is_gone).count();
+            broken.done = before - gone(&is_gone);
+            broken.step -= gone(&is_gone[..broken.step]);
+        }
+        let mut gone = is_gone.into_iter();
+        let gone = self.steps.extract_if(.., |_| gone.next().unwrap_or(false));
+        ended.extend(gone.map(|step| (step, End::Merged)));
+        match failed {
+            Some(failure) => Err(failure),
+            None if !is_merged => Ok(Merge::No),
+            None => Ok(if self.steps.is_empty() { Merge::Annul } else { Merge::Yes }),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod event;
 mod history;
 mod journal;
 mod label;
+mod order;
 mod proof;
 mod ring;
 mod saved;
