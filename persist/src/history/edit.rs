@@ -5,6 +5,8 @@ use std::ops::Deref;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 
+use hashbrown::HashSet;
+
 use super::command::{Command, Performed, not_again};
 use super::journal::Around;
 use super::proof::Watch;
@@ -22,6 +24,8 @@ pub struct Edit<'e, T: 'static = World> {
     pub(super) steps: Vec<BoxedStep<T>>,
     /// What was taken to be changed, and has not been compared yet.
     pub(super) pending: Vec<Box<dyn Pending<T>>>,
+    /// The places of the first of these, where there are many.
+    places: HashSet<Place>,
     again: Option<Again<'e, T>>,
     /// What could not be taken back in it.
     broken: Option<Broken>,
@@ -50,11 +54,14 @@ pub(super) trait Pending<T: 'static> {
 }
 
 /// Where in a world something is: a column and an object, or a resource's type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     Component(usize, ObjectId),
     Resource(TypeId),
 }
+
+/// So many are looked through faster than a set is made.
+const FEW: usize = 8;
 
 /// What a command did through its context when it was done first.
 struct Again<'e, T: 'static> {
@@ -68,6 +75,7 @@ impl<'e, T: 'static> Edit<'e, T> {
             target,
             steps: Vec::new(),
             pending: Vec::new(),
+            places: HashSet::new(),
             again: None,
             broken: None,
             watch: None,
@@ -164,6 +172,7 @@ impl<'e, T: 'static> Edit<'e, T> {
             return Err(Error::new(ErrorKind::Poisoned, message));
         }
         // If one fails or panics, it is as it was; those that are left are put back with the rest.
+        self.places.clear();
         self.pending.reverse();
         while let Some(next) = self.pending.pop() {
             next.close(self.target, &mut self.steps)?;
@@ -174,6 +183,16 @@ impl<'e, T: 'static> Edit<'e, T> {
     /// Refuses what can only be recorded the first time.
     pub(super) fn check_first(&self) -> Result<()> {
         if self.again.is_some() { Err(not_again()) } else { Ok(()) }
+    }
+
+    /// True if this was taken already.
+    pub(super) fn is_pending(&mut self, place: Place) -> bool {
+        if self.pending.len() <= FEW {
+            return self.pending.iter().any(|pending| pending.place() == place);
+        }
+        let new = &self.pending[self.places.len()..];
+        self.places.extend(new.iter().map(|pending| pending.place()));
+        self.places.contains(&place)
     }
 
     /// Closes what was taken before something else is done.

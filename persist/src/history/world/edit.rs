@@ -49,7 +49,7 @@ impl Edit<'_, World> {
 
     /// Notes what is handed out, once.
     fn hand_out(&mut self, place: Place, owner: Owner, class: fn() -> String) -> Result<()> {
-        if self.pending.iter().any(|pending| pending.place() == place) {
+        if self.is_pending(place) {
             return Ok(());
         }
         self.target.check_editable()?;
