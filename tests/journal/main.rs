@@ -11,6 +11,7 @@ mod evolution;
 mod failing;
 mod hostile;
 mod prefixes;
+mod programs;
 mod replays;
 mod saves;
 mod sharing;

@@ -14,21 +14,21 @@ use crate::{Error, ErrorKind, Limits, Result};
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'s, 'b> {
     stored: &'s Stored,
-    at: At<'s>,
-    bytes: &'b [u8],
-    start: usize,
+    pub(super) at: At<'s>,
+    pub(super) bytes: &'b [u8],
+    pub(super) start: usize,
 }
 
 /// What the bytes of a part mean.
 #[derive(Clone, Copy)]
-enum At<'s> {
+pub(super) enum At<'s> {
     Class(usize),
     /// A kind that is no class, and its node.
     Kind(&'s KindSchema, usize),
 }
 
 impl<'s> At<'s> {
-    fn of(kind: &'s KindSchema, node: usize) -> Self {
+    pub(super) fn of(kind: &'s KindSchema, node: usize) -> Self {
         match kind {
             KindSchema::Class(class) => Self::Class(*class),
             kind => Self::Kind(kind, node),
@@ -77,7 +77,10 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Reads on from where it is.
-    fn take<T>(&mut self, take: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>) -> Result<T> {
+    pub(super) fn take<T>(
+        &mut self,
+        take: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>,
+    ) -> Result<T> {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(self.rest(), &Limits::DEFAULT, &mut links);
         let taken = take(&mut input).map_err(fault)?;
@@ -85,7 +88,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
         Ok(taken)
     }
 
-    fn skip(&mut self, node: usize) -> Result<()> {
+    pub(super) fn skip(&mut self, node: usize) -> Result<()> {
         let stored = self.stored;
         if let Some(width) = stored.node(node).width()
             && width <= self.rest().len()
@@ -96,8 +99,27 @@ impl<'s, 'b> Cursor<'s, 'b> {
         self.take(|input| skip(node, stored, input, &mut Vec::new()))
     }
 
+    /// Passes so many, however many are said to be in no bytes at all.
+    pub(super) fn skip_many(&mut self, node: usize, count: u64) -> Result<()> {
+        if let Some(width) = self.stored.node(node).width() {
+            let all = usize::try_from(count).ok().and_then(|count| count.checked_mul(width));
+            if let Some(all) = all.filter(|all| *all <= self.rest().len()) {
+                self.start += all;
+                return Ok(());
+            }
+        }
+        for _ in 0..count {
+            let before = self.start;
+            self.skip(node)?;
+            if self.start == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Goes through what is around a part without a name of its own: an option, a box of a trait object.
-    fn open(&mut self) -> Result<()> {
+    pub(super) fn open(&mut self) -> Result<()> {
         let stored = self.stored;
         loop {
             self.at = match self.at {
@@ -120,7 +142,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// The node of the first part of a kind that has some.
-    fn part(&self, node: usize) -> usize {
+    pub(super) fn part(&self, node: usize) -> usize {
         match self.stored.node(node).shape {
             Shape::Option(part)
             | Shape::List(part)
@@ -190,7 +212,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
                 At::of(&parts[place], first + place)
             }
             KindSchema::List(inner) | KindSchema::Array(inner, _) => {
-                (0..place).try_for_each(|_| self.skip(first))?;
+                self.skip_many(first, index)?;
                 At::of(inner, first)
             }
             _ => return Ok(()),
@@ -241,29 +263,6 @@ impl<'s, 'b> Cursor<'s, 'b> {
         Ok(self.start..behind.start)
     }
 
-    /// The elements of the list that the part is.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if it is none.
-    pub(crate) fn list(&self) -> Result<ListPart<'s, 'b>> {
-        let mut cursor = *self;
-        cursor.open()?;
-        let start = cursor.start;
-        let At::Kind(KindSchema::List(inner), node) = cursor.at else {
-            return Err(
-                self.no_part("elements that can be put in, taken out or moved; only lists have")
-            );
-        };
-        let len = cursor.take(count::decode)?;
-        let first = cursor.part(node);
-        let elements = cursor.start;
-        let mut end = cursor;
-        (0..len).try_for_each(|_| end.skip(first))?;
-        let kind = Cursor { at: At::of(inner, first), ..cursor };
-        Ok(ListPart { element: kind, node: first, len, start, elements: elements..end.start })
-    }
-
     /// Reads the part; also where its bytes are.
     ///
     /// # Errors
@@ -299,120 +298,12 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     #[cold]
-    fn no_part(&self, part: &str) -> Error {
+    pub(super) fn no_part(&self, part: &str) -> Error {
         let kind = match self.at {
             At::Class(class) => self.stored[class].name.clone(),
             At::Kind(kind, _) => kind.display(self.stored),
         };
         missing(&format!("{kind} has no {part}"))
-    }
-}
-
-/// A list in the bytes of a value.
-pub(crate) struct ListPart<'s, 'b> {
-    /// At the first element, if there is one.
-    element: Cursor<'s, 'b>,
-    node: usize,
-    len: u64,
-    /// Where its count begins.
-    pub(crate) start: usize,
-    pub(crate) elements: Range<usize>,
-}
-
-impl ListPart<'_, '_> {
-    /// Where the element of this index begins, or, if it may be the end, where the last one ends.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if there is none.
-    pub(crate) fn place(&self, index: u64, may_end: bool) -> Result<usize> {
-        if index > self.len || (index == self.len && !may_end) {
-            return Err(missing(&format!("the list of {} has no element [{index}]", self.len)));
-        }
-        let mut cursor = self.element;
-        (0..index).try_for_each(|_| cursor.skip(self.node))?;
-        Ok(cursor.start)
-    }
-
-    /// The bytes of the element of this index.
-    ///
-    /// # Errors
-    ///
-    /// As [`place`](Self::place).
-    pub(crate) fn element(&self, index: u64) -> Result<&[u8]> {
-        let start = self.place(index, false)?;
-        Ok(&self.element.bytes[start..self.place(index + 1, true)?])
-    }
-
-    /// All bytes with an element put in before the one of this index, or at the end.
-    ///
-    /// # Errors
-    ///
-    /// As [`place`](Self::place).
-    pub(crate) fn inserted(&self, index: u64, element: &[u8]) -> Result<Vec<u8>> {
-        let (bytes, place) = (self.element.bytes, self.place(index, true)?);
-        let Range { start, end } = self.elements.clone();
-        Ok(self.with(self.len + 1, &[&bytes[start..place], element, &bytes[place..end]]))
-    }
-
-    /// All bytes without the element of this index.
-    ///
-    /// # Errors
-    ///
-    /// As [`place`](Self::place).
-    pub(crate) fn removed(&self, index: u64) -> Result<Vec<u8>> {
-        let (bytes, place) = (self.element.bytes, self.place(index, false)?);
-        let behind = self.place(index + 1, true)?;
-        let Range { start, end } = self.elements.clone();
-        Ok(self.with(self.len - 1, &[&bytes[start..place], &bytes[behind..end]]))
-    }
-
-    /// All bytes with the element of one index at another.
-    ///
-    /// # Errors
-    ///
-    /// As [`place`](Self::place).
-    pub(crate) fn moved(&self, from: u64, to: u64) -> Result<Vec<u8>> {
-        let (bytes, place) = (self.element.bytes, self.place(from, false)?);
-        let behind = self.place(from + 1, true)?;
-        self.place(to, false)?;
-        // Before the element that is there, or behind it if that comes nearer.
-        let target = self.place(if to > from { to + 1 } else { to }, true)?;
-        let Range { start, end } = self.elements.clone();
-        let element = &bytes[place..behind];
-        Ok(if target >= behind {
-            let between = &bytes[behind..target];
-            self.with(self.len, &[&bytes[start..place], between, element, &bytes[target..end]])
-        } else {
-            let between = &bytes[target..place];
-            self.with(self.len, &[&bytes[start..target], element, between, &bytes[behind..end]])
-        })
-    }
-
-    /// All bytes with other elements.
-    fn with(&self, len: u64, elements: &[&[u8]]) -> Vec<u8> {
-        let bytes = self.element.bytes;
-        let more: usize = elements.iter().map(|elements| elements.len()).sum();
-        let mut new = Vec::with_capacity(bytes.len() + more + 9);
-        new.extend_from_slice(&bytes[..self.start]);
-        count::push(len, &mut new);
-        elements.iter().for_each(|elements| new.extend_from_slice(elements));
-        new.extend_from_slice(&bytes[self.elements.end..]);
-        new
-    }
-
-    /// Appends a value as an element.
-    ///
-    /// # Errors
-    ///
-    /// If it is none.
-    pub(crate) fn write(
-        &self,
-        target: &mut dyn WriteTarget,
-        value: &Value,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
-        self.element.write(target, value, out)
     }
 }
 
@@ -436,6 +327,6 @@ fn no_field(form: &Form, class: &str, variant: usize, name: &str) -> Error {
 }
 
 #[cold]
-fn missing(message: &str) -> Error {
+pub(super) fn missing(message: &str) -> Error {
     Error::new(ErrorKind::NotFound, message)
 }

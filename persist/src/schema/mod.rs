@@ -15,6 +15,7 @@ mod event;
 mod fields;
 mod frames;
 mod layout;
+mod list;
 mod matching;
 mod migrate;
 mod number;

@@ -53,7 +53,7 @@ pub use path::{FieldPath, IntoFieldPath};
 pub use prefab::{Outside, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::{Query, QueryIter, SharedQuery};
-pub(crate) use recorded::spliced;
+pub(crate) use recorded::{ByteChange, changed};
 pub use references::Reference;
 pub(crate) use taken::{
     ComponentContent, Replaced, ReplacedResources, ResourceContent, Taken, TakenResource,

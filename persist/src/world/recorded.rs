@@ -4,41 +4,49 @@ use std::collections::HashSet;
 
 use super::World;
 use super::any_component::AnyComponent;
-use super::change::{Element, Splice};
 use super::compare::{FieldChange, content_of};
 use super::part::follow;
 use super::path::{FieldPath, Steps};
 use super::resources::AnyResource;
 use crate::codec::TraitObject as _;
 use crate::schema::{Cursor, Stored};
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::{Error, ObjectId, Result};
+
+/// What was done to the bytes of a field.
+pub(crate) enum ByteChange<'b> {
+    /// It became these.
+    Put(&'b [u8]),
+    /// A list got an element before the one of this index, or at its end.
+    Insert(u64, &'b [u8]),
+    /// A list lost the element of this index.
+    Remove(u64),
+    /// The element of a list that had the first index got the second one.
+    Move(u64, u64),
+}
 
 /// The bytes of a value of a class of a layout with a change made in it.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotFound`] if the path leads nowhere; if the change is none of bytes.
-pub(crate) fn spliced(
+/// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere.
+pub(crate) fn changed(
     (stored, class): (&Stored, usize),
     bytes: &[u8],
     path: &FieldPath,
-    splice: &Splice<'_>,
+    change: &ByteChange<'_>,
 ) -> Result<Vec<u8>> {
     let steps = path.steps();
     let cursor = follow(Cursor::of_class(stored, class, bytes), steps, 0)?;
-    let make = || match splice {
-        Splice::Put(value) => {
+    let make = || match change {
+        ByteChange::Put(value) => {
             let range = cursor.range()?;
             Ok([&bytes[..range.start], value, &bytes[range.end..]].concat())
         }
-        Splice::Insert(index, Element::Bytes(element)) => cursor.list()?.inserted(*index, element),
-        Splice::Remove(index) => cursor.list()?.removed(*index),
-        Splice::Move(from, to) => cursor.list()?.moved(*from, *to),
-        Splice::Set(_) | Splice::Insert(_, Element::Value(_)) => {
-            Err(Error::new(ErrorKind::Unsupported, "only bytes were recorded"))
-        }
+        ByteChange::Insert(index, element) => cursor.list()?.inserted(*index, element),
+        ByteChange::Remove(index) => cursor.list()?.removed(*index),
+        ByteChange::Move(from, to) => cursor.list()?.moved(*from, *to),
     };
-    make().map_err(|error| error.in_field(&Steps(steps).to_string()))
+    make().map_err(|error: Error| error.in_field(&Steps(steps).to_string()))
 }
 
 impl World {

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use super::programs::Classes;
 use super::stored::{StoredStep, wrong};
 use crate::history::world::{Moment, StoredChange, StoredField, StoredWorldStep, Way};
-use crate::world::spliced;
+use crate::world::changed;
 use crate::{ObjectId, Result, World};
 
 /// A component of an object, or a resource, by its class where it was recorded.
@@ -147,9 +147,9 @@ impl Evolution<'_, '_> {
         let Some(content) = self.contents.get_mut(key) else {
             return Err(wrong("a change of something of which it does not say what it was, which"));
         };
-        let splice = |bytes: &[u8], way: Way| -> Result<Vec<u8>> {
-            step.splices(way)?.into_iter().try_fold(bytes.to_vec(), |bytes, (path, splice)| {
-                spliced((&stored, number), &bytes, &path, &splice)
+        let run = |bytes: &[u8], way: Way| -> Result<Vec<u8>> {
+            step.byte_changes(way)?.into_iter().try_fold(bytes.to_vec(), |bytes, (path, change)| {
+                changed((&stored, number), &bytes, &path, &change)
                     .map_err(|error| error.in_class(&*key.1))
             })
         };
@@ -157,13 +157,13 @@ impl Evolution<'_, '_> {
         let (before, behind);
         match way {
             Way::Forth => {
-                behind = splice(content, Way::Forth)?;
-                before = splice(&behind, Way::Back)?;
+                behind = run(content, Way::Forth)?;
+                before = run(&behind, Way::Back)?;
                 content.clone_from(&behind);
             }
             Way::Back => {
-                before = splice(content, Way::Back)?;
-                behind = splice(&before, Way::Forth)?;
+                before = run(content, Way::Back)?;
+                behind = run(&before, Way::Forth)?;
                 content.clone_from(&before);
             }
         }
@@ -173,8 +173,8 @@ impl Evolution<'_, '_> {
         let changes = self.world.changes_between(is_resource, name, &before, &behind)?;
         let fields = changes.into_iter().map(|change| StoredField {
             path: change.path.to_string(),
-            old: change.old.into(),
-            new: change.new.into(),
+            old: change.old.to_vec(),
+            new: change.new.to_vec(),
         });
         let (path, key, is_setting) = step.key();
         step.change = StoredChange::Fields { path, key, is_setting, fields: fields.collect() };

@@ -3,9 +3,11 @@
 //! A journal follows a save: it begins with the entries that there were when that was made, and goes on with what was done since. A
 //! [`Session`] keeps both. `docs/history.md` has the file, and the order in which a save changes it.
 
+mod beginning;
 mod commands;
 mod delegates;
 mod evolution;
+mod files;
 mod frame;
 mod open;
 mod programs;

@@ -1,21 +1,22 @@
 //! How a session is opened.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::files::{Chosen, Files, choose, find, in_use, keep, resolve, stopped, torn};
 use super::frame::header;
 use super::programs::Programs;
-use super::reader::{Reader, Scan, scan};
+use super::reader::Reader;
 use super::recorder::{JournalRecorder, program, world};
-use super::recovered::{JournalInfo, Recovered, Stopped, Torn};
+use super::recovered::{JournalInfo, Recovered};
 use super::replay::Outcome;
 use super::writer::{Options, Writer, remove_if_there};
 use super::{Flush, Session, frame};
 use crate::format::Digest;
 use crate::history::{History, HistoryEvent, OnMissing};
-use crate::storage::{Storage, exists, names, read_file};
+use crate::storage::{Storage, names, read_file};
 use crate::{Error, ErrorKind, LoadReport, Persist, Result, SaveManager};
 
 /// How a [`Session`] is opened: see [`Session::with`].
@@ -31,12 +32,6 @@ struct Loaded<T> {
     target: T,
     digest: Option<Digest>,
     report: Option<LoadReport>,
-}
-
-/// The journal that a session goes on with.
-struct Chosen {
-    path: PathBuf,
-    scan: Scan,
 }
 
 impl<T: Persist + Default> Session<T> {
@@ -200,27 +195,6 @@ impl<T: Persist + Default> SessionOptions<T> {
     }
 }
 
-fn resolve(storage: &dyn Storage, save: &Path, journal: &Path) -> Result<(PathBuf, PathBuf)> {
-    let of = |path: &Path| storage.resolve(path).map_err(|e| Error::io("open", path, e));
-    let (save, journal) = (of(save)?, of(journal)?);
-    if save == journal {
-        let message = format!("{} cannot be the save and its journal", save.display());
-        return Err(Error::new(ErrorKind::InvalidValue, message));
-    }
-    Ok((save, journal))
-}
-
-#[cold]
-fn in_use(journal: &Path) -> Error {
-    Error::new(
-        ErrorKind::InUse,
-        format!(
-            "the journal {} is in use, another session has it open; close that, or look at it with `inspect`",
-            journal.display()
-        ),
-    )
-}
-
 fn load<T: Persist + Default>(saves: &mut SaveManager, save: &Path) -> Result<Loaded<T>> {
     Ok(match saves.load_followed::<T>(save)? {
         Some((target, digest, report)) => {
@@ -228,77 +202,6 @@ fn load<T: Persist + Default>(saves: &mut SaveManager, save: &Path) -> Result<Lo
         }
         None => Loaded { target: saves.new_followed(), digest: None, report: None },
     })
-}
-
-/// The journals that there are.
-struct Files {
-    /// That of the save.
-    chosen: Option<Chosen>,
-    /// Those that are in the way; of one whose header is damaged nothing is known.
-    others: Vec<Chosen>,
-}
-
-/// Looks for the journal that follows a save.
-fn find(
-    storage: &dyn Storage,
-    journal: &Path,
-    digest: Option<&Digest>,
-    recovered: &mut Recovered,
-) -> Result<Files> {
-    let mut found = Vec::new();
-    for path in [journal.to_owned(), names::next_journal(journal)] {
-        match scan(storage, &path) {
-            Ok(scan) => found.push(Chosen { path, scan }),
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            // Of the new one, only an unfinished write can have left that.
-            Err(error) if error.is_damage() && error.kind() != ErrorKind::NotASave => {
-                if path == journal {
-                    recovered.stopped = Some(stopped(0, &error));
-                    recovered.kept.push(path);
-                }
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    let follows = |found: &Chosen| match (&found.scan.follows, digest) {
-        (Some(follows), Some(digest)) => follows.has_content_of(digest),
-        (None, None) => true,
-        _ => false,
-    };
-    let is_of_generation = |found: &Chosen| {
-        found.scan.follows.map(|follows| follows.generation)
-            == digest.map(|digest| digest.generation)
-    };
-    let (mut chosen, mut others): (Vec<_>, Vec<_>) = found.into_iter().partition(follows);
-    // Of two, that of the very save; else the one that goes further, and of those the first.
-    chosen.sort_by_key(|found| std::cmp::Reverse((is_of_generation(found), found.scan.sequence)));
-    let rest = chosen.split_off(chosen.len().min(1));
-    others.extend(rest);
-    Ok(Files { chosen: chosen.pop(), others })
-}
-
-/// Chooses the journal of the save; others that have something in them are kept aside.
-fn choose(
-    storage: &dyn Storage,
-    journal: &Path,
-    digest: Option<&Digest>,
-    recovered: &mut Recovered,
-) -> Result<Option<Chosen>> {
-    let Files { chosen, others } = find(storage, journal, digest, recovered)?;
-    for damaged in std::mem::take(&mut recovered.kept) {
-        recovered.kept.push(keep(storage, &damaged, journal)?);
-    }
-    let next = names::next_journal(journal);
-    // The journal before is in the save that its successor follows.
-    let has_successor = chosen.as_ref().is_some_and(|chosen| chosen.path == next);
-    for other in others {
-        let is_unfinished = other.path == next && !other.scan.has_events;
-        let is_in_save = has_successor && other.path == journal;
-        if !is_unfinished && !is_in_save {
-            recovered.kept.push(keep(storage, &other.path, journal)?);
-        }
-    }
-    Ok(chosen)
 }
 
 /// Does a journal again; returns where its good frames end, and the number of the last, or `None` if nothing of it can be used.
@@ -377,30 +280,4 @@ fn replay<T: Persist>(
     history.on_missing = on_missing;
     history.may_merge = false;
     outcome.map_err(|error| Error::io("read", path, error))
-}
-
-fn torn(scan: &Scan) -> Option<Torn> {
-    scan.is_torn.then(|| Torn { offset: scan.end, bytes: scan.size - scan.end })
-}
-
-fn stopped(offset: u64, error: &Error) -> Stopped {
-    Stopped { offset, kind: error.kind(), cause: error.to_string() }
-}
-
-/// Copies a journal to a name that is free, for the user to look at.
-fn keep(storage: &dyn Storage, from: &Path, journal: &Path) -> Result<PathBuf> {
-    let failed = |error| Error::io("keep a copy of", from, error);
-    let free = (1..u32::MAX).map(|number| names::kept_journal(journal, number));
-    let Some(name) = free.into_iter().find(|name| !exists(storage, name)) else {
-        return Err(failed(std::io::ErrorKind::AlreadyExists.into()));
-    };
-    let mut file = storage.create(&name, from).map_err(failed)?;
-    let copied = storage.open(from).and_then(|mut from| std::io::copy(&mut from, &mut file));
-    let result = copied.and_then(|_| file.sync());
-    if let Err(error) = result {
-        drop(file);
-        let _ = storage.remove(&name);
-        return Err(failed(error));
-    }
-    Ok(name)
 }

@@ -8,7 +8,7 @@ use super::{label, object_of};
 use crate::history::journal::{StoredStep, Storing};
 use crate::history::step::{Failure, Merge, Step, is_broken};
 use crate::history::{Label, Verb};
-use crate::world::{FieldChange, Owner, Splice};
+use crate::world::{FieldChange, Owner};
 use crate::{FieldPath, ObjectId, Result, World};
 
 /// Fields of one component or resource, perhaps none, with their bytes before and behind.
@@ -42,7 +42,7 @@ impl FieldsChange {
     fn put(&self, world: &mut World, is_back: bool) -> Result<(), Failure> {
         let one = |world: &mut World, field: &FieldChange, is_back: bool| -> Result<(), Failure> {
             let bytes = if is_back { &field.old } else { &field.new };
-            world.splice_again(self.owner, &field.path, &Splice::Put(bytes))?;
+            world.put_bytes(self.owner, &field.path, bytes)?;
             Ok(())
         };
         let mut order: Vec<&FieldChange> = self.fields.iter().collect();

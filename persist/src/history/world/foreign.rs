@@ -1,7 +1,7 @@
 //! Steps that another program recorded, whose bytes are of its own classes.
 
 use super::stored::{StoredChange, StoredKey, StoredWorldStep};
-use crate::world::{Element, Splice};
+use crate::world::ByteChange;
 use crate::{FieldPath, ObjectId, Result};
 
 /// In which direction steps are gone through.
@@ -58,38 +58,41 @@ impl StoredWorldStep {
     }
 
     /// What it does to bytes, in the order in which that is done.
-    pub(in crate::history) fn splices(&self, way: Way) -> Result<Vec<(FieldPath, Splice<'_>)>> {
+    pub(in crate::history) fn byte_changes(
+        &self,
+        way: Way,
+    ) -> Result<Vec<(FieldPath, ByteChange<'_>)>> {
         let is_back = way == Way::Back;
-        let one = |path: &str, splice| Ok(vec![(path.parse()?, splice)]);
+        let one = |path: &str, change| Ok(vec![(path.parse()?, change)]);
         match &self.change {
             StoredChange::Set { path, old, new } => {
-                one(path, Splice::Put(if is_back { old } else { new }))
+                one(path, ByteChange::Put(if is_back { old } else { new }))
             }
             StoredChange::Insert { path, index, .. } if is_back => {
-                one(path, Splice::Remove(*index))
+                one(path, ByteChange::Remove(*index))
             }
             StoredChange::Remove { path, index, .. } if !is_back => {
-                one(path, Splice::Remove(*index))
+                one(path, ByteChange::Remove(*index))
             }
             StoredChange::Insert { path, index, bytes }
             | StoredChange::Remove { path, index, bytes } => {
-                one(path, Splice::Insert(*index, Element::Bytes(bytes)))
+                one(path, ByteChange::Insert(*index, bytes))
             }
             StoredChange::Move { path, from, to } => {
                 let (from, to) = if is_back { (to, from) } else { (from, to) };
-                one(path, Splice::Move(*from, *to))
+                one(path, ByteChange::Move(*from, *to))
             }
             StoredChange::Fields { fields, .. } => {
-                let splice = |field: &super::StoredField| field.path.parse();
-                let paths = fields.iter().map(splice).collect::<Result<Vec<FieldPath>>>()?;
-                let splices = fields
+                let path = |field: &super::StoredField| field.path.parse();
+                let paths = fields.iter().map(path).collect::<Result<Vec<FieldPath>>>()?;
+                let changes = fields
                     .iter()
-                    .map(|field| Splice::Put(if is_back { &field.old } else { &field.new }));
-                let mut splices: Vec<_> = paths.into_iter().zip(splices).collect();
+                    .map(|field| ByteChange::Put(if is_back { &field.old } else { &field.new }));
+                let mut changes: Vec<_> = paths.into_iter().zip(changes).collect();
                 if is_back {
-                    splices.reverse();
+                    changes.reverse();
                 }
-                Ok(splices)
+                Ok(changes)
             }
             _ => Ok(Vec::new()),
         }

@@ -1,0 +1,109 @@
+//! What a history was when its journal began.
+
+use super::frame::Kind;
+use super::recorder::world;
+use super::replay::Replay;
+use super::stored::{StoredEntry, StoredStacks, place, read, wrong};
+use crate::Result;
+use crate::history::History;
+use crate::history::entry::Entry;
+use crate::history::world::Moment;
+
+/// More states than any history reaches.
+const MOST_STATES: u64 = 1 << 62;
+
+/// How far the beginning of a journal has been read.
+pub(super) enum Begun {
+    No,
+    Entries(Box<StoredStacks>, Vec<StoredEntry>),
+    Yes,
+}
+
+impl<T: 'static> Replay<'_, '_, T> {
+    /// Reads what the history was when the journal began.
+    pub(super) fn begin(
+        &mut self,
+        history: &mut History<T>,
+        kind: Kind,
+        payload: &[u8],
+    ) -> Result<()> {
+        let begun = std::mem::replace(&mut self.begun, Begun::No);
+        self.begun = match (kind, begun) {
+            (Kind::Stacks, Begun::No) => Begun::Entries(Box::new(read(payload)?), Vec::new()),
+            (Kind::Entry, Begun::Entries(stacks, mut entries)) => {
+                entries.push(read(payload)?);
+                Begun::Entries(stacks, entries)
+            }
+            _ => return Err(wrong("a beginning in another place, which")),
+        };
+        if let Begun::Entries(stacks, entries) = &mut self.begun
+            && stacks.entries <= entries.len() as u64
+        {
+            let (mut stacks, entries) = (std::mem::take(stacks), std::mem::take(entries));
+            let entries = self.entries(history, &stacks, entries)?;
+            history.install(&mut stacks, entries)?;
+            self.begun = Begun::Yes;
+        }
+        Ok(())
+    }
+
+    /// The entries that the history had.
+    fn entries(
+        &mut self,
+        history: &History<T>,
+        stacks: &StoredStacks,
+        mut stored: Vec<StoredEntry>,
+    ) -> Result<Vec<Entry<T>>> {
+        let position = place(stacks.position)?;
+        if let Some(world) = world(&*self.target).filter(|_| !self.programs.world.are_same()) {
+            let steps = stored.iter_mut().map(|entry| &mut entry.steps[..]);
+            let classes = &mut self.programs.world;
+            self.contents.bring_on_entries(steps, position, classes, world)?;
+        }
+        let mut entries = Vec::with_capacity(stored.len());
+        for (at, StoredEntry { label, state, steps }) in stored.into_iter().enumerate() {
+            let moment = if at < position { Moment::Applied } else { Moment::Undone };
+            let steps = self.restore_all(steps, moment)?;
+            let mut entry = Entry::new(label.restore()?, steps, (history.clock)());
+            entry.state = state;
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+}
+
+impl<T: 'static> History<T> {
+    /// Takes what a history was, if it can have been.
+    fn install(&mut self, stacks: &mut StoredStacks, entries: Vec<Entry<T>>) -> Result<()> {
+        let position = place(stacks.position)?;
+        if position > entries.len() {
+            return Err(wrong("a position behind its last entry, which"));
+        }
+        let states = entries.iter().map(|entry| entry.state).chain([stacks.base]);
+        let last = stacks.last_state;
+        if last > MOST_STATES || states.chain(stacks.saved).any(|state| state > last) {
+            return Err(wrong("a state that was never reached, which"));
+        }
+        let poison = stacks.poison.take().map(|poison| poison.restore()).transpose()?;
+        if poison.as_ref().and_then(|poison| poison.entry).is_some_and(|at| at >= entries.len()) {
+            return Err(wrong("the number of an entry"));
+        }
+        self.floors = checked_floors(std::mem::take(&mut stacks.floors), entries.len())?.into();
+        for entry in entries {
+            self.bytes += entry.size;
+            self.ring.put(entry);
+        }
+        self.ring.set_position(position);
+        (self.base, self.last_state, self.saved) = (stacks.base, stacks.last_state, stacks.saved);
+        self.poison = poison;
+        Ok(())
+    }
+}
+
+pub(super) fn checked_floors(floors: Vec<u64>, entries: usize) -> Result<Vec<usize>> {
+    let floors = floors.into_iter().map(place).collect::<Result<Vec<usize>>>()?;
+    match floors.iter().all(|floor| *floor <= entries) {
+        true => Ok(floors),
+        false => Err(wrong("a floor above its last entry, which")),
+    }
+}
