@@ -252,7 +252,7 @@ impl<T: 'static> History<T> {
         let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
         let broken = poison.map(|poison| poison.done);
         let Some(entry) = self.take_out(index) else { return };
-        if let Some((spill, spilled)) = self.spill.as_mut().zip(entry.spilled) {
+        if let Some((spill, spilled)) = self.spill.as_mut().zip(entry.spilled()) {
             spill.drop_entry(spilled, if is_applied { End::Applied } else { End::Undone });
         }
         let Entry { steps, .. } = entry;

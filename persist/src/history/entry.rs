@@ -23,9 +23,14 @@ pub(super) struct Entry<T: 'static> {
     is_chain: bool,
     /// What it was done to, if that is to be proved.
     pub(super) proved: Option<Box<Proved>>,
-    /// Where its steps are, if they are not here, and what it is called then.
-    pub(super) spilled: Option<Spilled>,
-    pub(super) shown: Option<Label>,
+    /// Where its steps are, if they are not here.
+    pub(super) away: Option<Box<Away>>,
+}
+
+/// Of an entry whose steps are in a file: where they are, and what it is called by them.
+pub(super) struct Away {
+    pub(super) at: Spilled,
+    pub(super) label: Label,
 }
 
 impl<T: 'static> Entry<T> {
@@ -39,8 +44,7 @@ impl<T: 'static> Entry<T> {
             time,
             is_chain: false,
             proved: None,
-            spilled: None,
-            shown: None,
+            away: None,
         };
         entry.measure();
         entry
@@ -52,10 +56,15 @@ impl<T: 'static> Entry<T> {
         self.size = size_of::<Self>() + steps + self.steps.capacity() * size_of::<BoxedStep<T>>();
     }
 
+    /// Where its steps are, if they are not here.
+    pub(super) fn spilled(&self) -> Option<Spilled> {
+        self.away.as_ref().map(|away| away.at)
+    }
+
     /// What it is called: as the program said, or by what it does.
     pub(super) fn label(&self) -> Label {
-        if let Some(shown) = &self.shown {
-            return shown.clone();
+        if let Some(away) = &self.away {
+            return away.label.clone();
         }
         match (&self.label, &*self.steps) {
             (Label::None, [first, rest @ ..]) if self.is_chain || rest.is_empty() => first.label(),

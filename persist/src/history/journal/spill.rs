@@ -11,7 +11,7 @@ use super::Around;
 use super::commands::Reading;
 use super::stored::{StoredStep, Storing, payload, read, wrong};
 use crate::history::History;
-use crate::history::entry::Entry;
+use crate::history::entry::{Away, Entry};
 use crate::history::step::{BoxedStep, End, ends};
 use crate::history::world::Moment;
 use crate::storage::{Files, Storage};
@@ -191,7 +191,7 @@ impl<T: 'static> History<T> {
 
     /// True if an entry is in a file that could not be read.
     pub(in crate::history) fn is_lost(&self, index: usize) -> bool {
-        let file = self.ring.get(index).and_then(|entry| entry.spilled).map(|spilled| spilled.file);
+        let file = self.ring.get(index).and_then(Entry::spilled).map(|spilled| spilled.file);
         self.lost.as_ref().is_some_and(|(lost, _)| file == Some(*lost))
     }
 
@@ -238,10 +238,9 @@ impl<T: 'static> History<T> {
         spill.files.insert(file, places.len());
         for (place, index) in places.into_iter().enumerate() {
             if let Some(entry) = self.ring.get_mut(index) {
-                entry.shown = Some(entry.label());
-                entry.steps = Vec::new();
-                entry.proved = None;
-                entry.spilled = Some(Spilled { file, place });
+                let away = Away { at: Spilled { file, place }, label: entry.label() };
+                (entry.steps, entry.proved) = (Vec::new(), None);
+                entry.away = Some(Box::new(away));
             }
             self.measure(index);
         }
@@ -251,7 +250,7 @@ impl<T: 'static> History<T> {
     fn gather(&mut self, index: usize, target: &T, found: &mut Vec<(usize, StoredSteps)>) -> usize {
         let storing = Storing { around: &*self.around, moment: Moment::Spilled };
         let Some(entry) = self.ring.get_mut(index) else { return 0 };
-        if entry.spilled.is_some() {
+        if entry.away.is_some() {
             return 0;
         }
         match storing.steps(&mut entry.steps, target) {
@@ -265,8 +264,7 @@ impl<T: 'static> History<T> {
 
     /// Brings an entry back from its file, with those beside it that are in the same one.
     pub(in crate::history) fn bring_back(&mut self, index: usize, target: &mut T) -> Result<()> {
-        let Some(Spilled { file, .. }) = self.ring.get(index).and_then(|entry| entry.spilled)
-        else {
+        let Some(Spilled { file, .. }) = self.ring.get(index).and_then(Entry::spilled) else {
             return Ok(());
         };
         self.read_back(file, target).inspect_err(|error| {
@@ -287,7 +285,7 @@ impl<T: 'static> History<T> {
             .iter()
             .enumerate()
             .filter_map(|(index, entry)| {
-                let spilled = entry.spilled.filter(|spilled| spilled.file == file)?;
+                let spilled = entry.spilled().filter(|spilled| spilled.file == file)?;
                 Some((index, spilled.place))
             })
             .collect();
@@ -299,7 +297,7 @@ impl<T: 'static> History<T> {
         }
         for (index, steps) in restored {
             if let Some(entry) = self.ring.get_mut(index) {
-                (entry.steps, entry.spilled, entry.shown) = (steps, None, None);
+                (entry.steps, entry.away) = (steps, None);
             }
             self.measure(index);
         }
