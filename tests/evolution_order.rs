@@ -281,8 +281,8 @@ fn records_in_another_order_are_not_rewritten() {
     let shelf = persist::from_slice::<Shelf>(&save).unwrap();
     assert_eq!(shelf.items, (0..5).map(|count| Probe(item(count))).collect::<Vec<_>>());
     // Under a plan that is forced, numbers are wider, too.
-    let is_rewritten = cfg!(persist_forced_plan)
-        && std::env::var_os("PERSIST_FORCED_PLAN").is_none_or(|plan| plan != "order");
+    let is_rewritten = persist_tests::is_plan_forced()
+        && std::env::var_os("PERSIST_FORCED_PLAN").is_some_and(|plan| plan != "order");
     assert_eq!(ORDERED.get(), if is_rewritten { 0 } else { 5 });
 }
 

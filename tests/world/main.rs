@@ -6,8 +6,7 @@ mod components;
 #[path = "../forge.rs"]
 #[expect(dead_code, reason = "shared with the saves made by hand")]
 mod forge;
-#[cfg(not(persist_forced_plan))] // What a save is takes more than one form there.
-mod hostile;
+mod hostile_saves;
 mod kept;
 mod life_cycle;
 mod model;

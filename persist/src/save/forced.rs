@@ -1,24 +1,30 @@
 //! Every load as one of an older save: under `--cfg persist_forced_plan`, for the tests.
 //!
-//! The schema of the save is really another one: fields and variants stand in another order, and,
-//! unless the variable `PERSIST_FORCED_PLAN` is `order`, numbers are wider. So the tests that values
-//! come back as they were hold for records that are rewritten and for those that are read in
-//! another order, too.
+//! Where the variable `PERSIST_FORCED_PLAN` is set, the schema of the save is really another one: fields and variants stand in
+//! another order, and, unless it is `order`, numbers are wider. So the tests that values come back as they were hold for
+//! records that are rewritten and for those that are read in another order, too.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 
 use super::Document;
 use crate::Limits;
 use crate::schema::{FieldSchema, Form, KindSchema};
 
+/// Whether it is asked for.
+pub(super) fn is_forced() -> bool {
+    plan().is_some()
+}
+
+fn plan() -> Option<OsString> {
+    std::env::var_os("PERSIST_FORCED_PLAN")
+}
+
 /// The save with its schema disarranged; one that is no save as it is.
 pub(super) fn disarranged<'s>(save: &'s [u8], limits: &Limits) -> Cow<'s, [u8]> {
+    let Some(plan) = plan() else { return Cow::Borrowed(save) };
     let Ok(document) = Document::within(save, limits) else { return Cow::Borrowed(save) };
-    let widen = if std::env::var_os("PERSIST_FORCED_PLAN").is_some_and(|plan| plan == "order") {
-        |_: &mut KindSchema| ()
-    } else {
-        widen
-    };
+    let widen = if plan == "order" { |_: &mut KindSchema| () } else { widen };
     let document = document.with_classes(|class| match &mut class.form {
         Form::Struct(fields) => disarrange(fields, widen),
         Form::Enum(variants) => {

@@ -72,7 +72,8 @@ impl LoadReport {
         }
         // There every save is converted.
         #[cfg(persist_forced_plan)]
-        findings.retain(|finding| finding.change != Change::Converted);
+        findings
+            .retain(|finding| finding.change != Change::Converted || !super::forced::is_forced());
         Self {
             header: outcome.header,
             findings,
