@@ -6,6 +6,7 @@ mod derived;
 mod drags;
 mod failures;
 mod fields;
+mod held;
 mod identity;
 mod kinds;
 mod life_cycle;

@@ -315,6 +315,10 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
         size_of::<Self>() + self.command.held_bytes() + further
     }
 
+    fn held(&self, target: &T) -> usize {
+        self.further.iter().map(|step| step.held(target)).sum()
+    }
+
     fn objects(&self, found: &mut Vec<ObjectId>) {
         found.extend(self.command.objects());
         self.further.iter().for_each(|step| step.objects(found));

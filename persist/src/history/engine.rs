@@ -162,6 +162,7 @@ impl<T: 'static> History<T> {
         self.bytes += entry.size;
         self.ring.push(entry);
         self.may_merge = true;
+        self.count_held(self.ring.len() - 1, target);
         self.trim();
     }
 
@@ -230,6 +231,21 @@ impl<T: 'static> History<T> {
         self.bytes = self.bytes - before + entry.size;
     }
 
+    /// Counts what an entry keeps out of the target, which takes a look at it, where there is a limit.
+    pub(super) fn count_held(&mut self, index: usize, target: &T) {
+        let Some(entry) = self.ring.get_mut(index) else { return };
+        if self.max_bytes.is_none() || entry.away.is_some() {
+            return;
+        }
+        let held = entry.steps.iter().map(|step| step.held(target)).sum();
+        if held == entry.held {
+            return;
+        }
+        self.held = self.held - entry.held + held;
+        self.bytes = self.bytes - entry.held + held;
+        (entry.size, entry.held) = (entry.size - entry.held + held, held);
+    }
+
     /// Takes an entry out of the list that does not end here.
     pub(super) fn take_out(&mut self, index: usize) -> Option<Entry<T>> {
         let len = self.ring.len();
@@ -238,6 +254,7 @@ impl<T: 'static> History<T> {
             spill.forget_index(index, len);
         }
         self.bytes -= entry.size;
+        self.held -= entry.held;
         self.floors.iter_mut().for_each(|floor| *floor -= usize::from(index < *floor));
         if let Some(poison) = &mut self.poison {
             let other = poison.entry.filter(|entry| *entry != index);

@@ -15,8 +15,10 @@ pub(super) struct Entry<T: 'static> {
     /// The state behind it; that before it, if it is not significant.
     pub(super) state: u64,
     pub(super) is_significant: bool,
-    /// Bytes that it takes.
+    /// Bytes that it takes, with those that it holds.
     pub(super) size: usize,
+    /// Bytes of what it keeps out of the target, if there is a limit.
+    pub(super) held: usize,
     /// When it was done, or last merged into.
     pub(super) time: Duration,
     /// Whether its steps were edits of their own, of which each was merged into the one before.
@@ -41,6 +43,7 @@ impl<T: 'static> Entry<T> {
             steps,
             state: 0,
             size: 0,
+            held: 0,
             time,
             is_chain: false,
             proved: None,
@@ -53,7 +56,8 @@ impl<T: 'static> Entry<T> {
     /// Counts its bytes anew.
     pub(super) fn measure(&mut self) {
         let steps: usize = self.steps.iter().map(|step| step.size()).sum();
-        self.size = size_of::<Self>() + steps + self.steps.capacity() * size_of::<BoxedStep<T>>();
+        let places = self.steps.capacity() * size_of::<BoxedStep<T>>();
+        self.size = size_of::<Self>() + places + steps + self.held;
     }
 
     /// Where its steps are, if they are not here.

@@ -65,6 +65,8 @@ pub struct History<T: 'static = World> {
     pub(super) max_bytes: Option<usize>,
     /// Bytes of all entries.
     pub(super) bytes: usize,
+    /// Of these, bytes of what they keep out of the target.
+    pub(super) held: usize,
     /// How many entries from the first on cannot be undone, each below the ones behind it.
     pub(super) floors: VecDeque<usize>,
     /// Transactions that are open, each in the one before.
@@ -113,6 +115,7 @@ impl<T: 'static> History<T> {
             clock: Box::new(move || start.elapsed()),
             max_bytes: None,
             bytes: 0,
+            held: 0,
             floors: VecDeque::new(),
             open: Vec::new(),
             poison: None,
@@ -173,7 +176,8 @@ impl<T: 'static> History<T> {
         self.ring.capacity()
     }
 
-    /// Bytes of memory that the entries take, roughly.
+    /// Bytes of memory that the entries take, roughly. If there is [a limit](Self::max_bytes), so do objects, components and resources that
+    /// they keep out of a world, in the sizes that they have in a save.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes

@@ -151,7 +151,15 @@ impl<T: 'static> History<T> {
     /// As [`max_bytes`](Self::max_bytes), for one that is in use; `None` is no limit.
     pub fn set_max_bytes(&mut self, target: &mut T, bytes: Option<usize>) {
         self.max_bytes = bytes;
+        if self.check_world(target).is_ok() {
+            self.count_all_held(target);
+        }
         self.trim_of(target);
+    }
+
+    /// Counts what all entries keep out of the target.
+    pub(super) fn count_all_held(&mut self, target: &T) {
+        (0..self.ring.len()).for_each(|index| self.count_held(index, target));
     }
 
     /// What is dropped is let go of by the world that it was done to: if this is another one, at the next edit.

@@ -60,6 +60,12 @@ pub(super) trait Step<T: 'static>: Any {
     /// Bytes of memory that it takes, roughly.
     fn size(&self) -> usize;
 
+    /// Bytes of what it keeps out of the target: objects, components, resources.
+    fn held(&self, target: &T) -> usize {
+        let _ = target;
+        0
+    }
+
     /// The objects that it changes.
     fn objects(&self, found: &mut Vec<ObjectId>) {
         let _ = found;

@@ -143,6 +143,7 @@ impl<T: 'static> History<T> {
         if is_skipped {
             self.forget_states();
         } else {
+            self.count_held(index, target);
             self.drop_obsolete(index);
         }
         Ok(true)

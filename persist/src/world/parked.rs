@@ -7,6 +7,7 @@ use super::World;
 use super::any_component::AnyComponent;
 use super::object::Object;
 use super::world::missing;
+use crate::codec::TraitObject as _;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// An object out of the world, with all that was below it.
@@ -121,6 +122,18 @@ impl World {
     #[must_use]
     pub fn is_parked(&self, object: ObjectId) -> bool {
         self.parked.contains_key(&object)
+    }
+
+    /// Bytes that a parked object takes, with all below it, roughly; none if it is not parked.
+    pub(crate) fn parked_size(&self, object: ObjectId) -> usize {
+        let objects = self.parked.get(&object).map_or(&[][..], |parked| &parked.objects);
+        let size = |found: &ParkedObject| {
+            let components = found.components.iter();
+            let components =
+                components.map(|(_, component)| self.size_of((**component).portable()));
+            size_of::<ParkedObject>() + found.object.name.len() + components.sum::<usize>()
+        };
+        objects.iter().map(size).sum()
     }
 
     /// Takes over the objects that are parked in another world of the same classes, of which it is a copy.

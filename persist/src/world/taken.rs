@@ -11,7 +11,9 @@ use super::field_links::FieldLinks;
 use super::object::{Activity, KeptComponent};
 use super::resources::AnyResource;
 use super::world::missing;
-use crate::codec::{AsTrait, BoxOf, Decoder, Pointee, TraitObject, Unknown, count, left_over};
+use crate::codec::{
+    AsTrait, BoxOf, Decoder, Pointee, Portable, TraitObject, Unknown, count, left_over,
+};
 use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
 
 /// A component that is out of its object, where nobody has released it. It may come back into another world, whose columns are others.
@@ -239,6 +241,22 @@ impl World {
             is_started: taken.is_started,
             before_unknown: taken.before_unknown.iter().map(|before| *before as u64).collect(),
         })
+    }
+
+    /// Bytes that a component takes, roughly.
+    pub(crate) fn component_size(&self, taken: &Taken) -> usize {
+        size_of::<Taken>() + self.size_of(taken.component.portable())
+    }
+
+    /// Bytes that a resource takes, roughly.
+    pub(crate) fn resource_size(&self, resource: &TakenResource) -> usize {
+        self.size_of((**resource).portable())
+    }
+
+    /// Its own, and as many as what it leads to takes in a save.
+    pub(super) fn size_of(&self, value: &dyn Portable) -> usize {
+        let content = content_of(&self.registry, value);
+        size_of_val(value).max(content.map_or(0, |content| content.len()))
     }
 
     /// A component that was data; its bytes are of the program's own class.

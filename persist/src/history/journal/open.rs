@@ -139,6 +139,7 @@ impl<T: Persist + Default> SessionOptions<T> {
             JournalRecorder::new(Rc::clone(&writer), Rc::clone(&history.around), &loaded.target);
         history.around.journal.set(Some(options.is_strict));
         history.recorder = Some(Box::new(recorder));
+        history.count_all_held(&loaded.target);
         history.trim();
         history.tell_nothing();
         history.end(&mut loaded.target);

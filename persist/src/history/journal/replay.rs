@@ -110,7 +110,8 @@ impl<T: 'static> History<T> {
         self.open.clear();
         self.floors.clear();
         (self.base, self.last_state, self.saved) = (0, 0, Some(0));
-        (self.bytes, self.may_merge, self.poison, self.world) = (0, false, None, None);
+        (self.bytes, self.held) = (0, 0);
+        (self.may_merge, self.poison, self.world) = (false, None, None);
     }
 }
 

@@ -198,7 +198,7 @@ impl<T: 'static> History<T> {
     /// Moves entries to files until there are few enough in memory.
     pub(in crate::history) fn spill(&mut self, target: &T) {
         let of_entries = self.ring.len() * size_of::<Entry<T>>();
-        let held = self.bytes.saturating_sub(of_entries);
+        let held = self.bytes.saturating_sub(of_entries + self.held);
         let Some(spill) = &mut self.spill else { return };
         if held <= spill.budget || held < spill.retry {
             return;
@@ -256,7 +256,7 @@ impl<T: 'static> History<T> {
         match storing.steps(&mut entry.steps, target) {
             Ok(steps) => {
                 found.push((index, StoredSteps { steps }));
-                entry.size - size_of::<Entry<T>>()
+                entry.size - size_of::<Entry<T>>() - entry.held
             }
             Err(_) => 0,
         }

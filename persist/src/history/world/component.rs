@@ -115,6 +115,10 @@ impl Step<World> for ComponentChange {
         size_of::<Self>()
     }
 
+    fn held(&self, world: &World) -> usize {
+        self.held.as_ref().map_or(0, |held| world.component_size(held))
+    }
+
     fn objects(&self, found: &mut Vec<ObjectId>) {
         found.push(self.object);
     }

@@ -67,6 +67,10 @@ impl Step<World> for Creation {
         size_of::<Self>()
     }
 
+    fn held(&self, world: &World) -> usize {
+        world.parked_size(self.object)
+    }
+
     fn objects(&self, found: &mut Vec<ObjectId>) {
         found.push(self.object);
     }
@@ -111,6 +115,10 @@ impl Step<World> for Deletion {
 
     fn size(&self) -> usize {
         size_of::<Self>()
+    }
+
+    fn held(&self, world: &World) -> usize {
+        world.parked_size(self.object)
     }
 
     fn objects(&self, found: &mut Vec<ObjectId>) {

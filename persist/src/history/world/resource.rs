@@ -103,6 +103,10 @@ impl Step<World> for ResourceChange {
         size_of::<Self>() + self.class.len()
     }
 
+    fn held(&self, world: &World) -> usize {
+        [&self.old, &self.new].into_iter().flatten().map(|held| world.resource_size(held)).sum()
+    }
+
     fn store(&mut self, world: &World, storing: &Storing<'_, World>) -> Result<StoredStep> {
         Ok(StoredStep::World(self.stored(world, storing.moment)?))
     }
