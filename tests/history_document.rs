@@ -54,3 +54,22 @@ fn every_behaviour_has_tests_that_bear_its_number() {
     assert_eq!(numbers, (1..=105).collect::<Vec<u32>>());
     assert!(decided_otherwise <= 10);
 }
+
+#[test]
+fn every_defect_has_tests_that_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut there = BTreeSet::new();
+    names(&root.join("tests"), &mut there);
+    let page = fs::read_to_string(root.join("docs").join("history.md")).unwrap();
+    let (_, defects) = page.split_once("\n## Defects\n").unwrap();
+    for number in 1..=16 {
+        let (_, behind) = defects.split_once(&format!("\n{number}. ")).unwrap();
+        let defect = behind.split_once(&format!("\n{}. ", number + 1)).map_or(behind, |(it, _)| it);
+        let tests = defect.split('`').skip(1).step_by(2).filter(|name| name.contains('_'));
+        let tests: Vec<&str> = tests.collect();
+        assert!(!tests.is_empty(), "{number}");
+        for test in tests {
+            assert!(there.contains(test), "{number}: {test}");
+        }
+    }
+}

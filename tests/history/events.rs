@@ -175,6 +175,24 @@ fn h67_a_merge_is_told() -> Result<()> {
 }
 
 #[test]
+fn h65_a_merge_back_to_the_start_tells_all_that_has_changed_by_it() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.set("x", 1)?;
+    let events = editor.listen();
+    editor.set("x", 0)?;
+    assert_eq!(editor.history.len(), 0);
+    let expected = [
+        HistoryEvent::Position(0),
+        HistoryEvent::State(editor.history.state()),
+        HistoryEvent::CanUndo(false),
+        HistoryEvent::UndoText(String::new()),
+        HistoryEvent::Modified(false),
+    ];
+    assert_eq!(events.take(), expected);
+    Ok(())
+}
+
+#[test]
 fn h68_a_listener_asks_the_history_and_cannot_change_it() -> Result<()> {
     let history = Rc::new(RefCell::new(History::new(10)));
     let mut document = Document::default();
