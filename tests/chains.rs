@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use persist::{Counted, ErrorKind, Persist, SaveManager};
 
 /// So many that a call for each would need far more stack than there is.
-const LENGTH: u32 = 300_000;
+const LENGTH: u32 = if cfg!(debug_assertions) { 300_000 } else { 1_000_000 };
 
 thread_local! {
     static ALIVE: Cell<i64> = const { Cell::new(0) };
