@@ -299,7 +299,7 @@ fn k98_a_journal_of_yesterday_with_any_byte_changed_is_no_panic() -> Result<()> 
     let log = run()?;
     for logged in [&log[20], &log[SCRIPT.len() - 1]] {
         let journal = &logged.image[&std::path::PathBuf::from(JOURNAL)];
-        super::hostile::each_change(journal, 1_999, |bytes, what| {
+        super::hostile::each_change(journal, 4_999, |bytes, what| {
             let mut image = logged.image.clone();
             image.insert(std::path::PathBuf::from(JOURNAL), bytes);
             let played = std::panic::catch_unwind(|| {

@@ -30,7 +30,7 @@ pub struct Edit<'e, T: 'static = World> {
     /// What could not be taken back in it.
     broken: Option<Broken>,
     pub(super) watch: Option<Watch>,
-    around: Rc<Around<T>>,
+    pub(super) around: Rc<Around<T>>,
 }
 
 /// What an edit did.

@@ -190,6 +190,12 @@ pub(super) fn validate(root: &mut dyn Portable) -> Result<()> {
     root.visit(&mut Visitor::new(Phase::Validate, &Limits::DEFAULT, &mut NoVisitLinks))
 }
 
+/// Does what a load does with a value once it is read.
+pub(super) fn awaken(root: &mut dyn Portable) -> Result<()> {
+    validate(root)?;
+    root.visit(&mut Visitor::new(Phase::AfterLoad, &Limits::DEFAULT, &mut NoVisitLinks))
+}
+
 /// Reads bytes whole.
 pub(super) fn decode(
     bytes: &[u8],

@@ -4,7 +4,7 @@ use std::mem;
 
 use super::World;
 use super::any_component::{AnyComponent, ComponentType};
-use super::change::validate;
+use super::change::{awaken, validate};
 use super::compare::content_of;
 use super::component::Component;
 use super::field_links::FieldLinks;
@@ -65,6 +65,33 @@ impl World {
     pub(crate) fn empty_component(&self, class: &str) -> Result<Taken> {
         let column = self.column_of_class(class)?;
         Ok(Taken::of((self.columns[column].of.make)(&self.registry)?))
+    }
+
+    /// Lets the `validate` functions of a component run.
+    pub(crate) fn check_component(&self, taken: &mut Taken) -> Result<()> {
+        let checked = validate((*taken.component).portable_mut());
+        checked.map_err(|error| error.in_class(taken.class()))
+    }
+
+    /// The same of a resource.
+    pub(crate) fn check_resource(&self, resource: &mut TakenResource) -> Result<()> {
+        let checked = validate((**resource).portable_mut());
+        checked.map_err(|error| error.in_class((**resource).__name()))
+    }
+
+    /// Refuses an object if one of its classes, or of those of the objects below it, is refused.
+    pub(crate) fn check_classes(
+        &self,
+        object: ObjectId,
+        check: impl Fn(&Self, &str) -> Result<()>,
+    ) -> Result<()> {
+        for object in self.subtree(object) {
+            for column in &*self.shape_of(object) {
+                check(self, &(self.columns[*column].of.name)())
+                    .map_err(|error| error.in_object(object.get()))?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes a component out without releasing it.
@@ -263,7 +290,7 @@ impl World {
     pub(crate) fn component_from(&self, content: &ComponentContent) -> Result<Taken> {
         let mut component =
             self.decode_boxed::<dyn AnyComponent>(&content.class, &content.bytes)?;
-        validate(component.portable_mut()).map_err(|error| error.in_class(&content.class))?;
+        awaken(component.portable_mut()).map_err(|error| error.in_class(&content.class))?;
         let index = |index: &u64| usize::try_from(*index).unwrap_or(usize::MAX);
         Ok(Taken {
             position: content.position.as_ref().map_or(usize::MAX, index),
@@ -282,7 +309,7 @@ impl World {
     /// A resource that was data; its bytes are of the program's own class.
     pub(crate) fn resource_from(&self, content: &ResourceContent) -> Result<TakenResource> {
         let mut resource = self.decode_boxed::<dyn AnyResource>(&content.class, &content.bytes)?;
-        validate((*resource).portable_mut()).map_err(|error| error.in_class(&content.class))?;
+        awaken((*resource).portable_mut()).map_err(|error| error.in_class(&content.class))?;
         Ok(resource)
     }
 

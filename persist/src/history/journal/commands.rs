@@ -13,13 +13,15 @@ use crate::history::History;
 use crate::history::command::{Command, Performed};
 use crate::history::step::{BoxedStep, Failure};
 use crate::world::FieldLinks;
-use crate::{Error, ErrorKind, Limits, Persist, Registry, Result};
+use crate::{Error, ErrorKind, Limits, Persist, Registry, Result, World};
 
 /// What a command that is done is told of the history around it.
 pub(in crate::history) struct Around<T: 'static> {
     pub(super) classes: RefCell<CommandClasses<T>>,
     /// Whether there is a journal, and whether it is strict.
     pub(super) journal: Cell<Option<bool>>,
+    /// How many classes of a world the saves have, which the next session knows.
+    pub(super) registered: Cell<usize>,
     /// True while a journal is done again.
     pub(in crate::history) is_replayed: Cell<bool>,
     /// The last id that a world had given when the edit began.
@@ -31,6 +33,7 @@ impl<T: 'static> Default for Around<T> {
         Self {
             classes: RefCell::default(),
             journal: Cell::new(None),
+            registered: Cell::new(0),
             is_replayed: Cell::new(false),
             last_id: Cell::new(0),
         }
@@ -40,6 +43,23 @@ impl<T: 'static> Default for Around<T> {
 impl<T: 'static> Around<T> {
     pub(in crate::history) fn is_journaled(&self) -> bool {
         self.journal.get().is_some()
+    }
+
+    /// Refuses a class of a world that a journal, if there is one, cannot hold.
+    pub(in crate::history) fn check_journaled(&self, world: &World, class: &str) -> Result<()> {
+        if !self.is_journaled() {
+            return Ok(());
+        }
+        world.check_recordable(class)?;
+        let number = world.registry().named(class);
+        if number.is_some_and(|number| number < self.registered.get()) {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::WrongClass,
+            "the class is not registered with the saves, and the journal could not be done again without it; register it before the session is opened",
+        )
+        .in_class(class))
     }
 
     /// There is no journal any more.

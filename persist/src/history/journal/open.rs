@@ -115,12 +115,15 @@ impl<T: Persist + Default> SessionOptions<T> {
         };
         let mut writer = Writer::new(Arc::clone(&storage), journal, lock, &options);
         match (&chosen, end) {
-            (Some(chosen), Some((length, sequence))) => {
+            (Some(chosen), Some(Good { length, sequence, program: written })) => {
                 if recovered.stopped.is_some() {
                     recovered.kept.push(keep(&*storage, &chosen.path, writer.path())?);
                 }
-                let frames =
-                    vec![(frame::Kind::Program, program(&history.around, &loaded.target)?)];
+                let own = program(&history.around, &loaded.target)?;
+                let mut frames = Vec::new();
+                if own != written {
+                    frames.push((frame::Kind::Program, own));
+                }
                 writer.go_on(&chosen.path, length, sequence, &frames)?;
             }
             _ => {
@@ -138,6 +141,9 @@ impl<T: Persist + Default> SessionOptions<T> {
         let recorder =
             JournalRecorder::new(Rc::clone(&writer), Rc::clone(&history.around), &loaded.target);
         history.around.journal.set(Some(options.is_strict));
+        let known = world(&loaded.target);
+        let known = known.map_or(0, |world| world.registry().program().classes.len());
+        history.around.registered.set(known);
         history.recorder = Some(Box::new(recorder));
         history.count_all_held(&loaded.target);
         history.trim();
@@ -205,7 +211,16 @@ fn load<T: Persist + Default>(saves: &mut SaveManager, save: &Path) -> Result<Lo
     })
 }
 
-/// Does a journal again; returns where its good frames end, and the number of the last, or `None` if nothing of it can be used.
+/// What of a journal is good.
+struct Good {
+    length: u64,
+    /// The number of its last frame.
+    sequence: u64,
+    /// Which classes its last frames are of.
+    program: Vec<u8>,
+}
+
+/// Does a journal again; returns what of it is good, or `None` if nothing can be used.
 fn recover<T: Persist + Default>(
     saves: &mut SaveManager,
     history: &mut History<T>,
@@ -213,7 +228,7 @@ fn recover<T: Persist + Default>(
     loaded: &mut Loaded<T>,
     chosen: &Chosen,
     recovered: &mut Recovered,
-) -> Result<Option<(u64, u64)>> {
+) -> Result<Option<Good>> {
     let Chosen { path, scan } = chosen;
     let storage = saves.disk();
     let (mut until, mut sequence) = (scan.end, scan.sequence);
@@ -228,13 +243,17 @@ fn recover<T: Persist + Default>(
     loop {
         let outcome = replay(history, &mut loaded.target, saves, &*storage, path, until)?;
         recovered.replayed = outcome.events;
-        let Some(failed) = outcome.failed else { return Ok(Some((until, sequence))) };
+        let program = outcome.program;
+        let Some(failed) = outcome.failed else {
+            return Ok(Some(Good { length: until, sequence, program }));
+        };
         recovered.stopped.get_or_insert_with(|| {
             stopped(failed.error.offset().unwrap_or(failed.offset), &failed.error)
         });
         let is_nothing = failed.offset == 0;
         if !failed.is_broken {
-            return Ok(Some((failed.offset, failed.before)));
+            let (length, sequence) = (failed.offset, failed.before);
+            return Ok(Some(Good { length, sequence, program }));
         }
         history.reset(&mut loaded.target);
         let again = load::<T>(saves, save)?;

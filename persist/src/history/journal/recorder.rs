@@ -125,6 +125,7 @@ impl<T: 'static> JournalRecorder<T> {
 impl<T: 'static> Recorder<T> for JournalRecorder<T> {
     fn record(&mut self, record: Record<'_, T>) -> Result<()> {
         let must = matches!(record, Record::RolledBack);
+        let is_cleared = matches!(record, Record::Cleared);
         let now = match &record {
             Record::Done { target, .. } => Known::of(&self.around, *target),
             _ => self.known,
@@ -136,9 +137,16 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
         let mut journal = self.journal.borrow_mut();
         let frames = frames.inspect_err(|error| {
             if !journal.is_strict() {
-                journal.lose(error.kind(), error.message());
+                journal.lose(
+                    error.kind(),
+                    &format!("{}; save, which begins a new one", error.message()),
+                );
             }
         })?;
+        if is_cleared && journal.lacks_history() {
+            // The next one then can hold what there is.
+            return Ok(());
+        }
         let result = journal.append(&frames, must);
         if result.is_ok() || must || !journal.is_strict() {
             self.dropped = StoredDropped { oldest: 0, undone: 0 };
@@ -171,7 +179,8 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
     }
 
     fn lose(&mut self, why: &str) {
-        let why = format!("since the target was left half done, {why}");
+        let why =
+            format!("since the target was left half done, {why}; save, which begins a new one");
         self.journal.borrow_mut().lose(ErrorKind::Poisoned, &why);
     }
 }

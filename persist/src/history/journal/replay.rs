@@ -27,6 +27,8 @@ pub(super) struct Outcome {
     /// How many events were done again.
     pub(super) events: u64,
     pub(super) failed: Option<Failed>,
+    /// Which classes the last frames are of.
+    pub(super) program: Vec<u8>,
 }
 
 /// A frame that could not be done again.
@@ -60,7 +62,7 @@ impl<T: 'static> History<T> {
         let around = Rc::clone(&self.around);
         let contents = Contents::default();
         let mut replay = Replay { target, around, programs, contents, begun: Begun::No };
-        let (mut events, mut open) = (0, None);
+        let (mut events, mut open, mut program) = (0, None, Vec::new());
         while reader.offset < until {
             let Ok(frame) = reader.next()? else { break };
             let was_poisoned = self.poison.is_some();
@@ -69,6 +71,9 @@ impl<T: 'static> History<T> {
                 Ok(Ok(())) => {
                     events += u64::from(frame.kind.is_event() && frame.kind != Kind::Dropped);
                     open = OpenTransaction::behind(open, &frame);
+                    if frame.kind == Kind::Program {
+                        program = frame.payload;
+                    }
                     continue;
                 }
                 Ok(Err(failure)) => {
@@ -90,14 +95,14 @@ impl<T: 'static> History<T> {
             let error = error.moved_to(frame.offset);
             let is_broken = is_broken || open.is_some() || !is_begun;
             let failed = Some(Failed { error, offset, before, is_broken });
-            return Ok(Outcome { events, failed });
+            return Ok(Outcome { events, failed, program });
         }
         if matches!(replay.begun, Begun::Yes) {
-            return Ok(Outcome { events, failed: None });
+            return Ok(Outcome { events, failed: None, program });
         }
         let error = wrong("no whole beginning, which").moved_to(reader.offset);
         let failed = Failed { error, offset: 0, before: 0, is_broken: true };
-        Ok(Outcome { events, failed: Some(failed) })
+        Ok(Outcome { events, failed: Some(failed), program })
     }
 
     /// Makes a history that was being replayed as new.

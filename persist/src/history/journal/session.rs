@@ -161,8 +161,9 @@ impl<T: Persist> Session<T> {
     pub fn save(&mut self) -> Result<()> {
         self.history.check_no_transaction()?;
         let save = self.saves.encode_followed(&mut self.target)?;
-        self.history.bring_all(&mut self.target)?;
-        let frames = self.history.begin_journal(&self.target, true);
+        let history = &mut self.history;
+        let there = history.bring_all(&mut self.target);
+        let frames = there.and_then(|()| history.begin_journal(&self.target, true));
         let mut journal = self.journal.borrow_mut();
         // If it fails, the new journal cannot be written beside it, and waits in memory.
         let _ = journal.settle(Some(&self.save));
@@ -178,7 +179,9 @@ impl<T: Persist> Session<T> {
             Ok(next) if is_in_place => journal.adopt(next, replaced.is_ok()),
             Ok(next) => journal.give_up(next),
             Err(error) if is_in_place => {
-                journal.lose(error.kind(), &format!("as it cannot hold the history, {error}"));
+                let why =
+                    format!("as it cannot hold the history, {error}; clear that, and save again");
+                journal.lose(error.kind(), &why);
             }
             Err(_) => {}
         }

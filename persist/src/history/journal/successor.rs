@@ -62,7 +62,7 @@ impl Writer {
             }
             Err(error) => {
                 let (good, why) = (Good::Memory(content), error.to_string());
-                self.state = State::Broken { good, pending: Vec::new(), tried: 0, why };
+                self.state = State::broken(good, why);
                 self.live.clone_from(&self.path);
             }
         }

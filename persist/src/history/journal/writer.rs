@@ -35,7 +35,7 @@ pub(super) enum State {
     /// A file of so many bytes.
     Good { file: Box<dyn NewFile>, length: u64 },
     /// An append failed. Bytes that are not in the file yet wait behind those that surely are.
-    Broken { good: Good, pending: Vec<u8>, tried: usize, why: String },
+    Broken { good: Good, pending: Vec<u8>, tried: usize, tried_at: Instant, why: String },
     /// What is done from now on cannot be done again behind what is in the file.
     Lost { kind: ErrorKind, why: String },
 }
@@ -46,6 +46,16 @@ pub(super) enum Good {
     /// A journal that could not be written at all.
     Memory(Vec<u8>),
 }
+
+impl State {
+    /// An append has failed just now, and nothing waits.
+    pub(super) fn broken(good: Good, why: String) -> Self {
+        Self::Broken { good, pending: Vec::new(), tried: 0, tried_at: Instant::now(), why }
+    }
+}
+
+/// What waits is tried again in the next edit that comes so long after the last time, or when it is twice as much.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// What a journal without a file may keep in memory, while its edits go on.
 const MOST_PENDING: usize = 64 << 20;
@@ -128,7 +138,12 @@ impl Writer {
         }
     }
 
-    /// Notes that nothing can be done again from now on, until the next save.
+    /// True if it could not hold the history when it began.
+    pub(super) fn lacks_history(&self) -> bool {
+        matches!(&self.state, State::Lost { kind, .. } if *kind != ErrorKind::Poisoned)
+    }
+
+    /// Notes that nothing can be done again from now on, until the next save; what to do about it is a part of why.
     pub(super) fn lose(&mut self, kind: ErrorKind, why: &str) {
         if !matches!(self.state, State::Lost { .. }) {
             self.state = State::Lost { kind, why: why.to_owned() };
@@ -155,13 +170,14 @@ impl Writer {
                 return Err(Error::new(
                     *kind,
                     format!(
-                        "what is done now cannot be in the journal {}, {why}; save, which begins a new one",
+                        "what is done now cannot be in the journal {}, {why}",
                         self.path.display()
                     ),
                 ));
             }
-            State::Broken { pending, tried, .. } => {
-                if waits && pending.len() + bytes.len() < *tried * 2 {
+            State::Broken { pending, tried, tried_at, .. } => {
+                let is_small = pending.len() + bytes.len() < *tried * 2;
+                if waits && is_small && tried_at.elapsed() < PAUSE {
                     // A disk that is full is not written in each edit.
                     pending.extend_from_slice(&bytes);
                     self.sequence = last;
@@ -170,7 +186,7 @@ impl Writer {
                 return self.mend(&bytes, waits, last);
             }
         };
-        self.state = State::Broken { good, pending: Vec::new(), tried: 0, why };
+        self.state = State::broken(good, why);
         self.mend(&bytes, waits, last)
     }
 
@@ -213,11 +229,13 @@ impl Writer {
         }
         let why = error.to_string();
         self.state = if pending.len() > MOST_PENDING {
-            let why = format!("which could not be written for too long, {why}");
+            let why = format!(
+                "which could not be written for too long, {why}; save, which begins a new one"
+            );
             State::Lost { kind: ErrorKind::of(&error), why }
         } else {
             let tried = pending.len();
-            State::Broken { good, pending, tried, why }
+            State::Broken { good, pending, tried, tried_at: Instant::now(), why }
         };
         Err(self.failed(error))
     }
@@ -251,7 +269,7 @@ impl Writer {
                     return Ok(());
                 };
                 let (good, why) = (Good::File(*length), error.to_string());
-                self.state = State::Broken { good, pending: Vec::new(), tried: 0, why };
+                self.state = State::broken(good, why);
                 self.mend(&[], false, self.sequence)
             }
             State::Broken { .. } => self.mend(&[], false, self.sequence),
@@ -286,6 +304,15 @@ impl Writer {
 
     fn failed(&self, error: io::Error) -> Error {
         Error::io("write the journal", &self.path, error)
+    }
+}
+
+/// What waits is tried once more.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if matches!(self.state, State::Broken { .. }) {
+            let _ = self.flush();
+        }
     }
 }
 

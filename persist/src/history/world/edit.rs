@@ -206,7 +206,9 @@ impl Edit<'_, World> {
     pub fn insert_resource<T: Persist + Pointee>(&mut self, value: T) -> Result<()> {
         self.ready_to_change()?;
         self.target.register_resource::<T>()?;
-        let resource = World::boxed_resource(value);
+        self.check_journaled(&T::name())?;
+        let mut resource = World::boxed_resource(value);
+        self.target.check_resource(&mut resource)?;
         let is_journaled = self.is_journaled();
         let change = ResourceChange::insert(self.target, T::name(), resource, is_journaled)?;
         self.record(change);
@@ -220,6 +222,7 @@ impl Edit<'_, World> {
     /// [`ErrorKind::NotFound`] if there is none.
     pub fn remove_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
         self.ready_to_change()?;
+        self.check_journaled(&T::name())?;
         let change = ResourceChange::remove(self.target, T::name());
         self.record(change.ok_or_else(no_resource::<T>)?);
         Ok(())

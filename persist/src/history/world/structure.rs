@@ -73,6 +73,7 @@ impl Edit<'_, World> {
     /// [`ErrorKind::NotFound`] if the object is not there.
     pub fn remove(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
+        self.check_all_journaled(object)?;
         let parent = self.target.parent(object);
         parent.into_iter().chain(self.target.subtree(object)).for_each(|object| self.touch(object));
         let deletion = Deletion::make(self.target, object)?;
@@ -84,7 +85,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As [`World::attach`].
+    /// As [`World::attach`]; what the component's `validate` functions refuse; what a journal that there is could not hold.
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
@@ -104,8 +105,11 @@ impl Edit<'_, World> {
         self.attach_taken(object, component)
     }
 
-    fn attach_taken(&mut self, object: ObjectId, component: Taken) -> Result<()> {
+    fn attach_taken(&mut self, object: ObjectId, mut component: Taken) -> Result<()> {
         let class = component.class();
+        let in_object = |error: Error| error.in_object(object.get());
+        self.check_journaled(&class).map_err(in_object)?;
+        self.target.check_component(&mut component).map_err(in_object)?;
         if self.target.has_class(object, &class) {
             let detached = ComponentChange::detach(self.target, object, class)?;
             self.record(detached);
@@ -127,9 +131,7 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         self.touch(object);
         self.target.register::<T>()?;
-        let detached = ComponentChange::detach(self.target, object, T::name())?;
-        self.record(detached);
-        Ok(())
+        self.detach_of(object, T::name())
     }
 
     /// Detaches the component of a class.
@@ -140,9 +142,27 @@ impl Edit<'_, World> {
     pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
-        let detached = ComponentChange::detach(self.target, object, class.to_owned())?;
+        self.detach_of(object, class.to_owned())
+    }
+
+    fn detach_of(&mut self, object: ObjectId, class: String) -> Result<()> {
+        self.check_journaled(&class).map_err(|error| error.in_object(object.get()))?;
+        let detached = ComponentChange::detach(self.target, object, class)?;
         self.record(detached);
         Ok(())
+    }
+
+    /// Refuses what a journal that there is cannot hold.
+    pub(super) fn check_journaled(&self, class: &str) -> Result<()> {
+        self.around.check_journaled(self.target, class)
+    }
+
+    /// The same of all that an object has, with those below it.
+    fn check_all_journaled(&self, object: ObjectId) -> Result<()> {
+        if !self.is_journaled() {
+            return Ok(());
+        }
+        self.target.check_classes(object, |world, class| self.around.check_journaled(world, class))
     }
 
     /// Gives an object another name, as [`World::rename`]; returns what it got.
@@ -221,7 +241,8 @@ impl Edit<'_, World> {
 
     fn record_copy(&mut self, object: ObjectId) -> Result<ObjectId> {
         self.target.subtree(object).into_iter().for_each(|object| self.touch_new(object));
-        match Creation::copy(self.target, object, self.is_journaled()) {
+        let checked = self.check_all_journaled(object);
+        match checked.and_then(|()| Creation::copy(self.target, object, self.is_journaled())) {
             Ok(creation) => {
                 self.record(creation);
                 Ok(object)
