@@ -13,6 +13,7 @@ mod held;
 mod hostile;
 mod prefixes;
 mod programs;
+mod reopened;
 mod replays;
 mod saves;
 mod sharing;

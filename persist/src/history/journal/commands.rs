@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
+use super::recorder::world;
 use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
 use crate::format::{Compression, Header, Sealer, Writer};
@@ -65,6 +66,11 @@ impl<T: 'static> Around<T> {
     /// There is no journal any more.
     pub(super) fn end_journal(&self) {
         self.journal.set(None);
+    }
+
+    /// The last id that a world has given, if there is a journal that wants to know.
+    pub(in crate::history) fn given_by(&self, target: &T) -> Option<u64> {
+        self.journal.get().and(world(target)).map(World::last_id)
     }
 
     /// What a command is before it is done, if there is a journal that wants to know.
@@ -139,7 +145,8 @@ impl<C: Command<T> + Persist, T: 'static> CommandClass<T> for Of<C> {
         let command = reading.command::<C>(&stored.bytes)?;
         let (is_direct, around) = (stored.is_direct, Rc::clone(reading.around));
         let further = std::mem::take(further);
-        Ok(Box::new(Performed { command, further, is_direct, before: None, around }))
+        let (before, last_id) = (None, None);
+        Ok(Box::new(Performed { command, further, is_direct, before, last_id, around }))
     }
 
     fn replay(

@@ -250,6 +250,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         match stored {
             StoredStep::Command(command) if command.is_direct => {
                 let (class, command) = self.brought_on(command)?;
+                self.give_behind(command.last_id)?;
                 let reading = Reading {
                     around: &self.around,
                     registry: self.programs.commands.registry,

@@ -126,9 +126,11 @@ impl StoredStep {
 pub(in crate::history) struct StoredCommand {
     /// The number of its class.
     pub(super) class: u32,
-    pub(super) is_direct: bool,
+    pub(in crate::history) is_direct: bool,
     /// What it was before it was done, if it was done directly just now, and is another now.
     pub(super) before: Option<Vec<u8>>,
+    /// The last id that the world had given by then: what failed before it in its edit has used some up.
+    pub(in crate::history) last_id: Option<u64>,
     pub(super) bytes: Vec<u8>,
     pub(super) further: Vec<StoredStep>,
 }
@@ -143,15 +145,14 @@ impl<T: 'static> Storing<'_, T> {
     pub(in crate::history) fn command<C: Command<T>>(
         &self,
         command: &C,
-        is_direct: bool,
         before: Option<Box<[u8]>>,
         further: &mut [BoxedStep<T>],
         target: &T,
-    ) -> Result<StoredStep> {
+    ) -> Result<StoredCommand> {
         let (class, bytes) = self.around.classes.borrow().encode(command)?;
         let before = before.filter(|before| **before != *bytes).map(Vec::from);
         let further = self.steps(further, target)?;
-        Ok(StoredStep::Command(StoredCommand { class, is_direct, before, bytes, further }))
+        Ok(StoredCommand { class, is_direct: false, before, last_id: None, bytes, further })
     }
 
     pub(super) fn steps(&self, steps: &mut [BoxedStep<T>], target: &T) -> Result<Vec<StoredStep>> {

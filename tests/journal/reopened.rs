@@ -1,0 +1,81 @@
+//! Worlds that are opened again, behind what went wrong, or is like nothing else, before.
+
+use persist::{
+    Command, CommandContext, Component, Error, ErrorKind, Flush, History, ObjectId, Persist,
+    Recovered, Result, Session, World,
+};
+
+use super::disk::Disk;
+use super::{JOURNAL, SAVE};
+
+#[derive(Persist, Default, Debug, PartialEq)]
+struct Place {
+    x: i32,
+}
+
+impl Component for Place {}
+
+/// Makes an object, and changes the world itself.
+#[derive(Persist)]
+struct Make {
+    made: Option<ObjectId>,
+}
+
+impl Command for Make {
+    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        let made = context.spawn("Made")?;
+        context.attach(made, Place::default())?;
+        self.made = Some(made);
+        let _ = context.target();
+        Ok(())
+    }
+
+    fn undo(&mut self, _: &mut World) -> Result<()> {
+        Ok(())
+    }
+
+    fn redo(&mut self, _: &mut CommandContext<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
+    let mut saves = super::driver::manager(disk);
+    saves.register_component::<Place>()?;
+    let mut history = History::unlimited();
+    history.register::<Make>()?;
+    Session::with(saves, history).flush(Flush::OnIdle).open(SAVE, JOURNAL)
+}
+
+/// Opens what was left, all of which must be there.
+fn reopen(disk: &Disk) -> Result<Session<World>> {
+    let (session, recovered) = open(disk)?;
+    assert!(recovered.stopped.is_none() && recovered.kept.is_empty(), "{recovered}");
+    Ok(session)
+}
+
+#[test]
+fn k93_a_direct_command_behind_a_part_that_failed_makes_the_same_object() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    session.edit("Make", |edit| {
+        let failed = edit.part(|edit| {
+            edit.spawn("Never")?;
+            Err::<(), _>(Error::new(ErrorKind::Refused, "no"))
+        });
+        assert!(failed.is_err());
+        edit.apply(Make { made: None })
+    })?;
+    let made = session.world().find("Made");
+    assert_eq!(made.map(ObjectId::get), Some(2));
+    session.edit("Move", |edit| edit.set(made.unwrap(), "Place:x", 5).map(drop))?;
+    drop(session);
+
+    let mut session = reopen(&disk)?;
+    assert_eq!(session.world().find("Made"), made);
+    assert_eq!(session.world().get::<Place>(made.unwrap()), Some(&Place { x: 5 }));
+    session.go_to(0)?;
+    session.go_to(2)?;
+    assert_eq!(session.world().find("Made"), made);
+    Ok(())
+}
