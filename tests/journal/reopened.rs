@@ -1,8 +1,8 @@
 //! Worlds that are opened again, behind what went wrong, or is like nothing else, before.
 
 use persist::{
-    Command, CommandContext, Component, Error, ErrorKind, Flush, History, ObjectId, Persist,
-    Recovered, Result, Session, World,
+    Command, CommandContext, Component, Error, ErrorKind, Flush, History, Label, Merge, ObjectId,
+    Persist, Recovered, Result, Session, World,
 };
 
 use super::disk::Disk;
@@ -39,11 +39,35 @@ impl Command for Make {
     }
 }
 
+/// Stays beside those before it, in one entry.
+#[derive(Persist)]
+struct Stroke;
+
+impl Command for Stroke {
+    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        let _ = context.target();
+        Ok(())
+    }
+
+    fn undo(&mut self, _: &mut World) -> Result<()> {
+        Ok(())
+    }
+
+    fn merge(&mut self, _: &Self) -> Result<Merge> {
+        Ok(Merge::Both)
+    }
+
+    fn label(&self) -> Label {
+        "Draw".into()
+    }
+}
+
 fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
     let mut saves = super::driver::manager(disk);
     saves.register_component::<Place>()?;
     let mut history = History::unlimited();
     history.register::<Make>()?;
+    history.register::<Stroke>()?;
     Session::with(saves, history).flush(Flush::OnIdle).open(SAVE, JOURNAL)
 }
 
@@ -77,5 +101,20 @@ fn k93_a_direct_command_behind_a_part_that_failed_makes_the_same_object() -> Res
     session.go_to(0)?;
     session.go_to(2)?;
     assert_eq!(session.world().find("Made"), made);
+    Ok(())
+}
+
+#[test]
+fn k90_what_is_kept_beside_each_other_in_one_entry_is_called_the_same_behind_a_save() -> Result<()>
+{
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    for _ in 0..3 {
+        session.apply(Stroke)?;
+    }
+    assert_eq!((session.len(), &*session.undo_text()), (1, "Undo Draw"));
+    session.save()?;
+    drop(session);
+    assert_eq!(reopen(&disk)?.undo_text(), "Undo Draw");
     Ok(())
 }

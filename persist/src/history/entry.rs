@@ -79,6 +79,11 @@ impl<T: 'static> Entry<T> {
         }
     }
 
+    /// What it is called where nobody knows that its steps are a chain.
+    pub(super) fn lasting_label(&self) -> Label {
+        if self.is_chain { self.label() } else { self.label.clone() }
+    }
+
     /// Takes in the steps of an edit that was done right behind it: one into one, or settings of fields into settings of which at least one is
     /// of the same field. They stay where they are if it does not; what has ended by it is appended.
     ///

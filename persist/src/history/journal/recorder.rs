@@ -243,7 +243,7 @@ impl<T: 'static> History<T> {
             let moment = if index < position { Moment::Applied } else { Moment::Undone };
             let storing = Storing { around: &*self.around, moment };
             let Some(entry) = self.ring.get_mut(index) else { continue };
-            let label = (&entry.label).into();
+            let label = (&entry.lasting_label()).into();
             let steps = storing.steps(&mut entry.steps, target)?;
             for step in &steps {
                 step.each(&mut |step| {
