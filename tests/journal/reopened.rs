@@ -1,5 +1,7 @@
 //! Worlds that are opened again, behind what went wrong, or is like nothing else, before.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use persist::{
     Command, CommandContext, Component, Error, ErrorKind, Flush, History, Label, Merge, ObjectId,
     Persist, Recovered, Result, Session, World,
@@ -39,6 +41,21 @@ impl Command for Make {
     }
 }
 
+/// Panics when it is undone.
+#[derive(Persist)]
+struct Once;
+
+impl Command for Once {
+    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        let _ = context.target();
+        Ok(())
+    }
+
+    fn undo(&mut self, _: &mut World) -> Result<()> {
+        panic!("it is not undone");
+    }
+}
+
 /// Stays beside those before it, in one entry.
 #[derive(Persist)]
 struct Stroke;
@@ -67,6 +84,7 @@ fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
     saves.register_component::<Place>()?;
     let mut history = History::unlimited();
     history.register::<Make>()?;
+    history.register::<Once>()?;
     history.register::<Stroke>()?;
     Session::with(saves, history).flush(Flush::OnIdle).open(SAVE, JOURNAL)
 }
@@ -101,6 +119,34 @@ fn k93_a_direct_command_behind_a_part_that_failed_makes_the_same_object() -> Res
     session.go_to(0)?;
     session.go_to(2)?;
     assert_eq!(session.world().find("Made"), made);
+    Ok(())
+}
+
+#[test]
+fn f54_an_entry_that_was_left_half_undone_is_there_behind_a_save() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    let (first, second) =
+        session.edit("Add", |edit| Ok((edit.spawn("First")?, edit.spawn("Second")?)))?;
+    session.edit("Change", |edit| {
+        edit.remove(first)?;
+        edit.apply(Once)?;
+        edit.remove(second)
+    })?;
+    assert!(catch_unwind(AssertUnwindSafe(|| session.undo())).is_err());
+    let poison = session.poison().cloned().unwrap();
+    assert!(!session.world().contains(first) && session.world().contains(second));
+    session.save()?;
+    drop(session);
+
+    let mut session = reopen(&disk)?;
+    assert_eq!(session.poison(), Some(&poison));
+    assert_eq!((session.len(), session.position()), (2, 2));
+    assert!(!session.world().contains(first) && session.world().contains(second));
+    session.skip_entry()?;
+    // What was removed cannot come back any more; what had come back stays.
+    assert_eq!((session.len(), session.poison()), (1, None));
+    assert!(!session.world().is_parked(first) && session.world().contains(second));
     Ok(())
 }
 

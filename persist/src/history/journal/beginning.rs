@@ -3,7 +3,7 @@
 use super::frame::Kind;
 use super::recorder::world;
 use super::replay::Replay;
-use super::stored::{StoredEntry, StoredStacks, place, read, wrong};
+use super::stored::{StoredEntry, StoredPoison, StoredStacks, place, read, wrong};
 use crate::Result;
 use crate::history::History;
 use crate::history::entry::Entry;
@@ -61,9 +61,14 @@ impl<T: 'static> Replay<'_, '_, T> {
             self.contents.bring_on_entries(steps, position, classes, world)?;
         }
         let mut entries = Vec::with_capacity(stored.len());
-        for (at, StoredEntry { label, state, steps }) in stored.into_iter().enumerate() {
-            let moment = if at < position { Moment::Applied } else { Moment::Undone };
-            let steps = self.restore_all(steps, moment)?;
+        let poison = stacks.poison.clone().map(StoredPoison::restore).transpose()?;
+        for (at, StoredEntry { label, state, mut steps }) in stored.into_iter().enumerate() {
+            let done = poison.as_ref().and_then(|poison| poison.done_of(at));
+            let moment =
+                if at < position || done.is_some() { Moment::Applied } else { Moment::Undone };
+            let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
+            let mut steps = self.restore_all(steps, moment)?;
+            steps.append(&mut self.restore_all(rest, Moment::Undone)?);
             let mut entry = Entry::new(label.restore()?, steps, (history.clock)());
             entry.state = state;
             entries.push(entry);

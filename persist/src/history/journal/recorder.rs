@@ -241,10 +241,16 @@ impl<T: 'static> History<T> {
         let position = self.position();
         for index in 0..self.ring.len() {
             let moment = if index < position { Moment::Applied } else { Moment::Undone };
-            let storing = Storing { around: &*self.around, moment };
+            let done = self.poison.as_ref().and_then(|poison| poison.done_of(index));
             let Some(entry) = self.ring.get_mut(index) else { continue };
             let label = (&entry.lasting_label()).into();
-            let steps = storing.steps(&mut entry.steps, target)?;
+            let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
+            let (first, rest) = entry.steps.split_at_mut(half);
+            let moment = if done.is_some() { Moment::Applied } else { moment };
+            let storing = Storing { around: &*self.around, moment };
+            let mut steps = storing.steps(first, target)?;
+            let storing = Storing { moment: Moment::Undone, ..storing };
+            steps.append(&mut storing.steps(rest, target)?);
             for step in &steps {
                 step.each(&mut |step| {
                     changed.extend(step.changed()?);

@@ -32,7 +32,7 @@ pub(super) struct StoredStacks {
     pub(super) poison: Option<StoredPoison>,
 }
 
-#[derive(crate::Persist)]
+#[derive(crate::Persist, Clone)]
 #[persist(crate = crate)]
 pub(super) struct StoredPoison {
     entry: Option<u64>,
@@ -160,7 +160,7 @@ impl<T: 'static> Storing<'_, T> {
     }
 }
 
-#[derive(crate::Persist)]
+#[derive(crate::Persist, Clone)]
 #[persist(crate = crate)]
 pub(super) enum StoredLabel {
     None,
@@ -245,6 +245,13 @@ impl StoredPoison {
             why: self.why,
             done: place(self.done)?,
         })
+    }
+}
+
+impl Poison {
+    /// How many steps are done of an entry, if it is the one that was left half done.
+    pub(super) fn done_of(&self, entry: usize) -> Option<usize> {
+        (self.entry == Some(entry)).then_some(self.done)
     }
 }
 
