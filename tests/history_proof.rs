@@ -218,3 +218,31 @@ fn f56_an_entry_whose_object_is_gone_is_an_error_or_skipped_or_dropped() -> Resu
     }
     Ok(())
 }
+
+#[test]
+fn many_objects_take_no_longer_each_than_few() -> Result<()> {
+    let (mut world, mut history, _) = door()?;
+    // Minutes, if each is compared with each.
+    let objects = history.edit(&mut world, "Add", |edit| {
+        let place = |edit: &mut persist::Edit<'_>| {
+            let object = edit.spawn("")?;
+            edit.attach(object, Place::default())?;
+            Ok(object)
+        };
+        (0..20_000).map(|_| place(edit)).collect::<Result<Vec<_>>>()
+    })?;
+    for _ in 0..2 {
+        history.edit(&mut world, "Drag", |edit| {
+            objects.iter().try_for_each(|object| {
+                edit.get_mut::<Place>(*object)?.x += 1.0;
+                Ok(())
+            })
+        })?;
+    }
+    assert_eq!(history.len(), 2);
+    history.undo(&mut world)?;
+    history.redo(&mut world)?;
+    let is_moved = |object: &ObjectId| world.get::<Place>(*object).is_some_and(|at| at.x == 2.0);
+    assert!(objects.iter().all(is_moved));
+    Ok(())
+}

@@ -2,6 +2,8 @@
 
 use std::any::Any;
 
+use hashbrown::HashSet;
+
 use super::entry::Entry;
 use super::{History, Label};
 use crate::world::{Print, print_value};
@@ -27,6 +29,8 @@ pub enum Proof {
 pub(super) struct Watch {
     is_whole: bool,
     objects: Vec<ObjectId>,
+    /// The same, to be looked up.
+    known: HashSet<ObjectId>,
     before: Vec<Print>,
 }
 
@@ -46,7 +50,9 @@ impl Watch {
         prover: Option<Prover<T>>,
         target: &T,
     ) -> Option<Self> {
-        let mut watch = Self { is_whole: proof == Proof::Whole, objects: vec![], before: vec![] };
+        let is_whole = proof == Proof::Whole;
+        let (objects, known) = (Vec::new(), HashSet::new());
+        let mut watch = Self { is_whole, objects, known, before: Vec::new() };
         match proof {
             Proof::Off => return None,
             Proof::Touched => {}
@@ -59,30 +65,34 @@ impl Watch {
     pub(super) fn touch<T: 'static>(&mut self, target: &T, object: ObjectId) {
         let target: &dyn Any = target;
         if let Some(world) = target.downcast_ref::<World>()
-            && !self.is_whole
-            && !self.objects.contains(&object)
+            && self.add(object)
         {
-            self.objects.push(object);
             world.print_object(object, &mut self.before);
         }
     }
 
-    /// An object has been made.
-    pub(super) fn add_new(&mut self, object: ObjectId) {
-        if !self.is_whole {
+    /// Takes in an object; false if it is compared already.
+    fn add(&mut self, object: ObjectId) -> bool {
+        let is_new = !self.is_whole && self.known.insert(object);
+        if is_new {
             self.objects.push(object);
         }
+        is_new
+    }
+
+    /// An object has been made.
+    pub(super) fn add_new(&mut self, object: ObjectId) {
+        self.add(object);
     }
 
     /// Takes in what was changed behind it.
     pub(super) fn append(&mut self, next: Self) {
+        let mut before = next.before.into_iter().peekable();
         for object in next.objects {
-            if self.is_whole || self.objects.contains(&object) {
-                continue;
+            let is_new = self.add(object);
+            while let Some(print) = before.next_if(|print| print.object == Some(object)) {
+                self.before.extend(is_new.then_some(print));
             }
-            self.objects.push(object);
-            let of_it = next.before.iter().filter(|print| print.object == Some(object));
-            self.before.extend(of_it.cloned());
         }
     }
 }
@@ -184,9 +194,13 @@ impl<T: 'static> History<T> {
         let proved = entry.proved.as_ref()?;
         let known = if is_applied { &proved.behind } else { &proved.watch.before };
         let now = prints_of(&proved.watch, self.prover, target);
-        let is_in = |print: &Print, list: &[Print]| list.contains(print);
-        let lost = known.iter().find(|print| !is_in(print, &now));
-        let found = lost.or_else(|| now.iter().find(|print| !is_in(print, known)))?;
+        if now == *known {
+            return None;
+        }
+        let (before, behind): (HashSet<_>, HashSet<_>) =
+            (known.iter().collect(), now.iter().collect());
+        let lost = known.iter().find(|print| !behind.contains(print));
+        let found = lost.or_else(|| now.iter().find(|print| !before.contains(print)))?;
         Some(not_back(&entry.label(), is_applied, found))
     }
 }

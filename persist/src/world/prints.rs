@@ -11,7 +11,7 @@ use crate::schema::Cursor;
 use crate::{ObjectId, Registry, Result};
 
 /// A part of an object or of a value, by the hash of its content.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Print {
     pub(crate) object: Option<ObjectId>,
     /// `Transform.x`, or what an object has besides components, as `its name`.
