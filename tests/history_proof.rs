@@ -219,6 +219,46 @@ fn f56_an_entry_whose_object_is_gone_is_an_error_or_skipped_or_dropped() -> Resu
     Ok(())
 }
 
+/// Moves an object directly, and does not say so.
+struct Silent(ObjectId);
+
+impl Command for Silent {
+    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        if let Some(place) = context.target().get_mut::<Place>(self.0) {
+            place.x += 1.0;
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, world: &mut World) -> Result<()> {
+        if let Some(place) = world.get_mut::<Place>(self.0) {
+            place.x -= 1.0;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn what_a_command_did_not_say_is_no_fault_of_the_edit_around_it() -> Result<()> {
+    let (mut world, mut history, door) = door()?;
+    history.edit(&mut world, "Nudge", |edit| {
+        edit.apply(Silent(door))?;
+        edit.set(door, "Place:y", 5.0).map(drop)
+    })?;
+    let mut both = history.transaction(&mut world, "Both")?;
+    both.edit("", |edit| edit.rename(door, "Gate").map(drop))?;
+    both.apply(Silent(door))?;
+    both.set(door, "Place:y", 6.0)?;
+    both.commit()?;
+    for _ in 0..2 {
+        history.go_to(&mut world, 0)?;
+        assert_eq!(world.get::<Place>(door), Some(&Place { x: 0.0, y: 0.0 }));
+        history.go_to(&mut world, 2)?;
+        assert_eq!(world.get::<Place>(door), Some(&Place { x: 2.0, y: 6.0 }));
+    }
+    Ok(())
+}
+
 #[test]
 fn many_objects_take_no_longer_each_than_few() -> Result<()> {
     let (mut world, mut history, _) = door()?;

@@ -186,8 +186,11 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
         if command.is_obsolete() {
             return Ok(false);
         }
+        let mut is_told = false;
         if let Some(watch) = watch {
-            command.objects().into_iter().for_each(|object| watch.touch(target, object));
+            let objects = command.objects();
+            is_told = !objects.is_empty();
+            objects.into_iter().for_each(|object| watch.touch(target, object));
         }
         let before = self.around.before(command)?;
         let last_id = self.around.given_by(target);
@@ -202,6 +205,9 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
         });
         let CommandContext { mut edit, is_direct, .. } = context;
         *watch = edit.watch.take();
+        if is_direct && !is_told {
+            *watch = watch.take().and_then(Watch::behind_unknown);
+        }
         let Err(mut failure) = result else {
             self.further = edit.steps;
             self.is_direct = is_direct;

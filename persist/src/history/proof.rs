@@ -85,6 +85,12 @@ impl Watch {
         self.add(object);
     }
 
+    /// What is left of it behind a command that did not say which objects it changed: of those that are met later it is not known
+    /// what they were.
+    pub(super) fn behind_unknown(self) -> Option<Self> {
+        self.is_whole.then_some(self)
+    }
+
     /// Takes in what was changed behind it.
     pub(super) fn append(&mut self, next: Self) {
         let mut before = next.before.into_iter().peekable();

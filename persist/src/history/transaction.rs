@@ -28,10 +28,16 @@ impl<T: 'static> Open<T> {
 
     /// Takes in what an edit was done to.
     pub(super) fn watch(&mut self, watch: Option<Watch>) {
-        match (&mut self.watch, watch) {
-            (Some(watch), Some(next)) => watch.append(next),
-            (watch, next) => *watch = watch.take().filter(|_| !self.edits.is_empty()).or(next),
-        }
+        let before = self.watch.take();
+        self.watch = match (before, watch) {
+            (_, next) if self.edits.is_empty() => next,
+            (Some(mut watch), Some(next)) => {
+                watch.append(next);
+                Some(watch)
+            }
+            // What was not watched cannot be known now.
+            _ => None,
+        };
     }
 
     /// Takes in an edit; the failure is that of a merge, and it is an edit of its own then.
