@@ -164,3 +164,31 @@ fn k90_what_is_kept_beside_each_other_in_one_entry_is_called_the_same_behind_a_s
     assert_eq!(reopen(&disk)?.undo_text(), "Undo Draw");
     Ok(())
 }
+
+#[test]
+fn many_removed_objects_take_no_longer_each_than_few() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    // Minutes, if each is compared with all that are out of the world.
+    let objects = session.edit("Add", |edit| {
+        let add = |_| {
+            let object = edit.spawn("Object")?;
+            edit.attach(object, Place::default())?;
+            Ok(object)
+        };
+        (0..4_000).map(add).collect::<Result<Vec<_>>>()
+    })?;
+    for object in &objects {
+        session.edit("Remove", |edit| {
+            edit.set(*object, "Place:x", 1)?;
+            edit.remove(*object)
+        })?;
+    }
+    session.save()?;
+    drop(session);
+    let mut session = reopen(&disk)?;
+    assert_eq!((session.len(), session.world().len()), (4_001, 0));
+    session.go_to(1)?;
+    assert!(objects.iter().all(|object| session.world().get::<Place>(*object).is_some()));
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! Objects as a save of their own, with their ids, for what has to outlive the process.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::World;
@@ -38,17 +38,14 @@ impl World {
         parent: Option<ObjectId>,
     ) -> Result<()> {
         self.check_idle()?;
-        let mut parked = self.parked.values().flat_map(|parked| &parked.objects);
-        let mut is_used = |id| self.contains(id) || parked.any(|found| found.id == id);
-        // Mostly it is a new one.
-        if id.get() > LAST_ID / 2 || (id.get() <= self.last_id && is_used(id)) {
+        if id.get() > LAST_ID / 2 || self.is_taken(id) {
             return Err(taken(id));
         }
         self.last_id = self.last_id.max(id.get());
         self.names.reserve(&name);
         let object = Object { name, parent, ..Object::default() };
         let objects = vec![ParkedObject { id, object, components: Vec::new() }];
-        self.parked.insert(id, Parked { objects, index: usize::MAX, keeps_names: true });
+        self.keep_parked(id, Parked { objects, index: usize::MAX, keeps_names: true });
         Ok(())
     }
 
@@ -80,9 +77,7 @@ impl World {
         let mut registry = self.registry.clone();
         let options = (&Limits::DEFAULT, LoadOptions::default());
         let mut part = load_part(save, &mut registry, options, &mut Remap::new())?;
-        let parked = self.parked.values().flat_map(|parked| &parked.objects);
-        let parked: HashSet<ObjectId> = parked.map(|found| found.id).collect();
-        let is_taken = |id| self.contains(id) || parked.contains(&id);
+        let is_taken = |id| self.is_taken(id);
         let (roots, last_id) = (part.roots().collect::<Vec<_>>(), part.last_id);
         let is_wrong = roots != [*object] || last_id > LAST_ID / 2 || part.objects().any(is_taken);
         if is_wrong {
@@ -103,8 +98,13 @@ impl World {
             self.names.reserve(&found.object.name);
         }
         let index = usize::try_from(*index).unwrap_or(usize::MAX);
-        self.parked.insert(*object, Parked { objects, index, keeps_names: true });
+        self.keep_parked(*object, Parked { objects, index, keeps_names: true });
         Ok(())
+    }
+
+    /// True if an object is in the world, or parked.
+    fn is_taken(&self, id: ObjectId) -> bool {
+        self.contains(id) || self.parked_below.contains_key(&id)
     }
 }
 

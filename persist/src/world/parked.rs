@@ -58,9 +58,15 @@ impl World {
             self.names.park(&object.name);
             objects.push(ParkedObject { id, object, components });
         }
-        self.parked.insert(object, Parked { objects, index, keeps_names: true });
+        self.keep_parked(object, Parked { objects, index, keeps_names: true });
         self.compact();
         Ok(())
+    }
+
+    /// Notes what is parked.
+    pub(super) fn keep_parked(&mut self, object: ObjectId, parked: Parked) {
+        self.parked_below.extend(parked.objects.iter().map(|found| (found.id, object)));
+        self.parked.insert(object, parked);
     }
 
     /// Brings a parked object back. If another has its name by now, that one gets a number; if its parent is not there,
@@ -75,6 +81,7 @@ impl World {
         let parked = self.parked.remove(&object).ok_or_else(|| missing(object))?;
         let ids: HashSet<ObjectId> = parked.objects.iter().map(|parked| parked.id).collect();
         for mut found in parked.objects {
+            self.parked_below.remove(&found.id);
             // If a component panicked in a removal, some are gone.
             found.object.children.retain(|child| ids.contains(child));
             let name = found.object.name.clone();
@@ -153,6 +160,7 @@ impl World {
             self.new_column(entry.of);
         });
         self.last_id = self.last_id.max(old.last_id);
+        old.parked_below.clear();
         for (id, mut parked) in std::mem::take(&mut old.parked) {
             for found in &mut parked.objects {
                 let started = found.object.started;
@@ -167,7 +175,7 @@ impl World {
                 }
                 self.has_unknown |= !found.object.unknown.is_empty();
             }
-            self.parked.insert(id, parked);
+            self.keep_parked(id, parked);
         }
         Ok(())
     }
@@ -209,6 +217,7 @@ impl World {
                 if parked.keeps_names {
                     self.names.unpark(&last.name);
                 }
+                self.parked_below.remove(id);
                 parked.objects.pop();
                 continue;
             }

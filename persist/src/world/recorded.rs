@@ -1,6 +1,6 @@
 //! What was recorded of components and resources, perhaps by a program that had their classes in another form.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::World;
 use super::any_component::AnyComponent;
@@ -90,18 +90,24 @@ impl World {
     /// The contents of components of parked objects.
     pub(crate) fn parked_contents(
         &self,
-        wanted: &HashSet<(ObjectId, String)>,
+        wanted: BTreeSet<(ObjectId, String)>,
     ) -> Result<Vec<(ObjectId, String, Vec<u8>)>> {
-        let mut found = Vec::new();
-        if wanted.is_empty() {
-            return Ok(found);
+        // Of many that are parked together, each is not looked for among all.
+        let mut by_top = BTreeMap::<ObjectId, BTreeSet<(ObjectId, String)>>::new();
+        for key in wanted {
+            if let Some(top) = self.parked_below.get(&key.0) {
+                by_top.entry(*top).or_default().insert(key);
+            }
         }
-        for object in self.parked.values().flat_map(|parked| &parked.objects) {
-            for (column, component) in &object.components {
-                let key = (object.id, (self.columns[*column].of.name)());
-                if wanted.contains(&key) {
-                    let content = content_of(&self.registry, (**component).portable())?;
-                    found.push((key.0, key.1, content));
+        let mut found = Vec::new();
+        for (top, wanted) in by_top {
+            for object in self.parked.get(&top).into_iter().flat_map(|parked| &parked.objects) {
+                for (column, component) in &object.components {
+                    let key = (object.id, (self.columns[*column].of.name)());
+                    if wanted.contains(&key) {
+                        let content = content_of(&self.registry, (**component).portable())?;
+                        found.push((key.0, key.1, content));
+                    }
                 }
             }
         }

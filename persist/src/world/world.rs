@@ -80,6 +80,8 @@ pub struct World {
     pub(super) resources: Resources,
     /// Objects that are out of the world and may come back, by the one at the top.
     pub(super) parked: BTreeMap<ObjectId, Parked>,
+    /// For each of these objects, and of those below them, the one at the top.
+    pub(super) parked_below: HashMap<ObjectId, ObjectId>,
     /// The largest id given so far.
     pub(super) last_id: u64,
     pub(super) count: usize,

@@ -194,7 +194,7 @@ fn push_contents(world: &World, keys: BTreeSet<Key>, frames: &mut Frames) -> Res
         said.insert((object, content.class));
         Ok(())
     };
-    let mut parked = HashSet::new();
+    let mut parked = BTreeSet::new();
     for (object, class) in keys {
         let owner = object.map_or(Owner::Resource, Owner::Object);
         match (world.content(owner, &class), object) {
@@ -203,7 +203,7 @@ fn push_contents(world: &World, keys: BTreeSet<Key>, frames: &mut Frames) -> Res
             (Err(_), object) => parked.extend(object.map(|object| (object, class))),
         }
     }
-    for (object, class, bytes) in world.parked_contents(&parked)? {
+    for (object, class, bytes) in world.parked_contents(parked)? {
         say(Some(object), class, bytes)?;
     }
     Ok(said)
