@@ -16,6 +16,7 @@ mod programs;
 mod reopened;
 mod replays;
 mod saves;
+mod sentences;
 mod sharing;
 mod worlds;
 

@@ -150,7 +150,10 @@ fn k89_a_journal_of_another_save_is_not_done_again_and_is_kept() -> Result<()> {
     assert_eq!(*session.target(), other);
     assert!(session.is_empty() && !session.is_modified());
     assert_eq!(recovered.kept, [PathBuf::from("plan.journal.kept")]);
-    assert!(recovered.to_string().ends_with("a journal is kept as plan.journal.kept"));
+    assert_eq!(
+        recovered.to_string(),
+        "no step done since the last save was recovered; a journal that belongs to another save is kept as plan.journal.kept"
+    );
     assert_eq!(disk.image()[&recovered.kept[0]], journal);
     drop(session);
     let (_, recovered) = open(&disk)?;
@@ -272,13 +275,13 @@ fn k94_a_first_save_and_its_journal_belong_together() -> Result<()> {
     let (session, recovered) = open(&disk)?;
     assert!(!session.is_modified() && session.is_empty());
     assert!(recovered.report.is_none() && recovered.replayed == 0);
-    assert_eq!(recovered.to_string(), "nothing was done since the last save");
+    assert_eq!(recovered.to_string(), "there is no save yet");
     drop(session);
     let driver = Driver::run(&disk, &[Action::Insert(1), Action::Save, Action::Insert(2)])?;
     drop(driver);
     let (mut session, recovered) = open(&disk)?;
     assert_eq!((recovered.replayed, recovered.entries), (1, 2));
-    assert_eq!(recovered.to_string(), "1 change since the last save was recovered");
+    assert_eq!(recovered.to_string(), "1 step done since the last save was recovered");
     assert!(recovered.report.is_some());
     session.save()?;
     let mut names = disk.names();

@@ -71,10 +71,34 @@ pub struct JournalInfo {
 
 impl fmt::Display for Recovered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(report) = self.report.as_ref().filter(|report| report.recovery().is_some()) {
+            write!(f, "{}; ", report.summary())?;
+        }
+        let is_quiet = self.torn.is_none()
+            && self.stopped.is_none()
+            && self.rolled_back == 0
+            && self.kept.is_empty();
+        let since = match &self.report {
+            Some(_) => " done since the last save",
+            // What is kept may be of one that is gone.
+            None => {
+                let yet = if self.kept.is_empty() { " yet" } else { "" };
+                write!(f, "there is no save{yet}")?;
+                if self.replayed == 0 && is_quiet {
+                    return Ok(());
+                }
+                f.write_str("; ")?;
+                ""
+            }
+        };
         match self.replayed {
-            0 => f.write_str("nothing was done since the last save")?,
-            1 => f.write_str("1 change since the last save was recovered")?,
-            count => write!(f, "{count} changes since the last save were recovered")?,
+            0 if is_quiet => f.write_str("nothing was done since the last save")?,
+            0 => write!(f, "no step{since} was recovered")?,
+            1 => write!(f, "1 step{since} was recovered")?,
+            count => write!(f, "{count} steps{since} were recovered")?,
+        }
+        if self.torn.is_some() {
+            f.write_str("; the last step was only half written and is gone")?;
         }
         if self.rolled_back > 0 {
             f.write_str("; what was only half done was taken back")?;
@@ -83,7 +107,12 @@ impl fmt::Display for Recovered {
             write!(f, "; the rest could not be recovered, {}", stopped.cause)?;
         }
         for kept in &self.kept {
-            write!(f, "; a journal is kept as {}", kept.display())?;
+            let which = match (&self.stopped, self.kept.len()) {
+                (None, _) => "a journal that belongs to another save",
+                (Some(_), 1) => "the whole of the journal",
+                (Some(_), _) => "the whole of a journal",
+            };
+            write!(f, "; {which} is kept as {}", kept.display())?;
         }
         Ok(())
     }
