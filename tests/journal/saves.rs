@@ -145,7 +145,7 @@ fn k89_a_journal_of_another_save_is_not_done_again_and_is_kept() -> Result<()> {
     manager(&disk).save_value(SAVE, &other)?;
 
     let info = options(&disk)?.inspect(SAVE, JOURNAL)?.unwrap();
-    assert!(!info.follows_save && info.has_events);
+    assert_eq!((info.follows_save, info.events), (false, 1));
     let (session, recovered) = open(&disk)?;
     assert_eq!(*session.target(), other);
     assert!(session.is_empty() && !session.is_modified());

@@ -18,12 +18,13 @@ fn k100_a_second_opener_is_refused_and_may_look() -> Result<()> {
     assert_eq!(error.kind(), ErrorKind::InUse);
     assert!(error.message().contains("plan.journal") && error.message().contains("inspect"));
     let info = options(&disk)?.inspect(SAVE, JOURNAL)?.unwrap();
-    assert!(info.follows_save && info.has_events && info.stopped.is_none());
+    assert!(info.follows_save && info.events == 1 && info.stopped.is_none());
     assert_eq!((info.torn, info.open), (None, 0));
     assert_eq!(disk.image(), before);
 
     session.begin("Group")?;
-    assert_eq!(options(&disk)?.inspect(SAVE, JOURNAL)?.unwrap().open, 1);
+    let info = options(&disk)?.inspect(SAVE, JOURNAL)?.unwrap();
+    assert_eq!((info.events, info.open), (2, 1));
     session.rollback()?;
     session.apply(Rename { title: String::from("still mine") })?;
     drop(session);

@@ -101,7 +101,7 @@ pub(super) fn choose(
     // The journal before is in the save that its successor follows.
     let has_successor = chosen.as_ref().is_some_and(|chosen| chosen.path == next);
     for other in others {
-        let is_unfinished = other.path == next && !other.scan.has_events;
+        let is_unfinished = other.path == next && other.scan.events == 0;
         let is_in_save = has_successor && other.path == journal;
         if !is_unfinished && !is_in_save {
             recovered.kept.push(keep(storage, &other.path, journal)?);

@@ -194,7 +194,7 @@ impl<T: Persist + Default> SessionOptions<T> {
             follows_save,
             bytes: scan.size,
             frames: scan.frames,
-            has_events: scan.has_events,
+            events: scan.events,
             torn,
             stopped: scan.damage.as_ref().map(|error| stopped(scan.end, error)),
             open: scan.open.map_or(0, |open| open.depth),

@@ -137,8 +137,8 @@ pub(super) struct Scan {
     /// How many there are, and the number of the last.
     pub(super) frames: u64,
     pub(super) sequence: u64,
-    /// True if something happened since it began.
-    pub(super) has_events: bool,
+    /// How many things happened since it began.
+    pub(super) events: u64,
     pub(super) is_torn: bool,
     pub(super) damage: Option<Error>,
     /// The outermost transaction that is open at the end.
@@ -183,7 +183,7 @@ pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<Scan> {
         end: reader.offset,
         frames: 0,
         sequence: 0,
-        has_events: false,
+        events: 0,
         is_torn: false,
         damage: None,
         open: None,
@@ -193,7 +193,7 @@ pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<Scan> {
             Ok(frame) => {
                 scan.frames += 1;
                 scan.sequence = frame.sequence;
-                scan.has_events |= frame.kind.is_event();
+                scan.events += u64::from(frame.kind.is_event() && frame.kind != Kind::Dropped);
                 scan.open = OpenTransaction::behind(scan.open, &frame);
                 scan.end = reader.offset;
             }

@@ -59,8 +59,8 @@ pub struct JournalInfo {
     pub bytes: u64,
     /// How many frames of it are whole.
     pub frames: u64,
-    /// True if something was done since the save.
-    pub has_events: bool,
+    /// How many edits, undos, redos and the like were done since the save, with those in a transaction that is open.
+    pub events: u64,
     /// Its end, if it was cut off in the middle of being written.
     pub torn: Option<Torn>,
     /// Where it is damaged, if it is.
