@@ -100,3 +100,19 @@ fn a_save_that_gave_way_to_its_backup_is_told_first() -> Result<()> {
     assert!(said.contains("; no step done since the last save was recovered; a journal that belongs to another save is kept as plan.journal.kept"), "{said}");
     Ok(())
 }
+
+#[test]
+fn a_journal_that_ends_in_its_header_is_told_with_the_place_once() -> Result<()> {
+    for length in [0, 3] {
+        let mut cut = image(&[Action::Save, Action::Insert(1)])?;
+        bytes(&mut cut, JOURNAL).truncate(length);
+        let why = format!("plan.journal: the journal ends in its header (at byte {length})");
+        assert_eq!(
+            said(cut)?,
+            format!(
+                "no step done since the last save was recovered; the journal could not be used, {why}; the whole of the journal is kept as plan.journal.kept"
+            )
+        );
+    }
+    Ok(())
+}

@@ -96,7 +96,7 @@ pub(super) fn read_header(bytes: &[u8]) -> Result<Option<Digest>> {
         return Err(Error::new(ErrorKind::NotASave, message).at(0));
     }
     let Some(bytes) = bytes.first_chunk::<HEADER>().filter(|_| !is_empty) else {
-        let message = format!("the journal ends in its header, at byte {}", bytes.len());
+        let message = "the journal ends in its header";
         return Err(Error::new(ErrorKind::Truncated, message).at(bytes.len() as u64));
     };
     let version = LittleEndian::read_u16(&bytes[8..10]);

@@ -104,7 +104,12 @@ impl fmt::Display for Recovered {
             f.write_str("; what was only half done was taken back")?;
         }
         if let Some(stopped) = &self.stopped {
-            write!(f, "; the rest could not be recovered, {}", stopped.cause)?;
+            let what = if self.replayed == 0 {
+                "the journal could not be used"
+            } else {
+                "the rest could not be recovered"
+            };
+            write!(f, "; {what}, {}", stopped.cause)?;
         }
         for kept in &self.kept {
             let which = match (&self.stopped, self.kept.len()) {
