@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{History, HistoryEvent, Label, Result};
+use persist::{Command, CommandContext, History, HistoryEvent, Label, Result};
 
-use super::document::{Document, Editor, Events, Write, panics};
+use super::document::{Document, Editor, Events, Fault, Write, fault, panics};
 
 /// In the order in which events of one call come.
 fn rank(event: &HistoryEvent) -> usize {
@@ -144,9 +144,48 @@ fn h66_menus_say_undo_and_what() -> Result<()> {
     editor.undo()?;
     assert_eq!(editor.history.redo_text(), "Redo Write a");
     editor.apply(super::document::Add("x", 1))?;
-    assert_eq!(editor.history.undo_text(), "Undo", "of a command without a label");
+    assert_eq!(editor.history.undo_text(), "Undo Add", "of a command without a label");
     editor.undo()?;
-    assert_eq!(editor.history.redo_text(), "Redo");
+    assert_eq!(editor.history.redo_text(), "Redo Add");
+    Ok(())
+}
+
+/// Has no label, and a type with a path of its own in what it is generic over.
+struct Put<F>(usize, F);
+
+impl<F: Fn(u8) -> Option<u8> + 'static> Command<Document> for Put<F> {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        if self.1(0).is_some() {
+            context.target().selected += 1;
+        }
+        ["a", "b"].iter().take(self.0).try_for_each(|word| context.apply(Write(word)))
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        document.selected -= 1;
+        Ok(())
+    }
+}
+
+#[test]
+fn h66_a_command_without_a_label_is_called_after_what_it_performs_or_its_type() -> Result<()> {
+    let mut editor = Editor::new();
+    let none: fn(u8) -> Option<u8> = |_| None;
+    editor.apply(Put(1, none))?;
+    editor.apply(Put(2, none))?;
+    editor.apply(Put(1, Some::<u8> as fn(u8) -> Option<u8>))?;
+    editor.history.edit(&mut editor.document, "", |edit| {
+        edit.apply(Put(2, none))?;
+        edit.apply(Put(0, Some))
+    })?;
+    assert_eq!(
+        editor.labels(),
+        ["Write a", "Write a and 1 more", "Put", "Write a and 1 more and 1 more"]
+    );
+    fault("apply a", Fault::Panic);
+    panics(|| editor.apply(Put(1, |_| Some(0))).unwrap());
+    let message = editor.undo().unwrap_err().to_string();
+    assert!(message.starts_with("step 0 of `Put` could not be put back"), "{message}");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Commands of the program's own.
 
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -89,7 +89,8 @@ pub trait Command<T: 'static = World>: Any {
         Ok(Merge::No)
     }
 
-    /// What it is called.
+    /// What it is called. With [`Label::None`], which is the default, it is called after what it did through its context, as an
+    /// [edit](super::History::edit) without a label is; if it changed its target directly, after its type, as in `Undo Rename`.
     fn label(&self) -> Label {
         Label::None
     }
@@ -298,7 +299,13 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
     }
 
     fn label(&self) -> Label {
-        self.command.label()
+        match self.command.label() {
+            Label::None if !self.is_direct => {
+                Label::of(&self.further).unwrap_or_else(|| of_type::<C>())
+            }
+            Label::None => of_type::<C>(),
+            given => given,
+        }
     }
 
     fn is_significant(&self) -> bool {
@@ -344,6 +351,22 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
         (stored.is_direct, stored.last_id) = (self.is_direct, last_id);
         Ok(StoredStep::Command(stored))
     }
+}
+
+/// A type's own name, without its path and what it is generic over.
+fn of_type<C>() -> Label {
+    let (mut depth, mut name) = (0_usize, String::new());
+    // An arrow closes nothing.
+    for letter in type_name::<C>().replace("->", "").chars() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            ':' => name.clear(),
+            letter => name.push(letter),
+        }
+    }
+    name.into()
 }
 
 /// An error of what can only be recorded, in a command that is done again.

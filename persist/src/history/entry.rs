@@ -71,10 +71,8 @@ impl<T: 'static> Entry<T> {
             return away.label.clone();
         }
         match (&self.label, &*self.steps) {
-            (Label::None, [first, rest @ ..]) if self.is_chain || rest.is_empty() => first.label(),
-            (Label::None, [first, rest @ ..]) => {
-                Label::Several { first: Box::new(first.label()), more: rest.len() }
-            }
+            (Label::None, [first, ..]) if self.is_chain => first.label(),
+            (Label::None, steps) => Label::of(steps).unwrap_or_default(),
             (given, _) => given.clone(),
         }
     }

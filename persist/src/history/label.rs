@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::step::BoxedStep;
 use crate::FieldPath;
 
 /// What an entry of a history is called in lists and menus.
@@ -105,6 +106,15 @@ impl Label {
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::None
+    }
+
+    /// What steps are called by what they do; `None` if there are none.
+    pub(super) fn of<T: 'static>(steps: &[BoxedStep<T>]) -> Option<Self> {
+        let (first, rest) = steps.split_first()?;
+        Some(match rest.len() {
+            0 => first.label(),
+            more => Self::Several { first: Box::new(first.label()), more },
+        })
     }
 
     /// In a message; this instead if there is none.
