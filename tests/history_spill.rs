@@ -258,5 +258,18 @@ fn a_session_with_little_memory_saves_and_recovers_all_entries() -> Result<()> {
     assert!(files(folder.path()).len() > 2, "{:?}", files(folder.path()));
     session.go_to(0)?;
     assert!(session.target().is_empty());
+
+    let kept: Vec<_> = files(folder.path())
+        .into_iter()
+        .filter(|path| path.to_string_lossy().contains("spill"))
+        .map(|path| (path.clone(), fs::read(&path).unwrap()))
+        .collect();
+    kept.iter().for_each(|(path, _)| fs::write(path, "damaged").unwrap());
+    assert!(session.go_to(301).is_err());
+    assert!(session.lost().is_some() && !session.can_redo());
+    kept.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+    session.retry_spilled();
+    session.go_to(301)?;
+    assert_eq!(session.lost(), None);
     Ok(())
 }

@@ -17,6 +17,7 @@ mod reopened;
 mod replays;
 mod saves;
 mod sentences;
+mod settings;
 mod sharing;
 mod worlds;
 

@@ -1,8 +1,12 @@
 //! What a session does by its history.
 
+use std::time::Duration;
+
 use super::Session;
-use crate::history::{Command, Edit, History, HistoryEvent, Label, Subscription, Transaction};
-use crate::{IntoFieldPath, ObjectId, Result, Value, World};
+use crate::history::{
+    Command, Edit, History, HistoryEvent, Label, OnMissing, Proof, Subscription, Transaction,
+};
+use crate::{IntoFieldPath, ObjectId, Persist, Result, Value, World};
 
 impl<T: 'static> Session<T> {
     /// As [`History::edit`].
@@ -160,6 +164,30 @@ impl<T: 'static> Session<T> {
         self.history.set_max_bytes(&mut self.target, bytes);
     }
 
+    /// As [`History::set_merge_window`].
+    pub fn set_merge_window(&mut self, window: Option<Duration>) {
+        self.history.set_merge_window(window);
+    }
+
+    /// As [`History::set_on_missing`].
+    pub fn set_on_missing(&mut self, on_missing: OnMissing) {
+        self.history.set_on_missing(on_missing);
+    }
+
+    /// As [`History::retry_spilled`].
+    pub fn retry_spilled(&mut self) {
+        self.history.retry_spilled();
+    }
+
+    /// Sets what stands in the headers of the saves from the next one on, as [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn set_metadata<M: Persist>(&mut self, metadata: &M) -> Result<()> {
+        self.saves.set_metadata(metadata)
+    }
+
     /// As [`History::subscribe`]; to hear of what is recovered, subscribe to the history before the session is opened.
     pub fn subscribe(
         &mut self,
@@ -171,6 +199,13 @@ impl<T: 'static> Session<T> {
     /// As [`History::unsubscribe`].
     pub fn unsubscribe(&mut self, subscription: Subscription) -> bool {
         self.history.unsubscribe(subscription)
+    }
+}
+
+impl<T: Persist> Session<T> {
+    /// As [`History::set_proof`].
+    pub fn set_proof(&mut self, proof: Proof) {
+        self.history.set_proof(proof);
     }
 }
 

@@ -1,0 +1,88 @@
+//! What is set of a session that is open.
+
+use std::time::Duration;
+
+use persist::{
+    Command, CommandContext, Error, ErrorKind, Header, OnMissing, Persist, Proof, Result, Session,
+};
+
+use super::disk::Disk;
+use super::document::{Document, Type, history};
+use super::driver::{manager, open};
+use super::{JOURNAL, SAVE};
+
+/// Its undo does not find what it looks for, or forgets what it is to take back.
+#[derive(Persist)]
+struct Lose {
+    is_told: bool,
+}
+
+impl Command<Document> for Lose {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        context.target().title = String::from("lost");
+        Ok(())
+    }
+
+    fn undo(&mut self, _: &mut Document) -> Result<()> {
+        match self.is_told {
+            true => Err(Error::new(ErrorKind::NotFound, "it is gone")),
+            false => Ok(()),
+        }
+    }
+}
+
+fn losing(disk: &Disk) -> Result<Session<Document>> {
+    let mut history = history(None)?;
+    history.register::<Lose>()?;
+    Ok(Session::with(manager(disk), history).open(SAVE, JOURNAL)?.0)
+}
+
+#[test]
+fn the_merge_window_of_a_session_is_set() -> Result<()> {
+    let (mut session, _) = open(&Disk::default())?;
+    let write = |session: &mut Session<Document>| session.apply(Type { text: "a".into() });
+    session.set_merge_window(Some(Duration::ZERO));
+    write(&mut session)?;
+    write(&mut session)?;
+    assert_eq!(session.len(), 2);
+    session.set_merge_window(None);
+    write(&mut session)?;
+    assert_eq!(session.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn what_a_session_does_about_what_is_missing_is_set() -> Result<()> {
+    let mut session = losing(&Disk::default())?;
+    session.apply(Lose { is_told: true })?;
+    assert_eq!(session.undo().unwrap_err().kind(), ErrorKind::NotFound);
+    session.set_on_missing(OnMissing::Drop);
+    assert!(session.undo()?);
+    assert_eq!(session.len(), 0);
+    Ok(())
+}
+
+#[test]
+fn what_a_session_proves_is_set() -> Result<()> {
+    let mut session = losing(&Disk::default())?;
+    session.apply(Lose { is_told: false })?;
+    assert!(session.undo()?, "nothing is compared by default");
+    session.set_proof(Proof::Whole);
+    session.apply(Type { text: "a".into() })?;
+    session.apply(Lose { is_told: false })?;
+    assert_eq!(session.undo().unwrap_err().kind(), ErrorKind::NotInverse);
+    Ok(())
+}
+
+#[test]
+fn the_metadata_of_the_saves_of_a_session_is_set() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    for minutes in [90_u32, 91] {
+        session.set_metadata(&minutes)?;
+        session.save()?;
+        let header = Header::from_reader(&disk.image()[std::path::Path::new(SAVE)][..])?;
+        assert_eq!(header.metadata()?, Some(minutes));
+    }
+    Ok(())
+}
