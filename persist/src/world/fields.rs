@@ -215,7 +215,9 @@ impl World {
         {
             return Ok((*column, place));
         }
-        let (found, column) = (self.check(object)?, column?);
+        let found = self.check(object)?;
+        let column = column
+            .map_err(|error| with_colon(class, error, |class| self.by_class.contains_key(class)))?;
         // One that runs is out of its place.
         match place.filter(|_| self.shapes.columns(found.shape).contains(&column)) {
             Some(place) => Ok((column, place)),
@@ -230,7 +232,10 @@ impl World {
         let mut values = self.resources.values.iter();
         values.position(|(_, name, _)| name == class).ok_or_else(|| {
             let message = format!("there is no resource {class}; insert one");
-            Error::new(ErrorKind::NotFound, message)
+            let error = Error::new(ErrorKind::NotFound, message);
+            with_colon(class, error, |class| {
+                self.resources.values.iter().any(|(_, name, _)| name == class)
+            })
         })
     }
 
@@ -244,6 +249,21 @@ impl World {
             ErrorKind::NotFound,
             format!("object #{bits} is not in the world; set the id of one that is, or of none"),
         ))
+    }
+}
+
+/// Says what is to be written where a class is followed by a dot, as menus have it, in place of the colon.
+#[cold]
+fn with_colon(class: &str, error: Error, is_class: impl Fn(&str) -> bool) -> Error {
+    let mut dots = class.rmatch_indices('.').map(|(at, _)| (&class[..at], &class[at + 1..]));
+    match dots.find(|(class, _)| is_class(class)) {
+        Some((known, path)) => {
+            let message = format!(
+                "there is no class `{class}`, but there is `{known}`; write `{known}:{path}`, with a colon behind the class"
+            );
+            error.reworded(message)
+        }
+        None => error,
     }
 }
 
