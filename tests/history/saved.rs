@@ -268,7 +268,11 @@ fn b24_a_floor_stops_undo_and_entries_above_it_are_undone() -> Result<()> {
     assert!(!editor.history.can_undo());
     assert_eq!(editor.history.undo_text(), "");
     assert!(!editor.undo()?);
-    refused(editor.go_to(1), ErrorKind::NotFound);
+    let message = refused(editor.go_to(1), ErrorKind::NotFound);
+    assert_eq!(
+        message,
+        "position 1 is below the floor, entries before 2 cannot be undone; lift the floor"
+    );
     editor.write("c")?;
     assert!(editor.undo()?);
     assert!(!editor.undo()?);

@@ -59,12 +59,18 @@ impl<T: 'static> History<T> {
     /// fails; those before it are done, and [`position`](Self::position) tells how far it came.
     pub fn go_to(&mut self, target: &mut T, position: usize) -> Result<()> {
         self.check_closed(target)?;
-        if position > self.ring.len() || position < self.floor().min(self.position()) {
-            let (floor, len) = (self.floor(), self.ring.len());
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("there is no position {position}; there are those from {floor} to {len}"),
-            ));
+        let (floor, len) = (self.floor(), self.ring.len());
+        let refused = if position > len {
+            Some(format!("there is no position {position}; there are those from {floor} to {len}"))
+        } else if position < floor.min(self.position()) {
+            Some(format!(
+                "position {position} is below the floor, entries before {floor} cannot be undone; lift the floor"
+            ))
+        } else {
+            None
+        };
+        if let Some(message) = refused {
+            return Err(Error::new(ErrorKind::NotFound, message));
         }
         let result = self.walk(target, position).map_err(|error| {
             let (at, message) = (self.position(), error.message());
