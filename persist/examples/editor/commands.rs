@@ -47,9 +47,9 @@ pub fn run(session: &mut Session, line: &str) -> Result<Next> {
             })?;
             println!("{}", session.target().name(object).unwrap_or_default());
         }
-        ["set", name, path, ref value @ ..] => {
+        ["set", name, path, _, ..] => {
             let object = find(session, name)?;
-            let value = value.join(" ");
+            let value = words[3..].join(" ");
             // A word is the name of a variant, or a text.
             let value = value.parse().unwrap_or_else(|_| Value::from(&*value));
             let old = session.set(object, path, value)?;
@@ -71,7 +71,8 @@ pub fn run(session: &mut Session, line: &str) -> Result<Next> {
             })?;
         }
         ["release"] => session.set_barrier(),
-        ["align", ref names @ ..] => {
+        ["align", _, ..] => {
+            let names = &words[1..];
             let objects = names.iter().map(|name| find(session, name)).collect::<Result<_>>()?;
             session.apply(Align { objects })?;
         }
@@ -95,9 +96,19 @@ pub fn run(session: &mut Session, line: &str) -> Result<Next> {
         }
         ["crash"] => std::process::abort(),
         ["quit"] => return Ok(Next::Quit),
-        _ => println!("there is no such command; type `help`"),
+        [command, ..] => match usage(command) {
+            Some(usage) => println!("it is typed so: {usage}"),
+            None => println!("there is no such command; type `help`"),
+        },
     }
     Ok(Next::Line)
+}
+
+/// How a command is typed, as the help has it.
+fn usage(command: &str) -> Option<&'static str> {
+    let mut typed =
+        HELP.lines().flat_map(|line| line.split("  ").take(1)).flat_map(|typed| typed.split(", "));
+    typed.find(|typed| typed.split(' ').next() == Some(command))
 }
 
 fn list(world: &World) {
@@ -176,8 +187,13 @@ impl Command for Align {
     }
 
     fn label(&self) -> Label {
-        Label::from(format!("Align {} objects", self.objects.len()))
+        Label::from(format!("Align {}", objects(self.objects.len())))
     }
+}
+
+/// So many objects, in words.
+pub fn objects(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "object" } else { "objects" })
 }
 
 fn find(session: &Session, name: &str) -> Result<ObjectId> {
