@@ -59,9 +59,9 @@ pub enum Label {
 pub enum Verb {
     /// A field was set.
     Set,
-    /// An element was put into a list or a map.
+    /// An element was put into a list.
     Insert,
-    /// An element was taken out of a list or a map.
+    /// An element was taken out of a list.
     Remove,
     /// An element was put to another place in its list.
     Move,

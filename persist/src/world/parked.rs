@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    /// True if the object is out of the world and can come back.
+    /// True if the object was [parked](Self::park) itself and can come back; not for one below it, which comes back with it.
     #[must_use]
     pub fn is_parked(&self, object: ObjectId) -> bool {
         self.parked.contains_key(&object)

@@ -11,11 +11,14 @@ use crate::{Reflect, Value};
 /// It is written as the field is in Rust, and gives the names in saves: of a class with `class = "..."` and of fields that are
 /// `rename`d. A field that is `skip`ped is refused, by the build. Behind a generic class, or one that is written in another way than as a
 /// path, stands a colon: `field!(Slot<Sword>: item.sharp)`. An element is `[3]` or `["key"]`, given as it stands. What Rust cannot write so, as
-/// the fields of an enum's variant, takes a step of [`FieldPath::field`] or [`FieldPath::at`] more.
+/// an index or a key in a variable, or the fields of an enum's variant, takes a step of [`FieldPath::at`] or [`FieldPath::field`] more, whose
+/// names are those in saves and checked when the path is used.
 ///
 /// # Example
 ///
 /// ```
+/// use std::collections::BTreeMap;
+///
 /// use persist::{Persist, field};
 ///
 /// #[derive(Persist)]
@@ -36,6 +39,19 @@ use crate::{Reflect, Value};
 /// assert_eq!(field!(Transform.path[3].y).to_string(), "game.Transform:path[3].y");
 /// assert_eq!(field!(Slot<Place>: item.x).to_string(), "Slot<Place>:item.x");
 /// assert_eq!(field!(Transform).to_string(), "game.Transform");
+///
+/// #[derive(Persist)]
+/// struct Bag { items: Vec<Item>, prices: BTreeMap<String, u32> }
+///
+/// #[derive(Persist)]
+/// struct Item { count: u32 }
+///
+/// let (index, key) = (3_usize, String::from("long sword"));
+/// let count = field!(Bag.items).at(index as u64).field("count");
+/// assert_eq!(count.to_string(), "Bag:items[3].count");
+/// let price = field!(Bag.prices).at(&*key);
+/// assert_eq!(price, r#"Bag:prices["long sword"]"#.parse()?);
+/// # Ok::<(), persist::Error>(())
 /// ```
 ///
 /// ```compile_fail,E0609
