@@ -108,6 +108,9 @@ pub trait Command<T: 'static = World>: Any {
 
     /// Lets go of what it holds; it is dropped behind it. Called once of a command that was done, and not of one that failed, or did nothing, when
     /// it was to be done first.
+    ///
+    /// Not called of those that are left in a history that is dropped, since that has no target to give them; call
+    /// [`clear`](super::History::clear) before if they must.
     fn finalize(&mut self, target: &mut T, end: End) {
         let _ = (target, end);
     }

@@ -28,7 +28,7 @@ pub struct Poison {
     pub entry: Option<usize>,
     /// What the entry is called.
     pub label: Label,
-    /// Which of its steps could not be put back.
+    /// Which of its steps could not be put back, counted from 0, as in the errors.
     pub step: usize,
     /// The object of that step, if it has one.
     pub object: Option<ObjectId>,

@@ -13,6 +13,9 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Registry, World};
 /// there again, is an error at once, which names the object and the field.
 ///
 /// What was changed beside the history meanwhile is not the command's fault: then nothing is compared. The counters of ids are never compared.
+///
+/// An undo that fails so ([`ErrorKind::NotInverse`]) is taken back by a redo, and a redo by an undo: the entry stays where it was. If that does not lead
+/// back either, the history is [poisoned](History::poison).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Proof {
     /// Nothing.
@@ -139,7 +142,8 @@ fn prove<T: Persist>(value: &T, prints: &mut Vec<Print>) {
 }
 
 impl<T: Persist> History<T> {
-    /// Sets what is compared; in debug builds, a history of a world begins with [`Proof::Touched`], in others, and of other targets, with none.
+    /// Sets what is compared. In debug builds, a history of a [`World`] begins with [`Proof::Touched`]; in others, and of any other target, it
+    /// is off until this is called. Of another target than a world, [`Proof::Whole`] alone compares anything.
     pub fn set_proof(&mut self, proof: Proof) {
         self.proof = proof;
         self.prover = Some(prove::<T>);
