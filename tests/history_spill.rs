@@ -273,3 +273,48 @@ fn a_session_with_little_memory_saves_and_recovers_all_entries() -> Result<()> {
     assert_eq!(session.lost(), None);
     Ok(())
 }
+
+#[test]
+fn k97_what_falls_out_is_not_read_back_where_nothing_ends_with_it() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut world, mut history, door) = door(folder.path(), 10_000)?;
+    let add = |world: &mut World, history: &mut History, steps: std::ops::Range<u64>| {
+        steps.into_iter().try_for_each(|step| {
+            history.set_barrier();
+            history.set(world, door, "Place:x", step).map(drop)
+        })
+    };
+    add(&mut world, &mut history, 1..1_000)?;
+    history.set_capacity(&mut world, Some(999));
+    // Nobody can read them any more.
+    let spilled = files(folder.path());
+    assert!(!spilled.is_empty());
+    spilled.iter().for_each(|path| fs::write(path, b"something else").unwrap());
+    let count = spilled.iter().filter(|path| path.exists()).count();
+    add(&mut world, &mut history, 1_000..3_000)?;
+    assert_eq!((history.len(), history.lost()), (999, None));
+    // Those whose entries all fell out are gone.
+    assert_eq!(spilled.iter().filter(|path| path.exists()).count(), 0, "of {count}");
+    for _ in 0..998 {
+        assert!(history.undo(&mut world)?);
+    }
+    assert_eq!(world.get::<Place>(door).map(|place| place.x), Some(2_001));
+    Ok(())
+}
+
+#[test]
+fn k97_a_large_budget_goes_to_many_files_of_a_bounded_size() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut world, mut history, door) = door(folder.path(), 1_000_000)?;
+    for step in 0..200_u64 {
+        history.set_barrier();
+        history.set(&mut world, door, "Place:text", "x".repeat(10_000) + &step.to_string())?;
+    }
+    let sizes: Vec<u64> =
+        files(folder.path()).iter().map(|path| fs::metadata(path).unwrap().len()).collect();
+    assert!(sizes.len() > 10 && sizes.iter().all(|size| *size < 100_000), "{sizes:?}");
+    while history.undo(&mut world)? {}
+    assert!(world.is_empty());
+    assert!(files(folder.path()).len() < 100);
+    Ok(())
+}

@@ -55,9 +55,14 @@ impl Pair {
                 editor.history.set_barrier();
                 model.set_barrier();
             }
-            Call::Saved(true) | Call::Floor | Call::Clear if model.is_open() => {
+            Call::Saved(_) | Call::Floor | Call::Lift | Call::ClearFloors | Call::Clear
+                if model.is_open() =>
+            {
                 refused(editor.history.mark_saved(), ErrorKind::OpenTransaction);
+                refused(editor.history.mark_unsaved(), ErrorKind::OpenTransaction);
                 refused(editor.history.set_floor(), ErrorKind::OpenTransaction);
+                refused(editor.history.lift_floor().map(drop), ErrorKind::OpenTransaction);
+                refused(editor.history.clear_floors(), ErrorKind::OpenTransaction);
                 let clear = editor.history.clear(&mut editor.document);
                 refused(clear, ErrorKind::OpenTransaction);
             }

@@ -192,3 +192,78 @@ fn many_removed_objects_take_no_longer_each_than_few() -> Result<()> {
     assert!(objects.iter().all(|object| session.world().get::<Place>(*object).is_some()));
     Ok(())
 }
+
+#[test]
+fn what_a_rollback_could_not_put_back_is_refused_in_a_transaction() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    session.edit("Add", |edit| edit.spawn("A"))?;
+    session.save()?;
+    session.set_floor()?;
+    session.begin("Group")?;
+    for refused in [
+        session.lift_floor().map(drop),
+        session.clear_floors(),
+        session.set_floor(),
+        session.mark_unsaved(),
+    ] {
+        assert_eq!(refused.map_err(|error| error.kind()), Err(ErrorKind::OpenTransaction));
+    }
+    session.edit("Add", |edit| edit.spawn("B"))?;
+    let killed = Disk::new(disk.image());
+    session.rollback()?;
+    assert!(!session.can_undo() && !session.is_modified());
+    let session = reopen(&killed)?;
+    assert!(!session.can_undo() && !session.is_modified());
+    Ok(())
+}
+
+/// Performs itself, so deep.
+#[derive(Persist)]
+struct Nest {
+    depth: u32,
+}
+
+impl Command for Nest {
+    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        match self.depth.checked_sub(1) {
+            Some(depth) => context.apply(Nest { depth }),
+            None => context.spawn("Deep").map(drop),
+        }
+    }
+
+    fn undo(&mut self, _: &mut World) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn commands_in_commands_come_back_on_a_small_stack() -> Result<()> {
+    let session = |disk: &Disk| -> Result<Session> {
+        let mut history = History::unlimited();
+        history.register::<Nest>()?;
+        Ok(Session::with(super::driver::manager(disk), history).open(SAVE, JOURNAL)?.0)
+    };
+    let in_thread = |stack: usize, run: Box<dyn FnOnce() -> Disk + Send>| {
+        std::thread::Builder::new().stack_size(stack).spawn(run).unwrap().join().unwrap()
+    };
+    let made = in_thread(
+        64 << 20,
+        Box::new(move || {
+            let disk = Disk::default();
+            session(&disk).unwrap().apply(Nest { depth: 60 }).unwrap();
+            disk
+        }),
+    );
+    in_thread(
+        2 << 20,
+        Box::new(move || {
+            let mut opened = session(&made).unwrap();
+            assert_eq!((opened.len(), opened.world().find("Deep").is_some()), (1, true));
+            assert!(opened.undo().unwrap());
+            drop(opened);
+            made
+        }),
+    );
+    Ok(())
+}

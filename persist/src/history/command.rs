@@ -352,7 +352,7 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
         let further = &mut self.further;
         let mut stored = storing.command(&self.command, before, further, target)?;
         (stored.is_direct, stored.last_id) = (self.is_direct, last_id);
-        Ok(StoredStep::Command(stored))
+        Ok(StoredStep::from(stored))
     }
 }
 

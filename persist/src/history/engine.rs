@@ -3,7 +3,6 @@
 //! The order of an edit: it is done; it is recorded in the journal; what was undone is cut; it is merged or put behind;
 //! limits; events. Up to the second, a failure leaves target and history as they were.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -13,30 +12,10 @@ use super::entry::Entry;
 use super::journal::Record;
 use super::proof::Watch;
 use super::step::{
-    BoxedStep, Broken, End, Failure, Merge, ends, finalize_all, guarded, is_broken, undo_all,
+    BoxedStep, End, Failure, Merge, ends, finalize_all, guarded, is_broken, undo_all,
 };
 use super::{Edit, History, Label};
-use crate::{Error, ErrorKind, ObjectId, Result, World};
-
-/// Why a history is out of use: something could not be taken back, so that the target is in no state that it knows.
-///
-/// Until [`History::skip_entry`] or [`History::clear`] it undoes and redoes nothing, and its target counts as modified. The target can be saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Poison {
-    /// Index of the entry; `None` if it is one that was being made, which is in no list.
-    pub entry: Option<usize>,
-    /// What the entry is called.
-    pub label: Label,
-    /// Which of its steps could not be put back, counted from 0, as in the errors.
-    pub step: usize,
-    /// The object of that step, if it has one.
-    pub object: Option<ObjectId>,
-    /// What was refused.
-    pub why: String,
-    /// How many of its steps are done.
-    pub(super) done: usize,
-}
+use crate::{Error, Result};
 
 impl<T: 'static> History<T> {
     /// Edits a target; what is done is one entry, of this label if it is not empty. If nothing is changed there is none, and what could be redone stays.
@@ -204,7 +183,9 @@ impl<T: 'static> History<T> {
         let Some(index) = self.ring.current() else { return Ok(None) };
         let state = self.last_state + 1;
         let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
+        let before = entry.size;
         let merge = entry.merge(label, steps, &mut self.released);
+        self.bytes = self.bytes - before + entry.size;
         match merge.map_err(|failure| (index, failure))? {
             Merge::No => return Ok(None),
             Merge::Annul => {
@@ -217,7 +198,6 @@ impl<T: 'static> History<T> {
                     entry.state = state;
                     self.last_state = state;
                 }
-                self.measure(index);
             }
         }
         Ok(Some(index))
@@ -269,8 +249,9 @@ impl<T: 'static> History<T> {
         let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
         let broken = poison.map(|poison| poison.done);
         let Some(entry) = self.take_out(index) else { return };
-        if let Some((spill, spilled)) = self.spill.as_mut().zip(entry.spilled()) {
-            spill.drop_entry(spilled, if is_applied { End::Applied } else { End::Undone });
+        if let Some((spill, away)) = self.spill.as_mut().zip(entry.away) {
+            let end = if is_applied { End::Applied } else { End::Undone };
+            spill.drop_entry(away.at, away.has_end.then_some(end));
         }
         let Entry { steps, .. } = entry;
         let done = broken.unwrap_or(if is_applied { steps.len() } else { 0 });
@@ -340,18 +321,6 @@ impl<T: 'static> History<T> {
         error
     }
 
-    /// Notes that the history is poisoned, if something is broken, and what panic is to go on.
-    fn note(&mut self, entry: Option<usize>, label: Label, failure: Failure) -> Error {
-        if let Some(Broken { step, done, object, why }) = failure.broken {
-            if let Some(recorder) = &mut self.recorder {
-                recorder.lose(&why);
-            }
-            self.poison = Some(Poison { entry, label, step, object, why, done });
-        }
-        self.panic = failure.panic.or(self.panic.take());
-        failure.error
-    }
-
     fn label_of(&self, index: usize) -> Label {
         self.ring.get(index).map_or(Label::None, Entry::label)
     }
@@ -370,46 +339,5 @@ impl<T: 'static> History<T> {
     pub(super) fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
         let label = self.label_of(index);
         self.fail(target, Some(index), label, failure)
-    }
-
-    /// Refuses what a poisoned history cannot do, and another world.
-    pub(super) fn check_usable(&mut self, target: &T) -> Result<()> {
-        self.check_world(target)?;
-        self.check_sound()
-    }
-
-    pub(super) fn check_sound(&self) -> Result<()> {
-        match &self.poison {
-            None => Ok(()),
-            Some(poison) => Err(Error::new(
-                ErrorKind::Poisoned,
-                format!(
-                    "step {} of {} could not be put back, {}; skip the entry or clear the history, and look at the target",
-                    poison.step,
-                    poison.label.quoted("an edit"),
-                    poison.why
-                ),
-            )),
-        }
-    }
-
-    /// As above, and while a transaction is open.
-    pub(super) fn check_closed(&mut self, target: &T) -> Result<()> {
-        self.check_usable(target)?;
-        self.check_no_transaction()
-    }
-
-    /// Refuses another world than the one before.
-    pub(super) fn check_world(&mut self, target: &T) -> Result<()> {
-        let target: &dyn Any = target;
-        let Some(world) = target.downcast_ref::<World>() else { return Ok(()) };
-        self.around.last_id.set(world.last_id());
-        if *self.world.get_or_insert(world.identity()) == world.identity() {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::WrongTarget,
-            "the history is that of another world; use one of its own, or `rebind` it to a world that has taken the place of the other",
-        ))
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Entry<T: 'static> {
 pub(super) struct Away {
     pub(super) at: Spilled,
     pub(super) label: Label,
+    /// Whether something is done when it is dropped for good.
+    pub(super) has_end: bool,
 }
 
 impl<T: 'static> Entry<T> {
@@ -55,9 +57,7 @@ impl<T: 'static> Entry<T> {
 
     /// Counts its bytes anew.
     pub(super) fn measure(&mut self) {
-        let steps: usize = self.steps.iter().map(|step| step.size()).sum();
-        let places = self.steps.capacity() * size_of::<BoxedStep<T>>();
-        self.size = size_of::<Self>() + places + steps + self.held;
+        self.size = size_of::<Self>() + self.size_from(0) + self.held;
     }
 
     /// Where its steps are, if they are not here.
@@ -102,43 +102,72 @@ impl<T: 'static> Entry<T> {
         if !are_settings && !are_single {
             return Ok(Merge::No);
         }
-        if let (1, [new]) = (self.steps.len(), &mut next[..]) {
-            let merge = offer(&mut self.steps, 0, &mut **new)?;
-            match merge {
-                Merge::No => {}
-                Merge::Yes => ended.extend(next.pop().map(|new| (new, End::Merged))),
-                Merge::Annul => {
-                    let both = self.steps.pop().into_iter().chain(next.pop());
-                    ended.extend(both.map(|step| (step, End::Merged)));
-                }
-                Merge::Both => {
-                    self.is_chain = !are_settings;
-                    self.steps.append(next);
-                }
+        let merge = match (&mut next[..], self.steps.len()) {
+            // Of commands there is one, which meets the last one before it.
+            ([_], 1) => self.merge_one(next, are_settings, ended)?,
+            ([_], _) if !are_settings => self.merge_one(next, are_settings, ended)?,
+            _ => {
+                let merge = self.merge_many(next, ended)?;
+                self.measure();
+                merge
             }
-            return Ok(if merge == Merge::Both { Merge::Yes } else { merge });
-        }
-        self.merge_many(next, are_settings, ended)
+        };
+        Ok(merge)
     }
 
-    fn merge_many(
+    /// Offers a step to the last one, and counts the bytes of these alone anew.
+    fn merge_one(
         &mut self,
         next: &mut Vec<BoxedStep<T>>,
         are_settings: bool,
         ended: &mut Vec<(BoxedStep<T>, End)>,
     ) -> Result<Merge, Failure> {
-        // Of commands there is one, which meets the last one before it.
-        let mut order = are_settings.then(|| Order::of(&self.steps));
+        let (Some(last), [new]) = (self.steps.len().checked_sub(1), &mut next[..]) else {
+            return Ok(Merge::No);
+        };
+        let before = self.size_from(last);
+        let merge = offer(&mut self.steps, last, &mut **new)?;
+        match merge {
+            Merge::No => {}
+            Merge::Yes => ended.extend(next.pop().map(|new| (new, End::Merged))),
+            Merge::Annul => {
+                let both = self.steps.pop().into_iter().chain(next.pop());
+                ended.extend(both.map(|step| (step, End::Merged)));
+            }
+            Merge::Both => {
+                self.is_chain = !are_settings;
+                self.steps.append(next);
+            }
+        }
+        self.size = self.size - before + self.size_from(last);
+        Ok(match merge {
+            Merge::Both => Merge::Yes,
+            Merge::Annul if !self.steps.is_empty() => Merge::Yes,
+            merge => merge,
+        })
+    }
+
+    /// Bytes of the steps from one on, and of the places of all.
+    fn size_from(&self, start: usize) -> usize {
+        let steps = self.steps.get(start..).unwrap_or_default();
+        let size: usize = steps.iter().map(|step| step.size()).sum();
+        size + self.steps.capacity() * size_of::<BoxedStep<T>>()
+    }
+
+    /// Merges settings of fields.
+    fn merge_many(
+        &mut self,
+        next: &mut Vec<BoxedStep<T>>,
+        ended: &mut Vec<(BoxedStep<T>, End)>,
+    ) -> Result<Merge, Failure> {
+        let mut order = Order::of(&self.steps);
         // Behind these are those that stay steps of their own.
         let before = self.steps.len();
         let mut is_gone = vec![false; before];
         let (mut is_merged, mut failed) = (false, None);
         for mut new in std::mem::take(next) {
             let mut outcome = Merge::No;
-            let mut place = match &mut order {
-                Some(order) => order.last(&*new),
-                None => self.steps.len().checked_sub(1),
-            };
+            let mut place = order.last(&*new);
             while let Some(at) = place {
                 if at < before && !is_gone[at] && failed.is_none() {
                     match offer(&mut self.steps, at, &mut *new) {
@@ -151,10 +180,7 @@ impl<T: 'static> Entry<T> {
                 if outcome != Merge::No || (!is_gone && self.steps[at].meets(&*new)) {
                     break;
                 }
-                place = match &order {
-                    Some(order) => order.before(at),
-                    None => at.checked_sub(1),
-                };
+                place = order.before(at);
             }
             is_merged |= outcome != Merge::No;
             match (outcome, place) {
@@ -164,8 +190,7 @@ impl<T: 'static> Entry<T> {
                     ended.push((new, End::Merged));
                 }
                 _ => {
-                    self.is_chain |= outcome == Merge::Both && !are_settings;
-                    order.iter_mut().for_each(|order| order.push(&*new));
+                    order.push(&*new);
                     self.steps.push(new);
                 }
             }

@@ -36,8 +36,9 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// What the journal refuses.
+    /// As [`mark_saved`](Self::mark_saved).
     pub fn mark_unsaved(&mut self) -> Result<()> {
+        self.check_no_transaction()?;
         self.record(Record::Saved(None))?;
         self.saved = None;
         self.tell();
@@ -103,8 +104,9 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// What the journal refuses.
+    /// As [`set_floor`](Self::set_floor).
     pub fn lift_floor(&mut self) -> Result<bool> {
+        self.check_no_transaction()?;
         let mut floors = self.floors.clone();
         let is_lifted = floors.pop_back().is_some();
         self.put_floors(floors)?;
@@ -115,8 +117,9 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// What the journal refuses.
+    /// As [`set_floor`](Self::set_floor).
     pub fn clear_floors(&mut self) -> Result<()> {
+        self.check_no_transaction()?;
         self.put_floors(Default::default())
     }
 

@@ -52,6 +52,11 @@ pub(super) trait Step<T: 'static>: Any {
         false
     }
 
+    /// Whether something is done when it is dropped for good.
+    fn has_end(&self) -> bool {
+        true
+    }
+
     /// It is dropped, for good.
     fn finalize(&mut self, target: &mut T, end: End) {
         let _ = (target, end);

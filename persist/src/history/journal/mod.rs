@@ -17,6 +17,7 @@ mod recovered;
 mod replay;
 mod session;
 mod spill;
+mod spill_files;
 mod stored;
 mod successor;
 mod writer;
@@ -31,7 +32,7 @@ pub(super) use commands::Around;
 pub use open::SessionOptions;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
-pub(super) use spill::{Spill, Spilled};
+pub(super) use spill_files::{Spill, Spilled};
 pub(super) use stored::{StoredStep, Storing};
 
 /// When what is in a journal is made to last on the disk.

@@ -249,7 +249,7 @@ impl<T: 'static> Replay<'_, '_, T> {
     fn do_one(&mut self, stored: StoredStep) -> Result<BoxedStep<T>, Failure> {
         match stored {
             StoredStep::Command(command) if command.is_direct => {
-                let (class, command) = self.brought_on(command)?;
+                let (class, command) = self.brought_on(*command)?;
                 self.give_behind(command.last_id)?;
                 let reading = Reading {
                     around: &self.around,
@@ -259,7 +259,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 class.replay(&command, self.target, &reading)
             }
             StoredStep::World(step) => {
-                let mut step = self.restore_world(step, Moment::Done)?;
+                let mut step = self.restore_world(*step, Moment::Done)?;
                 match step.redo(self.target) {
                     Ok(()) => Ok(step),
                     Err(failure) => {
@@ -271,7 +271,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             StoredStep::Command(mut command) => {
                 let further = std::mem::take(&mut command.further);
                 let mut further = self.do_again(further)?;
-                self.command(command, &mut further).map_err(|error| {
+                self.command(*command, &mut further).map_err(|error| {
                     let mut failure = Failure::from(error);
                     let back = undo_all(&mut further, self.target);
                     is_broken(&mut failure, 0, back);
@@ -295,9 +295,9 @@ impl<T: 'static> Replay<'_, '_, T> {
             StoredStep::Command(mut command) => {
                 let further = std::mem::take(&mut command.further);
                 let mut further = self.restore_all(further, moment)?;
-                self.command(command, &mut further)
+                self.command(*command, &mut further)
             }
-            StoredStep::World(step) => self.restore_world(step, moment),
+            StoredStep::World(step) => self.restore_world(*step, moment),
         }
     }
 

@@ -1,152 +1,30 @@
 //! Entries that are far from the current one, in files until they are needed.
 
 use std::any::Any;
-use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Around;
 use super::commands::Reading;
-use super::stored::{StoredStep, Storing, payload, read, wrong};
+use super::spill_files::{Spill, Spilled, StoredSpill, StoredSteps};
+use super::stored::{StoredStep, Storing, payload, wrong};
 use crate::history::History;
 use crate::history::entry::{Away, Entry};
 use crate::history::step::{BoxedStep, End, ends};
 use crate::history::world::Moment;
 use crate::storage::{Files, Storage};
-use crate::{Error, ErrorKind, Result, World};
+use crate::{Result, World};
 
-/// Where entries go that there is no memory for.
-pub(in crate::history) struct Spill {
-    storage: Arc<dyn Storage>,
-    /// What the names of the files begin with.
-    path: PathBuf,
-    /// Bytes of steps that may be in memory.
-    budget: usize,
-    /// Bytes at which it is tried again, if a file could not be written.
-    retry: usize,
-    last_file: u64,
-    /// How many entries of each file are still in it.
-    files: HashMap<u64, usize>,
-    /// How many entries from the first on, and from the last on, are in files or can only be in memory.
-    front: usize,
-    back: usize,
-    /// Entries that were dropped while they were in a file.
-    dropped: Vec<(Spilled, End)>,
+/// An entry that is to go into a file.
+struct Gathered {
+    index: usize,
+    steps: StoredSteps,
+    size: usize,
 }
 
-/// Where an entry is: a file, and which of those in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::history) struct Spilled {
-    file: u64,
-    place: usize,
-}
-
-/// What a file holds: for each entry its steps.
-#[derive(crate::Persist)]
-#[persist(crate = crate)]
-struct StoredSpill {
-    entries: Vec<StoredSteps>,
-}
-
-#[derive(crate::Persist)]
-#[persist(crate = crate)]
-struct StoredSteps {
-    steps: Vec<StoredStep>,
-}
-
-impl Spill {
-    fn file(&self, number: u64) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(format!(".{number}"));
-        name.into()
-    }
-
-    fn write(&mut self, content: &[u8]) -> Result<u64> {
-        self.last_file += 1;
-        let path = self.file(self.last_file);
-        let write = || -> std::io::Result<()> {
-            let mut file = self.storage.create(&path, &path)?;
-            file.write_all(&crc32fast::hash(content).to_le_bytes())?;
-            file.write_all(content)
-        };
-        write().map_err(|error| {
-            // What is there of it is of no use.
-            let _ = self.storage.remove(&path);
-            Error::io("move entries of the history to", &path, error)
-        })?;
-        Ok(self.last_file)
-    }
-
-    fn read(&self, number: u64) -> Result<StoredSpill> {
-        let path = self.file(number);
-        let mut bytes = Vec::new();
-        let mut file = self.storage.open(&path).map_err(|error| Error::of_opening(&path, error))?;
-        file.read_to_end(&mut bytes)
-            .map_err(|error| Error::io("read entries of the history from", &path, error))?;
-        let Some((sum, content)) = bytes.split_first_chunk::<4>() else {
-            return Err(damaged(&path));
-        };
-        if u32::from_le_bytes(*sum) != crc32fast::hash(content) {
-            return Err(damaged(&path));
-        }
-        read(content)
-    }
-
-    /// Notes that so many entries of a file are in it no more.
-    fn leave(&mut self, number: u64, count: usize) {
-        let left = self.files.get_mut(&number).map(|left| {
-            *left = left.saturating_sub(count);
-            *left
-        });
-        if left == Some(0) {
-            self.files.remove(&number);
-            // One that stays is removed with the others, or when the next session begins.
-            let _ = self.storage.remove(&self.file(number));
-        }
-    }
-
-    /// Notes that an entry was taken out of a list of so many.
-    pub(in crate::history) fn forget_index(&mut self, index: usize, len: usize) {
-        self.front -= usize::from(index < self.front);
-        self.back -= usize::from(len - index <= self.back);
-    }
-
-    /// Notes that an entry was dropped while it was in a file.
-    pub(in crate::history) fn drop_entry(&mut self, spilled: Spilled, end: End) {
-        self.dropped.push((spilled, end));
-    }
-
-    /// Removes what a process that was killed has left.
-    fn sweep(&self) {
-        let folder = match self.path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let Some(name) = self.path.file_name().and_then(|name| name.to_str()) else { return };
-        for file in self.storage.list(folder).unwrap_or_default() {
-            let number = file.to_str().and_then(|file| file.strip_prefix(name)?.strip_prefix('.'));
-            if number.is_some_and(|number| number.parse::<u64>().is_ok()) {
-                let _ = self.storage.remove(&folder.join(&file));
-            }
-        }
-    }
-}
-
-impl Drop for Spill {
-    fn drop(&mut self) {
-        self.files.keys().for_each(|number| drop(self.storage.remove(&self.file(*number))));
-    }
-}
-
-#[cold]
-fn damaged(path: &Path) -> Error {
-    Error::new(
-        ErrorKind::Damaged,
-        format!("{} does not hold the entries that were moved to it", path.display()),
-    )
-}
+/// About so many bytes of entries go into a file, which is read whole for one of them.
+const FILE: usize = 64 << 10;
 
 impl<T: 'static> History<T> {
     /// Keeps about so many bytes of entries in memory. Those that are the furthest from the current one move to files whose names begin with this path, and come
@@ -162,19 +40,7 @@ impl<T: 'static> History<T> {
     }
 
     pub(super) fn spill_in(&mut self, storage: Arc<dyn Storage>, path: PathBuf, budget: usize) {
-        let spill = Spill {
-            storage,
-            path,
-            budget,
-            retry: 0,
-            last_file: 0,
-            files: HashMap::new(),
-            front: 0,
-            back: 0,
-            dropped: Vec::new(),
-        };
-        spill.sweep();
-        self.spill = Some(spill);
+        self.spill = Some(Spill::new(storage, path, budget));
     }
 
     /// Why the next entry to undo or redo cannot be read from its file, if that was tried.
@@ -207,7 +73,7 @@ impl<T: 'static> History<T> {
         let most = held - spill.budget / 2;
         let (len, position) = (self.ring.len(), self.ring.position());
         let (mut front, mut back) = (spill.front, spill.back);
-        let (mut freed, mut found) = (0, Vec::new());
+        let (mut freed, mut found) = (0, Vec::<Gathered>::new());
         while freed < most {
             // The current entry and the next one stay.
             let before = position.saturating_sub(front + 1);
@@ -224,30 +90,37 @@ impl<T: 'static> History<T> {
             }
         }
         let Some(spill) = &mut self.spill else { return };
-        let (places, entries): (Vec<usize>, Vec<StoredSteps>) = found.into_iter().unzip();
-        if places.is_empty() {
-            (spill.front, spill.back) = (front, back);
-            return;
-        }
-        let written = payload(&StoredSpill { entries }).and_then(|bytes| spill.write(&bytes));
-        let Ok(file) = written else {
-            spill.retry = held * 2;
-            return;
-        };
-        (spill.front, spill.back, spill.retry) = (front, back, 0);
-        spill.files.insert(file, places.len());
-        for (place, index) in places.into_iter().enumerate() {
-            if let Some(entry) = self.ring.get_mut(index) {
-                let away = Away { at: Spilled { file, place }, label: entry.label() };
+        let mut found = found.into_iter().peekable();
+        while found.peek().is_some() {
+            let (mut size, mut places, mut entries) = (0, Vec::new(), Vec::new());
+            while let Some(next) = found.next_if(|_| size < FILE) {
+                size += next.size;
+                places.push(next.index);
+                entries.push(next.steps);
+            }
+            let written = payload(&StoredSpill { entries }).and_then(|bytes| spill.write(&bytes));
+            let Ok(file) = written else {
+                spill.retry = held * 2;
+                return;
+            };
+            spill.files.insert(file, places.len());
+            for (place, index) in places.into_iter().enumerate() {
+                let Some(entry) = self.ring.get_mut(index) else { continue };
+                let has_end = entry.steps.iter().any(|step| step.has_end());
+                let at = Spilled { file, place };
+                let away = Away { at, label: entry.label(), has_end };
                 (entry.steps, entry.proved) = (Vec::new(), None);
                 entry.away = Some(Box::new(away));
+                let before = entry.size;
+                entry.measure();
+                self.bytes = self.bytes - before + entry.size;
             }
-            self.measure(index);
         }
+        (spill.front, spill.back, spill.retry) = (front, back, 0);
     }
 
     /// Stores an entry, unless it can only be in memory; returns how many bytes that frees.
-    fn gather(&mut self, index: usize, target: &T, found: &mut Vec<(usize, StoredSteps)>) -> usize {
+    fn gather(&mut self, index: usize, target: &T, found: &mut Vec<Gathered>) -> usize {
         let storing = Storing { around: &*self.around, moment: Moment::Spilled };
         let Some(entry) = self.ring.get_mut(index) else { return 0 };
         if entry.away.is_some() {
@@ -255,8 +128,9 @@ impl<T: 'static> History<T> {
         }
         match storing.steps(&mut entry.steps, target) {
             Ok(steps) => {
-                found.push((index, StoredSteps { steps }));
-                entry.size - size_of::<Entry<T>>() - entry.held
+                let size = entry.size - size_of::<Entry<T>>() - entry.held;
+                found.push(Gathered { index, steps: StoredSteps { steps }, size });
+                size
             }
             Err(_) => 0,
         }

@@ -97,8 +97,21 @@ pub(super) struct StoredDropped {
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub(in crate::history) enum StoredStep {
-    Command(StoredCommand),
-    World(StoredWorldStep),
+    // Boxed, as commands in commands are read one in the other.
+    Command(Box<StoredCommand>),
+    World(Box<StoredWorldStep>),
+}
+
+impl From<StoredCommand> for StoredStep {
+    fn from(command: StoredCommand) -> Self {
+        Self::Command(Box::new(command))
+    }
+}
+
+impl From<StoredWorldStep> for StoredStep {
+    fn from(step: StoredWorldStep) -> Self {
+        Self::World(Box::new(step))
+    }
 }
 
 impl StoredStep {

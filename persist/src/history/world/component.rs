@@ -124,6 +124,6 @@ impl Step<World> for ComponentChange {
     }
 
     fn store(&mut self, world: &World, storing: &Storing<'_, World>) -> Result<StoredStep> {
-        Ok(StoredStep::World(self.stored(world, storing.moment)?))
+        Ok(StoredStep::from(self.stored(world, storing.moment)?))
     }
 }

@@ -103,6 +103,10 @@ impl Step<World> for ListChange {
         label(verb, Some(&self.path), self.name.as_ref())
     }
 
+    fn has_end(&self) -> bool {
+        false
+    }
+
     fn size(&self) -> usize {
         let bytes = match &self.how {
             ListEdit::Insert(_, bytes) | ListEdit::Remove(_, bytes) => bytes.held(),
@@ -116,6 +120,6 @@ impl Step<World> for ListChange {
     }
 
     fn store(&mut self, _: &World, _: &Storing<'_, World>) -> Result<StoredStep> {
-        Ok(StoredStep::World(self.stored()))
+        Ok(StoredStep::from(self.stored()))
     }
 }

@@ -117,6 +117,10 @@ impl Step<World> for FieldsChange {
         label(Verb::Set, Some(&self.path), self.name.as_ref())
     }
 
+    fn has_end(&self) -> bool {
+        false
+    }
+
     fn size(&self) -> usize {
         let bytes = |field: &FieldChange| field.old.len() + field.new.len();
         let fields: usize = self.fields.iter().map(bytes).sum();
@@ -137,6 +141,6 @@ impl Step<World> for FieldsChange {
         let fields = self.fields.iter().map(field).collect();
         let change = StoredChange::Fields { path, key: None, is_setting, fields };
         let name = self.name.as_ref().map(ToString::to_string);
-        Ok(StoredStep::World(StoredWorldStep { object: object_of(self.owner), name, change }))
+        Ok(StoredStep::from(StoredWorldStep { object: object_of(self.owner), name, change }))
     }
 }

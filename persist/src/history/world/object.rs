@@ -76,7 +76,7 @@ impl Step<World> for Creation {
     }
 
     fn store(&mut self, world: &World, storing: &Storing<'_, World>) -> Result<StoredStep> {
-        Ok(StoredStep::World(self.stored(world, storing.moment)?))
+        Ok(StoredStep::from(self.stored(world, storing.moment)?))
     }
 }
 
@@ -126,6 +126,6 @@ impl Step<World> for Deletion {
     }
 
     fn store(&mut self, world: &World, storing: &Storing<'_, World>) -> Result<StoredStep> {
-        Ok(StoredStep::World(self.stored(world, storing.moment)?))
+        Ok(StoredStep::from(self.stored(world, storing.moment)?))
     }
 }

@@ -69,6 +69,10 @@ impl Step<World> for ObjectChange {
         label(verb, None, self.name.as_ref())
     }
 
+    fn has_end(&self) -> bool {
+        false
+    }
+
     fn size(&self) -> usize {
         size_of::<Self>()
     }
@@ -78,6 +82,6 @@ impl Step<World> for ObjectChange {
     }
 
     fn store(&mut self, _: &World, _: &Storing<'_, World>) -> Result<StoredStep> {
-        Ok(StoredStep::World(self.stored()))
+        Ok(StoredStep::from(self.stored()))
     }
 }

@@ -95,6 +95,10 @@ impl Step<World> for Setting {
         label(Verb::Set, Some(&self.path), self.name.as_ref())
     }
 
+    fn has_end(&self) -> bool {
+        false
+    }
+
     fn size(&self) -> usize {
         size_of::<Self>() + self.old.held() + self.new.held()
     }
@@ -104,6 +108,6 @@ impl Step<World> for Setting {
     }
 
     fn store(&mut self, _: &World, _: &Storing<'_, World>) -> Result<StoredStep> {
-        Ok(StoredStep::World(self.stored()))
+        Ok(StoredStep::from(self.stored()))
     }
 }

@@ -1,0 +1,82 @@
+//! What keeps a history from being used.
+
+use std::any::Any;
+
+use super::step::{Broken, Failure};
+use super::{History, Label};
+use crate::{Error, ErrorKind, ObjectId, Result, World};
+
+/// Why a history is out of use: something could not be taken back, so that the target is in no state that it knows.
+///
+/// Until [`History::skip_entry`] or [`History::clear`] it undoes and redoes nothing, and its target counts as modified. The target can be saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Poison {
+    /// Index of the entry; `None` if it is one that was being made, which is in no list.
+    pub entry: Option<usize>,
+    /// What the entry is called.
+    pub label: Label,
+    /// Which of its steps could not be put back, counted from 0, as in the errors.
+    pub step: usize,
+    /// The object of that step, if it has one.
+    pub object: Option<ObjectId>,
+    /// What was refused.
+    pub why: String,
+    /// How many of its steps are done.
+    pub(super) done: usize,
+}
+
+impl<T: 'static> History<T> {
+    /// Notes that the history is poisoned, if something is broken, and what panic is to go on.
+    pub(super) fn note(&mut self, entry: Option<usize>, label: Label, failure: Failure) -> Error {
+        if let Some(Broken { step, done, object, why }) = failure.broken {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.lose(&why);
+            }
+            self.poison = Some(Poison { entry, label, step, object, why, done });
+        }
+        self.panic = failure.panic.or(self.panic.take());
+        failure.error
+    }
+
+    /// Refuses what a poisoned history cannot do, and another world.
+    pub(super) fn check_usable(&mut self, target: &T) -> Result<()> {
+        self.check_world(target)?;
+        self.check_sound()
+    }
+
+    pub(super) fn check_sound(&self) -> Result<()> {
+        match &self.poison {
+            None => Ok(()),
+            Some(poison) => Err(Error::new(
+                ErrorKind::Poisoned,
+                format!(
+                    "step {} of {} could not be put back, {}; skip the entry or clear the history, and look at the target",
+                    poison.step,
+                    poison.label.quoted("an edit"),
+                    poison.why
+                ),
+            )),
+        }
+    }
+
+    /// As above, and while a transaction is open.
+    pub(super) fn check_closed(&mut self, target: &T) -> Result<()> {
+        self.check_usable(target)?;
+        self.check_no_transaction()
+    }
+
+    /// Refuses another world than the one before.
+    pub(super) fn check_world(&mut self, target: &T) -> Result<()> {
+        let target: &dyn Any = target;
+        let Some(world) = target.downcast_ref::<World>() else { return Ok(()) };
+        self.around.last_id.set(world.last_id());
+        if *self.world.get_or_insert(world.identity()) == world.identity() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::WrongTarget,
+            "the history is that of another world; use one of its own, or `rebind` it to a world that has taken the place of the other",
+        ))
+    }
+}
