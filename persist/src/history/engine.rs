@@ -31,7 +31,7 @@ impl<T: 'static> History<T> {
     /// # Errors
     ///
     /// Those of the closure, or what a component refuses; target and history then are as they were. So they are behind a panic.
-    /// [`ErrorKind::Poisoned`] if the history [is](Self::poison).
+    /// [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned) if the history [is](Self::poison).
     pub fn edit<R>(
         &mut self,
         target: &mut T,
