@@ -13,9 +13,10 @@ fn find(session: &Session<World>, name: &str) -> ObjectId {
     session.world().find(name).unwrap_or_else(|| panic!("there is no {name}"))
 }
 
-type Act = fn(&mut Session<World>) -> Result<()>;
+pub(crate) type Act = fn(&mut Session<World>) -> Result<()>;
 
-const SCRIPT: &[Act] = &[
+/// Its files are in `fixtures/journals`, too.
+pub(crate) const SCRIPT: &[Act] = &[
     |session| {
         session.edit("Add", |edit| {
             let door = edit.spawn("Door")?;
@@ -165,20 +166,20 @@ fn described(world: &World) -> String {
     format!("{text}{:?}", points.map(|points| (points.points, points.lives)))
 }
 
-struct Logged {
-    image: Image,
-    labels: Vec<String>,
-    position: usize,
+pub(crate) struct Logged {
+    pub(crate) image: Image,
+    pub(crate) labels: Vec<String>,
+    pub(crate) position: usize,
     is_modified: bool,
     /// At each position, saved by yesterday's program.
     worlds: Vec<Vec<u8>>,
 }
 
-fn labels(session: &Session<World>) -> Vec<String> {
+pub(crate) fn labels(session: &Session<World>) -> Vec<String> {
     session.entries().map(|entry| entry.label.to_string()).collect()
 }
 
-fn run() -> Result<Vec<Logged>> {
+pub(crate) fn run() -> Result<Vec<Logged>> {
     let disk = Disk::default();
     let mut session = old::session(&disk)?;
     let save = |session: &Session<World>| {
@@ -224,7 +225,7 @@ fn expected(save: &[u8]) -> Result<String> {
     Ok(found)
 }
 
-fn check(session: &mut Session<World>, logged: &Logged, what: &str) -> Result<()> {
+pub(crate) fn check(session: &mut Session<World>, logged: &Logged, what: &str) -> Result<()> {
     assert_eq!(session.position(), logged.position, "{what}");
     assert_eq!(session.len(), logged.labels.len(), "{what}");
     let found = described(session.world());

@@ -9,6 +9,7 @@ mod document;
 mod driver;
 mod evolution;
 mod failing;
+mod golden;
 mod held;
 mod hostile;
 mod prefixes;
