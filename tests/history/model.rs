@@ -30,6 +30,7 @@ pub(super) struct Model {
     pub(super) budget: Option<usize>,
     may_merge: bool,
     pub(super) window: Option<u64>,
+    window_since: u64,
     pub(super) time: u64,
     open: Vec<Open>,
     /// Which commands were ever done.
@@ -128,8 +129,9 @@ impl Model {
             state: 0,
             behind: self.document.clone(),
         };
-        let (time, window) = (self.time, self.window);
-        let is_recent = |before: &Entry| window.is_none_or(|window| time - before.time < window);
+        let (time, since, window) = (self.time, self.window_since, self.window);
+        let is_recent =
+            |before: &Entry| window.is_none_or(|window| time - before.time.max(since) < window);
         if let Some(open) = self.open.last_mut() {
             let before = open.edits.last_mut().filter(|_| open.may_merge && !merge_fails);
             let merged = match before.filter(|before| is_recent(before)) {
@@ -337,6 +339,14 @@ impl Model {
 
     pub(super) fn set_floor(&mut self) {
         self.floors.push(self.position);
+    }
+
+    /// A window that is set where there was none counts from then.
+    pub(super) fn set_window(&mut self, window: Option<u64>) {
+        if self.window.is_none() {
+            self.window_since = self.time;
+        }
+        self.window = window;
     }
 
     pub(super) fn lift_floor(&mut self) -> bool {

@@ -95,7 +95,7 @@ impl Pair {
             }
             Call::Window(window) => {
                 editor.history.set_merge_window(window.map(Duration::from_millis));
-                model.window = *window;
+                model.set_window(*window);
             }
             Call::Wait(time) => {
                 self.time.set(self.time.get() + time);

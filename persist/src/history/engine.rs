@@ -169,7 +169,8 @@ impl<T: 'static> History<T> {
             }
         };
         let Some(entry) = before else { return false };
-        let is_recent = |window| self.now().saturating_sub(entry.time) < window;
+        let since = entry.time.max(self.window_since);
+        let is_recent = |window| self.now().saturating_sub(since) < window;
         may_merge && self.merge_window.is_none_or(is_recent)
     }
 

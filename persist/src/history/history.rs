@@ -61,6 +61,8 @@ pub struct History<T: 'static = World> {
     /// Whether the next edit may be merged into the current entry.
     pub(super) may_merge: bool,
     pub(super) merge_window: Option<Duration>,
+    /// When that was set where there was none.
+    pub(super) window_since: Duration,
     pub(super) clock: Box<dyn Fn() -> Duration>,
     pub(super) max_bytes: Option<usize>,
     /// Bytes of all entries.
@@ -112,6 +114,7 @@ impl<T: 'static> History<T> {
             saved: Some(0),
             may_merge: false,
             merge_window: None,
+            window_since: Duration::ZERO,
             clock: Box::new(move || start.elapsed()),
             max_bytes: None,
             bytes: 0,

@@ -75,11 +75,8 @@ impl<T: 'static> History<T> {
         let was_none = self.merge_window.is_none();
         self.merge_window = window;
         if was_none {
-            // Nobody noted when it was done.
-            let time = self.now();
-            let entry = self.ring.current().and_then(|index| self.ring.get_mut(index));
-            let edit = self.open.last_mut().and_then(|open| open.edits.last_mut());
-            entry.into_iter().chain(edit).for_each(|last| last.time = time);
+            // Nobody noted when what was done before was done.
+            self.window_since = self.now();
         }
     }
 
