@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::Label;
 use super::edit::Edit;
-use super::journal::{Around, StoredStep, Storing};
+use super::journal::{Around, Before, StoredStep, Storing};
 use super::proof::Watch;
 use super::step::{
     BoxedStep, End, Failure, Merge, Step, finalize_all, guarded, is_broken, redo_all, undo_all,
@@ -166,18 +166,15 @@ pub(super) struct Performed<C, T: 'static> {
     pub(super) further: Vec<BoxedStep<T>>,
     /// Whether it changed its target itself.
     pub(super) is_direct: bool,
-    /// What it was before it was done, until a journal knows.
-    pub(super) before: Option<Box<[u8]>>,
-    /// The last id that the world had given by then, until a journal knows.
-    pub(super) last_id: Option<u64>,
+    /// What was before it was done, until a journal knows.
+    pub(super) before: Option<Box<Before>>,
     pub(super) around: Rc<Around<T>>,
 }
 
 impl<C: Command<T>, T: 'static> Performed<C, T> {
     pub(super) fn new(command: C, around: &Rc<Around<T>>) -> Self {
         let around = Rc::clone(around);
-        let (further, before, last_id) = (Vec::new(), None, None);
-        Self { command, further, is_direct: false, before, last_id, around }
+        Self { command, further: Vec::new(), is_direct: false, before: None, around }
     }
 
     /// Does the command for the first time; false if it did nothing.
@@ -196,8 +193,7 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
             is_told = !objects.is_empty();
             objects.into_iter().for_each(|object| watch.touch(target, object));
         }
-        let before = self.around.before(command)?;
-        let last_id = self.around.given_by(target);
+        let before = self.around.before(command, target)?;
         let mut edit = Edit::new(&mut *target, &self.around);
         edit.watch = watch.take();
         let mut context = CommandContext { edit, is_direct: false, refused: None };
@@ -216,7 +212,6 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
             self.further = edit.steps;
             self.is_direct = is_direct;
             self.before = before.filter(|_| is_direct);
-            self.last_id = last_id.filter(|_| is_direct);
             return Ok(is_direct || !self.further.is_empty());
         };
         // What it changed directly before a panic of its own is not known.
@@ -346,13 +341,8 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
     }
 
     fn store(&mut self, target: &T, storing: &Storing<'_, T>) -> Result<StoredStep> {
-        let is_done = storing.moment == Moment::Done;
-        let before = (self.before.take(), self.last_id.take());
-        let (before, last_id) = if is_done { before } else { (None, None) };
-        let further = &mut self.further;
-        let mut stored = storing.command(&self.command, before, further, target)?;
-        (stored.is_direct, stored.last_id) = (self.is_direct, last_id);
-        Ok(StoredStep::from(stored))
+        let before = self.before.take().filter(|_| storing.moment == Moment::Done);
+        storing.command(&self.command, self.is_direct, before, &mut self.further, target)
     }
 }
 

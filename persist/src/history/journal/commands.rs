@@ -68,24 +68,30 @@ impl<T: 'static> Around<T> {
         self.journal.set(None);
     }
 
-    /// The last id that a world has given, if there is a journal that wants to know.
-    pub(in crate::history) fn given_by(&self, target: &T) -> Option<u64> {
-        self.journal.get().and(world(target)).map(World::last_id)
-    }
-
-    /// What a command is before it is done, if there is a journal that wants to know.
+    /// What is before a command is done, if there is a journal that wants to know.
     pub(in crate::history) fn before<C: Command<T>>(
         &self,
         command: &C,
-    ) -> Result<Option<Box<[u8]>>> {
+        target: &T,
+    ) -> Result<Option<Box<Before>>> {
         let Some(is_strict) = self.journal.get() else { return Ok(None) };
         match self.classes.borrow().encode(command) {
-            Ok((_, bytes)) => Ok(Some(bytes.into())),
+            Ok((_, command)) => {
+                let last_id = world(target).map(World::last_id);
+                Ok(Some(Box::new(Before { command, last_id })))
+            }
             Err(error) if is_strict => Err(error),
             // The journal will miss it.
             Err(_) => Ok(None),
         }
     }
+}
+
+/// What was before a command was done.
+pub(in crate::history) struct Before {
+    pub(super) command: Vec<u8>,
+    /// The last id that the world had given.
+    pub(super) last_id: Option<u64>,
 }
 
 /// The command classes that a journal can hold.
@@ -145,8 +151,7 @@ impl<C: Command<T> + Persist, T: 'static> CommandClass<T> for Of<C> {
         let command = reading.command::<C>(&stored.bytes)?;
         let (is_direct, around) = (stored.is_direct, Rc::clone(reading.around));
         let further = std::mem::take(further);
-        let (before, last_id) = (None, None);
-        Ok(Box::new(Performed { command, further, is_direct, before, last_id, around }))
+        Ok(Box::new(Performed { command, further, is_direct, before: None, around }))
     }
 
     fn replay(

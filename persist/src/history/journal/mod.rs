@@ -28,7 +28,7 @@ use super::Label;
 use super::step::{BoxedStep, End};
 use crate::Result;
 
-pub(super) use commands::Around;
+pub(super) use commands::{Around, Before};
 pub use open::SessionOptions;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;

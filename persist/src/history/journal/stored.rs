@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Around;
+use super::{Around, Before};
 use crate::codec::{Buffer, decode};
 use crate::history::step::BoxedStep;
 use crate::history::world::{Moment, StoredWorldStep};
@@ -139,11 +139,11 @@ impl StoredStep {
 pub(in crate::history) struct StoredCommand {
     /// The number of its class.
     pub(super) class: u32,
-    pub(in crate::history) is_direct: bool,
+    pub(super) is_direct: bool,
     /// What it was before it was done, if it was done directly just now, and is another now.
     pub(super) before: Option<Vec<u8>>,
     /// The last id that the world had given by then: what failed before it in its edit has used some up.
-    pub(in crate::history) last_id: Option<u64>,
+    pub(super) last_id: Option<u64>,
     pub(super) bytes: Vec<u8>,
     pub(super) further: Vec<StoredStep>,
 }
@@ -158,14 +158,16 @@ impl<T: 'static> Storing<'_, T> {
     pub(in crate::history) fn command<C: Command<T>>(
         &self,
         command: &C,
-        before: Option<Box<[u8]>>,
+        is_direct: bool,
+        before: Option<Box<Before>>,
         further: &mut [BoxedStep<T>],
         target: &T,
-    ) -> Result<StoredCommand> {
+    ) -> Result<StoredStep> {
         let (class, bytes) = self.around.classes.borrow().encode(command)?;
-        let before = before.filter(|before| **before != *bytes).map(Vec::from);
+        let last_id = before.as_ref().and_then(|before| before.last_id);
+        let before = before.map(|before| before.command).filter(|before| *before != bytes);
         let further = self.steps(further, target)?;
-        Ok(StoredCommand { class, is_direct: false, before, last_id: None, bytes, further })
+        Ok(StoredCommand { class, is_direct, before, last_id, bytes, further }.into())
     }
 
     pub(super) fn steps(&self, steps: &mut [BoxedStep<T>], target: &T) -> Result<Vec<StoredStep>> {
