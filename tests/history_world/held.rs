@@ -89,5 +89,7 @@ fn c28_a_limit_that_is_set_later_counts_what_entries_hold_already() -> Result<()
     history.set_max_bytes(&mut world, Some(3 * SIZE));
     assert_eq!(history.len(), 2);
     assert!((2 * SIZE..3 * SIZE).contains(&history.bytes()), "{}", history.bytes());
+    history.set_max_bytes(&mut world, None);
+    assert!(history.bytes() < SIZE, "nor does anybody behind one");
     Ok(())
 }

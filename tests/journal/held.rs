@@ -161,6 +161,10 @@ fn a_class_that_the_next_session_would_not_know_is_refused() -> Result<()> {
             "{error}"
         );
     }
+    let error = session.edit("", |edit| edit.detach::<Light>(door)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    let error = session.edit("", |edit| edit.remove_resource::<Light>()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     // It is not in the way of others.
     session.edit("", |edit| edit.attach(door, health(5)))?;
     session.save()?;

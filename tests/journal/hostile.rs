@@ -251,6 +251,34 @@ fn k98_what_cannot_have_been_is_refused() -> Result<()> {
 }
 
 #[test]
+fn k98_a_saved_state_that_was_never_reached_is_refused() -> Result<()> {
+    const SAVED: u8 = 22;
+    let log = short()?;
+    let last = log.last().unwrap();
+    let mut bytes = last.image[&PathBuf::from(JOURNAL)].clone();
+    let (at, _) = *frames(&bytes).last().unwrap();
+    let number = u64::from_le_bytes(bytes[at + 5..at + HEAD].try_into().unwrap()) + 1;
+    let start = bytes.len();
+    bytes.extend_from_slice(&9_u32.to_le_bytes());
+    bytes.push(SAVED);
+    bytes.extend_from_slice(&number.to_le_bytes());
+    bytes.push(1);
+    bytes.extend_from_slice(&(last.seen.state + 1_000).to_le_bytes());
+    bytes.extend_from_slice(&[0; CRC]);
+    seal(&mut bytes[start..]);
+    let (session, recovered) = open(&Disk::new(with_journal(&last.image, bytes)))?;
+    let stopped = recovered.stopped.unwrap();
+    assert_eq!(
+        (stopped.kind, stopped.offset),
+        (ErrorKind::Damaged, start as u64),
+        "{}",
+        stopped.cause
+    );
+    assert_eq!(Seen::of(session.target(), &session), last.seen);
+    Ok(())
+}
+
+#[test]
 fn k98_a_length_that_lies_takes_no_memory() -> Result<()> {
     let log = short()?;
     let last = log.last().unwrap();

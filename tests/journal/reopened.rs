@@ -166,10 +166,10 @@ fn k90_what_is_kept_beside_each_other_in_one_entry_is_called_the_same_behind_a_s
 }
 
 #[test]
-fn many_removed_objects_take_no_longer_each_than_few() -> Result<()> {
+fn four_thousand_removed_objects_come_back_behind_a_save() -> Result<()> {
     let disk = Disk::default();
     let (mut session, _) = open(&disk)?;
-    // Minutes, if each is compared with all that are out of the world.
+    // It takes minutes if each is compared with all that are out of the world.
     let objects = session.edit("Add", |edit| {
         let add = |_| {
             let object = edit.spawn("Object")?;

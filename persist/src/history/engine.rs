@@ -215,10 +215,12 @@ impl<T: 'static> History<T> {
     /// Counts what an entry keeps out of the target, which takes a look at it, where there is a limit.
     pub(super) fn count_held(&mut self, index: usize, target: &T) {
         let Some(entry) = self.ring.get_mut(index) else { return };
-        if self.max_bytes.is_none() || entry.away.is_some() {
-            return;
-        }
-        let held = entry.steps.iter().map(|step| step.held(target)).sum();
+        let held = match self.max_bytes {
+            None => 0,
+            // Where it is has not changed.
+            Some(_) if entry.away.is_some() => return,
+            Some(_) => entry.steps.iter().map(|step| step.held(target)).sum(),
+        };
         if held == entry.held {
             return;
         }

@@ -159,7 +159,13 @@ impl<T: 'static> Replay<'_, '_, T> {
                 history.rollback(self.target)?;
                 self.contents.clear();
             }
-            Kind::Saved => history.saved = read(payload)?,
+            Kind::Saved => {
+                let saved: Option<u64> = read(payload)?;
+                if saved.is_some_and(|state| state > history.last_state) {
+                    return Err(wrong("a saved state that was never reached, which").into());
+                }
+                history.saved = saved;
+            }
             Kind::Cleared => history.drop_all(),
             Kind::Skipped => {
                 let index = read::<Option<u64>>(payload)?.map(place).transpose()?;

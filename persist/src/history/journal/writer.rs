@@ -138,7 +138,7 @@ impl Writer {
         }
     }
 
-    /// True if it could not hold the history when it began.
+    /// True if it lacks some of the history, of a target that is whole: the next one can hold what is left behind a clear.
     pub(super) fn lacks_history(&self) -> bool {
         matches!(&self.state, State::Lost { kind, .. } if *kind != ErrorKind::Poisoned)
     }

@@ -202,7 +202,8 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As [`World::insert_resource`].
+    /// As [`World::insert_resource`]; what its `validate` functions refuse; [`ErrorKind::Unsupported`] and [`ErrorKind::WrongClass`] if a journal that there is
+    /// could not hold it.
     pub fn insert_resource<T: Persist + Pointee>(&mut self, value: T) -> Result<()> {
         self.ready_to_change()?;
         self.target.register_resource::<T>()?;
@@ -219,10 +220,12 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if there is none.
+    /// [`ErrorKind::NotFound`] if there is none; as [`insert_resource`](Self::insert_resource) of a journal.
     pub fn remove_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
         self.ready_to_change()?;
-        self.check_journaled(&T::name())?;
+        if self.target.resource::<T>().is_some() {
+            self.check_journaled(&T::name())?;
+        }
         let change = ResourceChange::remove(self.target, T::name());
         self.record(change.ok_or_else(no_resource::<T>)?);
         Ok(())

@@ -122,7 +122,7 @@ impl Step<World> for FieldsChange {
     }
 
     fn size(&self) -> usize {
-        let bytes = |field: &FieldChange| field.old.len() + field.new.len();
+        let bytes = |field: &FieldChange| field.old.held() + field.new.held();
         let fields: usize = self.fields.iter().map(bytes).sum();
         size_of::<Self>() + size_of_val(&*self.fields) + fields
     }

@@ -41,7 +41,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As there; as [`attach`](Self::attach) of a journal.
     pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.instantiate(prefab, outside)?;
@@ -52,7 +52,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As there; as [`attach`](Self::attach) of a journal.
     pub fn instantiate_in(
         &mut self,
         parent: ObjectId,
@@ -70,7 +70,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there.
+    /// [`ErrorKind::NotFound`] if the object is not there; as [`attach`](Self::attach) of a journal, if a component in it could not be held.
     pub fn remove(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
         self.check_all_journaled(object)?;
@@ -85,7 +85,8 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As [`World::attach`]; what the component's `validate` functions refuse; what a journal that there is could not hold.
+    /// As [`World::attach`]; what the component's `validate` functions refuse. If there is a journal, which could not hold it:
+    /// [`ErrorKind::Unsupported`] if it holds shared pointers, [`ErrorKind::WrongClass`] if its class is not registered with the saves.
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
@@ -126,7 +127,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there, or has none.
+    /// [`ErrorKind::NotFound`] if the object is not there, or has none; as [`attach`](Self::attach) of a journal.
     pub fn detach<T: Component>(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
@@ -146,7 +147,9 @@ impl Edit<'_, World> {
     }
 
     fn detach_of(&mut self, object: ObjectId, class: String) -> Result<()> {
-        self.check_journaled(&class).map_err(|error| error.in_object(object.get()))?;
+        if self.target.has_class(object, &class) {
+            self.check_journaled(&class).map_err(|error| error.in_object(object.get()))?;
+        }
         let detached = ComponentChange::detach(self.target, object, class)?;
         self.record(detached);
         Ok(())
