@@ -5,7 +5,6 @@
 #[path = "shapes.rs"]
 mod shapes;
 
-use std::any::Any;
 use std::fmt::Debug;
 use std::mem::offset_of;
 
@@ -18,7 +17,7 @@ use shapes::{
 
 /// An empty value.
 fn empty<T: Persist>() -> T {
-    T::prototype(&Prototypes::bare()).expect("an empty value")
+    T::persist_empty(&Prototypes::bare()).expect("an empty value")
 }
 
 /// A value seen through one of its fields; it has no other public way to an
@@ -29,55 +28,34 @@ struct Through<T> {
 }
 
 impl<T: Reflect> Persist for Through<T> {
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         Kind::Unit
     }
 
-    fn prototype(prototypes: &Prototypes<'_>) -> persist::Result<Self> {
-        Ok(Self { value: T::prototype(prototypes)?, field: 0 })
+    fn persist_empty(prototypes: &Prototypes<'_>) -> persist::Result<Self> {
+        Ok(Self { value: T::persist_empty(prototypes)?, field: 0 })
     }
 
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        self.value.encode_field(self.field, out)
-    }
-
-    fn decode(_: &[u8], _: &mut Decoder<'_>) -> Result<Self, Fail> {
-        Err(Fail::Value)
-    }
-
-    fn decode_into(&mut self, _: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-        self.value.decode_field(self.field, input)
-    }
-}
-
-/// Asks for a field that is not there, and says so itself: a bare `Stop` means
-/// that the buffer is full.
-struct Absent<T>(T);
-
-impl<T: Reflect> Persist for Absent<T> {
-    fn kind() -> Kind {
-        Kind::Unit
-    }
-
-    fn prototype(prototypes: &Prototypes<'_>) -> persist::Result<Self> {
-        T::prototype(prototypes).map(Self)
-    }
-
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match self.0.encode_field(99, out) {
-            Ok(()) => Ok(()),
-            Err(stop) => Err(stop),
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        match self.value.persist_field(self.field) {
+            Some(field) => field.encode(out),
+            None => Err(out.no_field()),
         }
     }
 
-    fn decode(_: &[u8], _: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn persist_decode(_: &mut Decoder<'_>) -> Result<Self, Fail> {
         Err(Fail::Value)
+    }
+
+    // Hidden, but nothing else has both a value and a decoder.
+    fn __decode_into(&mut self, _: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+        self.value.persist_field_mut(self.field).ok_or(Fail::Value)?.decode(input)
     }
 }
 
 /// How many fields the value's struct or variant has.
 fn fields<T: Reflect>(value: &T) -> usize {
-    T::VARIANTS.get(value.variant()).map_or(T::FIELDS, |variant| variant.fields).len()
+    T::VARIANTS.get(value.persist_variant()).map_or(T::FIELDS, |variant| variant.fields).len()
 }
 
 /// Holds the two paths against each other: for `value`, and over `other`, which
@@ -87,7 +65,7 @@ fn check<T: Reflect + PartialEq + Debug>(value: T, other: T) {
     let whole = buffer.encode(&value).expect("encode").to_vec();
     let mut parts = Vec::new();
     if !T::VARIANTS.is_empty() {
-        let tag = u16::try_from(value.variant()).expect("a tag").to_le_bytes();
+        let tag = u16::try_from(value.persist_variant()).expect("a tag").to_le_bytes();
         parts.extend(&tag[..if T::VARIANTS.len() > 256 { 2 } else { 1 }]);
     }
 
@@ -106,18 +84,19 @@ fn check<T: Reflect + PartialEq + Debug>(value: T, other: T) {
         assert_eq!(buffer.encode(&target).expect("a field"), bytes, "field {field}");
         parts.extend(bytes);
 
-        let type_id = Any::type_id(through.value.field(field).expect("a field"));
-        let mutable: &dyn Any = through.value.field_mut(field).expect("a field");
-        assert_eq!(Any::type_id(mutable), type_id);
+        let type_id = through.value.persist_field(field).expect("a field").value().type_id();
+        let mutable = through.value.persist_field_mut(field).expect("a field").value();
+        assert_eq!((*mutable).type_id(), type_id);
     }
     assert_eq!(parts, whole, "the fast path and the fields one by one");
     assert_eq!(target.value, through.value, "every field was restored");
 
-    assert!(through.value.field(count).is_none());
-    assert!(through.value.field_mut(count).is_none());
+    assert!(through.value.persist_field(count).is_none());
+    assert!(through.value.persist_field_mut(count).is_none());
     target.field = count;
     assert!(codec::decode_into(&mut target, &whole).is_err());
-    let error = buffer.encode(&Absent(through.value)).expect_err("no field 99");
+    through.field = count;
+    let error = buffer.encode(&through).expect_err("no such field");
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -295,14 +274,14 @@ fn records_say_where_the_compiler_put_the_fields() {
 #[test]
 fn fields_are_reached_by_index() {
     let mut player = player(5);
-    assert_eq!(player.field(0).unwrap().downcast_ref::<i32>(), Some(&-95));
-    *player.field_mut(1).unwrap().downcast_mut::<u8>().unwrap() = 200;
+    assert_eq!(player.persist_field(0).unwrap().value().downcast_ref::<i32>(), Some(&-95));
+    *player.persist_field_mut(1).unwrap().value().downcast_mut::<u8>().unwrap() = 200;
     assert_eq!(player, Player { level: -95, flag: 200 });
     let mut shape = Shape::Circle(2.0);
-    *shape.field_mut(0).unwrap().downcast_mut::<f64>().unwrap() = 4.0;
+    *shape.persist_field_mut(0).unwrap().value().downcast_mut::<f64>().unwrap() = 4.0;
     assert_eq!(shape, Shape::Circle(4.0));
-    assert!(shape.field(1).is_none());
-    assert!(Bare::On.field(0).is_none());
+    assert!(shape.persist_field(1).is_none());
+    assert!(Bare::On.persist_field(0).is_none());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use persist::{Persist, Reflect};
 use std::fmt::Debug;
 
 fn empty<T: Persist>() -> T {
-    T::prototype(&Prototypes::bare()).expect("an empty value")
+    T::persist_empty(&Prototypes::bare()).expect("an empty value")
 }
 
 /// The value comes back, by a fresh value and over an existing one.
@@ -299,7 +299,7 @@ fn generic_types_are_named_with_their_arguments() {
         "Grid<Grid<String, 1, true>, 2, false>"
     );
     assert_eq!(Either::<u8, Raw>::CLASS.name(), "Either<u8, Raw>");
-    assert_eq!(Shell::<Raw>::name(), "Raw");
+    assert_eq!(Shell::<Raw>::persist_name(), "Raw");
     assert_eq!(Sorted::<u8>::CLASS.name(), "Sorted<u8>");
     assert_eq!(Map::<Desert, Unsaved>::CLASS.name(), "Map<u16, u16>");
 }
@@ -393,4 +393,61 @@ struct Elsewhere {
 #[test]
 fn the_library_may_be_reached_by_another_path() {
     assert_eq!(round_trip(&Elsewhere { name: "x".into(), level: 1 }), [1, b'x', 1]);
+}
+
+mod methods_of_the_same_names {
+    use persist::{Persist, Reflect};
+
+    /// As other crates have them: Fyrox's `Visit`, the `Encode` and `Decode` of codecs, a name and a kind.
+    trait Others {
+        fn visit(&mut self) -> u8;
+        fn reach(&self) -> u8;
+        fn encode(&self) -> u8;
+        fn decode(bytes: &[u8]) -> u8;
+        fn prototype() -> u8;
+        fn name() -> String;
+        fn kind(&self) -> u8;
+        fn field(&self, field: usize) -> usize;
+    }
+
+    #[derive(Persist)]
+    struct Hero {
+        level: u8,
+    }
+
+    impl Others for Hero {
+        fn visit(&mut self) -> u8 {
+            self.level
+        }
+        fn reach(&self) -> u8 {
+            self.level + 1
+        }
+        fn encode(&self) -> u8 {
+            self.level + 2
+        }
+        fn decode(bytes: &[u8]) -> u8 {
+            bytes[0]
+        }
+        fn prototype() -> u8 {
+            5
+        }
+        fn name() -> String {
+            "Others".into()
+        }
+        fn kind(&self) -> u8 {
+            6
+        }
+        fn field(&self, field: usize) -> usize {
+            field
+        }
+    }
+
+    #[test]
+    fn are_not_ambiguous_beside_the_trait() {
+        let mut hero = Hero { level: 1 };
+        assert_eq!((hero.visit(), hero.reach(), hero.encode(), hero.kind()), (1, 2, 3, 6));
+        assert_eq!((Hero::decode(&[4]), Hero::prototype(), hero.field(7)), (4, 5, 7));
+        assert_eq!(Hero::name(), "Others");
+        assert_eq!((Hero::persist_name().as_str(), hero.persist_variant()), ("Hero", 0));
+    }
 }

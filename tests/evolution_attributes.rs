@@ -226,19 +226,19 @@ fn generic_functions_and_constructors_can_convert() {
 struct DefaultOf(usize);
 
 impl Persist for DefaultOf {
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         Kind::Unit
     }
 
-    fn prototype(_: &Prototypes<'_>) -> persist::Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
         Ok(Self(0))
     }
 
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        Hero::encode_default(0, self.0, out)
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        Hero::persist_make_field(0, self.0, None, out)
     }
 
-    fn decode(_: &[u8], _: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn persist_decode(_: &mut Decoder<'_>) -> Result<Self, Fail> {
         Err(Fail::Value)
     }
 }

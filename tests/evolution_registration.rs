@@ -130,19 +130,24 @@ macro_rules! by_hand {
         struct $name;
 
         impl Persist for $name {
-            fn kind() -> Kind {
+            fn persist_kind() -> Kind {
                 Kind::Class(|| <$name as Reflect>::CLASS)
             }
 
-            fn reach(types: &mut codec::TypeSet) {
+            // Hidden, as all of a class's own entry is.
+            fn __reach(types: &mut codec::TypeSet) {
                 types.class::<Self>();
             }
 
-            fn prototype(_: &Prototypes<'_>) -> persist::Result<Self> {
+            fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
                 Ok(Self)
             }
 
-            fn decode(_: &[u8], _: &mut Decoder<'_>) -> Result<Self, Fail> {
+            fn persist_encode(&self, _: &mut Encoder<'_>) -> Result<(), Stop> {
+                Ok(())
+            }
+
+            fn persist_decode(_: &mut Decoder<'_>) -> Result<Self, Fail> {
                 Ok(Self)
             }
         }
@@ -152,31 +157,11 @@ macro_rules! by_hand {
             const FIELDS: &'static [FieldRecord] = &[];
             const VARIANTS: &'static [VariantRecord] = &[];
 
-            fn variant(&self) -> usize {
-                0
-            }
-
-            fn encode_field(&self, _: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                Err(out.no_field())
-            }
-
-            fn decode_fields(
-                &mut self,
-                _: codec::OrderedFields<'_>,
-                _: &mut Decoder<'_>,
-            ) -> Result<(), Fail> {
-                Err(Fail::Value)
-            }
-
-            fn encode_default(_: usize, _: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                Err(out.no_field())
-            }
-
-            fn field(&self, _: usize) -> Option<&dyn std::any::Any> {
+            fn persist_field(&self, _: usize) -> Option<codec::FieldRef<'_>> {
                 None
             }
 
-            fn field_mut(&mut self, _: usize) -> Option<&mut dyn std::any::Any> {
+            fn persist_field_mut(&mut self, _: usize) -> Option<codec::FieldMut<'_>> {
                 None
             }
         }
@@ -233,7 +218,7 @@ fn steps_that_lead_nowhere_are_found_at_registration() {
 }
 
 const UNKNOWN: FieldRecord =
-    FieldRecord::new::<Unknown>("rest", None, <Unknown as Persist>::kind).keeps_unknown();
+    FieldRecord::new::<Unknown>("rest", None, <Unknown as Persist>::persist_kind).keeps_unknown();
 
 const fn other(name: &'static str, fields: &'static [FieldRecord]) -> VariantRecord {
     VariantRecord { name, aliases: &[], fields, other: true }

@@ -77,7 +77,7 @@ macro_rules! kind_of {
             f: $ty,
         }
         let save = persist::to_vec(&Probe {
-            f: <$ty as Persist>::prototype(&Prototypes::bare()).unwrap(),
+            f: <$ty as Persist>::persist_empty(&Prototypes::bare()).unwrap(),
         })
         .unwrap();
         // Header without fields, head of the block, class number, length; then

@@ -142,22 +142,22 @@ thread_local! {
 struct Probe(Vec<Weak<Mutex<Watched>>>);
 
 impl Persist for Probe {
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         Kind::Unit
     }
 
-    fn prototype(_: &Prototypes<'_>) -> persist::Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
         Ok(Self::default())
     }
 
-    fn encode_tail(&self, _: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn persist_encode(&self, _: &mut Encoder<'_>) -> Result<(), Stop> {
         let targets = self.0.iter().filter_map(Weak::upgrade);
         let locked = targets.filter(|target| target.try_lock().is_err()).count();
         MOST_LOCKED.with(|most| most.fetch_max(u32::try_from(locked).unwrap(), Ordering::Relaxed));
         Ok(())
     }
 
-    fn decode(_: &[u8], _: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn persist_decode(_: &mut Decoder<'_>) -> Result<Self, Fail> {
         Ok(Self::default())
     }
 }

@@ -18,6 +18,7 @@ use std::num::{
 };
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::atomic::{
     AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16,
     AtomicU32, AtomicU64, AtomicUsize,
@@ -26,7 +27,9 @@ use std::sync::{Mutex, RwLock};
 use std::time::{Duration, SystemTime};
 
 use naive::{by_bytes, check, naive};
-use persist::codec::{Buffer, decode};
+use persist::Persist;
+use persist::codec::{Buffer, Decoder, Encoder, Fail, Parts, Prototypes, Stop, decode};
+use persist::reflect::Kind;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -345,4 +348,109 @@ fn the_ends_of_time_come_back() {
         }
     }
     check(&Duration::MAX, Duration::ZERO, PartialEq::eq);
+}
+
+/// A tree whose kind is a list of numbers, written by hand: its parts are of its own type.
+#[derive(Debug, PartialEq)]
+struct Tree {
+    number: u32,
+    branches: Vec<Tree>,
+}
+
+impl Persist for Tree {
+    fn persist_kind() -> Kind {
+        Kind::List(u32::persist_kind)
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+        Ok(Tree { number: 0, branches: Vec::new() })
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let numbers: Vec<u32> = self.branches.iter().map(|branch| branch.number).collect();
+        out.count(1 + numbers.len())?;
+        out.value(&self.number)?;
+        numbers.iter().try_for_each(|number| out.value(number))
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let numbers: Vec<u32> = input.value()?;
+        let mut trees = numbers.into_iter().map(|number| Tree { number, branches: Vec::new() });
+        let mut root = trees.next().ok_or(Fail::Value)?;
+        root.branches = trees.collect();
+        Ok(root)
+    }
+
+    fn persist_parts(parts: &mut Parts<'_, Self>) -> persist::Result<()> {
+        parts.part("branches", |tree| &tree.branches, |tree| &mut tree.branches)
+    }
+}
+
+#[test]
+fn a_type_written_by_hand_may_hold_values_of_its_own_type() {
+    let branches = vec![Tree { number: 2, branches: vec![] }, Tree { number: 3, branches: vec![] }];
+    let tree = Tree { number: 1, branches };
+    let save = persist::to_vec(&tree).unwrap();
+    assert_eq!(persist::from_slice::<Tree>(&save).unwrap(), tree);
+}
+
+/// A box of a shared value, written by hand.
+struct Shelf(Vec<Rc<RefCell<u32>>>);
+
+impl Persist for Shelf {
+    fn persist_kind() -> Kind {
+        Vec::<Rc<RefCell<u32>>>::persist_kind()
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+        Ok(Shelf(Vec::new()))
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.count(self.0.len())?;
+        self.0.iter().try_for_each(|item| out.value(item))
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let count = input.count()?;
+        (0..count).map(|_| input.value()).collect::<Result<_, _>>().map(Shelf)
+    }
+
+    fn persist_parts(parts: &mut Parts<'_, Self>) -> persist::Result<()> {
+        parts.each(
+            |shelf, visit| shelf.0.iter().try_for_each(visit),
+            |shelf, visit| shelf.0.iter_mut().try_for_each(visit),
+        )
+    }
+}
+
+#[test]
+fn the_references_in_a_type_written_by_hand_are_connected() {
+    let item = Rc::new(RefCell::new(7));
+    let save = persist::to_vec(&(Shelf(vec![item.clone(), item.clone()]), item)).unwrap();
+    let (shelf, item) = persist::from_slice::<(Shelf, Rc<RefCell<u32>>)>(&save).unwrap();
+    assert_eq!(*item.borrow(), 7);
+    assert!(shelf.0.iter().all(|on_shelf| Rc::ptr_eq(on_shelf, &item)));
+}
+
+#[test]
+fn lists_of_values_written_by_hand_that_have_no_bytes_are_refused() {
+    struct Quiet(#[expect(dead_code, reason = "it has a size")] u8);
+    impl Persist for Quiet {
+        fn persist_kind() -> Kind {
+            Kind::Unit
+        }
+        fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+            Ok(Quiet(0))
+        }
+        fn persist_encode(&self, _: &mut Encoder<'_>) -> Result<(), Stop> {
+            Ok(())
+        }
+        fn persist_decode(_: &mut Decoder<'_>) -> Result<Self, Fail> {
+            Ok(Quiet(0))
+        }
+    }
+    assert!(persist::to_vec(&Quiet(1)).is_ok());
+    let error = persist::to_vec(&vec![Quiet(1), Quiet(2)]).unwrap_err();
+    insta::assert_snapshot!(error.message(), @"a collection of 2 elements that are stored in no bytes cannot be saved; store their number");
 }

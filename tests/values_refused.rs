@@ -103,9 +103,10 @@ fn more_elements_without_bytes_than_the_limit_are_refused_on_both_sides() {
 /// Why bytes are not a `T`: alone, over another value, in a list and as a part.
 fn refusal<T: Persist>(bytes: &[u8]) -> ErrorKind {
     let alone = decode::<T>(bytes).err().expect("these bytes are no value").kind();
-    let over = decode_into(&mut T::prototype(&Prototypes::bare()).expect("an empty value"), bytes)
-        .expect_err("no value")
-        .kind();
+    let over =
+        decode_into(&mut T::persist_empty(&Prototypes::bare()).expect("an empty value"), bytes)
+            .expect_err("no value")
+            .kind();
     assert_eq!(alone, over, "over another value");
     let list = [&[1], bytes].concat();
     assert_eq!(decode::<Vec<T>>(&list).err().expect("no list").kind(), alone, "in a list");
@@ -116,7 +117,7 @@ fn refusal<T: Persist>(bytes: &[u8]) -> ErrorKind {
 
 macro_rules! invalid {
     ($($ty:ty: $($bytes:expr),+;)*) => {$($(
-        assert_eq!(refusal::<$ty>(&$bytes), ErrorKind::InvalidValue, "{} {:x?}", <$ty>::name(), $bytes);
+        assert_eq!(refusal::<$ty>(&$bytes), ErrorKind::InvalidValue, "{} {:x?}", <$ty>::persist_name(), $bytes);
     )+)*};
 }
 

@@ -89,10 +89,10 @@ impl Cut {
 impl Drop for Cut {
     fn drop(&mut self) {
         self.0.iter().for_each(|hero| {
-            *hero.borrow_mut() = Hero::prototype(&persist::codec::Prototypes::bare()).unwrap()
+            *hero.borrow_mut() = Hero::persist_empty(&persist::codec::Prototypes::bare()).unwrap()
         });
         self.1.iter().for_each(|monster| {
-            *monster.borrow_mut() = Monster::prototype(&persist::codec::Prototypes::bare()).unwrap()
+            *monster.borrow_mut() = Monster::persist_empty(&persist::codec::Prototypes::bare()).unwrap()
         });
     }
 }

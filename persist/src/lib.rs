@@ -119,11 +119,27 @@ pub use world::{
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::codec::layout::{Layout, Part, cut, cut_mut};
-    pub use crate::codec::{Conversion, FieldNames, FieldStep, restored};
+    pub use crate::__dynamic;
+    pub use crate::codec::row::{Part, Row, checked, decode_row, encode_row, reach};
+    pub use crate::codec::{
+        ArcTo, AsTrait, AsValue, Content, Conversion, Decoder, Dynamic, Encoder, Fail, FieldAccess,
+        FieldMut, FieldNames, FieldRef, FieldStep, Implements, Outcome, Persist, Phase, Pointee,
+        Portable, Prototypes, RcTo, Reflect, StandIn, Stop, TraitObject, TypeSet, Visitor,
+        kind_of_class, restored,
+    };
+    pub use crate::error::Error;
+    pub use crate::reflect::{
+        Argument, Body, Class, FieldRecord, Kind, Migration, Prototype, VariantRecord,
+    };
     pub use crate::world::{Identifier, TypedPath};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;
+    pub use std::default::Default;
+    pub use std::mem::{offset_of, swap};
+    pub use std::option::Option;
+    pub use std::primitive::{bool, str, u8, u16, usize};
+    pub use std::result::Result;
+    pub use std::string::String;
 }
 
 /// The examples of the README, as tests.

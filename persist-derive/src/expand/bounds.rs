@@ -82,7 +82,7 @@ fn defaults(input: &Input, params: &[Ident]) -> Vec<WherePredicate> {
         let mut usage = Usage { params, used: Vec::new(), associated: Vec::new() };
         usage.visit_type(ty);
         if std && usage.any() {
-            predicates.push(parse_quote! { #ty: _persist::__private::std::default::Default });
+            predicates.push(parse_quote! { #ty: _persist::Default });
         }
         if matches!(field.store, Store::With(_)) {
             // `field_mut` hands the field out as `dyn Any`.
@@ -94,20 +94,20 @@ fn defaults(input: &Input, params: &[Ident]) -> Vec<WherePredicate> {
     if !params.is_empty()
         && input.default.as_ref().is_some_and(|given| matches!(given.value, DefaultValue::Std))
     {
-        predicates.push(parse_quote! { Self: _persist::__private::std::default::Default });
+        predicates.push(parse_quote! { Self: _persist::Default });
     }
     predicates
 }
 
 /// In declaration order; a parameter that is stored only as `T::Item` shows as that.
 fn arguments(input: &Input, usage: &Usage<'_>) -> Vec<TokenStream> {
-    let named = |ty: TokenStream| emit! { _persist::reflect::Argument::Type(<#ty as _persist::Persist>::name) };
+    let named = |ty: TokenStream| emit! { _persist::Argument::Type(<#ty as _persist::Persist>::persist_name) };
     let mut arguments = Vec::new();
     for param in &input.generics.params {
         match param {
             GenericParam::Const(param) => {
                 let ident = &param.ident;
-                arguments.push(emit! { _persist::reflect::Argument::Const(&#ident) });
+                arguments.push(emit! { _persist::Argument::Const(&#ident) });
             }
             GenericParam::Type(param) if usage.used.contains(&param.ident) => {
                 arguments.push(named(param.ident.to_token_stream()));

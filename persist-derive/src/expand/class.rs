@@ -23,7 +23,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
                 let other = variant.other.is_some();
                 let fields = records(&variant.fields, false, other);
                 emit! {
-                    _persist::reflect::VariantRecord { name: #name, aliases: &[#aliases], fields: &[#fields], other: #other }
+                    _persist::VariantRecord { name: #name, aliases: &[#aliases], fields: &[#fields], other: #other }
                 }
             });
             (
@@ -53,19 +53,19 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let migration = migration::expand(input);
     // Empty fields are what a class without a word about it has.
     let prototype = match (&input.default, &input.body) {
-        (Some(_), _) => emit! { .prototype(_persist::reflect::Prototype::Own) },
+        (Some(_), _) => emit! { .prototype(_persist::Prototype::Own) },
         (None, Body::Struct(_)) => TokenStream::new(),
         (None, Body::Enum(variants)) => {
             let variant = empty_variant(&input.ident, variants).unwrap_or(0);
-            emit! { .prototype(_persist::reflect::Prototype::Variant(#variant)) }
+            emit! { .prototype(_persist::Prototype::Variant(#variant)) }
         }
     };
     emit! {
         const CLASS: &'static _persist::Class =
-            &_persist::Class::new::<Self>(#name, _persist::reflect::Body::#body)
+            &_persist::Class::new::<Self>(#name, _persist::Body::#body)
                 #arguments #id #version #aliases #hooks #prototype #migration;
         const FIELDS: &'static [_persist::FieldRecord] = &[#fields];
-        const VARIANTS: &'static [_persist::reflect::VariantRecord] = &[#variants];
+        const VARIANTS: &'static [_persist::VariantRecord] = &[#variants];
     }
 }
 
@@ -84,18 +84,18 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let name = &field.name.value;
     // The offset of a variant's field cannot be asked for.
     let offset = if in_struct {
-        emit! { Some(_persist::__private::std::mem::offset_of!(Self, #member)) }
+        emit! { Some(_persist::offset_of!(Self, #member)) }
     } else {
         emit! { None }
     };
     let kind = match &field.store {
         Store::With(module) => {
             let stored = module_stored(module);
-            emit! { <#stored as _persist::Persist>::kind }
+            emit! { <#stored as _persist::Persist>::persist_kind }
         }
         _ => {
             let stored = stored(ty);
-            emit! { #stored::kind }
+            emit! { #stored::persist_kind }
         }
     };
     let aliases = (!field.aliases.is_empty()).then(|| {
@@ -108,7 +108,7 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let convert = conversion(field).map(|conversion| emit! { .converts(|| #conversion.kind()) });
     let unknown = (other || field.unknown.is_some()).then(|| emit! { .keeps_unknown() });
     emit! {
-        _persist::FieldRecord::new::<#ty>(#name, _persist::__private::std::option::Option::#offset, #kind)
+        _persist::FieldRecord::new::<#ty>(#name, _persist::Option::#offset, #kind)
             #aliases #default #with #id #convert #unknown
     }
 }
@@ -124,71 +124,22 @@ pub fn names(input: &Input, bounds: &Bounds) -> Option<TokenStream> {
             (_, Some(_)) => emit! { Here },
             (_, None) => emit! { Name(#name) },
         };
-        emit! { (#member, _persist::__private::FieldStep::#step) }
+        emit! { (#member, _persist::FieldStep::#step) }
     });
-    let str = emit! { &'static _persist::__private::std::primitive::str };
+    let str = emit! { &'static _persist::str };
     Some(bounds.implement(
-        &emit! { _persist::__private::FieldNames },
+        &emit! { _persist::FieldNames },
         &emit! {
-            const STEPS: &'static [(#str, _persist::__private::FieldStep)] = &[#(#rows),*];
+            const STEPS: &'static [(#str, _persist::FieldStep)] = &[#(#rows),*];
         },
     ))
 }
 
-/// `kind`, `name`.
-pub fn naming() -> TokenStream {
+/// `persist_kind`.
+pub fn kind() -> TokenStream {
     emit! {
-        fn kind() -> _persist::Kind {
-            _persist::Kind::Class(|| <Self as _persist::Reflect>::CLASS)
-        }
-
-        fn name() -> _persist::__private::std::string::String {
-            <Self as _persist::Reflect>::CLASS.name()
-        }
-    }
-}
-
-/// `reach`.
-pub fn reach(input: &Input) -> TokenStream {
-    let mut seen = Vec::new();
-    let mut reached = TokenStream::new();
-    for field in input.all_fields() {
-        let key = match &field.store {
-            Store::Skip => continue,
-            Store::Plain => field.ty.to_token_stream().to_string(),
-            Store::With(module) => format!("with {}", module.to_token_stream()),
-        };
-        // Once for each type; most structs have several fields of one.
-        if seen.contains(&key) {
-            continue;
-        }
-        seen.push(key);
-        reached.extend(match &field.store {
-            Store::With(module) => {
-                let stored = module_stored(module);
-                emit! {
-                    <#stored as _persist::Persist>::reach(__types);
-                    __types.unvisited(
-                        "stored through a `with` module",
-                        <#stored as _persist::Persist>::kind,
-                        <#stored as _persist::Persist>::name,
-                    );
-                }
-            }
-            _ => {
-                let stored = stored(&field.ty);
-                emit! { #stored::reach(__types); }
-            }
-        });
-    }
-    for conversion in input.all_fields().filter_map(conversion) {
-        reached.extend(emit! { #conversion.reach(__types); });
-    }
-    emit! {
-        fn reach(__types: &mut _persist::codec::TypeSet) {
-            if __types.class::<Self>() {
-                #reached
-            }
+        fn persist_kind() -> _persist::Kind {
+            _persist::kind_of_class::<Self>()
         }
     }
 }

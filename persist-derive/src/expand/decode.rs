@@ -1,69 +1,80 @@
-//! `decode`, `decode_fixed` and `decode_into`: bytes to values.
+//! Bytes to values.
 
 use proc_macro2::TokenStream;
 
-use super::encode::begin;
-use super::layout::{self, Tag};
-use super::{Access, field_default, module_restore, path, stored};
-use crate::ast::{Body, Fields, Input, Store, Variant};
+use super::row::{self, Tag};
+use super::{Access, call, field_default, module_restore, path};
+use crate::ast::{Body, Field, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
-    match &input.body {
-        Body::Struct(fields) => of_struct(fields),
-        Body::Enum(variants) if layout::with_fields(variants).next().is_none() => {
-            of_unit_enum(variants)
+    let (body, fixed, into) = match &input.body {
+        Body::Struct(fields) => {
+            let value = construct(&emit! { Self }, fields, |index, field| read(index, field, 0));
+            let linear = emit! {
+                let mut __segment = __head;
+                _persist::Result::Ok(#value)
+            };
+            // With a `with` module it is never fixed.
+            let (body, fixed) = if fields.any_with() {
+                (linear, None)
+            } else {
+                let value = construct(&emit! { Self }, fields, |_, field| {
+                    call(field, &emit! { __get_fixed(&mut __segment, __bad) })
+                });
+                let fixed = emit! { let mut __segment = __head; #value };
+                let body = emit! {
+                    if <Self as _persist::Persist>::__FIXED {
+                        return _persist::checked(__head);
+                    }
+                    #linear
+                };
+                (body, Some(fixed))
+            };
+            (body, fixed, Some(into(fields)))
         }
-        Body::Enum(variants) => of_enum(variants),
+        Body::Enum(variants) if row::with_fields(variants).next().is_none() => {
+            (emit! { _persist::checked(__head) }, Some(unit_variant(variants)), None)
+        }
+        Body::Enum(variants) => (variant(variants), None, None),
+    };
+    let fixed = fixed.map(|fixed| {
+        emit! {
+            #[inline(always)]
+            fn __decode_fixed(__head: &[_persist::u8], __bad: &mut _persist::bool) -> Self {
+                #fixed
+            }
+        }
+    });
+    emit! {
+        fn persist_decode(__input: &mut _persist::Decoder<'_>) -> _persist::Result<Self, _persist::Fail> {
+            _persist::decode_row(__input)
+        }
+
+        #[inline(always)]
+        fn __decode(
+            __head: &[_persist::u8],
+            __input: &mut _persist::Decoder<'_>,
+        ) -> _persist::Result<Self, _persist::Fail> {
+            #body
+        }
+
+        #fixed
+        #into
     }
 }
 
-fn of_struct(fields: &Fields) -> TokenStream {
-    let layout = layout::of_struct();
-    let read = read(fields, &layout);
-    let value = construct(&emit! { Self }, fields);
-    let linear = emit! {
-        let mut __segment = __head;
-        #read
-        _persist::__private::std::result::Result::Ok(#value)
-    };
-    // With a `with` module it is never fixed.
-    let (body, fixed) = if fields.any_with() {
-        (linear, TokenStream::new())
-    } else {
-        let checked = checked();
-        let read = fields.stored().map(|field| {
-            let local = &field.local;
-            let stored = stored(&field.ty);
-            emit! {
-                let #local = #stored::decode_fixed(
-                    _persist::__private::cut(&mut __segment, #stored::HEAD),
-                    __bad,
-                );
-            }
-        });
-        let fixed = decode_fixed(&emit! {
-            let mut __segment = __head;
-            #(#read)*
-            #value
-        });
-        (emit! { if <Self as _persist::Persist>::FIXED { #checked } else { #linear } }, fixed)
-    };
-    let decode = decode(&body);
-    let into = into(fields, &layout);
-    emit! { #decode #fixed #into }
-}
-
-fn of_unit_enum(variants: &[Variant]) -> TokenStream {
-    let decode = decode(&checked());
+fn unit_variant(variants: &[Variant]) -> TokenStream {
     let tag = Tag::of(variants);
     let load = tag.load();
+    let value =
+        |variant: &Variant| construct(&path(variant), &variant.fields, |_, _| TokenStream::new());
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let tag = tag.literal(index);
-        let value = construct(&path(variant), &variant.fields);
+        let value = value(variant);
         emit! { #tag => #value, }
     });
-    let first = construct(&path(&variants[0]), &variants[0].fields);
-    let fixed = decode_fixed(&emit! {
+    let first = value(&variants[0]);
+    emit! {
         match #load {
             #(#arms)*
             _ => {
@@ -71,110 +82,53 @@ fn of_unit_enum(variants: &[Variant]) -> TokenStream {
                 #first
             }
         }
-    });
-    emit! { #decode #fixed }
+    }
 }
 
-fn of_enum(variants: &[Variant]) -> TokenStream {
+fn variant(variants: &[Variant]) -> TokenStream {
     let tag = Tag::of(variants);
     let load = tag.load();
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let tag = tag.literal(index);
-        let value = construct(&path(variant), &variant.fields);
-        let read = variant.fields.stored().next().map(|_| {
-            let layout = layout::of_variant(index);
-            let read = read(&variant.fields, &layout);
-            emit! {
-                let mut __segment = __input.take(const { #layout.head })?;
-                #read
-            }
+        let value = construct(&path(variant), &variant.fields, |i, field| read(i, field, index));
+        let segment = variant.fields.stored().next().map(|_| {
+            let layout = row::layout(index);
+            emit! { let mut __segment = __input.take(#layout.head)?; }
         });
-        emit! {
-            #tag => {
-                #read
-                _persist::__private::std::result::Result::Ok(#value)
-            }
-        }
+        emit! { #tag => { #segment _persist::Result::Ok(#value) } }
     });
-    decode(&emit! {
+    emit! {
         match #load {
             #(#arms)*
-            _ => _persist::__private::std::result::Result::Err(_persist::codec::Fail::Value),
-        }
-    })
-}
-
-fn decode(body: &TokenStream) -> TokenStream {
-    emit! {
-        #[inline(always)]
-        fn decode(
-            __head: &[_persist::__private::std::primitive::u8],
-            __input: &mut _persist::codec::Decoder<'_>,
-        ) -> _persist::__private::std::result::Result<Self, _persist::codec::Fail> {
-            #body
+            _ => _persist::Result::Err(_persist::Fail::Value),
         }
     }
 }
 
-fn decode_fixed(body: &TokenStream) -> TokenStream {
-    emit! {
-        #[inline(always)]
-        fn decode_fixed(
-            __head: &[_persist::__private::std::primitive::u8],
-            __bad: &mut _persist::__private::std::primitive::bool,
-        ) -> Self {
-            #body
-        }
+/// Reads a stored field of a struct or variant.
+fn read(index: usize, field: &Field, row: usize) -> TokenStream {
+    if let Store::With(module) = &field.store {
+        let restore = module_restore(module);
+        return emit! { #restore? };
     }
+    let get = call(field, &emit! { __get::<Self, #row, #index>(&mut __segment, __input) });
+    emit! { #get? }
 }
 
-/// The decode of what is all head.
-fn checked() -> TokenStream {
-    emit! {
-        let mut __bad = false;
-        let __value = <Self as _persist::Persist>::decode_fixed(__head, &mut __bad);
-        if __bad {
-            _persist::__private::std::result::Result::Err(_persist::codec::Fail::Value)
-        } else {
-            _persist::__private::std::result::Result::Ok(__value)
-        }
-    }
-}
-
-/// Reads the stored fields into their local variables.
-fn read(fields: &Fields, layout: &TokenStream) -> TokenStream {
-    let mut result = TokenStream::new();
-    for (index, field) in fields.stored().enumerate() {
-        let local = &field.local;
-        if let Store::With(module) = &field.store {
-            let restore = module_restore(module);
-            let ty = &field.ty;
-            result.extend(emit! { let #local: #ty = #restore?; });
-            continue;
-        }
-        if index > 0 {
-            result.extend(begin(index, layout, &emit! { __input }));
-        }
-        let stored = stored(&field.ty);
-        result.extend(emit! {
-            let #local = #stored::decode(
-                _persist::__private::cut(&mut __segment, #stored::HEAD),
-                __input,
-            )?;
-        });
-    }
-    result
-}
-
-/// The struct or variant of the local variables; the rest has its defaults.
-pub fn construct(path: &TokenStream, fields: &Fields) -> TokenStream {
+/// A struct or variant of what is read for each stored field; the rest has its defaults.
+fn construct(
+    path: &TokenStream,
+    fields: &Fields,
+    read: impl Fn(usize, &Field) -> TokenStream,
+) -> TokenStream {
+    let mut index = 0;
     let members = fields.0.iter().map(|field| {
         let member = &field.member;
         let value = match field.store {
             Store::Skip => field_default(field),
             _ => {
-                let local = &field.local;
-                emit! { #local }
+                index += 1;
+                read(index - 1, field)
             }
         };
         emit! { #member: #value }
@@ -182,39 +136,45 @@ pub fn construct(path: &TokenStream, fields: &Fields) -> TokenStream {
     emit! { #path { #(#members),* } }
 }
 
-/// `decode_into` of a struct: fields that are not stored stay as they are.
-fn into(fields: &Fields, layout: &TokenStream) -> TokenStream {
-    let mut read = TokenStream::new();
-    for (index, field) in fields.stored().enumerate() {
+/// `__decode_into` and `__keep_skipped` of a struct: fields that are not stored stay as they are.
+fn into(fields: &Fields) -> TokenStream {
+    let reads = fields.stored().enumerate().map(|(index, field)| {
         if let Store::With(module) = &field.store {
             let restore = module_restore(module);
             let target = Access::Own.target(field);
-            read.extend(emit! { #target = #restore?; });
-            continue;
+            return emit! { #target = #restore?; };
         }
-        if index > 0 {
-            read.extend(begin(index, layout, &emit! { __input }));
-        }
-        let stored = stored(&field.ty);
         let value = Access::Own.mutable(field);
-        read.extend(emit! {
-            #stored::decode_into(
-                #value,
-                _persist::__private::cut(&mut __segment, #stored::HEAD),
-                __input,
-            )?;
-        });
-    }
+        let get =
+            call(field, &emit! { __get_into::<Self, #index>(#value, &mut __segment, __input) });
+        emit! { #get?; }
+    });
+    let kept = fields.0.iter().filter_map(|field| {
+        let member = &field.member;
+        match &field.store {
+            Store::Plain => {
+                let kept = emit! { __keep_skipped(&mut self.#member, &mut __old.#member) };
+                let keep = call(field, &kept);
+                Some(emit! { #keep; })
+            }
+            Store::Skip => Some(emit! { _persist::swap(&mut self.#member, &mut __old.#member); }),
+            Store::With(_) => None,
+        }
+    });
     emit! {
-        #[inline]
-        fn decode_into(
+        fn __keep_skipped(&mut self, __old: &mut Self) {
+            #(#kept)*
+        }
+
+        #[inline(always)]
+        fn __decode_into(
             &mut self,
-            __head: &[_persist::__private::std::primitive::u8],
-            __input: &mut _persist::codec::Decoder<'_>,
-        ) -> _persist::__private::std::result::Result<(), _persist::codec::Fail> {
+            __head: &[_persist::u8],
+            __input: &mut _persist::Decoder<'_>,
+        ) -> _persist::Result<(), _persist::Fail> {
             let mut __segment = __head;
-            #read
-            _persist::__private::std::result::Result::Ok(())
+            #(#reads)*
+            _persist::Result::Ok(())
         }
     }
 }

@@ -14,7 +14,7 @@ pub fn expand(input: &Trait) -> TokenStream {
     let ident = &input.item.ident;
     // All at one place; see `at_one_place`.
     let span = ident.span().resolved_at(Span::mixed_site());
-    let marker = quote_spanned! {span=> _persist::__private::std::marker };
+    let marker = quote_spanned! {span=> _persist::std::marker };
     let objects = [
         ("", quote_spanned! {span=> #ident }),
         (" + Send", quote_spanned! {span=> #ident + #marker::Send }),
@@ -73,7 +73,7 @@ fn place(token: TokenTree) -> Option<Span> {
     }
 }
 
-fn moved(tokens: TokenStream, span: Span) -> TokenStream {
+pub(super) fn moved(tokens: TokenStream, span: Span) -> TokenStream {
     let each = tokens.into_iter().map(|mut token| {
         if let TokenTree::Group(group) = &token {
             token = Group::new(group.delimiter(), moved(group.stream(), span)).into();

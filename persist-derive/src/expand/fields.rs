@@ -1,183 +1,155 @@
-//! The path by index: `variant` and the methods that reach one field.
+//! The path by index: the variant, and one field of a value.
 
 use proc_macro2::TokenStream;
 
-use super::{Access, field_default, module_restore, module_write, path, stored};
+use super::convert::conversion;
+use super::{Access, call, field_default, module_restore, module_write, path, stored};
 use crate::ast::{Body, Field, Fields, Input, Store};
 
 pub fn expand(input: &Input) -> TokenStream {
-    let usize = emit! { _persist::__private::std::primitive::usize };
-    let result = emit! { _persist::__private::std::result::Result };
-    let option = emit! { _persist::__private::std::option::Option };
-    let any = emit! { dyn _persist::__private::std::any::Any };
-    let none = emit! { #option::None };
-
     let variant = variant(input);
-    let stop = emit! { #result::Err(__out.no_field()) };
-    let encode = select(input, &stop, |field, access| {
-        let value = access.shared(field);
-        match &field.store {
-            Store::With(module) => module_write(module, &value),
-            _ => write(field, &value),
-        }
-    });
-    let decode = decode_fields(input);
-    let encode_default = encode_default(input, &stop);
-    let field = select(input, &none, |field, access| {
-        let value = access.shared(field);
-        emit! { #option::Some(#value) }
-    });
-    let field_mut = select(input, &none, |field, access| {
-        let value = access.mutable(field);
-        emit! { #option::Some(#value) }
-    });
-
+    let field = select(input, |field, access| reference(field, &access.shared(field), "FieldRef"));
+    let field_mut =
+        select(input, |field, access| reference(field, &access.mutable(field), "FieldMut"));
+    let make = make(input);
     emit! {
-        fn variant(&self) -> #usize {
-            #variant
-        }
+        #variant
 
-        fn encode_field(
-            &self,
-            __field: #usize,
-            __out: &mut _persist::codec::Encoder<'_>,
-        ) -> #result<(), _persist::codec::Stop> {
-            #encode
-        }
-
-        #decode
-
-        fn encode_default(
-            __variant: #usize,
-            __field: #usize,
-            __out: &mut _persist::codec::Encoder<'_>,
-        ) -> #result<(), _persist::codec::Stop> {
-            #encode_default
-        }
-
-        fn field(&self, __field: #usize) -> #option<&#any> {
+        fn persist_field(&self, __field: _persist::usize) -> _persist::Option<_persist::FieldRef<'_>> {
             #field
         }
 
-        fn field_mut(&mut self, __field: #usize) -> #option<&mut #any> {
+        fn persist_field_mut(
+            &mut self,
+            __field: _persist::usize,
+        ) -> _persist::Option<_persist::FieldMut<'_>> {
             #field_mut
         }
+
+        #make
     }
 }
 
-/// `decode_fields`, if there are any.
-fn decode_fields(input: &Input) -> Option<TokenStream> {
-    input.all_fields().find(|field| !matches!(field.store, Store::Skip))?;
-    let result = emit! { _persist::__private::std::result::Result };
-    let fail = emit! { return #result::Err(_persist::codec::Fail::Value) };
-    // It is matched again for each field.
-    let this = emit! { &mut *self };
-    let select = select_in(input, &this, &fail, |field, access| match &field.store {
-        Store::With(module) => {
-            let restore = module_restore(module);
-            let target = access.target(field);
-            emit! {{
-                if !__order.is_same() {
-                    #fail;
-                }
-                #target = #restore?;
-            }}
-        }
-        _ => {
-            let value = access.mutable(field);
-            let stored = stored(&field.ty);
-            emit! { #stored::decode_ordered_into(#value, __order, __input)? }
-        }
-    });
-    Some(emit! {
-        fn decode_fields(
-            &mut self,
-            __fields: _persist::codec::OrderedFields<'_>,
-            __input: &mut _persist::codec::Decoder<'_>,
-        ) -> #result<(), _persist::codec::Fail> {
-            for (__field, __order) in __fields {
-                #select
-            }
-            #result::Ok(())
-        }
-    })
+/// A `FieldRef` or `FieldMut`.
+fn reference(field: &Field, value: &TokenStream, to: &str) -> TokenStream {
+    let Store::With(module) = &field.store else {
+        let method = if to == "FieldRef" {
+            emit! { __field }
+        } else {
+            emit! { __field_mut }
+        };
+        return call(field, &emit! { #method(#value) });
+    };
+    let to = quote::format_ident!("{to}");
+    let ty = &field.ty;
+    let write = module_write(module, &emit! { __value });
+    let restore = module_restore(module);
+    emit! {
+        _persist::#to::with(
+            #value,
+            const {
+                &_persist::FieldAccess::with(
+                    |__value, __out| match __value.downcast_ref::<#ty>() {
+                        _persist::Option::Some(__value) => #write,
+                        _persist::Option::None => _persist::Result::Err(__out.no_field()),
+                    },
+                    |__value, __input| match __value.downcast_mut::<#ty>() {
+                        _persist::Option::Some(__value) => {
+                            *__value = #restore?;
+                            _persist::Result::Ok(())
+                        }
+                        _persist::Option::None => {
+                            _persist::Result::Err(_persist::Fail::Value)
+                        }
+                    },
+                )
+            },
+        )
+    }
 }
 
-/// Writes a value whole. Not by `Encoder::value`: what is not `Persist` would
-/// fail there once more, and the user should read of it once.
-fn write(field: &Field, value: &TokenStream) -> TokenStream {
-    let stored = stored(&field.ty);
-    emit! {{
-        #stored::encode_head(#value, __out.take(#stored::HEAD)?);
-        #stored::encode_tail(#value, __out)
-    }}
-}
-
-fn variant(input: &Input) -> TokenStream {
-    let Body::Enum(variants) = &input.body else { return emit! { 0 } };
+/// `persist_variant` of an enum; a struct has the trait's.
+fn variant(input: &Input) -> Option<TokenStream> {
+    let Body::Enum(variants) = &input.body else { return None };
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let path = path(variant);
         emit! { #path { .. } => #index, }
     });
-    emit! { match self { #(#arms)* } }
+    Some(emit! {
+        fn persist_variant(&self) -> _persist::usize {
+            match self { #(#arms)* }
+        }
+    })
 }
 
-/// A match that does something with the field of index `__field`.
-fn select(
-    input: &Input,
-    otherwise: &TokenStream,
-    each: impl Fn(&Field, Access) -> TokenStream,
-) -> TokenStream {
-    select_in(input, &emit! { self }, otherwise, each)
-}
-
-/// The same, for a value that is not `self` itself.
-fn select_in(
-    input: &Input,
-    this: &TokenStream,
-    otherwise: &TokenStream,
-    each: impl Fn(&Field, Access) -> TokenStream,
-) -> TokenStream {
-    match &input.body {
+/// A match that makes something of the field of index `__field`, or `None`.
+fn select(input: &Input, each: impl Fn(&Field, Access) -> TokenStream) -> TokenStream {
+    let mut arms = TokenStream::new();
+    let on = match &input.body {
         Body::Struct(fields) => {
-            let arms = fields.stored().enumerate().map(|(index, field)| {
-                let done = each(field, Access::Own);
-                emit! { #index => #done, }
-            });
-            emit! { match __field { #(#arms)* _ => #otherwise, } }
+            for (index, field) in fields.stored().enumerate() {
+                let each = each(field, Access::Own);
+                arms.extend(emit! { #index => #each, });
+            }
+            emit! { __field }
         }
         Body::Enum(variants) => {
-            let mut arms = TokenStream::new();
             for variant in variants {
                 let path = path(variant);
                 for (index, field) in variant.fields.stored().enumerate() {
                     let Field { member, local, .. } = field;
-                    let done = each(field, Access::Matched);
-                    arms.extend(emit! { (#path { #member: #local, .. }, #index) => #done, });
+                    let each = each(field, Access::Matched);
+                    arms.extend(emit! { (#path { #member: #local, .. }, #index) => #each, });
                 }
             }
-            emit! { match (#this, __field) { #arms _ => #otherwise, } }
+            emit! { (self, __field) }
         }
+    };
+    if arms.is_empty() {
+        return emit! { _persist::Option::None };
+    }
+    emit! {
+        _persist::Option::Some(match #on {
+            #arms
+            _ => return _persist::Option::None,
+        })
     }
 }
 
-fn encode_default(input: &Input, stop: &TokenStream) -> TokenStream {
+/// `persist_make_field`, where a field has a default or a `convert`; the trait knows what to do else.
+fn make(input: &Input) -> Option<TokenStream> {
     let mut arms = TokenStream::new();
     let mut add = |variant: usize, fields: &Fields| {
-        for (index, field) in fields.stored().enumerate().filter(|(_, field)| field.has_default()) {
-            let ty = &field.ty;
-            let default = field_default(field);
-            let value = emit! { &__value };
-            let write = match &field.store {
-                Store::With(module) => module_write(module, &value),
-                _ => write(field, &value),
-            };
-            arms.extend(emit! {
-                (#variant, #index) => {
-                    let __value: #ty = #default;
-                    #write
-                }
-            });
+        for (index, field) in fields.stored().enumerate() {
+            if field.has_default() {
+                let ty = &field.ty;
+                let default = field_default(field);
+                let value = emit! { &__value };
+                let write = match &field.store {
+                    Store::With(module) => module_write(module, &value),
+                    _ => {
+                        let stored = stored(&field.ty);
+                        emit! { #stored::persist_encode(#value, __out) }
+                    }
+                };
+                arms.extend(emit! {
+                    (#variant, #index, _persist::Option::None) => {
+                        let __value: #ty = #default;
+                        #write
+                    }
+                });
+            }
+            if let Some(conversion) = conversion(field) {
+                arms.extend(emit! {
+                    (#variant, #index, _persist::Option::Some(__input)) => #conversion.run(
+                        <Self as _persist::Reflect>::CLASS,
+                        #variant,
+                        #index,
+                        __input,
+                        __out,
+                    ),
+                });
+            }
         }
     };
     match &input.body {
@@ -188,5 +160,20 @@ fn encode_default(input: &Input, stop: &TokenStream) -> TokenStream {
             }
         }
     }
-    emit! { match (__variant, __field) { #arms _ => #stop, } }
+    if arms.is_empty() {
+        return None;
+    }
+    Some(emit! {
+        fn persist_make_field(
+            __variant: _persist::usize,
+            __field: _persist::usize,
+            __from: _persist::Option<&mut _persist::Decoder<'_>>,
+            __out: &mut _persist::Encoder<'_>,
+        ) -> _persist::Result<(), _persist::Stop> {
+            match (__variant, __field, __from) {
+                #arms
+                _ => _persist::Result::Err(__out.no_field()),
+            }
+        }
+    })
 }

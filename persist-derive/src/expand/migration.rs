@@ -22,7 +22,7 @@ pub fn expand(input: &Input) -> Option<TokenStream> {
             emit! { Steps(const { &[#(#steps),*] }) }
         }
     };
-    Some(emit! { .migration(_persist::reflect::Migration::#migration) })
+    Some(emit! { .migration(_persist::Migration::#migration) })
 }
 
 /// A `Migrate` of a function that may return nothing; at the place where the user named
@@ -30,6 +30,6 @@ pub fn expand(input: &Input) -> Option<TokenStream> {
 fn wrapped(function: &ExprPath) -> TokenStream {
     let span = function.span().resolved_at(Span::mixed_site());
     quote_spanned! {span=>
-        |__record, __from| _persist::codec::Outcome::into_result(#function(__record, __from))
+        |__record, __from| _persist::Outcome::into_result(#function(__record, __from))
     }
 }

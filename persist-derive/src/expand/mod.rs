@@ -11,9 +11,8 @@ mod decode;
 mod dynamic;
 mod encode;
 mod fields;
-mod layout;
 mod migration;
-mod order;
+mod row;
 mod transparent;
 mod visit;
 
@@ -46,40 +45,38 @@ pub fn expand(input: &Input) -> TokenStream {
     }
 }
 
-/// Makes the library known as `_persist`.
+/// Makes what generated code needs of the library known as `_persist`. Not by `extern crate`: rustc would name the
+/// library so in its errors.
 fn import(krate: Option<&Given<Path>>) -> TokenStream {
     match krate {
         Some(path) => {
             let path = &path.value;
-            emit! { use #path as _persist; }
+            emit! { use #path::__private as _persist; }
         }
-        None => emit! { extern crate persist as _persist; },
+        None => emit! { use ::persist::__private as _persist; },
     }
 }
 
 /// A type with field records.
 fn class(input: &Input, bounds: &Bounds) -> TokenStream {
-    let layouts = layout::expand(input, bounds);
-    let consts = layout::consts(input);
-    let naming = class::naming();
-    let prototype = prototype(input);
+    let rows = row::expand(input, bounds);
+    let consts = row::consts(input);
+    let kind = class::kind();
+    let empty = prototype(input);
     let encode = encode::expand(input);
     let decode = decode::expand(input);
-    let ordered = order::expand(input);
     let visit = visit::expand(input);
-    let pointee = pointee(bounds);
     let persist = bounds.implement(
         &emit! { _persist::Persist },
-        &emit! { #consts #naming #prototype #encode #decode #ordered #visit },
+        &emit! { #consts #kind #empty #encode #decode #visit },
     );
 
-    let names = class::names(input, bounds);
     let tables = class::expand(input, bounds);
     let by_index = fields::expand(input);
-    let convert = convert::expand(input);
-    let reflect =
-        bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #by_index #convert });
-    emit! { #layouts #persist #reflect #names #pointee }
+    let reflect = bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #by_index });
+    let names = class::names(input, bounds);
+    let pointee = pointee(bounds);
+    emit! { #rows #persist #reflect #names #pointee }
 }
 
 fn prototype(input: &Input) -> TokenStream {
@@ -92,15 +89,17 @@ fn prototype(input: &Input) -> TokenStream {
         }
     };
     emit! {
-        fn prototype(__prototypes: &_persist::codec::Prototypes<'_>) -> _persist::Result<Self> {
-            _persist::__private::std::result::Result::Ok(#value)
+        fn persist_empty(
+            __prototypes: &_persist::Prototypes<'_>,
+        ) -> _persist::Result<Self, _persist::Error> {
+            _persist::Result::Ok(#value)
         }
     }
 }
 
 /// Says that the type may stand behind a shared pointer.
 fn pointee(bounds: &Bounds) -> TokenStream {
-    bounds.implement(&emit! { _persist::Pointee }, &emit! { type As = _persist::codec::AsValue; })
+    bounds.implement(&emit! { _persist::Pointee }, &emit! { type As = _persist::AsValue; })
 }
 
 /// An empty struct or variant.
@@ -109,7 +108,7 @@ fn empty(path: &TokenStream, fields: &Fields) -> TokenStream {
     let values = fields.0.iter().map(|field| match (&field.default, &field.store) {
         (None, Store::Plain) => {
             let stored = stored(&field.ty);
-            emit! { #stored::prototype(__prototypes)? }
+            emit! { #stored::persist_empty(__prototypes)? }
         }
         _ => field_default(field),
     });
@@ -126,9 +125,9 @@ fn field_default(field: &Field) -> TokenStream {
         // `Option` too. Only `encode_default` asks for it.
         None if field.has_default() && matches!(field.store, Store::Plain) => {
             let stored = stored(ty);
-            let result = emit! { _persist::__private::std::result::Result };
+            let result = emit! { _persist::Result };
             emit! {
-                match #stored::prototype(&_persist::codec::Prototypes::bare()) {
+                match #stored::persist_empty(&_persist::Prototypes::bare()) {
                     #result::Ok(__value) => __value,
                     #result::Err(__error) => return #result::Err(__out.refuse(__error)),
                 }
@@ -141,10 +140,19 @@ fn field_default(field: &Field) -> TokenStream {
 fn default_value(value: &DefaultValue, ty: &TokenStream) -> TokenStream {
     match value {
         DefaultValue::Std => {
-            emit! { <#ty as _persist::__private::std::default::Default>::default() }
+            emit! { <#ty as _persist::Default>::default() }
         }
         DefaultValue::Expr(expr) => expr.to_token_stream(),
     }
+}
+
+/// A call of a function that `Persist` has for a field, all of it at the place of the field's type: what is not `Persist`
+/// fails there in each call, and rustc leaves out an error that it has already shown at the same place.
+fn call(field: &Field, call: &TokenStream) -> TokenStream {
+    let stored = stored(&field.ty);
+    let span = field.ty.span().resolved_at(Span::mixed_site());
+    let call = dynamic::moved(call.clone(), span);
+    quote_spanned! {span=> #stored::#call }
 }
 
 /// `<F as Persist>`, at the place of `F`, so that errors point there.
@@ -180,7 +188,7 @@ fn module_restore(module: &Path) -> TokenStream {
     let stored = module_stored(module);
     let name = module.to_token_stream().to_string().replace(' ', "");
     quote_spanned! {span=>
-        _persist::__private::restored(
+        _persist::restored(
             #restore(__input.nested(|__input| __input.value::<#stored>())?),
             #name,
             __input,

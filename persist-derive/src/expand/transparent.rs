@@ -21,93 +21,94 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             emit! { #member: #value }
         })
         .collect();
+    let skipped = fields.0.iter().filter(|field| matches!(field.store, Store::Skip));
+    let skipped = skipped.map(|field| &field.member);
     let prototype = prototype(input);
-    let u8 = emit! { _persist::__private::std::primitive::u8 };
-    let usize = emit! { _persist::__private::std::primitive::usize };
-    let bool = emit! { _persist::__private::std::primitive::bool };
-    let result = emit! { _persist::__private::std::result::Result };
+    let u8 = emit! { _persist::u8 };
+    let usize = emit! { _persist::usize };
+    let bool = emit! { _persist::bool };
+    let result = emit! { _persist::Result };
     let pointee = super::pointee(bounds);
     let persist = bounds.implement(
         &emit! { _persist::Persist },
         &emit! {
-            const HEAD: #usize = #stored::HEAD;
-            const FIXED: #bool = #stored::FIXED;
-            const MIN: #usize = #stored::MIN;
-            const LEAF: #bool = #stored::LEAF;
-            const NULLABLE: #bool = #stored::NULLABLE;
+            const __HEAD: #usize = #stored::__HEAD;
+            const __FIXED: #bool = #stored::__FIXED;
+            const __MIN: #usize = #stored::__MIN;
+            const __LEAF: #bool = #stored::__LEAF;
+            const __NULLABLE: #bool = #stored::__NULLABLE;
+            const __COST: #usize = #stored::__COST;
 
-            fn kind() -> _persist::Kind {
-                #stored::kind()
+            fn persist_kind() -> _persist::Kind {
+                #stored::persist_kind()
             }
 
-            fn name() -> _persist::__private::std::string::String {
-                #stored::name()
+            fn persist_name() -> _persist::String {
+                #stored::persist_name()
             }
 
-            fn reach(__types: &mut _persist::codec::TypeSet) {
-                #stored::reach(__types);
+            fn __reach(__types: &mut _persist::TypeSet) {
+                #stored::__reach(__types);
             }
 
             #prototype
 
-            #[inline(always)]
-            fn encode_head(&self, __head: &mut [#u8]) {
-                #stored::encode_head(&self.#member, __head);
+            #[inline]
+            fn persist_encode(&self, __out: &mut _persist::Encoder<'_>) -> #result<(), _persist::Stop> {
+                _persist::encode_row(self, __out)
+            }
+
+            #[inline]
+            fn persist_decode(__input: &mut _persist::Decoder<'_>) -> #result<Self, _persist::Fail> {
+                _persist::decode_row(__input)
             }
 
             #[inline(always)]
-            fn encode_tail(
+            fn __encode_head(&self, __head: &mut [#u8]) {
+                #stored::__encode_head(&self.#member, __head);
+            }
+
+            #[inline(always)]
+            fn __encode_tail(
                 &self,
-                __out: &mut _persist::codec::Encoder<'_>,
-            ) -> #result<(), _persist::codec::Stop> {
-                #stored::encode_tail(&self.#member, __out)
+                __out: &mut _persist::Encoder<'_>,
+            ) -> #result<(), _persist::Stop> {
+                #stored::__encode_tail(&self.#member, __out)
             }
 
             #[inline]
-            fn decode(
+            fn __decode(
                 __head: &[#u8],
-                __input: &mut _persist::codec::Decoder<'_>,
-            ) -> #result<Self, _persist::codec::Fail> {
-                #result::Ok(Self { #member: #stored::decode(__head, __input)?, #(#rest),* })
+                __input: &mut _persist::Decoder<'_>,
+            ) -> #result<Self, _persist::Fail> {
+                #result::Ok(Self { #member: #stored::__decode(__head, __input)?, #(#rest),* })
             }
 
             #[inline(always)]
-            fn decode_fixed(__head: &[#u8], __bad: &mut #bool) -> Self {
-                Self { #member: #stored::decode_fixed(__head, __bad), #(#rest),* }
+            fn __decode_fixed(__head: &[#u8], __bad: &mut #bool) -> Self {
+                Self { #member: #stored::__decode_fixed(__head, __bad), #(#rest),* }
             }
 
             #[inline]
-            fn decode_into(
+            fn __decode_into(
                 &mut self,
                 __head: &[#u8],
-                __input: &mut _persist::codec::Decoder<'_>,
-            ) -> #result<(), _persist::codec::Fail> {
-                #stored::decode_into(&mut self.#member, __head, __input)
+                __input: &mut _persist::Decoder<'_>,
+            ) -> #result<(), _persist::Fail> {
+                #stored::__decode_into(&mut self.#member, __head, __input)
             }
 
-            #[inline]
-            fn decode_ordered(
-                __order: _persist::codec::Order<'_>,
-                __input: &mut _persist::codec::Decoder<'_>,
-            ) -> #result<Self, _persist::codec::Fail> {
-                #result::Ok(Self { #member: #stored::decode_ordered(__order, __input)?, #(#rest),* })
+            fn __keep_skipped(&mut self, __old: &mut Self) {
+                #stored::__keep_skipped(&mut self.#member, &mut __old.#member);
+                #(_persist::swap(&mut self.#skipped, &mut __old.#skipped);)*
             }
 
-            #[inline]
-            fn decode_ordered_into(
-                &mut self,
-                __order: _persist::codec::Order<'_>,
-                __input: &mut _persist::codec::Decoder<'_>,
-            ) -> #result<(), _persist::codec::Fail> {
-                #stored::decode_ordered_into(&mut self.#member, __order, __input)
+            fn __visit(&mut self, __visitor: &mut _persist::Visitor<'_>) -> #result<(), _persist::Error> {
+                #stored::__visit(&mut self.#member, __visitor)
             }
 
-            fn visit(&mut self, __visitor: &mut _persist::codec::Visitor<'_>) -> _persist::Result<()> {
-                #stored::visit(&mut self.#member, __visitor)
-            }
-
-            fn visit_shared(&self, __visitor: &mut _persist::codec::Visitor<'_>) -> _persist::Result<()> {
-                #stored::visit_shared(&self.#member, __visitor)
+            fn __visit_shared(&self, __visitor: &mut _persist::Visitor<'_>) -> #result<(), _persist::Error> {
+                #stored::__visit_shared(&self.#member, __visitor)
             }
         },
     );

@@ -1,17 +1,18 @@
-//! `reach` and `visit`: to the types, and to the references and hooks, inside.
+//! To the types, and to the references and hooks, inside.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::ExprPath;
 use syn::spanned::Spanned as _;
 
-use super::{Access, layout, pattern, stored};
+use super::convert::conversion;
+use super::{Access, call, pattern, row};
 use crate::ast::{Body, Field, Fields, Given, Input, Store};
 
 pub fn expand(input: &Input) -> TokenStream {
-    let reach = super::class::reach(input);
-    let visit = fields(input, "visit", Access::mutable);
-    let visit_shared = fields(input, "visit_shared", Access::shared);
+    let reach = reach(input);
+    let visit = fields(input, &emit! { __visit_field }, Access::mutable);
+    let visit_shared = fields(input, &emit! { __visit_field_shared }, Access::shared);
     // Outer values tidy up before inner ones; inner ones are whole before outer.
     let hooks = &input.hooks;
     let before_save = hook(hooks.before_save.as_ref(), "BeforeSave", true);
@@ -20,35 +21,54 @@ pub fn expand(input: &Input) -> TokenStream {
     let no_hook = hooks.before_save.is_some().then(|| {
         emit! { __visitor.no_hook(&<Self as _persist::Reflect>::CLASS.name())?; }
     });
+    let result = emit! { _persist::Result<(), _persist::Error> };
     emit! {
         #reach
 
-        fn visit(&mut self, __visitor: &mut _persist::codec::Visitor<'_>) -> _persist::Result<()> {
+        fn __visit(&mut self, __visitor: &mut _persist::Visitor<'_>) -> #result {
             #before_save
             #visit
             #validate
             #after_load
-            _persist::__private::std::result::Result::Ok(())
+            _persist::Result::Ok(())
         }
 
-        fn visit_shared(&self, __visitor: &mut _persist::codec::Visitor<'_>) -> _persist::Result<()> {
+        fn __visit_shared(&self, __visitor: &mut _persist::Visitor<'_>) -> #result {
             #no_hook
             #visit_shared
             #validate
-            _persist::__private::std::result::Result::Ok(())
+            _persist::Result::Ok(())
         }
     }
 }
 
-/// Calls a method of every field that may hold references or hooks.
-fn fields(input: &Input, method: &str, value: fn(Access, &Field) -> TokenStream) -> TokenStream {
+fn reach(input: &Input) -> TokenStream {
+    let rows = row::all(input);
+    let converted = input.all_fields().filter_map(conversion);
+    emit! {
+        fn __reach(__types: &mut _persist::TypeSet) {
+            if __types.class::<Self>() {
+                _persist::reach(__types, #rows);
+                #(#converted.reach(__types);)*
+            }
+        }
+    }
+}
+
+/// Calls a function for every field that may hold references or hooks.
+fn fields(
+    input: &Input,
+    function: &TokenStream,
+    value: fn(Access, &Field) -> TokenStream,
+) -> TokenStream {
     match &input.body {
-        Body::Struct(fields) => each(fields, method, |field| value(Access::Own, field)),
+        Body::Struct(fields) => each(fields, function, |field| value(Access::Own, field)),
         Body::Enum(variants) => {
-            let arms: Vec<_> = layout::with_fields(variants)
+            let arms: Vec<_> = row::with_fields(variants)
                 .map(|(_, variant)| {
                     let pattern = pattern(variant);
-                    let each = each(&variant.fields, method, |field| value(Access::Matched, field));
+                    let each =
+                        each(&variant.fields, function, |field| value(Access::Matched, field));
                     emit! { #pattern => { #each } }
                 })
                 .collect();
@@ -61,17 +81,15 @@ fn fields(input: &Input, method: &str, value: fn(Access, &Field) -> TokenStream)
     }
 }
 
-fn each(fields: &Fields, method: &str, value: impl Fn(&Field) -> TokenStream) -> TokenStream {
-    let method = Ident::new(method, Span::mixed_site());
+fn each(
+    fields: &Fields,
+    function: &TokenStream,
+    value: impl Fn(&Field) -> TokenStream,
+) -> TokenStream {
     let visits = fields.stored().filter(|field| matches!(field.store, Store::Plain)).map(|field| {
-        let stored = stored(&field.ty);
-        let value = value(field);
-        let name = &field.name.value;
-        emit! {
-            if !#stored::LEAF {
-                #stored::#method(#value, __visitor).map_err(|__error| __error.in_field(#name))?;
-            }
-        }
+        let (value, name) = (value(field), &field.name.value);
+        let visit = call(field, &emit! { #function(#value, #name, __visitor) });
+        emit! { #visit?; }
     });
     emit! { #(#visits)* }
 }
@@ -84,9 +102,9 @@ fn hook(path: Option<&Given<ExprPath>>, phase: &str, mutable: bool) -> TokenStre
     let mutable = mutable.then(|| quote_spanned! {span=> mut });
     // The phase is checked here too: the name is made only for the one that needs it.
     quote_spanned! {span=>
-        if __visitor.phase() == _persist::codec::Phase::#phase {
+        if __visitor.phase() == _persist::Phase::#phase {
             __visitor.hook(
-                _persist::codec::Phase::#phase,
+                _persist::Phase::#phase,
                 &<Self as _persist::Reflect>::CLASS.name(),
                 || #path(&#mutable *self),
             )?;

@@ -112,7 +112,7 @@ fn transparent_struct() {
 fn more_than_256_variants_take_two_bytes() {
     let variants: String = (0..257).map(|i| format!("V{i},")).collect();
     let code = expansion(&format!("enum Many {{ {variants} }}"));
-    let head = code.lines().find(|line| line.contains("const HEAD")).expect("a head");
+    let head = code.lines().find(|line| line.contains("const __HEAD")).expect("a head");
     assert!(head.ends_with("= 2usize;"), "{head}");
     assert!(code.contains("Self::V256 { .. } => 256u16"));
     assert!(code.contains("256u16 => Self::V256 {}"));

@@ -1,3 +1,4 @@
+use super::encoder::EncodeState;
 use super::{Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -53,21 +54,15 @@ impl Buffer {
         loop {
             let size = self.bytes.len();
             let window = self.bytes.get_mut(start..).unwrap_or_default();
-            let mut error = None;
-            let mut out = Encoder::new(window, limits, &mut *links, &mut error);
-            match write(&mut out) {
-                Ok(()) => {
-                    let (end, empty) = (size - out.free(), out.empty_elements());
-                    let large = out.large();
-                    links.charge_empty(empty, limits)?;
-                    links.charge_memory(large, limits)?;
-                    return Ok(end);
-                }
-                Err(_) => {
-                    if let Some(error) = error {
-                        return Err(error);
-                    }
-                }
+            let mut state = EncodeState::new(limits);
+            let mut out = Encoder::new(window, &mut *links, &mut state);
+            if write(&mut out).is_ok() {
+                let end = size - out.free();
+                state.charge(links)?;
+                return Ok(end);
+            }
+            if let Some(error) = state.error {
+                return Err(error);
             }
             self.grow(start, limits)?;
         }

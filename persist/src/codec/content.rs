@@ -3,9 +3,7 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, RwLock};
 
-use super::{
-    AsCell, Decoder, Encoder, Fail, Order, Persist, PointTo, Prototypes, Stop, TypeSet, Visitor,
-};
+use super::{AsCell, Decoder, Encoder, Fail, Persist, PointTo, Prototypes, Stop, TypeSet, Visitor};
 use crate::Result;
 use crate::reflect::Kind;
 
@@ -29,43 +27,43 @@ impl<T: Persist> Content for T {
 
 /// How a `Box<C>` is stored. The library implements it; see [`Content`].
 pub trait BoxOf<C: ?Sized> {
-    /// As [`Persist::MIN`].
+    /// As [`Persist::__MIN`].
     const MIN: usize;
 
-    /// As [`Persist::NULLABLE`].
+    /// As [`Persist::__NULLABLE`].
     const NULLABLE: bool;
 
-    /// As [`Persist::kind`].
+    /// As [`Persist::persist_kind`].
     fn kind() -> Kind;
 
     /// The name of the content.
     fn name() -> String;
 
-    /// As [`Persist::reach`].
+    /// As [`Persist::__reach`].
     fn reach(types: &mut TypeSet);
 
-    /// As [`Persist::prototype`].
+    /// As [`Persist::persist_empty`].
     ///
     /// # Errors
     ///
     /// As there.
-    fn prototype(prototypes: &Prototypes<'_>) -> Result<Box<C>>;
+    fn empty(prototypes: &Prototypes<'_>) -> Result<Box<C>>;
 
     /// Writes the content.
     ///
     /// # Errors
     ///
-    /// As [`Persist::encode_tail`].
+    /// As [`Persist::persist_encode`].
     fn encode(content: &C, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
-    /// As [`Persist::decode`].
+    /// As [`Persist::persist_decode`].
     ///
     /// # Errors
     ///
     /// As there.
     fn decode(input: &mut Decoder<'_>) -> Result<Box<C>, Fail>;
 
-    /// As [`Persist::decode_into`].
+    /// As [`Persist::__decode_into`].
     ///
     /// # Errors
     ///
@@ -75,40 +73,19 @@ pub trait BoxOf<C: ?Sized> {
         Ok(())
     }
 
-    /// As [`Persist::decode_ordered`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Box<C>, Fail> {
-        if order.is_same() { Self::decode(input) } else { Err(Fail::Value) }
+    /// As [`Persist::__keep_skipped`].
+    fn keep_skipped(content: &mut C, old: &mut C) {
+        let _ = (content, old);
     }
 
-    /// As [`Persist::decode_ordered_into`].
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    fn decode_ordered_into(
-        content: &mut Box<C>,
-        order: Order<'_>,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        if order.is_same() {
-            return Self::decode_into(content, input);
-        }
-        *content = Self::decode_ordered(order, input)?;
-        Ok(())
-    }
-
-    /// As [`Persist::visit`].
+    /// As [`Persist::__visit`].
     ///
     /// # Errors
     ///
     /// As there.
     fn visit(content: &mut C, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// As [`Persist::visit_shared`].
+    /// As [`Persist::__visit_shared`].
     ///
     /// # Errors
     ///
@@ -125,19 +102,19 @@ impl<T: Persist> BoxOf<T> for AsCell {
     const NULLABLE: bool = false;
 
     fn kind() -> Kind {
-        T::kind()
+        T::persist_kind()
     }
 
     fn name() -> String {
-        T::name()
+        T::persist_name()
     }
 
     fn reach(types: &mut TypeSet) {
-        T::reach(types);
+        T::__reach(types);
     }
 
-    fn prototype(prototypes: &Prototypes<'_>) -> Result<Box<T>> {
-        T::prototype(prototypes).map(Box::new)
+    fn empty(prototypes: &Prototypes<'_>) -> Result<Box<T>> {
+        T::persist_empty(prototypes).map(Box::new)
     }
 
     #[inline]
@@ -158,85 +135,60 @@ impl<T: Persist> BoxOf<T> for AsCell {
     }
 
     #[inline]
-    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Box<T>, Fail> {
-        input.charge_box::<T>()?;
-        input.nested_in::<T, _>(|input| T::decode_ordered(order, input).map(Box::new))
-    }
-
-    #[inline]
-    fn decode_ordered_into(
-        content: &mut Box<T>,
-        order: Order<'_>,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        // Not the box's own method, which is this one.
-        input.nested_in::<T, _>(|input| T::decode_ordered_into(content, order, input))
+    fn keep_skipped(content: &mut T, old: &mut T) {
+        content.__keep_skipped(old);
     }
 
     fn visit(content: &mut T, visitor: &mut Visitor<'_>) -> Result<()> {
-        if T::LEAF { Ok(()) } else { visitor.nested(|visitor| content.visit(visitor)) }
+        if T::__LEAF { Ok(()) } else { visitor.nested(|visitor| content.__visit(visitor)) }
     }
 
     fn visit_shared(content: &T, visitor: &mut Visitor<'_>) -> Result<()> {
-        if T::LEAF { Ok(()) } else { visitor.nested(|visitor| content.visit_shared(visitor)) }
+        if T::__LEAF { Ok(()) } else { visitor.nested(|visitor| content.__visit_shared(visitor)) }
     }
 }
 
 impl<C: ?Sized + Content> Persist for Box<C> {
-    const MIN: usize = <C::As as BoxOf<C>>::MIN;
-    const LEAF: bool = false;
-    const NULLABLE: bool = <C::As as BoxOf<C>>::NULLABLE;
+    const __MIN: usize = <C::As as BoxOf<C>>::MIN;
+    const __NULLABLE: bool = <C::As as BoxOf<C>>::NULLABLE;
 
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         <C::As as BoxOf<C>>::kind()
     }
 
-    fn name() -> String {
+    fn persist_name() -> String {
         format!("Box<{}>", <C::As as BoxOf<C>>::name())
     }
 
-    fn reach(types: &mut TypeSet) {
-        <C::As as BoxOf<C>>::reach(types);
+    fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
+        <C::As as BoxOf<C>>::empty(prototypes)
     }
 
-    fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
-        <C::As as BoxOf<C>>::prototype(prototypes)
-    }
-
-    #[inline]
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         <C::As as BoxOf<C>>::encode(self, out)
     }
 
-    #[inline]
-    fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
         <C::As as BoxOf<C>>::decode(input)
     }
 
-    #[inline]
-    fn decode_into(&mut self, _: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+    fn __reach(types: &mut TypeSet) {
+        <C::As as BoxOf<C>>::reach(types);
+    }
+
+    fn __decode_into(&mut self, _: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
         <C::As as BoxOf<C>>::decode_into(self, input)
     }
 
-    #[inline]
-    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        <C::As as BoxOf<C>>::decode_ordered(order, input)
+    fn __keep_skipped(&mut self, old: &mut Self) {
+        <C::As as BoxOf<C>>::keep_skipped(self, old);
     }
 
-    #[inline]
-    fn decode_ordered_into(
-        &mut self,
-        order: Order<'_>,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        <C::As as BoxOf<C>>::decode_ordered_into(self, order, input)
-    }
-
-    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
         <C::As as BoxOf<C>>::visit(self, visitor)
     }
 
-    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         <C::As as BoxOf<C>>::visit_shared(self, visitor)
     }
 }

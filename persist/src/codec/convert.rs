@@ -42,7 +42,7 @@ pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> Result
     let len = buffer.append(0, &Limits::DEFAULT, &mut NoLinks::default(), |out| {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
-        let result = T::convert_field(variant, field, &mut input, out);
+        let result = T::persist_make_field(variant, field, Some(&mut input), out);
         left = input.rest().len();
         result
     })?;
@@ -84,7 +84,7 @@ impl<A, R, T> Conversion<A, R, T> {
     {
         Self {
             function,
-            kind: A::kind,
+            kind: A::persist_kind,
             reach: reach::<A>,
             write: write::<A, R, T>,
             to: PhantomData,
@@ -124,8 +124,8 @@ impl<A, R, T> Conversion<A, R, T> {
 
 /// No visit reaches what a `convert` takes.
 fn reach<A: Persist>(types: &mut TypeSet) {
-    A::reach(types);
-    types.unvisited(CONVERTED, A::kind, A::name);
+    A::__reach(types);
+    types.unvisited(CONVERTED, A::persist_kind, A::persist_name);
 }
 
 fn write<A: Persist, R: Converted<T>, T: Persist>(

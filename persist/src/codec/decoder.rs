@@ -1,7 +1,8 @@
 use std::fmt::Display;
 
-use super::list::{large, large_box, levels};
-use super::{LoadLinks, Order, Persist, Within, count};
+use super::list::{is_large, large_box, levels};
+use super::row::{decode_row_into, fixed, head, in_place};
+use super::{Linked, LoadLinks, Note, Persist, Pointed, Pointing, Within, count};
 use crate::{Error, ErrorKind, Limits};
 
 /// Why a decode stopped, in one byte so that results stay in registers.
@@ -36,24 +37,25 @@ pub enum Fail {
 pub struct Decoder<'a> {
     rest: &'a [u8],
     depth: u32,
+    within: Within,
     limits: &'a Limits,
     links: &'a mut dyn LoadLinks,
     error: Option<Error>,
     /// The class of the value that was skipped last.
     skipped: Option<u64>,
-    /// The order in which a record has what is in it, if that is another one.
-    order: Option<Order<'a>>,
 }
 
 impl<'a> Decoder<'a> {
     pub(crate) fn new(rest: &'a [u8], limits: &'a Limits, links: &'a mut dyn LoadLinks) -> Self {
-        Self { rest, depth: limits.depth, limits, links, error: None, skipped: None, order: None }
-    }
-
-    /// The same for a record in another order. It may nest half as deep: frames are larger, and
-    /// what is deeper can be rewritten.
-    pub(crate) fn in_order(self, order: Option<Order<'a>>) -> Self {
-        Self { order, depth: self.depth / 2, ..self }
+        Self {
+            rest,
+            depth: limits.depth,
+            within: Within::Bare,
+            limits,
+            links,
+            error: None,
+            skipped: None,
+        }
     }
 
     pub(crate) fn take_error(&mut self) -> Option<Error> {
@@ -94,8 +96,14 @@ impl<'a> Decoder<'a> {
     /// A [`Fail`] if the bytes are not such a value.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self) -> Result<T, Fail> {
-        let head = self.take(T::HEAD)?;
-        T::decode(head, self)
+        let head = self.take(const { head::<T>() })?;
+        self.tail(head)
+    }
+
+    /// Reads what follows the head of a value, or all of one that is not decoded in place.
+    #[inline(always)]
+    pub(crate) fn tail<T: Persist>(&mut self, head: &[u8]) -> Result<T, Fail> {
+        if const { in_place::<T>() } { T::__decode(head, self) } else { T::persist_decode(self) }
     }
 
     /// Reads a value whole into an existing one, which keeps its allocations.
@@ -106,23 +114,21 @@ impl<'a> Decoder<'a> {
     /// mixture of old and new.
     #[inline(always)]
     pub fn value_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
-        let head = self.take(T::HEAD)?;
-        target.decode_into(head, self)
+        let head = self.take(const { head::<T>() })?;
+        self.tail_into(head, target)
     }
 
-    /// Reads the value of a record.
-    pub(crate) fn record<T: Persist>(&mut self) -> Result<T, Fail> {
-        match self.order {
-            Some(order) => T::decode_ordered(order, self),
-            None => self.value(),
-        }
-    }
-
-    /// Reads the value of a record into an existing one.
-    pub(crate) fn record_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
-        match self.order {
-            Some(order) => target.decode_ordered_into(order, self),
-            None => self.value_into(target),
+    /// Reads what follows the head of a value, or all of one that is not decoded in place, into an existing one.
+    #[inline(always)]
+    pub(crate) fn tail_into<T: Persist>(
+        &mut self,
+        head: &[u8],
+        target: &mut T,
+    ) -> Result<(), Fail> {
+        if const { in_place::<T>() } {
+            target.__decode_into(head, self)
+        } else {
+            decode_row_into(target, self)
         }
     }
 
@@ -139,25 +145,63 @@ impl<'a> Decoder<'a> {
     /// so many, before anything is allocated for them.
     #[inline(always)]
     pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
-        let count = count::decode_tail(head[0], self)?;
+        let memory = const { if is_large::<T>() { size_of::<T>() } else { 0 } };
+        if const { fixed::<T>() && T::__MIN > 0 } {
+            return self.elements_of(head[0], T::__MIN, memory, 1);
+        }
+        self.elements_called(head[0], T::__MIN, memory, const { super::list::weight::<T>() })
+    }
+
+    /// Compiled once, for elements of any type.
+    #[inline(never)]
+    fn elements_called(
+        &mut self,
+        head: u8,
+        least: usize,
+        memory: usize,
+        weight: usize,
+    ) -> Result<usize, Fail> {
+        self.elements_of(head, least, memory, weight)
+    }
+
+    /// Reads the rest of a count of elements that have `least` bytes or more, of which each takes so much memory if it
+    /// is large for that, and counts so often if it has none.
+    #[inline(always)]
+    fn elements_of(
+        &mut self,
+        head: u8,
+        least: usize,
+        memory: usize,
+        weight: usize,
+    ) -> Result<usize, Fail> {
+        let count = count::decode_tail(head, self)?;
         let count = usize::try_from(count).map_err(|_| Fail::Count)?;
-        if T::MIN == 0 {
+        if least == 0 {
             // These are limited in number over the whole save.
-            let charge = count.saturating_mul(super::list::weight::<T>());
-            return match self.links.charge_empty(charge, self.limits) {
-                Ok(()) => Ok(count),
-                Err(error) => Err(self.refuse(error)),
-            };
-        }
-        if count > self.rest.len() / T::MIN {
+            self.charge(count.saturating_mul(weight), 0)?;
+        } else if count > self.rest.len() / least {
             return Err(Fail::Count);
-        }
-        if let Some(bytes) = large::<T>(count)
-            && let Err(error) = self.links.charge_memory(bytes, self.limits)
-        {
-            return Err(self.refuse(error));
+        } else if memory > 0 {
+            self.charge(0, (count as u64).saturating_mul(memory as u64))?;
         }
         Ok(count)
+    }
+
+    /// Counts elements; see [`LoadLinks::charge`].
+    #[inline(never)]
+    pub(crate) fn charge(&mut self, empty: usize, memory: u64) -> Result<(), Fail> {
+        let charged = self.links.charge(empty, memory, self.limits);
+        charged.map_err(|error| self.refuse(error))
+    }
+
+    /// What a reference to object `id` leads to; see [`LoadLinks::link`].
+    pub(crate) fn link(
+        &mut self,
+        id: u64,
+        weak: bool,
+        pointed: Pointed,
+    ) -> crate::Result<Linked<'_>> {
+        self.links.link(id, Pointing { weak, pointed, within: self.within })
     }
 
     /// Leaves the reason why this value cannot be loaded.
@@ -183,7 +227,7 @@ impl<'a> Decoder<'a> {
     pub(crate) fn forgive(&mut self) {
         if let Some(class) = self.skipped.take() {
             self.error = None;
-            self.links.note_none(class);
+            self.links.note(Note::BecameNone(class));
         }
     }
 
@@ -194,12 +238,19 @@ impl<'a> Decoder<'a> {
         cell: Within,
         decode: impl FnOnce(&mut Self) -> Result<R, Fail>,
     ) -> Result<R, Fail> {
-        if T::LEAF {
-            return decode(self);
-        }
-        let before = self.links.enter_cell(cell);
+        if T::__LEAF { decode(self) } else { self.within(cell, decode) }
+    }
+
+    /// Decodes references that lie in a cell of this sort.
+    pub(crate) fn within<R>(
+        &mut self,
+        cell: Within,
+        decode: impl FnOnce(&mut Self) -> Result<R, Fail>,
+    ) -> Result<R, Fail> {
+        let before = self.within;
+        self.within = before.then(cell);
         let result = decode(self);
-        self.links.leave_cell(before);
+        self.within = before;
         result
     }
 
@@ -235,10 +286,7 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     pub(crate) fn charge_box<T: Persist>(&mut self) -> Result<(), Fail> {
         match large_box::<T>() {
-            Some(bytes) => {
-                let charged = self.links.charge_memory(bytes, self.limits);
-                charged.map_err(|error| self.refuse(error))
-            }
+            Some(bytes) => self.charge(0, bytes),
             None => Ok(()),
         }
     }

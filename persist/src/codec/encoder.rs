@@ -1,7 +1,8 @@
 use std::mem;
 
 use super::list::{large, large_box, levels};
-use super::{Persist, SaveLinks, Within, copy::copy, count};
+use super::row::{fixed, in_place};
+use super::{Persist, Pointed, Pointing, SaveLinks, Shared, Within, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
 /// An encode cannot go on.
@@ -19,22 +20,45 @@ pub struct Stop(());
 /// buffer grows it and encodes the value again.
 pub struct Encoder<'a> {
     rest: &'a mut [u8],
-    depth: u32,
-    limits: &'a Limits,
     links: &'a mut dyn SaveLinks,
+    state: &'a mut EncodeState,
+}
+
+/// What an encode knows beside its cursor. It stands apart, so that a cursor is quickly copied.
+pub(crate) struct EncodeState {
+    limits: Limits,
+    depth: u32,
+    within: Within,
     empty_elements: usize,
     large: u64,
-    error: &'a mut Option<Error>,
+    pub(crate) error: Option<Error>,
+}
+
+impl EncodeState {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            limits: *limits,
+            depth: limits.depth,
+            within: Within::Bare,
+            empty_elements: 0,
+            large: 0,
+            error: None,
+        }
+    }
+
+    /// Tells a save of the elements that were counted.
+    pub(crate) fn charge(&self, links: &mut dyn SaveLinks) -> Result<(), Error> {
+        links.charge(self.empty_elements, self.large, &self.limits)
+    }
 }
 
 impl<'a> Encoder<'a> {
     pub(crate) fn new(
         rest: &'a mut [u8],
-        limits: &'a Limits,
         links: &'a mut dyn SaveLinks,
-        error: &'a mut Option<Error>,
+        state: &'a mut EncodeState,
     ) -> Self {
-        Self { rest, depth: limits.depth, limits, links, empty_elements: 0, large: 0, error }
+        Self { rest, links, state }
     }
 
     /// Bytes of the window that are still free.
@@ -75,8 +99,22 @@ impl<'a> Encoder<'a> {
     /// [`Stop`] if it does not fit or refuses.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        value.encode_head(self.take(T::HEAD)?);
-        if T::FIXED { Ok(()) } else { value.encode_tail(self) }
+        if const { in_place::<T>() } {
+            value.__encode_head(self.take(T::__HEAD)?);
+        }
+        self.tail(value)
+    }
+
+    /// Writes what follows the head of a value, or all of one that is not encoded in place.
+    #[inline(always)]
+    pub(crate) fn tail<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
+        if const { fixed::<T>() } {
+            Ok(())
+        } else if const { in_place::<T>() } {
+            value.__encode_tail(self)
+        } else {
+            self.call(value)
+        }
     }
 
     /// Writes a count or a length whole.
@@ -93,7 +131,7 @@ impl<'a> Encoder<'a> {
     /// Write `return Err(out.refuse(error))`.
     #[inline(always)]
     pub fn refuse(&mut self, error: Error) -> Stop {
-        keep(self.error, error)
+        keep(self.state, error)
     }
 
     /// Says that a class has no field, or no default of a field, of some index.
@@ -105,6 +143,17 @@ impl<'a> Encoder<'a> {
         ))
     }
 
+    /// Writes a value that is not encoded in place. The code that is called takes the address of a copy of the cursor,
+    /// and this one stays in registers.
+    #[inline(always)]
+    fn call<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
+        let whole = mem::take(&mut self.rest);
+        let free = called(value, whole, &mut *self.links, &mut *self.state)?;
+        let used = whole.len() - free;
+        self.rest = whole.get_mut(used..).unwrap_or_default();
+        Ok(())
+    }
+
     /// Encodes with a copy of the cursor. Code that is not inlined here then
     /// takes the address of the copy, and this cursor stays in registers.
     #[inline(always)]
@@ -113,18 +162,9 @@ impl<'a> Encoder<'a> {
         encode: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let whole = mem::take(&mut self.rest);
-        let mut copy = Encoder {
-            rest: &mut *whole,
-            depth: self.depth,
-            limits: self.limits,
-            links: &mut *self.links,
-            empty_elements: self.empty_elements,
-            large: self.large,
-            error: &mut *self.error,
-        };
+        let mut copy = Encoder { rest: whole, links: &mut *self.links, state: &mut *self.state };
         encode(&mut copy)?;
-        let (free, empty, large) = (copy.rest.len(), copy.empty_elements, copy.large);
-        (self.empty_elements, self.large) = (empty, large);
+        let free = copy.rest.len();
         let used = whole.len() - free;
         self.rest = whole.get_mut(used..).unwrap_or_default();
         Ok(())
@@ -137,13 +177,36 @@ impl<'a> Encoder<'a> {
         cell: Within,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        if T::LEAF {
-            return encode(self);
-        }
-        let before = self.links.enter_cell(cell);
+        if T::__LEAF { encode(self) } else { self.within(cell, encode) }
+    }
+
+    /// Encodes references that lie in a cell of this sort.
+    pub(crate) fn within(
+        &mut self,
+        cell: Within,
+        encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let before = self.state.within;
+        self.state.within = before.then(cell);
         let result = encode(self);
-        self.links.leave_cell(before);
+        self.state.within = before;
         result
+    }
+
+    /// The id of the object at an address; see [`SaveLinks::link`].
+    #[inline]
+    pub(crate) fn link(
+        &mut self,
+        address: usize,
+        weak: bool,
+        pointed: Pointed,
+        target: &dyn Fn() -> Shared,
+    ) -> Result<u64, Stop> {
+        let reference = Pointing { weak, pointed, within: self.state.within };
+        match self.links.link(address, reference, target) {
+            Ok(id) => Ok(id),
+            Err(error) => Err(self.refuse(error)),
+        }
     }
 
     /// Encodes one level further in, within [`Limits::depth`].
@@ -167,29 +230,29 @@ impl<'a> Encoder<'a> {
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let levels = const { levels::<T>() };
-        let Some(depth) = self.depth.checked_sub(levels) else {
-            return Err(too_deep(self.error, self.limits));
+        let Some(depth) = self.state.depth.checked_sub(levels) else {
+            return Err(too_deep(self.state));
         };
-        self.depth = depth;
+        self.state.depth = depth;
         let result = encode(self);
-        self.depth += levels;
+        self.state.depth += levels;
         result
     }
 
     /// Checks the length of a string that is not short.
     #[inline(always)]
     pub(crate) fn check_text(&mut self, len: usize) -> Result<(), Stop> {
-        if len <= self.limits.text { Ok(()) } else { Err(too_long(self.error, self.limits, len)) }
+        if len <= self.state.limits.text { Ok(()) } else { Err(too_long(self.state, len)) }
     }
 
     /// Counts elements that may have no bytes, which are limited in number.
     #[inline(always)]
     pub(crate) fn count_empty<T: Persist>(&mut self, count: usize) {
-        if T::MIN == 0 {
+        if T::__MIN == 0 {
             self.add_empty(count.saturating_mul(super::list::weight::<T>()));
         }
         if let Some(bytes) = large::<T>(count) {
-            self.large = self.large.saturating_add(bytes);
+            self.state.large = self.state.large.saturating_add(bytes);
         }
     }
 
@@ -197,22 +260,12 @@ impl<'a> Encoder<'a> {
     #[inline(always)]
     pub(crate) fn count_box<T: Persist>(&mut self) {
         if let Some(bytes) = large_box::<T>() {
-            self.large = self.large.saturating_add(bytes);
+            self.state.large = self.state.large.saturating_add(bytes);
         }
     }
 
     pub(crate) fn add_empty(&mut self, count: usize) {
-        self.empty_elements = self.empty_elements.saturating_add(count);
-    }
-
-    /// Elements counted by [`count_empty`](Self::count_empty).
-    pub(crate) fn empty_elements(&self) -> usize {
-        self.empty_elements
-    }
-
-    /// Memory of the elements that are large for their bytes.
-    pub(crate) fn large(&self) -> u64 {
-        self.large
+        self.state.empty_elements = self.state.empty_elements.saturating_add(count);
     }
 
     /// Writes so many elements, and checks that a loader would believe their
@@ -225,19 +278,20 @@ impl<'a> Encoder<'a> {
     ) -> Result<(), Stop> {
         let before = self.rest.len();
         elements(self)?;
-        if before - self.rest.len() < count.saturating_mul(T::MIN) {
-            return Err(too_short(self.error, count));
+        if before - self.rest.len() < count.saturating_mul(T::__MIN) {
+            return Err(too_short(self.state, count));
         }
         Ok(())
     }
 
     /// The limits inside of a `T`, for a part that is encoded on its own.
     pub(crate) fn limits_inside<T>(&self) -> Limits {
-        Limits { depth: self.depth.saturating_sub(const { levels::<T>() }), ..*self.limits }
+        let depth = self.state.depth.saturating_sub(const { levels::<T>() });
+        Limits { depth, ..self.state.limits }
     }
 
-    pub(crate) fn limits(&self) -> &'a Limits {
-        self.limits
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.state.limits
     }
 
     /// Who gives shared objects their ids.
@@ -246,22 +300,35 @@ impl<'a> Encoder<'a> {
     }
 }
 
+/// Writes a value whole and returns how many bytes of the window are left.
+#[inline(never)]
+fn called<T: Persist>(
+    value: &T,
+    rest: &mut [u8],
+    links: &mut dyn SaveLinks,
+    state: &mut EncodeState,
+) -> Result<usize, Stop> {
+    let mut out = Encoder { rest, links, state };
+    value.persist_encode(&mut out)?;
+    Ok(out.rest.len())
+}
+
 // The cold paths get the parts that they need, never the encoder: a cursor
 // whose address is taken lives in memory instead of registers.
 
 #[cold]
 #[inline(never)]
-fn keep(slot: &mut Option<Error>, error: Error) -> Stop {
-    slot.get_or_insert(error);
+fn keep(state: &mut EncodeState, error: Error) -> Stop {
+    state.error.get_or_insert(error);
     Stop(())
 }
 
 #[cold]
 #[inline(never)]
-fn too_deep(slot: &mut Option<Error>, limits: &Limits) -> Stop {
-    let limit = limits.depth;
+fn too_deep(state: &mut EncodeState) -> Stop {
+    let limit = state.limits.depth;
     keep(
-        slot,
+        state,
         Error::new(
             ErrorKind::TooDeep,
             format!(
@@ -273,18 +340,18 @@ fn too_deep(slot: &mut Option<Error>, limits: &Limits) -> Stop {
 
 #[cold]
 #[inline(never)]
-fn too_long(slot: &mut Option<Error>, limits: &Limits, len: usize) -> Stop {
-    let limit = limits.text;
+fn too_long(state: &mut EncodeState, len: usize) -> Stop {
+    let limit = state.limits.text;
     let message =
         format!("a string of {len} bytes is over the limit of {limit}; raise `Limits::text`");
-    keep(slot, Error::new(ErrorKind::TooLarge, message))
+    keep(state, Error::new(ErrorKind::TooLarge, message))
 }
 
 #[cold]
 #[inline(never)]
-fn too_short(slot: &mut Option<Error>, count: usize) -> Stop {
+fn too_short(state: &mut EncodeState, count: usize) -> Stop {
     let message = format!(
-        "a collection of {count} boxes of values without bytes cannot be saved; store their number"
+        "a collection of {count} elements that are stored in no bytes cannot be saved; store their number"
     );
-    keep(slot, Error::new(ErrorKind::Unsupported, message))
+    keep(state, Error::new(ErrorKind::Unsupported, message))
 }

@@ -14,12 +14,11 @@ pub trait SaveLinks {
     ///
     /// # Errors
     ///
-    /// If the target may not be part of this save.
+    /// Returns an error if the target may not be part of this save.
     fn link(
         &mut self,
         address: usize,
-        weak: bool,
-        pointed: Pointed,
+        pointing: Pointing,
         target: &dyn Fn() -> Shared,
     ) -> Result<u64>;
 
@@ -28,7 +27,7 @@ pub trait SaveLinks {
     ///
     /// # Errors
     ///
-    /// If it is not.
+    /// Returns an error if the class is not registered for the trait.
     fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64>;
 
     /// The number of a class of the save that an unknown value comes from; `schema`
@@ -36,43 +35,32 @@ pub trait SaveLinks {
     ///
     /// # Errors
     ///
-    /// If this save has no classes.
+    /// Returns an error if this save has no classes.
     fn foreign_class(&mut self, schema: &Rc<dyn Any>, index: usize) -> Result<u64>;
+
+    /// Counts elements without bytes, within [`Limits::empty_elements`], and the memory of elements that are large for
+    /// the fewest bytes that they can take, within [`Limits::expansion`]; the bare codec does not count the latter.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there are more, or if the memory is out of proportion to the save.
+    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()>;
 
     /// True if nothing is saved, but references are listed.
     fn only_lists(&self) -> bool {
         false
     }
+}
 
-    /// Says that the references that follow are in such a cell; returns where those
-    /// before were.
-    fn enter_cell(&mut self, cell: Within) -> Within;
-
-    /// Says that the references that follow are where those before a cell were.
-    fn leave_cell(&mut self, before: Within);
-
-    /// The count of elements without bytes in the save so far.
-    fn empty_elements(&mut self) -> &mut usize;
-
-    /// Counts elements without bytes, within [`Limits::empty_elements`].
-    ///
-    /// # Errors
-    ///
-    /// If there are more.
-    fn charge_empty(&mut self, count: usize, limits: &Limits) -> Result<()> {
-        charge_empty(self.empty_elements(), count, limits)
-    }
-
-    /// Counts the memory of elements that are large for the fewest bytes that they
-    /// can take, within [`Limits::expansion`]; the bare codec does not.
-    ///
-    /// # Errors
-    ///
-    /// If it is out of proportion to the save.
-    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
-        let _ = (bytes, limits);
-        Ok(())
-    }
+/// A reference as a save meets it.
+#[derive(Clone, Copy, Debug)]
+pub struct Pointing {
+    /// True if it does not keep its target alive.
+    pub weak: bool,
+    /// What is known of the target.
+    pub pointed: Pointed,
+    /// Where the reference is in the object that holds it.
+    pub within: Within,
 }
 
 /// What a pointer says of its target.
@@ -131,7 +119,7 @@ pub trait LoadLinks {
     /// # Errors
     ///
     /// If the save has no such object.
-    fn link(&mut self, id: u64, weak: bool, pointed: Pointed) -> Result<Linked<'_>>;
+    fn link(&mut self, id: u64, pointing: Pointing) -> Result<Linked<'_>>;
 
     /// How to make trait objects of class number `number` of the save for trait `of`.
     ///
@@ -140,27 +128,14 @@ pub trait LoadLinks {
     /// If the save has no such class.
     fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>>;
 
-    /// How many of these bytes a value of class number `number` takes, which the
-    /// program does not have.
+    /// How many of these bytes a value of class number `number` takes, which the program does not have; and the value,
+    /// if it is to be kept.
     ///
     /// # Errors
     ///
-    /// If they do not hold one.
-    fn skip(&mut self, number: u64, rest: &[u8]) -> Result<usize>;
-
-    /// Keeps the value of class number `number` that these bytes begin with; returns
-    /// it and how many they are.
-    ///
-    /// # Errors
-    ///
-    /// If they do not hold one, or it refers to what is not there.
-    fn keep(&mut self, number: u64, rest: &[u8]) -> Result<(Unknown, usize)>;
-
-    /// Notes that something became `None`, since class number `number` is not
-    /// registered for the trait that it was asked for.
-    fn note_none(&mut self, number: u64) {
-        let _ = number;
-    }
+    /// Returns an error if they do not hold one, or if it is kept and refers to what is not there.
+    fn foreign(&mut self, number: u64, rest: &[u8], keep: bool)
+    -> Result<(usize, Option<Unknown>)>;
 
     /// The new id of an old handle into the arena of type `arena`.
     ///
@@ -172,48 +147,20 @@ pub trait LoadLinks {
         Ok(Remapped::Live(bits))
     }
 
-    /// Notes which handle ends the decode, so that the error can name its field.
-    fn refused_handle(&mut self, arena: &'static str, bits: u64) {
-        let _ = (arena, bits);
-    }
-
-    /// Says that the references that follow are in such a cell; returns where those
-    /// before were.
-    fn enter_cell(&mut self, cell: Within) -> Within {
-        let _ = cell;
-        Within::Bare
-    }
-
-    /// Says that the references that follow are where those before a cell were.
-    fn leave_cell(&mut self, before: Within) {
-        let _ = before;
+    /// Notes what the decode did with a part of the save.
+    fn note(&mut self, note: Note) {
+        let _ = note;
     }
 
     /// What makes empty values.
     fn prototypes(&self) -> Prototypes<'_>;
 
-    /// The count of elements without bytes in the save so far.
-    fn empty_elements(&mut self) -> &mut usize;
-
-    /// Counts elements without bytes, within [`Limits::empty_elements`].
+    /// Counts elements, as [`SaveLinks::charge`] does.
     ///
     /// # Errors
     ///
-    /// If there are more.
-    fn charge_empty(&mut self, count: usize, limits: &Limits) -> Result<()> {
-        charge_empty(self.empty_elements(), count, limits)
-    }
-
-    /// Counts the memory of elements that are large for the fewest bytes that they
-    /// can take, within [`Limits::expansion`]; the bare codec does not.
-    ///
-    /// # Errors
-    ///
-    /// If it is out of proportion to the save.
-    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
-        let _ = (bytes, limits);
-        Ok(())
-    }
+    /// Returns what that returns.
+    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()>;
 
     /// What the object with this id is, for an error.
     fn describe(&self, id: u64) -> String {
@@ -231,6 +178,20 @@ pub trait LoadLinks {
     fn reorder(&mut self, start: usize, ranges: &[std::ops::Range<usize>]) {
         let _ = (start, ranges);
     }
+}
+
+/// What a decode did with a part of a save.
+#[derive(Clone, Copy, Debug)]
+pub enum Note {
+    /// A value became `None`: its class, of this number, is not registered for the trait that was asked for.
+    BecameNone(u64),
+    /// A handle ends the decode, whose error can name its field.
+    RefusedHandle {
+        /// Name of the arena.
+        arena: &'static str,
+        /// The number of the key.
+        bits: u64,
+    },
 }
 
 /// What a decoded reference leads to.
@@ -285,7 +246,8 @@ pub trait Slot {
     fn connect(&mut self, target: &Shared, caster: Option<&dyn Any>) -> bool;
 }
 
-fn charge_empty(total: &mut usize, count: usize, limits: &Limits) -> Result<()> {
+/// Counts elements without bytes, within the limit.
+pub(crate) fn charge_empty(total: &mut usize, count: usize, limits: &Limits) -> Result<()> {
     *total = total.saturating_add(count);
     let limit = limits.empty_elements;
     if *total <= limit {
@@ -306,6 +268,11 @@ pub struct NoLinks {
 }
 
 impl NoLinks {
+    /// Elements without bytes so far.
+    pub(crate) fn empty_elements(&self) -> usize {
+        self.empty_elements
+    }
+
     #[cold]
     fn error<T>(what: &str) -> Result<T> {
         Err(Error::new(
@@ -316,7 +283,7 @@ impl NoLinks {
 }
 
 impl SaveLinks for NoLinks {
-    fn link(&mut self, _: usize, _: bool, _: Pointed, _: &dyn Fn() -> Shared) -> Result<u64> {
+    fn link(&mut self, _: usize, _: Pointing, _: &dyn Fn() -> Shared) -> Result<u64> {
         Self::error("a shared pointer has an id")
     }
 
@@ -328,19 +295,13 @@ impl SaveLinks for NoLinks {
         Self::error("the class of a trait object has a number")
     }
 
-    fn enter_cell(&mut self, _: Within) -> Within {
-        Within::Bare
-    }
-
-    fn leave_cell(&mut self, _: Within) {}
-
-    fn empty_elements(&mut self) -> &mut usize {
-        &mut self.empty_elements
+    fn charge(&mut self, empty: usize, _: u64, limits: &Limits) -> Result<()> {
+        charge_empty(&mut self.empty_elements, empty, limits)
     }
 }
 
 impl LoadLinks for NoLinks {
-    fn link(&mut self, _: u64, _: bool, _: Pointed) -> Result<Linked<'_>> {
+    fn link(&mut self, _: u64, _: Pointing) -> Result<Linked<'_>> {
         Self::error("a shared pointer has an id")
     }
 
@@ -348,11 +309,7 @@ impl LoadLinks for NoLinks {
         Self::error("the class of a trait object has a number")
     }
 
-    fn skip(&mut self, _: u64, _: &[u8]) -> Result<usize> {
-        Self::error("the class of a trait object has a number")
-    }
-
-    fn keep(&mut self, _: u64, _: &[u8]) -> Result<(Unknown, usize)> {
+    fn foreign(&mut self, _: u64, _: &[u8], _: bool) -> Result<(usize, Option<Unknown>)> {
         Self::error("the class of a trait object has a number")
     }
 
@@ -360,7 +317,7 @@ impl LoadLinks for NoLinks {
         Prototypes::bare()
     }
 
-    fn empty_elements(&mut self) -> &mut usize {
-        &mut self.empty_elements
+    fn charge(&mut self, empty: usize, _: u64, limits: &Limits) -> Result<()> {
+        charge_empty(&mut self.empty_elements, empty, limits)
     }
 }

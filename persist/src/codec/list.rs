@@ -1,5 +1,6 @@
 //! Many values of one type, one after the other.
 
+use super::row::{decode_row, encode_row, fixed, in_list};
 use super::{Decoder, Encoder, Fail, Persist, Stop};
 
 /// How often an element without bytes counts: once for every 64 bytes of its
@@ -12,15 +13,23 @@ pub(super) const fn weight<T>() -> usize {
 /// that they can take: an absent `Option` of a large type is one byte.
 #[inline(always)]
 pub(super) fn large<T: Persist>(count: usize) -> Option<u64> {
-    let is_large = const { T::MIN > 0 && size_of::<T>() > 256 * T::MIN };
-    is_large.then(|| (count as u64).saturating_mul(size_of::<T>() as u64))
+    if const { is_large::<T>() } {
+        Some((count as u64).saturating_mul(size_of::<T>() as u64))
+    } else {
+        None
+    }
+}
+
+/// True if an element is large for the fewest bytes that it can take.
+pub(super) const fn is_large<T: Persist>() -> bool {
+    T::__MIN > 0 && size_of::<T>() > 256 * T::__MIN
 }
 
 /// Bytes in memory of a value in a box, if those are many for the fewest bytes that
 /// it can take; a box takes one, or a list would not believe in so many.
 #[inline(always)]
 pub(super) fn large_box<T: Persist>() -> Option<u64> {
-    let is_large = const { size_of::<T>() > 256 * if T::MIN > 1 { T::MIN } else { 1 } };
+    let is_large = const { size_of::<T>() > 256 * if T::__MIN > 1 { T::__MIN } else { 1 } };
     is_large.then_some(size_of::<T>() as u64)
 }
 
@@ -34,14 +43,18 @@ pub(super) const fn levels<T>() -> u32 {
 /// Writes the items; those of fixed width in one segment.
 #[inline(always)]
 pub(crate) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
-    if T::FIXED && T::HEAD > 0 {
+    if const { fixed::<T>() && T::__HEAD > 0 } {
         // What overflows does not fit either.
-        let segment = out.take(items.len().saturating_mul(T::HEAD))?;
-        for (item, head) in items.iter().zip(segment.chunks_exact_mut(T::HEAD)) {
-            item.encode_head(head);
+        let segment = out.take(items.len().saturating_mul(T::__HEAD))?;
+        for (item, head) in items.iter().zip(segment.chunks_exact_mut(T::__HEAD)) {
+            item.__encode_head(head);
         }
     } else {
-        out.apart(|out| items.iter().try_for_each(|item| out.value(item)))?;
+        out.apart(|out| {
+            items.iter().try_for_each(|item| {
+                if const { in_list::<T>() } { encode_row(item, out) } else { out.value(item) }
+            })
+        })?;
     }
     Ok(())
 }
@@ -52,11 +65,11 @@ pub(crate) fn decode_each<T: Persist>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
-    if T::FIXED && T::HEAD > 0 {
-        let segment = input.take(count.checked_mul(T::HEAD).ok_or(Fail::End)?)?;
+    if const { fixed::<T>() && T::__HEAD > 0 } {
+        let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
         let mut bad = false;
         let items =
-            segment.chunks_exact(T::HEAD).map(|head| T::decode_fixed(head, &mut bad)).collect();
+            segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)).collect();
         return if bad { Err(Fail::Value) } else { Ok(items) };
     }
     let mut items = Vec::new();
@@ -67,7 +80,7 @@ pub(crate) fn decode_each<T: Persist>(
         if items.len() == items.capacity() {
             return Err(Fail::Count);
         }
-        items.push(input.value()?);
+        items.push(if const { in_list::<T>() } { decode_row(input)? } else { input.value()? });
     }
     Ok(items)
 }

@@ -12,16 +12,17 @@ pub(crate) mod count;
 mod decoder;
 mod dynamic;
 mod encoder;
+mod field;
 mod field_names;
-pub(crate) mod layout;
 mod links;
 mod list;
 mod lock;
 mod object;
-mod order;
+mod parts;
 mod persist;
 mod pointee;
 mod prototypes;
+pub(crate) mod row;
 mod text;
 mod type_set;
 mod visitor;
@@ -36,19 +37,22 @@ pub use convert::{Conversion, Converted};
 pub use decoder::restored;
 pub use decoder::{Decoder, Fail};
 pub use dynamic::{
-    AsTrait, Caster, Dynamic, Implements, Portable, StandIn, TraitCell, TraitObject, Unknown,
+    ArcTo, AsTrait, Caster, Dynamic, Implements, Portable, RcTo, StandIn, TraitCell, TraitObject,
+    Unknown,
 };
 pub use encoder::{Encoder, Stop};
+pub use field::{FieldAccess, FieldMut, FieldRef};
 #[doc(hidden)]
 pub use field_names::{FieldNames, FieldStep};
+pub(crate) use links::charge_empty;
 pub use links::{
-    Implementor, Linked, LoadLinks, NoLinks, Pointed, Remapped, SaveLinks, Slot, Within,
+    Implementor, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Remapped, SaveLinks, Slot,
+    Within,
 };
 pub(crate) use object::WeakShared;
 pub use object::{Object, Shared};
-pub use order::{Order, OrderedFields, Variant};
-pub(crate) use order::{OrderNode, OrderedVariant, SAME};
-pub use persist::{Persist, Reflect};
+pub use parts::Parts;
+pub use persist::{Persist, Reflect, kind_of_class};
 pub use pointee::{AsCell, AsLengthy, AsValue, Lengthy, OpenCell, PointTo, Pointee, Unsized};
 pub(crate) use prototypes::PrototypeTable;
 pub use prototypes::Prototypes;

@@ -73,7 +73,7 @@ impl<T: Persist> Object for T {
     }
 
     fn visit_object(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        self.visit_shared(visitor)
+        self.__visit_shared(visitor)
     }
 
     fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {

@@ -1,62 +1,71 @@
-use std::any::Any;
-
-use super::{Decoder, Encoder, Fail, Order, OrderedFields, Prototypes, Stop, TypeSet, Visitor};
+use super::row::{At, Part, Row, cut, cut_mut, fixed, head, in_place};
+use super::{
+    Decoder, Encoder, Fail, FieldMut, FieldRef, Parts, Prototypes, Stop, TypeSet, Visitor,
+};
 use crate::Result;
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 
 /// A value that can be saved and loaded.
 ///
-/// `#[derive(Persist)]` implements it. By hand, six items are enough, for a
-/// type that must do its own saving:
+/// `#[derive(Persist)]` implements it. Implement it by hand for a type that must do its own saving: four items are
+/// required, two more are for types that are not stored as their kind's name says or that hold other values.
 ///
 /// ```
-/// use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
+/// use persist::codec::{Decoder, Encoder, Fail, Parts, Prototypes, Stop};
 /// use persist::reflect::Kind;
 /// use persist::{Error, ErrorKind, Persist};
 ///
-/// /// A colour that is stored as one word.
+/// /// A list that is never empty, stored as its first element and a list of the others.
 /// #[derive(Debug, PartialEq)]
-/// struct Colour { red: u8, green: u8, blue: u8 }
+/// struct NonEmpty<T> { first: T, rest: Vec<T> }
 ///
-/// impl Persist for Colour {
-///     const MIN: usize = 4;
-///
-///     fn kind() -> Kind { Kind::U32 }
-///
-///     fn name() -> String { "Colour".into() }
-///
-///     fn prototype(_: &Prototypes<'_>) -> persist::Result<Self> {
-///         Ok(Colour { red: 0, green: 0, blue: 0 })
+/// impl<T: Persist> Persist for NonEmpty<T> {
+///     fn persist_kind() -> Kind {
+///         Kind::List(T::persist_kind)
 ///     }
 ///
-///     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-///         out.value(&u32::from_le_bytes([self.red, self.green, self.blue, 0]))
+///     fn persist_empty(prototypes: &Prototypes<'_>) -> persist::Result<Self> {
+///         Ok(NonEmpty { first: T::persist_empty(prototypes)?, rest: Vec::new() })
 ///     }
 ///
-///     fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-///         match input.value::<u32>()?.to_le_bytes() {
-///             [red, green, blue, 0] => Ok(Colour { red, green, blue }),
-///             _ => Err(input.refuse(Error::new(ErrorKind::InvalidValue, "a colour has three bytes"))),
+///     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+///         out.count(1 + self.rest.len())?;
+///         out.value(&self.first)?;
+///         self.rest.iter().try_for_each(|item| out.value(item))
+///     }
+///
+///     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+///         let mut items: Vec<T> = input.value()?;
+///         if items.is_empty() {
+///             return Err(input.refuse(Error::new(ErrorKind::InvalidValue, "the list is empty")));
 ///         }
+///         Ok(NonEmpty { first: items.remove(0), rest: items })
+///     }
+///
+///     // Only for generic classes: `Slot<NonEmpty<u8>>` is not `Slot<Vec<u8>>`.
+///     fn persist_name() -> String {
+///         format!("NonEmpty<{}>", T::persist_name())
+///     }
+///
+///     // Only for a type that holds values of other types.
+///     fn persist_parts(parts: &mut Parts<'_, Self>) -> persist::Result<()> {
+///         parts.part("first", |list| &list.first, |list| &mut list.first)?;
+///         parts.part("rest", |list| &list.rest, |list| &mut list.rest)
 ///     }
 /// }
 ///
-/// let teal = Colour { red: 0, green: 128, blue: 128 };
-/// let save = persist::to_vec(&teal)?;
-/// assert_eq!(persist::from_slice::<Colour>(&save)?, teal);
+/// let list = NonEmpty { first: 1_u8, rest: vec![2, 3] };
+/// let save = persist::to_vec(&list)?;
+/// assert_eq!(persist::from_slice::<NonEmpty<u8>>(&save)?, list);
+/// assert!(persist::from_slice::<NonEmpty<u8>>(&persist::to_vec(&Vec::<u8>::new())?).is_err());
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// The bytes must be those of the [`kind`](Persist::kind) that it states:
-/// others read them by it. Encode and decode must be each other's inverse, and
-/// an encode may run twice for one save, so it must not change anything.
+/// The bytes must be those of the [`persist_kind`](Persist::persist_kind), since other programs read them by it.
+/// Encode and decode must be each other's inverse. An encode may run twice for one save, so it must not change
+/// anything.
 ///
-/// # How a value is split
-///
-/// The first [`HEAD`](Persist::HEAD) bytes of a value are written and read as
-/// part of a segment that it shares with its neighbours, behind one bounds
-/// check; the tail follows on its own. A number is all head; a string's head is
-/// the first byte of its length. The split changes speed, never bytes.
+/// Every name begins with `persist_`, so that none clashes with a method of yours or of another crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be saved: it does not implement `Persist`",
     label = "not `Persist`",
@@ -64,78 +73,118 @@ use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
     note = "if it is a field that need not be saved, mark it `#[persist(skip)]`; if its type is another crate's, `#[persist(with = module)]`"
 )]
 pub trait Persist: Sized + 'static {
-    /// Bytes of a value that lie in the segment before it.
-    const HEAD: usize = 0;
-
-    /// True if the head is all there is.
-    const FIXED: bool = false;
-
-    /// The fewest bytes that a value can take; 0 is always true, more lets a
-    /// loader refuse impossible counts earlier.
-    const MIN: usize = Self::HEAD;
-
-    /// True if no value can hold a reference or a class with hooks.
-    const LEAF: bool = true;
-
-    /// True if a value may be none that the program has, which an `Option` around it takes for
-    /// `None`; see [`decode_some`](Persist::decode_some).
-    const NULLABLE: bool = false;
-
     /// What the bytes mean.
-    fn kind() -> Kind;
+    fn persist_kind() -> Kind;
 
-    /// The type's name, where it becomes part of a class's name.
-    fn name() -> String {
-        Self::kind().to_string()
-    }
-
-    /// Enters the classes and object types that this type reaches.
-    fn reach(types: &mut TypeSet) {
-        let _ = types;
-    }
-
-    /// An empty value, to be filled; `prototypes` makes those inside that are
-    /// trait objects.
+    /// An empty value, to be filled.
+    ///
+    /// `prototypes` makes the trait objects inside, and the objects for which the program gave a factory.
     ///
     /// # Errors
     ///
-    /// If no class is registered for a trait whose trait object the value must hold.
-    fn prototype(prototypes: &Prototypes<'_>) -> Result<Self>;
+    /// Returns an error if the value must hold a trait object and no class is registered for its trait.
+    fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self>;
 
-    /// Writes the head; `head` has [`HEAD`](Persist::HEAD) bytes.
+    /// Writes the value.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Stop`] if the value does not fit, or after [`Encoder::refuse`].
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`Fail`] if the bytes are not such a value.
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail>;
+
+    /// The type's name, as part of the name of a generic class.
+    fn persist_name() -> String {
+        Self::persist_kind().to_string()
+    }
+
+    /// Lists the values inside, so that their references and hooks are found.
+    ///
+    /// # Errors
+    ///
+    /// Returns what [`Parts::part`] and [`Parts::each`] return.
+    fn persist_parts(parts: &mut Parts<'_, Self>) -> Result<()> {
+        let _ = parts;
+        Ok(())
+    }
+
+    // What follows is for speed alone, and for the derive. A value is split: the first `__HEAD` bytes are written and
+    // read as part of a segment that it shares with its neighbours, after one bounds check; the tail follows on its
+    // own. A number is all head; a string's head is the first byte of its length. The split never changes the bytes.
+
+    /// Bytes of a value that lie in the segment before it.
+    #[doc(hidden)]
+    const __HEAD: usize = 0;
+
+    /// True if the head is all there is.
+    #[doc(hidden)]
+    const __FIXED: bool = false;
+
+    /// The fewest bytes that a value can take, so that a loader refuses impossible counts. An encode checks it.
+    #[doc(hidden)]
+    const __MIN: usize = if size_of::<Self>() == 0 { 0 } else { 1 };
+
+    /// True if no value can hold a reference or a class with hooks.
+    #[doc(hidden)]
+    const __LEAF: bool = false;
+
+    /// True if a value may be none that the program has, which an `Option` around it takes for `None`.
+    #[doc(hidden)]
+    const __NULLABLE: bool = false;
+
+    /// How much code the value is where it is encoded in place: 1 for a number. What costs more than
+    /// [`BUDGET`](super::row::BUDGET) is called instead.
+    #[doc(hidden)]
+    const __COST: usize = usize::MAX;
+
+    /// Enters the classes and object types that this type reaches.
+    #[doc(hidden)]
+    fn __reach(types: &mut TypeSet) {
+        if types.enter::<Self>() {
+            // Types are listed, not visited: nothing can fail.
+            drop(Self::persist_parts(&mut Parts::types(types)));
+        }
+    }
+
+    /// Writes the head; `head` has `__HEAD` bytes.
+    #[doc(hidden)]
     #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
+    fn __encode_head(&self, head: &mut [u8]) {
         let _ = head;
     }
 
     /// Writes the tail.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it does not fit, or after [`Encoder::refuse`].
+    #[doc(hidden)]
     #[inline(always)]
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let _ = out;
-        Ok(())
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        const {
+            let has_tail = Self::__HEAD > 0 && !Self::__FIXED;
+            assert!(!has_tail, "a type that has a head and a tail implements `__encode_tail`");
+        }
+        self.persist_encode(out)
     }
 
-    /// Reads a value; `head` has [`HEAD`](Persist::HEAD) bytes, the tail is next in `input`.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value.
-    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail>;
+    /// Reads a value; `head` has `__HEAD` bytes, the tail is next in `input`.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let _ = head;
+        Self::persist_decode(input)
+    }
 
     /// Reads what an `Option` holds: `None` if it is of a class that the program does not have, where it may be of any
     /// of several, which a decode says by [`Fail::Unregistered`] with the bytes read.
-    ///
-    /// # Errors
-    ///
-    /// As [`decode`](Persist::decode).
+    #[doc(hidden)]
     #[inline(always)]
-    fn decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
+    fn __decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
         match input.value() {
-            Err(Fail::Unregistered) if Self::NULLABLE => {
+            Err(Fail::Unregistered) if Self::__NULLABLE => {
                 input.forgive();
                 Ok(None)
             }
@@ -143,106 +192,180 @@ pub trait Persist: Sized + 'static {
         }
     }
 
-    /// Reads a value that is all head. Instead of failing it sets `bad`, so
-    /// that a loop over many can be one run of vector instructions.
+    /// Reads a value that is all head. Instead of failing it sets `bad`, so that a loop over many can be one run of
+    /// vector instructions.
+    #[doc(hidden)]
     #[inline(always)]
-    fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+    fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
         let _ = (head, bad);
-        const { assert!(!Self::FIXED, "a type that is `FIXED` implements `decode_fixed`") };
-        unreachable!("only types that are `FIXED` are decoded so")
+        const { assert!(!Self::__FIXED, "a type that is fixed implements `__decode_fixed`") };
+        unreachable!("only types that are fixed are decoded so")
     }
 
-    /// Reads over an existing value, which keeps its allocations.
-    ///
-    /// # Errors
-    ///
-    /// As [`decode`](Persist::decode); the value then is a valid mixture.
+    /// Reads over an existing value, which keeps its allocations. After a [`Fail`] it is a valid mixture.
+    #[doc(hidden)]
     #[inline]
-    fn decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-        *self = Self::decode(head, input)?;
+    fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+        *self = Self::__decode(head, input)?;
         Ok(())
     }
 
-    /// Reads a value whole, with the fields and variants of the classes inside in another order.
+    /// Takes over the fields that are not stored from the value that this one replaces. [`__decode_into`] leaves them
+    /// where they are; this is for a value that was decoded anew, which takes less code.
     ///
-    /// A type that holds classes and does not implement it fails, and is read by the slower way
-    /// of records that are rewritten.
-    ///
-    /// # Errors
-    ///
-    /// As [`decode`](Persist::decode).
+    /// [`__decode_into`]: Persist::__decode_into
+    #[doc(hidden)]
     #[inline]
-    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        if order.is_same() { input.value() } else { Err(Fail::Value) }
-    }
-
-    /// Reads the same over an existing value.
-    ///
-    /// # Errors
-    ///
-    /// As [`decode_into`](Persist::decode_into).
-    #[inline]
-    fn decode_ordered_into(
-        &mut self,
-        order: Order<'_>,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        if order.is_same() {
-            return input.value_into(self);
-        }
-        *self = Self::decode_ordered(order, input)?;
-        Ok(())
+    fn __keep_skipped(&mut self, old: &mut Self) {
+        let _ = old;
     }
 
     /// Visits the references and hooks inside.
-    ///
-    /// # Errors
-    ///
-    /// What the visitor or a hook returns.
-    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        let _ = visitor;
-        Ok(())
+    #[doc(hidden)]
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        Self::persist_parts(&mut Parts::exclusive(self, visitor))
     }
 
-    /// Visits what can be reached without `&mut`: what lies in cells, and
-    /// `validate` functions. Where there is none, nothing.
-    ///
-    /// A type that implements [`visit`](Persist::visit) implements this too, and goes to
-    /// the same parts in the same order.
-    ///
-    /// # Errors
-    ///
-    /// What the visitor or a hook returns, or that a cell is borrowed.
-    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        let _ = visitor;
-        Ok(())
+    /// Visits what can be reached without `&mut`: what lies in cells, and `validate` functions. It goes to the same
+    /// parts as `__visit`, in the same order.
+    #[doc(hidden)]
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        Self::persist_parts(&mut Parts::shared(self, visitor))
+    }
+
+    // The derive's code for a field of this type. As functions of the trait they all fail alike where a type is not
+    // `Persist`, and rustc shows one error.
+
+    /// What a layout needs to know of a field.
+    #[doc(hidden)]
+    const __PART: Part = Part::of::<Self>();
+
+    /// Writes the head of field `I` of a struct, if it lies in the first segment.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn __put_head<R: Row<0>, const I: usize>(&self, segment: &mut &mut [u8]) {
+        if const { At::<R, 0, I>::FIRST && in_place::<Self>() } {
+            self.__encode_head(cut_mut(segment, Self::__HEAD));
+        }
+    }
+
+    /// Writes what `__put_head` has left of field `I` of a struct.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn __put_rest<'o, R: Row<0>, const I: usize>(
+        &self,
+        segment: &mut &'o mut [u8],
+        out: &mut Encoder<'o>,
+    ) -> Result<(), Stop> {
+        if const { At::<R, 0, I>::FIRST } {
+            out.tail(self)
+        } else {
+            self.__put::<R, 0, I>(segment, out)
+        }
+    }
+
+    /// Writes field `I` of a row.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn __put<'o, R: Row<V>, const V: usize, const I: usize>(
+        &self,
+        segment: &mut &'o mut [u8],
+        out: &mut Encoder<'o>,
+    ) -> Result<(), Stop> {
+        if const { At::<R, V, I>::BEGINS } {
+            *segment = out.take(const { At::<R, V, I>::SEGMENT })?;
+        }
+        if const { in_place::<Self>() } {
+            self.__encode_head(cut_mut(segment, Self::__HEAD));
+        }
+        out.tail(self)
+    }
+
+    /// Reads field `I` of a row.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn __get<'s, 'i: 's, R: Row<V>, const V: usize, const I: usize>(
+        segment: &mut &'s [u8],
+        input: &mut Decoder<'i>,
+    ) -> Result<Self, Fail> {
+        if const { At::<R, V, I>::BEGINS } {
+            *segment = input.take(const { At::<R, V, I>::SEGMENT })?;
+        }
+        input.tail(cut(segment, const { head::<Self>() }))
+    }
+
+    /// Reads over field `I` of a struct.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn __get_into<'s, 'i: 's, R: Row<0>, const I: usize>(
+        &mut self,
+        segment: &mut &'s [u8],
+        input: &mut Decoder<'i>,
+    ) -> Result<(), Fail> {
+        if const { At::<R, 0, I>::BEGINS } {
+            *segment = input.take(const { At::<R, 0, I>::SEGMENT })?;
+        }
+        input.tail_into(cut(segment, const { head::<Self>() }), self)
+    }
+
+    /// Reads a field of a row whose fields are all head.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn __get_fixed(segment: &mut &[u8], bad: &mut bool) -> Self {
+        if const { fixed::<Self>() } {
+            return Self::__decode_fixed(cut(segment, Self::__HEAD), bad);
+        }
+        unreachable!("only rows that are all head are read so")
+    }
+
+    /// Visits a field, and names it in an error.
+    #[doc(hidden)]
+    fn __visit_field(&mut self, name: &str, visitor: &mut Visitor<'_>) -> Result<()> {
+        if Self::__LEAF {
+            return Ok(());
+        }
+        self.__visit(visitor).map_err(|error| error.in_field(name))
+    }
+
+    /// Visits a field through `&`, and names it in an error.
+    #[doc(hidden)]
+    fn __visit_field_shared(&self, name: &str, visitor: &mut Visitor<'_>) -> Result<()> {
+        if Self::__LEAF {
+            return Ok(());
+        }
+        self.__visit_shared(visitor).map_err(|error| error.in_field(name))
+    }
+
+    /// The field, for code that does not know its type.
+    #[doc(hidden)]
+    fn __field(&self) -> FieldRef<'_> {
+        FieldRef::of(self)
+    }
+
+    /// The field, to be changed by code that does not know its type.
+    #[doc(hidden)]
+    fn __field_mut(&mut self) -> FieldMut<'_> {
+        FieldMut::of(self)
     }
 
     /// Writes many values one after the other.
-    ///
-    /// # Errors
-    ///
-    /// As [`encode_tail`](Persist::encode_tail).
+    #[doc(hidden)]
     #[inline]
-    fn encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn __encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
         super::list::encode_each(items, out)
     }
 
     /// Reads `count` values; the bytes that are left have been found enough.
-    ///
-    /// # Errors
-    ///
-    /// As [`decode`](Persist::decode).
+    #[doc(hidden)]
     #[inline]
-    fn decode_list(count: usize, input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
+    fn __decode_list(count: usize, input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
         super::list::decode_each(count, input)
     }
 }
 
 /// A struct or an enum with field records of its own; the derive implements it.
 ///
-/// The methods reach a field by its index in [`FIELDS`](Reflect::FIELDS), or
-/// in the records of the value's variant.
+/// The methods reach a field by its index in [`FIELDS`](Reflect::FIELDS), or in the records of the value's variant.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no field records: it does not derive `Persist`",
     note = "add `#[derive(Persist)]` to it; `transparent` types and std types have none of their own"
@@ -258,65 +381,36 @@ pub trait Reflect: Persist {
     const VARIANTS: &'static [VariantRecord];
 
     /// Index of the value's variant; 0 for a struct.
-    fn variant(&self) -> usize;
-
-    /// Writes one field.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it does not fit or is not there.
-    fn encode_field(&self, field: usize, out: &mut Encoder<'_>) -> Result<(), Stop>;
-
-    /// Reads over fields, one after the other.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such fields; the value then is a valid mixture.
-    fn decode_fields(
-        &mut self,
-        mut fields: OrderedFields<'_>,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        let _ = input;
-        // It has none.
-        if fields.next().is_some() { Err(Fail::Value) } else { Ok(()) }
-    }
-
-    /// Reads over one field.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a field.
-    fn decode_field(&mut self, field: usize, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        OrderedFields::one(field, |fields| self.decode_fields(fields, input))
-    }
-
-    /// Writes the default of one field of a variant.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it does not fit or there is no default.
-    fn encode_default(variant: usize, field: usize, out: &mut Encoder<'_>) -> Result<(), Stop>;
-
-    /// Reads a value of the type that the field's `convert` takes, and writes the field that
-    /// it makes of it.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] if it does not fit, the bytes are not such a value, or the function refuses.
-    fn convert_field(
-        variant: usize,
-        field: usize,
-        input: &mut Decoder<'_>,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
-        let _ = (variant, field, input);
-        Err(out.no_field())
+    fn persist_variant(&self) -> usize {
+        0
     }
 
     /// One field.
-    fn field(&self, field: usize) -> Option<&dyn Any>;
+    fn persist_field(&self, field: usize) -> Option<FieldRef<'_>>;
 
     /// One field, to be changed.
-    fn field_mut(&mut self, field: usize) -> Option<&mut dyn Any>;
+    fn persist_field_mut(&mut self, field: usize) -> Option<FieldMut<'_>>;
+
+    /// Writes a field that a save does not have as it is: what its `convert` makes of the older value in `from`, or
+    /// its default if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Stop`] if the field does not fit or has no default or `convert`, if the bytes are not such a value, or
+    /// if the function refuses.
+    fn persist_make_field(
+        variant: usize,
+        field: usize,
+        from: Option<&mut Decoder<'_>>,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        let _ = (variant, field, from);
+        Err(out.no_field())
+    }
+}
+
+/// The kind of a class.
+#[doc(hidden)]
+pub fn kind_of_class<T: Reflect>() -> Kind {
+    Kind::Class(|| T::CLASS)
 }

@@ -48,7 +48,7 @@ impl<'p> Prototypes<'p> {
         let factory = self.0.factory(TypeId::of::<T>());
         match factory.and_then(|factory| factory.downcast_ref::<Factory<T>>()) {
             Some(factory) => Ok((factory.0)()),
-            None => T::prototype(self),
+            None => T::persist_empty(self),
         }
     }
 }

@@ -32,34 +32,43 @@ pub(crate) fn decode_text(rest: &[u8], len: usize) -> Result<String, Fail> {
 }
 
 /// Reads the first `len` bytes of `rest` over `text`, which keeps its buffer if that is enough.
+///
+/// A short one is checked as a block too, in the buffer where it belongs.
 #[inline(always)]
 pub(crate) fn decode_text_into(text: &mut String, rest: &[u8], len: usize) -> Result<(), Fail> {
+    if len <= 16
+        && let Some(chunk) = rest.first_chunk::<16>()
+        && text.capacity() >= 16
+    {
+        return over(text, &masked(*chunk, len), len);
+    }
+    if len <= 32
+        && len > 16
+        && let Some(chunk) = rest.first_chunk::<32>()
+        && text.capacity() >= 32
+    {
+        return over(text, &masked_pair(chunk, len), len);
+    }
     if text.capacity() < len {
         *text = decode_text(rest, len)?;
         return Ok(());
     }
-    let block = if len <= 16 {
-        rest.first_chunk::<16>().map(|chunk| pad(masked(*chunk, len)))
-    } else if len <= 32 {
-        rest.first_chunk::<32>().map(|chunk| masked_pair(chunk, len))
-    } else {
-        None
-    };
-    let checked = match &block {
-        Some(block) => std::str::from_utf8(block).ok().and_then(|text| text.get(..len)),
-        None => std::str::from_utf8(&rest[..len]).ok(),
-    };
-    let Some(checked) = checked else { return Err(Fail::Text) };
+    let Ok(checked) = std::str::from_utf8(&rest[..len]) else { return Err(Fail::Text) };
     text.clear();
     text.push_str(checked);
     Ok(())
 }
 
+/// Puts the first `len` bytes of a block into a buffer that holds the block.
 #[inline(always)]
-fn pad(chunk: [u8; 16]) -> [u8; 32] {
-    let mut block = [0; 32];
-    block[..16].copy_from_slice(&chunk);
-    block
+fn over(text: &mut String, block: &[u8], len: usize) -> Result<(), Fail> {
+    let mut bytes = std::mem::take(text).into_bytes();
+    bytes.clear();
+    bytes.extend_from_slice(block);
+    let Ok(mut checked) = String::from_utf8(bytes) else { return Err(Fail::Text) };
+    checked.truncate(len);
+    *text = checked;
+    Ok(())
 }
 
 #[inline(always)]

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use super::{
-    Decoder, Encoder, Fail, Prototypes, Reflect, Shared, StandInClass, Stop, TraitObject, Visitor,
-    trait_name,
+    Decoder, Encoder, Fail, FieldMut, FieldRef, Prototypes, Reflect, Shared, StandInClass, Stop,
+    TraitObject, Visitor, trait_name,
 };
 use crate::Result;
 use crate::reflect::{Class, Holder, Inner, TraitName};
@@ -92,9 +92,14 @@ pub trait Draft {
 pub struct Factory<T>(pub(crate) Box<dyn Fn() -> T>);
 
 impl TypeSet {
+    /// Enters a type; true the first time.
+    pub(super) fn enter<T: 'static>(&mut self) -> bool {
+        self.seen.insert(TypeId::of::<T>())
+    }
+
     /// Enters a class; true the first time, and then its fields are to be reached.
     pub fn class<T: Reflect>(&mut self) -> bool {
-        let first = self.seen.insert(TypeId::of::<T>());
+        let first = self.enter::<T>();
         if first {
             self.classes.push((T::CLASS, const { &Access::<T>(PhantomData) }));
         }
@@ -136,164 +141,146 @@ impl TypeSet {
     }
 }
 
-/// The fields of a class whose type is known at run time only.
+/// A class whose type is known at run time only.
 pub trait ClassAccess: Sync {
+    /// The class.
+    fn class(&self) -> &'static Class;
+
     /// Index of the value's variant; 0 for a struct. `None` if it is another type.
     fn variant(&self, value: &dyn Any) -> Option<usize>;
 
     /// A field of the value's struct or variant.
-    fn field<'v>(&self, value: &'v dyn Any, field: usize) -> Option<&'v dyn Any>;
+    fn field<'v>(&self, value: &'v dyn Any, field: usize) -> Option<FieldRef<'v>>;
 
     /// A field of the value's struct or variant, to be changed.
-    fn field_mut<'v>(&self, value: &'v mut dyn Any, field: usize) -> Option<&'v mut dyn Any>;
+    fn field_mut<'v>(&self, value: &'v mut dyn Any, field: usize) -> Option<FieldMut<'v>>;
 
-    /// Writes the default of a field, where it has one.
+    /// Writes a field that a save does not have as it is; see [`Reflect::persist_make_field`].
     ///
     /// # Errors
     ///
-    /// [`Stop`] if it does not fit or there is no default.
-    fn encode_default(
+    /// Returns what that returns.
+    fn make_field(
         &self,
         variant: usize,
         field: usize,
+        from: Option<&mut Decoder<'_>>,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop>;
 
-    /// Writes the empty value of the class.
+    /// The empty value of the class.
     ///
     /// # Errors
     ///
-    /// [`Stop`] if it does not fit, or there is none.
-    fn encode_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop>;
+    /// Returns an error if there is none.
+    fn empty(&self, prototypes: &Prototypes<'_>) -> Result<Box<dyn Any>>;
 
-    /// Makes a field of the value that its `convert` takes.
+    /// Writes a value.
     ///
     /// # Errors
     ///
-    /// [`Stop`] if it does not fit, the bytes are not such a value, or the function refuses.
-    fn convert_field(
-        &self,
-        variant: usize,
-        field: usize,
-        input: &mut Decoder<'_>,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop>;
+    /// Returns [`Stop`] if the value does not fit, refuses, or is of another class.
+    fn encode(&self, value: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
+    /// Reads a value of the class and drops it.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`Fail`] if the bytes are not such a value.
+    fn skip(&self, input: &mut Decoder<'_>) -> Result<(), Fail>;
+}
+
+impl dyn ClassAccess {
     /// Writes a field of the value.
     ///
     /// # Errors
     ///
-    /// [`Stop`] if it does not fit or is not there.
-    fn encode_field(
+    /// Returns [`Stop`] if the field does not fit or is not there.
+    pub(crate) fn encode_field(
         &self,
         value: &dyn Any,
         field: usize,
         out: &mut Encoder<'_>,
-    ) -> Result<(), Stop>;
+    ) -> Result<(), Stop> {
+        match self.field(value, field) {
+            Some(field) => field.encode(out),
+            None => Err(out.no_field()),
+        }
+    }
 
     /// Reads over a field of the value.
     ///
     /// # Errors
     ///
-    /// A [`Fail`] if the bytes are not such a field.
-    fn decode_field(
-        &self,
-        value: &mut dyn Any,
-        field: usize,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail>;
-
-    /// Reads over a value of the class.
-    ///
-    /// # Errors
-    ///
-    /// A [`Fail`] if the bytes are not such a value.
-    fn decode_over(&self, input: &mut Decoder<'_>) -> Result<(), Fail>;
-
-    /// The first field of a struct that cannot be read; it is what comes next then.
-    fn find_bad_field(&self, prototypes: &Prototypes<'_>, input: &mut Decoder<'_>)
-    -> Option<usize>;
-}
-
-struct Access<T>(PhantomData<fn() -> T>);
-
-impl<T: Reflect> ClassAccess for Access<T> {
-    fn variant(&self, value: &dyn Any) -> Option<usize> {
-        value.downcast_ref::<T>().map(T::variant)
-    }
-
-    fn field<'v>(&self, value: &'v dyn Any, field: usize) -> Option<&'v dyn Any> {
-        value.downcast_ref::<T>()?.field(field)
-    }
-
-    fn field_mut<'v>(&self, value: &'v mut dyn Any, field: usize) -> Option<&'v mut dyn Any> {
-        value.downcast_mut::<T>()?.field_mut(field)
-    }
-
-    fn encode_default(
-        &self,
-        variant: usize,
-        field: usize,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
-        T::encode_default(variant, field, out)
-    }
-
-    fn encode_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match T::prototype(prototypes) {
-            Ok(value) => out.value(&value),
-            Err(error) => Err(out.refuse(error)),
-        }
-    }
-
-    fn convert_field(
-        &self,
-        variant: usize,
-        field: usize,
-        input: &mut Decoder<'_>,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
-        T::convert_field(variant, field, input, out)
-    }
-
-    fn encode_field(
-        &self,
-        value: &dyn Any,
-        field: usize,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
-        match value.downcast_ref::<T>() {
-            Some(value) => value.encode_field(field, out),
-            None => Err(out.no_field()),
-        }
-    }
-
-    fn decode_field(
+    /// Returns a [`Fail`] if the bytes are not such a field.
+    pub(crate) fn decode_field(
         &self,
         value: &mut dyn Any,
         field: usize,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
-        value.downcast_mut::<T>().ok_or(Fail::Value)?.decode_field(field, input)
+        self.field_mut(value, field).ok_or(Fail::Value)?.decode(input)
     }
 
-    fn decode_over(&self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        input.value::<T>().map(drop)
-    }
-
-    fn find_bad_field(
+    /// The first field of a struct that cannot be read; it is what comes next then.
+    pub(crate) fn find_bad_field(
         &self,
         prototypes: &Prototypes<'_>,
         input: &mut Decoder<'_>,
     ) -> Option<usize> {
-        let mut value = T::prototype(prototypes).ok()?;
-        (0..T::FIELDS.len()).find(|field| {
+        let mut value = self.empty(prototypes).ok()?;
+        (0..self.class().fields().len()).find(|field| {
             let before = input.rest();
-            let is_bad = value.decode_field(*field, input).is_err();
+            let is_bad = self.decode_field(&mut *value, *field, input).is_err();
             if is_bad {
                 input.go_back(before);
             }
             is_bad
         })
+    }
+}
+
+struct Access<T>(PhantomData<fn() -> T>);
+
+impl<T: Reflect> ClassAccess for Access<T> {
+    fn class(&self) -> &'static Class {
+        T::CLASS
+    }
+
+    fn variant(&self, value: &dyn Any) -> Option<usize> {
+        value.downcast_ref::<T>().map(T::persist_variant)
+    }
+
+    fn field<'v>(&self, value: &'v dyn Any, field: usize) -> Option<FieldRef<'v>> {
+        value.downcast_ref::<T>()?.persist_field(field)
+    }
+
+    fn field_mut<'v>(&self, value: &'v mut dyn Any, field: usize) -> Option<FieldMut<'v>> {
+        value.downcast_mut::<T>()?.persist_field_mut(field)
+    }
+
+    fn make_field(
+        &self,
+        variant: usize,
+        field: usize,
+        from: Option<&mut Decoder<'_>>,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        T::persist_make_field(variant, field, from, out)
+    }
+
+    fn empty(&self, prototypes: &Prototypes<'_>) -> Result<Box<dyn Any>> {
+        Ok(Box::new(T::persist_empty(prototypes)?))
+    }
+
+    fn encode(&self, value: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        match value.downcast_ref::<T>() {
+            Some(value) => value.persist_encode(out),
+            None => Err(out.no_field()),
+        }
+    }
+
+    fn skip(&self, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        T::persist_decode(input).map(drop)
     }
 }

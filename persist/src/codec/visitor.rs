@@ -71,6 +71,11 @@ impl<'a> Visitor<'a> {
         Self { phase, bare: false, depth: limits.depth, limits, links }
     }
 
+    /// The visit, borrowed for a while.
+    pub(super) fn reborrow(&mut self) -> Visitor<'_> {
+        Visitor { links: &mut *self.links, ..*self }
+    }
+
     /// The same, but for what lies in cells.
     pub(crate) fn outside_of_cells(mut self) -> Self {
         self.bare = true;
@@ -112,13 +117,13 @@ impl<'a> Visitor<'a> {
     /// closes a cycle, which could not be cut again if the load failed; then it is
     /// put aside until the load cannot fail any more.
     pub(crate) fn finish_once<T: Persist>(&mut self, mut content: T) -> Result<Option<T>> {
-        content.visit(self)?;
+        content.__visit(self)?;
         let is_late = self.links.is_late();
         let phases: &[Phase] =
             if is_late { &[Phase::Validate, Phase::AfterLoad] } else { &[Phase::AfterLoad] };
         for phase in phases {
             self.phase = *phase;
-            let result = content.visit(self);
+            let result = content.__visit(self);
             self.phase = Phase::Connect;
             result?;
         }

@@ -58,7 +58,7 @@ impl Loader<'_> {
                     let (Ok(count), Some(access)) = (count, access(class)) else { break };
                     let is_bad = |_: &usize| {
                         let before = input.rest();
-                        let result = access.decode_over(&mut input);
+                        let result = access.skip(&mut input);
                         input.go_back(if result.is_err() { before } else { input.rest() });
                         result.is_err()
                     };

@@ -161,7 +161,7 @@ impl Table<'_> {
         &mut self,
         id: u64,
         record: u32,
-        weak: bool,
+        (weak, within): (bool, Within),
         of: TraitName,
     ) -> Result<Linked<'static>> {
         let class = self.classes[record as usize];
@@ -179,7 +179,7 @@ impl Table<'_> {
         }
         if weak {
             self.dangling += 1;
-            self.pending.push(Pending::new(None, true, self.within));
+            self.pending.push(Pending::new(None, true, within));
             return Ok(Linked::Nobody);
         }
         self.refused = Some(Refused::Record(record));
@@ -196,7 +196,6 @@ impl Loader<'_> {
         let start = self.table.pending.len();
         let payload = record.payload(self.save);
         self.table.dangling = 0;
-        self.table.within = Within::Bare;
         self.table.handles.enter(&record);
         let kept =
             self.table.unknown(record.class as usize, payload).and_then(|(piece, length)| {

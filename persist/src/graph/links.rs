@@ -5,7 +5,9 @@ use std::rc::Rc;
 use super::Registry;
 use super::components::Edges;
 use super::identity::AddressMap;
-use crate::codec::{Pointed, SaveLinks, Shared, Within, not_registered_yet};
+use crate::codec::{
+    Pointed, Pointing, SaveLinks, Shared, Within, charge_empty, not_registered_yet,
+};
 use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
 use crate::reflect::{Cell, TraitName};
 use crate::schema::Stored;
@@ -42,7 +44,6 @@ pub(super) struct Links<'s> {
     traits: Vec<TraitName>,
     /// Trait objects that are pointed at as a type, too.
     types: Vec<(u32, TypeId)>,
-    within: Within,
     /// The object being written, if it has no cell around it.
     from: Option<u32>,
     /// References from objects without a cell, where only `&mut` reaches them.
@@ -83,7 +84,6 @@ impl<'s> Links<'s> {
             claims: Vec::new(),
             traits: Vec::new(),
             types: Vec::new(),
-            within: Within::Bare,
             from: None,
             bare: Vec::new(),
             bare_weak: false,
@@ -133,7 +133,6 @@ impl<'s> Links<'s> {
         self.objects[number].object = u32::try_from(object).unwrap_or(UNWRITTEN);
         let (_, cell) = self.registry.objects[object].kind.holder.parts().unzip();
         self.from = is_built(cell).then_some(place);
-        self.within = Within::Bare;
     }
 
     /// The trait as whose trait object an object was pointed at.
@@ -145,7 +144,6 @@ impl<'s> Links<'s> {
     /// An object that is kept without a stand-in is written next: it is in a cell.
     pub(super) fn begin_kept(&mut self) {
         self.from = None;
-        self.within = Within::Bare;
     }
 
     /// Checks what could not be when it was met.
@@ -258,24 +256,20 @@ fn two_types(id: u64) -> Error {
 }
 
 impl SaveLinks for Links<'_> {
-    fn empty_elements(&mut self) -> &mut usize {
-        &mut self.empty_elements
-    }
-
-    fn charge_memory(&mut self, bytes: u64, _: &Limits) -> Result<()> {
+    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
         // Compared with the bytes of the save when those are known.
-        self.large = self.large.saturating_add(bytes);
-        Ok(())
+        self.large = self.large.saturating_add(memory);
+        charge_empty(&mut self.empty_elements, empty, limits)
     }
 
     #[inline]
     fn link(
         &mut self,
         address: usize,
-        weak: bool,
-        pointed: Pointed,
+        pointing: Pointing,
         target: &dyn Fn() -> Shared,
     ) -> Result<u64> {
+        let Pointing { weak, pointed, within } = pointing;
         let (number, new) = self.map.insert(address);
         // `Limits::objects` keeps the numbers small.
         let place = u32::try_from(number).unwrap_or(u32::MAX);
@@ -320,7 +314,7 @@ impl SaveLinks for Links<'_> {
         if !weak {
             self.queue(number);
         }
-        if self.within == Within::Bare
+        if within == Within::Bare
             && let Some(from) = self.from
         {
             self.bare.push((from, place));
@@ -347,15 +341,6 @@ impl SaveLinks for Links<'_> {
             Ok(schema) => Ok(self.numbers.foreign(&schema, index, self.registry.program())),
             Err(_) => Err(Error::new(ErrorKind::Unsupported, "the class of a kept value is lost")),
         }
-    }
-
-    fn enter_cell(&mut self, cell: Within) -> Within {
-        let now = self.within.then(cell);
-        std::mem::replace(&mut self.within, now)
-    }
-
-    fn leave_cell(&mut self, before: Within) {
-        self.within = before;
     }
 }
 

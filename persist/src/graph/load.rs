@@ -6,9 +6,7 @@ use super::ids::Ids;
 use super::outcome::{LoadedObjects, Outcome};
 use super::rewrite::FIRST_MADE;
 use super::table::{Entry, MADE, Refused, Table, TypeIndex};
-use crate::codec::{
-    Decoder, Fail, NoVisitLinks, Persist, Phase, Unknown, Visitor, Within, left_over,
-};
+use crate::codec::{Decoder, Fail, NoVisitLinks, Persist, Phase, Unknown, Visitor, left_over};
 use crate::format::{Plain, RecordPlace, Scan, scan};
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, Form, Met, Plans, locate};
@@ -165,16 +163,16 @@ impl<'l> Loader<'l> {
         let traits = self.registry.traits(class);
         let visits = traits.references || traits.after_load;
         let value = self.passes(
-            |loader| match loader.registry.make::<T>() {
-                Some(mut value) => {
-                    loader.fill(&root, None, |input| input.record_into(&mut value))?;
-                    Ok(value)
+            |loader| {
+                let mut value = loader.fill(&root, None, |input| input.value::<T>())?;
+                if let Some(mut made) = loader.registry.make::<T>() {
+                    value.__keep_skipped(&mut made);
                 }
-                None => loader.fill(&root, None, |input| input.record::<T>()),
+                Ok(value)
             },
             |value, visitor| {
                 if visits {
-                    value.visit(visitor).map_err(|error| error.in_class(wanted.clone()))
+                    value.__visit(visitor).map_err(|error| error.in_class(wanted.clone()))
                 } else {
                     Ok(())
                 }
@@ -302,22 +300,9 @@ impl<'l> Loader<'l> {
         let classes = self.plans.stored.clone();
         let named = |error: Error| error.in_object(record.id).in_class(&*classes[class].name);
         let identical = self.plans.is_identical(class);
-        if !identical
-            && !self.before.contains_key(&record.id)
-            && let Some(orders) = self.plans.orders(class)
-        {
-            let input = Decoder::new(stored, self.limits, &mut self.table);
-            let mut input = input.in_order(orders.order(class));
-            match read(&mut input) {
-                Ok(value) if input.rest().is_empty() => return Ok(value),
-                // What is wrong, or what type cannot be read so, shows the other way.
-                _ => self.plans.rewrite_always(class),
-            }
-        }
         let keeps = self.rewrite(record, identical).map_err(|error| named(place(error)))?;
         let payload = if identical { stored } else { &self.scratch[..] };
         self.table.dangling = 0;
-        self.table.within = Within::Bare;
         self.table.handles.enter(record);
         let mut input = Decoder::new(payload, self.limits, &mut self.table);
         let result = read(&mut input);

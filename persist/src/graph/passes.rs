@@ -107,7 +107,7 @@ impl Loader<'_> {
         connector.begin(root, Pass::Whole);
         let mut visitor = Visitor::new(Phase::Connect, limits, &mut connector);
         visit_root(&mut visitor)?;
-        self.root_keeps.visit_shared(&mut visitor)?;
+        self.root_keeps.__visit_shared(&mut visitor)?;
         connector.end()?;
         for (record, wanted) in wanted.into_iter().enumerate() {
             let is_late = connector.is_late_record(record);
@@ -129,7 +129,7 @@ impl Loader<'_> {
             let visited = shared
                 .object()
                 .visit_object(&mut visitor)
-                .and_then(|()| kept.map_or(Ok(()), |kept| kept.visit_shared(&mut visitor)));
+                .and_then(|()| kept.map_or(Ok(()), |kept| kept.__visit_shared(&mut visitor)));
             let result = visited.and_then(|()| connector.end());
             if let Err(error) = result {
                 return Err(self.named(record, error));

@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::pending::Pending;
 use super::table::{Refused, Table};
 use crate::codec::{
-    Implementor, Linked, LoadLinks, Pointed, Prototypes, Remapped, Unknown, Within,
+    Implementor, Linked, LoadLinks, Note, Pointed, Pointing, Prototypes, Remapped, Unknown,
+    charge_empty,
 };
 use crate::reflect::TraitName;
 use crate::schema::length;
@@ -14,19 +15,20 @@ use crate::{Error, ErrorKind, Limits, Result};
 
 impl LoadLinks for Table<'_> {
     #[inline]
-    fn link(&mut self, id: u64, weak: bool, pointed: Pointed) -> Result<Linked<'_>> {
+    fn link(&mut self, id: u64, pointing: Pointing) -> Result<Linked<'_>> {
+        let Pointing { weak, pointed, within } = pointing;
         let record = self.find(id);
         let kind = record.and_then(|record| self.kinds[record as usize]);
         let (Some(record), Some(kind)) = (record, kind) else {
             if let (Some(record), Pointed::As(of)) = (record, pointed) {
                 if self.stand_in(record, of)? {
-                    return self.link(id, weak, pointed);
+                    return self.link(id, pointing);
                 }
-                return self.unregistered(id, record, weak, of);
+                return self.unregistered(id, record, (weak, within), of);
             }
             if weak {
                 self.dangling += u64::from(id != 0);
-                self.pending.push(Pending::new(None, true, self.within));
+                self.pending.push(Pending::new(None, true, within));
                 return Ok(Linked::Nobody);
             }
             return Err(missing(id, record.is_some()));
@@ -36,10 +38,10 @@ impl LoadLinks for Table<'_> {
             let class = self.registry.objects[kind.get()].class;
             caster = self.caster((of.id)(), class);
             if caster.is_none() {
-                return self.unregistered(id, record, weak, of);
+                return self.unregistered(id, record, (weak, within), of);
             }
         }
-        self.pending.push(Pending::new(Some(record), weak, self.within));
+        self.pending.push(Pending::new(Some(record), weak, within));
         Ok(match &self.stand_ins[kind.get()] {
             Some(object) => Linked::To { object, caster },
             None => Linked::Nobody,
@@ -63,50 +65,46 @@ impl LoadLinks for Table<'_> {
         })
     }
 
-    fn skip(&mut self, number: u64, rest: &[u8]) -> Result<usize> {
+    fn foreign(
+        &mut self,
+        number: u64,
+        rest: &[u8],
+        keep: bool,
+    ) -> Result<(usize, Option<Unknown>)> {
         let class = self.as_stored(number)?;
+        if keep {
+            self.kept.push(number);
+            return self.unknown(class, rest).map(|(value, length)| (length, Some(value.into())));
+        }
         self.refused = Some(Refused::Class(class));
-        length(class, &self.stored, rest, self.limits, &mut |_, _, _| true)
+        let length = length(class, &self.stored, rest, self.limits, &mut |_, _, _| true)?;
+        Ok((length, None))
     }
 
-    fn keep(&mut self, number: u64, rest: &[u8]) -> Result<(Unknown, usize)> {
-        let class = self.as_stored(number)?;
-        self.kept.push(number);
-        self.unknown(class, rest).map(|(value, length)| (value.into(), length))
-    }
-
-    fn note_none(&mut self, number: u64) {
-        self.refused = None;
-        self.nones.push(number);
+    fn note(&mut self, note: Note) {
+        match note {
+            Note::BecameNone(number) => {
+                self.refused = None;
+                self.nones.push(number);
+            }
+            Note::RefusedHandle { arena, bits } => self.handles.refused = Some((arena, bits)),
+        }
     }
 
     fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
         self.handles.find(arena, bits)
     }
 
-    fn refused_handle(&mut self, arena: &'static str, bits: u64) {
-        self.handles.refused = Some((arena, bits));
-    }
-
-    fn enter_cell(&mut self, cell: Within) -> Within {
-        let now = self.within.then(cell);
-        std::mem::replace(&mut self.within, now)
-    }
-
-    fn leave_cell(&mut self, before: Within) {
-        self.within = before;
-    }
-
     fn prototypes(&self) -> Prototypes<'_> {
         self.registry.prototypes()
     }
 
-    fn empty_elements(&mut self) -> &mut usize {
-        &mut self.empty_elements
-    }
-
-    fn charge_memory(&mut self, bytes: u64, limits: &Limits) -> Result<()> {
-        self.held_bytes = self.held_bytes.saturating_add(bytes);
+    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
+        charge_empty(&mut self.empty_elements, empty, limits)?;
+        if memory == 0 {
+            return Ok(());
+        }
+        self.held_bytes = self.held_bytes.saturating_add(memory);
         limits.check_expansion(self.save_bytes, self.held_bytes)
     }
 

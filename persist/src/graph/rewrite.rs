@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::Loader;
 use super::pending::Pending;
 use super::table::{Entry, MADE};
-use crate::codec::{Decoder, Fail, Piece, Unknown, Within, left_over};
+use crate::codec::{Decoder, Fail, Piece, Unknown, left_over};
 use crate::format::{MAX_ID, RecordPlace};
 use crate::schema::{Found, Keeps, KeptPlace, SharedValue, Source, transcode};
 use crate::{Change, Error, ErrorKind, LoadPolicy, Result};
@@ -143,7 +143,6 @@ impl<'l> Loader<'l> {
     ) -> Result<R> {
         let payload = std::mem::take(&mut self.made[record.start]);
         self.table.dangling = 0;
-        self.table.within = Within::Bare;
         self.table.handles.enter(record);
         let mut input = Decoder::new(&payload, self.limits, &mut self.table);
         let result = read(&mut input);

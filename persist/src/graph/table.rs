@@ -9,7 +9,7 @@ use super::connect::Emptying;
 use super::handles::Handles;
 use super::ids::Ids;
 use super::pending::Pending;
-use crate::codec::{Draft, Made, Phase, Shared, Visitor, Within};
+use crate::codec::{Draft, Made, Phase, Shared, Visitor};
 use crate::reflect::Holder;
 use crate::schema::Stored;
 use crate::{Limits, Result};
@@ -43,7 +43,6 @@ pub(super) struct Table<'l> {
     pub(super) starts: Vec<usize>,
     /// Objects that cannot be emptied, each behind those that it holds.
     pub(super) order: Vec<u32>,
-    pub(super) within: Within,
     /// Why the decode stopped, if a class is not registered for a trait.
     pub(super) refused: Option<Refused>,
     /// The record that is being filled.
@@ -150,7 +149,6 @@ impl<'l> Table<'l> {
             pending: Vec::new(),
             starts: Vec::new(),
             order: Vec::new(),
-            within: Within::Bare,
             refused: None,
             filling: None,
             dangling: 0,

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::rc::Rc;
 
-use crate::codec::{Buffer, Object, Pointed, SaveLinks, Shared, Within};
+use crate::codec::{Buffer, Object, Pointing, SaveLinks, Shared};
 use crate::reflect::TraitName;
 use crate::{Limits, Result};
 
@@ -16,12 +16,11 @@ pub(crate) struct Targets {
 struct Found {
     /// Addresses.
     targets: Vec<usize>,
-    empty_elements: usize,
 }
 
 impl Targets {
     pub(crate) fn new() -> Self {
-        let found = Found { targets: Vec::new(), empty_elements: 0 };
+        let found = Found { targets: Vec::new() };
         Self { buffer: Buffer::new(), found }
     }
 
@@ -29,7 +28,6 @@ impl Targets {
     /// Of an object that is borrowed or locked there are none.
     pub(crate) fn of(&mut self, object: &dyn Object) -> &[usize] {
         self.found.targets.clear();
-        self.found.empty_elements = 0;
         let limits = Limits {
             bytes: u64::MAX,
             text: usize::MAX,
@@ -45,14 +43,8 @@ impl Targets {
 }
 
 impl SaveLinks for Found {
-    fn link(
-        &mut self,
-        address: usize,
-        weak: bool,
-        _: Pointed,
-        _: &dyn Fn() -> Shared,
-    ) -> Result<u64> {
-        if !weak {
+    fn link(&mut self, address: usize, pointing: Pointing, _: &dyn Fn() -> Shared) -> Result<u64> {
+        if !pointing.weak {
             self.targets.push(address);
         }
         Ok(1)
@@ -70,13 +62,7 @@ impl SaveLinks for Found {
         true
     }
 
-    fn enter_cell(&mut self, _: Within) -> Within {
-        Within::Bare
-    }
-
-    fn leave_cell(&mut self, _: Within) {}
-
-    fn empty_elements(&mut self) -> &mut usize {
-        &mut self.empty_elements
+    fn charge(&mut self, _: usize, _: u64, _: &Limits) -> Result<()> {
+        Ok(())
     }
 }

@@ -137,7 +137,7 @@ fn prove<T: Persist>(value: &T, prints: &mut Vec<Print>) {
     let mut registry = Registry::new();
     if registry.register::<T>().is_ok() {
         // What cannot be told is not compared.
-        let _ = print_value(&registry, value, &T::name(), None, prints);
+        let _ = print_value(&registry, value, &T::persist_name(), None, prints);
     }
 }
 

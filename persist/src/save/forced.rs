@@ -2,7 +2,7 @@
 //!
 //! Where the variable `PERSIST_FORCED_PLAN` is set, the schema of the save is really another one: fields and variants stand in
 //! another order, and, unless it is `order`, numbers are wider. So the tests that values come back as they were hold for
-//! records that are rewritten and for those that are read in another order, too.
+//! records that are rewritten, too.
 
 use std::borrow::Cow;
 use std::ffi::OsString;

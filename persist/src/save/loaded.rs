@@ -67,7 +67,9 @@ impl Loaded {
     ///
     /// [`ErrorKind::NotFound`] if the save has none.
     pub fn first_pointer<Q: Counted + Persist>(&self) -> Result<Q> {
-        self.pointers().next().ok_or_else(|| self.no_object(&format!("of type {}", Q::name())))
+        self.pointers()
+            .next()
+            .ok_or_else(|| self.no_object(&format!("of type {}", Q::persist_name())))
     }
 
     /// The save may have had it, of a class that was not registered.
@@ -113,7 +115,7 @@ impl Loaded {
         });
         let Some(found) = found else { return Err(self.no_object(&id.to_string())) };
         self.find(found).ok_or_else(|| {
-            let wanted = Q::name();
+            let wanted = Q::persist_name();
             Error::new(ErrorKind::WrongClass, format!("object {id} is not of type {wanted}"))
         })
     }

@@ -195,7 +195,7 @@ impl SaveManager {
                 ErrorKind::Unsupported,
                 format!(
                     "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save_mut` or keep it as an object of a `SaveManager`, as `Rc<RefCell<_>>`",
-                    T::name()
+                    T::persist_name()
                 ),
             ));
         }
@@ -217,8 +217,8 @@ impl SaveManager {
     ) -> Result<u64> {
         let mut links = NoVisitLinks;
         value
-            .visit(&mut Visitor::new(Phase::BeforeSave, &self.limits, &mut links))
-            .map_err(|error| error.in_class(T::name()))?;
+            .__visit(&mut Visitor::new(Phase::BeforeSave, &self.limits, &mut links))
+            .map_err(|error| error.in_class(T::persist_name()))?;
         self.write_value_blocks(out, value, true)
     }
 }

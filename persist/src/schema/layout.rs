@@ -35,7 +35,7 @@ pub(crate) struct Stored {
 #[derive(Clone, Copy)]
 pub(super) struct Node {
     pub(super) shape: Shape,
-    /// The fewest bytes of a value, as `Persist::MIN`; 0 if it has none at all.
+    /// The fewest bytes of a value, as `Persist::__MIN`; 0 if it has none at all.
     pub(super) least: u32,
     /// The bytes of every value, if that is so of all and all are allowed: of numbers, and of
     /// arrays and tuples of them.

@@ -174,7 +174,7 @@ impl WriteTarget for Written<'_, '_> {
             &mut NoLinks::default(),
             |out: &mut Encoder<'_>| match (step, program.targets[class]) {
                 (Step::Default { variant, field }, Some(target)) if is_default => {
-                    target.access.encode_default(variant, field, out)
+                    target.access.make_field(variant, field, None, out)
                 }
                 _ => match program.field_kind(class, variant, field) {
                     Some(kind) => empty::write(kind, program, &Prototypes::bare(), out),

@@ -20,7 +20,6 @@ mod matching;
 mod migrate;
 mod number;
 mod order;
-mod ordered;
 mod pass;
 mod paths;
 mod plan;

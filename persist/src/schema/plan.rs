@@ -6,7 +6,6 @@ use super::conversion::{Conversion, Place};
 use super::event::Events;
 use super::fields::given;
 use super::matching::{Matching, find_variant, is_older};
-use super::ordered::Orders;
 use super::pass::Pass;
 use super::quick::Quick;
 use super::{
@@ -141,10 +140,6 @@ pub(crate) struct Plans<'p> {
     /// By stored class: to the program's class that it is, and to others.
     plans: Vec<Option<Rc<Plan>>>,
     other_plans: HashMap<(usize, usize), Rc<Plan>>,
-    /// The order in records that differ in nothing else, once one is asked for.
-    pub(super) orders: Option<Rc<Orders>>,
-    /// By stored class: its records are rewritten even if they differ in nothing else.
-    pub(super) rewritten: Vec<bool>,
     pub(super) conversions: Vec<Conversion>,
     /// Conversions of the parts of tuples.
     pub(super) parts: Vec<usize>,
@@ -191,8 +186,6 @@ impl<'p> Plans<'p> {
         let is_same = |class: usize| identical[class] || matching.resolve(class).is_none();
         let dynamic_same = (0..stored.len()).all(is_same);
         Self {
-            orders: None,
-            rewritten: vec![false; stored.len()],
             stored: Rc::new(Stored::new(stored)),
             program,
             options,

@@ -12,31 +12,32 @@ use crate::reflect::Kind;
 
 macro_rules! atomics {
     ($($atomic:ident $number:ident)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl Persist for $atomic {
-            const HEAD: usize = <$number as Persist>::HEAD;
+            const __HEAD: usize = <$number as Persist>::__HEAD;
 
             fixed_items!();
 
-            fn kind() -> Kind {
-                <$number as Persist>::kind()
+            fn persist_kind() -> Kind {
+                <$number as Persist>::persist_kind()
             }
 
-            fn name() -> String {
+            fn persist_name() -> String {
                 String::from(stringify!($atomic))
             }
 
-            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+            fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
                 Ok(Self::default())
             }
 
             #[inline(always)]
-            fn encode_head(&self, head: &mut [u8]) {
-                self.load(Ordering::Relaxed).encode_head(head);
+            fn __encode_head(&self, head: &mut [u8]) {
+                self.load(Ordering::Relaxed).__encode_head(head);
             }
 
             #[inline(always)]
-            fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
-                Self::new($number::decode_fixed(head, bad))
+            fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+                Self::new($number::__decode_fixed(head, bad))
             }
         }
     )*};

@@ -5,66 +5,70 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+use super::whole_items;
 use crate::Result;
 use crate::codec::{
-    AsCell, AsValue, Content, Decoder, Encoder, Fail, Lock, OpenCell, Order, Persist, Phase,
-    Pointee, Prototypes, Stop, TypeSet, Visitor, Within,
+    AsCell, AsValue, Content, Decoder, Encoder, Fail, Lock, OpenCell, Persist, Phase, Pointee,
+    Prototypes, Stop, TypeSet, Visitor, Within,
 };
 use crate::reflect::{self, Kind};
 
 impl<T: Persist + Copy> Persist for Cell<T> {
-    const HEAD: usize = T::HEAD;
-    const FIXED: bool = T::FIXED;
-    const MIN: usize = T::MIN;
-    const LEAF: bool = T::LEAF;
+    const __HEAD: usize = T::__HEAD;
+    const __FIXED: bool = T::__FIXED;
+    const __MIN: usize = T::__MIN;
+    const __LEAF: bool = T::__LEAF;
+    const __COST: usize = T::__COST;
 
-    fn kind() -> Kind {
-        T::kind()
+    whole_items!();
+
+    fn persist_kind() -> Kind {
+        T::persist_kind()
     }
 
-    fn name() -> String {
-        format!("Cell<{}>", T::name())
+    fn persist_name() -> String {
+        format!("Cell<{}>", T::persist_name())
     }
 
-    fn reach(types: &mut TypeSet) {
-        T::reach(types);
+    fn __reach(types: &mut TypeSet) {
+        T::__reach(types);
     }
 
-    fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
-        T::prototype(prototypes).map(Cell::new)
-    }
-
-    #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
-        self.get().encode_head(head);
-    }
-
-    #[inline(always)]
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        self.get().encode_tail(out)
+    fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
+        T::persist_empty(prototypes).map(Cell::new)
     }
 
     #[inline(always)]
-    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        T::decode(head, input).map(Cell::new)
+    fn __encode_head(&self, head: &mut [u8]) {
+        self.get().__encode_head(head);
     }
 
     #[inline(always)]
-    fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
-        Cell::new(T::decode_fixed(head, bad))
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        self.get().__encode_tail(out)
     }
 
-    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if visitor.leaves_cells() { Ok(()) } else { self.get_mut().visit(visitor) }
+    #[inline(always)]
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        T::__decode(head, input).map(Cell::new)
     }
 
-    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if T::LEAF {
+    #[inline(always)]
+    fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+        Cell::new(T::__decode_fixed(head, bad))
+    }
+
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if visitor.leaves_cells() { Ok(()) } else { self.get_mut().__visit(visitor) }
+    }
+
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if T::__LEAF {
             return Ok(());
         }
         // A hook may change it; what can be copied holds no references.
         let mut value = self.get();
-        value.visit(visitor)?;
+        value.__visit(visitor)?;
         self.set(value);
         Ok(())
     }
@@ -85,7 +89,7 @@ impl<T: Persist + Copy> OpenCell for Cell<T> {
 
     fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail> {
         let mut value = self.get();
-        input.record_into(&mut value)?;
+        input.value_into(&mut value)?;
         self.set(value);
         Ok(())
     }
@@ -99,27 +103,27 @@ impl<T: Persist + Copy> OpenCell for Cell<T> {
 macro_rules! guarded {
     ($($cell:ident, $get_mut:expr;)*) => {$(
         impl<T: Persist> Persist for $cell<T> {
-            const MIN: usize = T::MIN;
-            const LEAF: bool = T::LEAF;
+            const __MIN: usize = T::__MIN;
+            const __LEAF: bool = T::__LEAF;
 
-            fn kind() -> Kind {
-                T::kind()
+            fn persist_kind() -> Kind {
+                T::persist_kind()
             }
 
-            fn name() -> String {
-                format!(concat!(stringify!($cell), "<{}>"), T::name())
+            fn persist_name() -> String {
+                format!(concat!(stringify!($cell), "<{}>"), T::persist_name())
             }
 
-            fn reach(types: &mut TypeSet) {
-                T::reach(types);
+            fn __reach(types: &mut TypeSet) {
+                T::__reach(types);
             }
 
-            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
-                T::prototype(prototypes).map($cell::new)
+            fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
+                T::persist_empty(prototypes).map($cell::new)
             }
 
             #[inline]
-            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 match self.open(out.limits().lock_wait) {
                     Ok(value) => out.in_cell::<T>(Within::Cell, |out| out.value(&*value)),
                     Err(error) => Err(out.refuse(error)),
@@ -127,36 +131,29 @@ macro_rules! guarded {
             }
 
             #[inline]
-            fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 input.in_cell::<T, _>(Within::Cell, |input| input.value()).map($cell::new)
             }
 
             #[inline]
-            fn decode_into(&mut self, _: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+            fn __decode_into(&mut self, _: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
                 let get_mut: fn(&mut Self) -> &mut T = $get_mut;
                 input.in_cell::<T, _>(Within::Cell, |input| input.value_into(get_mut(self)))
             }
 
-            fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                T::decode_ordered(order, input).map($cell::new)
-            }
-
-            fn decode_ordered_into(
-                &mut self,
-                order: Order<'_>,
-                input: &mut Decoder<'_>,
-            ) -> Result<(), Fail> {
+            #[inline]
+            fn __keep_skipped(&mut self, old: &mut Self) {
                 let get_mut: fn(&mut Self) -> &mut T = $get_mut;
-                get_mut(self).decode_ordered_into(order, input)
+                get_mut(self).__keep_skipped(get_mut(old));
             }
 
-            fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+            fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
                 let get_mut: fn(&mut Self) -> &mut T = $get_mut;
-                if visitor.leaves_cells() { Ok(()) } else { get_mut(self).visit(visitor) }
+                if visitor.leaves_cells() { Ok(()) } else { get_mut(self).__visit(visitor) }
             }
 
-            fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                if T::LEAF {
+            fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+                if T::__LEAF {
                     return Ok(());
                 }
                 if visitor.phase() == Phase::Dismantle {
@@ -165,7 +162,7 @@ macro_rules! guarded {
                 }
                 let mut value = self.open_mut(visitor.limits().lock_wait)?;
                 if visitor.phase() != Phase::Dismantle {
-                    return value.visit(visitor);
+                    return value.__visit(visitor);
                 }
                 let empty = visitor.prototypes().object()?;
                 let old = std::mem::replace(&mut *value, empty);
@@ -192,7 +189,7 @@ macro_rules! guarded {
 
             fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail> {
                 match self.open_mut(input.limits().lock_wait) {
-                    Ok(mut value) => input.record_into(&mut *value),
+                    Ok(mut value) => input.value_into(&mut *value),
                     Err(error) => Err(input.refuse(error)),
                 }
             }
@@ -219,53 +216,55 @@ guarded! {
 macro_rules! once {
     ($($cell:ident)*) => {$(
         impl<T: Persist> Persist for $cell<T> {
-            const HEAD: usize = 1;
-            const LEAF: bool = T::LEAF;
+            const __HEAD: usize = 1;
+            const __LEAF: bool = T::__LEAF;
 
-            fn kind() -> Kind {
-                Kind::Option(T::kind)
+            whole_items!();
+
+            fn persist_kind() -> Kind {
+                Kind::Option(T::persist_kind)
             }
 
-            fn name() -> String {
-                format!(concat!(stringify!($cell), "<{}>"), T::name())
+            fn persist_name() -> String {
+                format!(concat!(stringify!($cell), "<{}>"), T::persist_name())
             }
 
-            fn reach(types: &mut TypeSet) {
-                T::reach(types);
+            fn __reach(types: &mut TypeSet) {
+                T::__reach(types);
             }
 
-            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+            fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
                 Ok($cell::new())
             }
 
             #[inline]
-            fn encode_head(&self, head: &mut [u8]) {
+            fn __encode_head(&self, head: &mut [u8]) {
                 head[0] = u8::from(self.get().is_some());
             }
 
-            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 match self.get() {
                     Some(value) => out.in_cell::<T>(Within::Once, |out| out.value(value)),
                     None => Ok(()),
                 }
             }
 
-            fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 let value = match head[0] {
                     0 => None,
-                    1 => input.in_cell::<T, _>(Within::Once, T::decode_some)?,
+                    1 => input.in_cell::<T, _>(Within::Once, T::__decode_some)?,
                     _ => return Err(Fail::Value),
                 };
                 let cell = $cell::new();
                 value.is_none_or(|value| cell.set(value).is_ok()).then_some(cell).ok_or(Fail::Value)
             }
 
-            fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-                if T::LEAF {
+            fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+                if T::__LEAF {
                     return Ok(());
                 }
                 if !visitor.leaves_cells() {
-                    return self.get_mut().map_or(Ok(()), |value| value.visit(visitor));
+                    return self.get_mut().map_or(Ok(()), |value| value.__visit(visitor));
                 }
                 if visitor.phase() == Phase::Connect {
                     let value = self.take().map(|value| Box::new(value) as Box<dyn Any>);
@@ -274,8 +273,8 @@ macro_rules! once {
                 Ok(())
             }
 
-            fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                if T::LEAF {
+            fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+                if T::__LEAF {
                     return Ok(());
                 }
                 let value = match visitor.phase() {
@@ -289,7 +288,7 @@ macro_rules! once {
                     Phase::Seal => visitor.take_back(),
                     // Its hooks ran before it was set.
                     Phase::AfterLoad => None,
-                    _ => return self.get().map_or(Ok(()), |value| value.visit_shared(visitor)),
+                    _ => return self.get().map_or(Ok(()), |value| value.__visit_shared(visitor)),
                 };
                 if let Some(value) = value {
                     // It is empty: it was emptied before anybody could see it. A hook that

@@ -6,7 +6,10 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
-use crate::codec::{AsValue, Decoder, Fail, Persist, Pointee, Prototypes, Remapped};
+use super::whole_items;
+use crate::codec::{
+    AsValue, Decoder, Encoder, Fail, Note, Persist, Pointee, Prototypes, Remapped, Stop,
+};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -222,7 +225,7 @@ impl<A: Arena> Handle<A> {
         match found {
             Ok(handle) => Ok(handle),
             Err(error) => {
-                links.refused_handle(A::NAME, bits);
+                links.note(Note::RefusedHandle { arena: A::NAME, bits });
                 Err(input.refuse(error))
             }
         }
@@ -245,28 +248,39 @@ fn no_key(arena: &str, bits: u64, verb: &str) -> Error {
     Error::new(ErrorKind::InvalidValue, message)
 }
 
+#[diagnostic::do_not_recommend]
 impl<A: Arena> Persist for Handle<A> {
     // All is head, but it is not `FIXED`: the load around it has the last word.
-    const HEAD: usize = 9;
+    const __HEAD: usize = 9;
+    const __MIN: usize = 9;
+    const __LEAF: bool = true;
+    const __COST: usize = 3;
 
-    fn kind() -> Kind {
+    whole_items!();
+
+    fn persist_kind() -> Kind {
         Kind::Handle(A::NAME)
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(Self::null())
     }
 
     #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
+    fn __encode_head(&self, head: &mut [u8]) {
         head[0] = self.state as u8;
         head[1..].copy_from_slice(&self.bits.to_le_bytes());
     }
 
+    #[inline(always)]
+    fn __encode_tail(&self, _: &mut Encoder<'_>) -> Result<(), Stop> {
+        Ok(())
+    }
+
     #[inline]
-    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let mut bad = false;
-        let bits = u64::decode_fixed(&head[1..], &mut bad);
+        let bits = u64::__decode_fixed(&head[1..], &mut bad);
         match head[0] {
             0 if bits == 0 && !bad => Ok(Self::null()),
             1 if !bad => Self::load(bits, input),
@@ -276,6 +290,7 @@ impl<A: Arena> Persist for Handle<A> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<A: Arena> Pointee for Handle<A> {
     type As = AsValue;
 }

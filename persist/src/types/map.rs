@@ -1,45 +1,26 @@
 //! Maps: a count, then key and value of each entry.
 
-use std::collections::btree_map::{self, BTreeMap};
+use std::collections::BTreeMap;
 use std::collections::hash_map::{self, HashMap};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
 use super::counted_items;
-use super::set::Encoded;
+use super::set::{Encoded, in_order};
 use crate::Result;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoLinks, Order, Persist, Prototypes, Stop, TypeSet, Visitor,
-    count,
+    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, Stop, TypeSet, Visitor, count,
 };
 use crate::reflect::Kind;
 
 fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
-    K::reach(types);
-    V::reach(types);
-    types.unvisited("the key of a map", K::kind, K::name);
+    K::__reach(types);
+    V::__reach(types);
+    types.unvisited("the key of a map", K::persist_kind, K::persist_name);
 }
 
 /// What an entry takes at least, as an element of a list.
 type Entry<K, V> = (K, V);
-
-/// Reads a map whose keys and values have another order, and which holds no references.
-fn decode_ordered<K: Persist, V: Persist>(
-    order: Order<'_>,
-    input: &mut Decoder<'_>,
-    mut insert: impl FnMut(K, V) -> bool,
-) -> Result<(), Fail> {
-    let (key, value) = (order.part(0)?, order.part(1)?);
-    let head = input.take(1)?;
-    let count = input.elements::<Entry<K, V>>(head)?;
-    input.nested_in::<Entry<K, V>, _>(|input| {
-        (0..count).try_for_each(|_| {
-            let key = K::decode_ordered(key, input)?;
-            let value = V::decode_ordered(value, input)?;
-            if insert(key, value) { Ok(()) } else { Err(Fail::Duplicate) }
-        })
-    })
-}
 
 /// Visits values in the order of their encoded keys, which is the order of a
 /// `HashMap` on disk and does not depend on its hasher.
@@ -74,17 +55,22 @@ where
     V: Persist,
     S: BuildHasher + Default + 'static,
 {
-    counted_items!(Kind::Map(K::kind, V::kind), "HashMap<{}, {}>", K::name(), V::name());
+    counted_items!(
+        Kind::Map(K::persist_kind, V::persist_kind),
+        "HashMap<{}, {}>",
+        K::persist_name(),
+        V::persist_name()
+    );
 
-    fn reach(types: &mut TypeSet) {
+    fn __reach(types: &mut TypeSet) {
         reach::<K, V>(types);
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(HashMap::default())
     }
 
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
         out.count_empty::<Entry<K, V>>(self.len());
         let encoded = Encoded::new(self.iter(), &out.limits_inside::<Entry<K, V>>())
@@ -94,7 +80,7 @@ where
         })
     }
 
-    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let count = input.elements::<Entry<K, V>>(head)?;
         let mut map = Self::with_hasher(S::default());
         map.try_reserve(count).map_err(|_| Fail::Limit)?;
@@ -135,38 +121,34 @@ where
         Ok(map)
     }
 
-    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        if order.is_same() {
-            return input.value();
-        }
-        let mut map = Self::with_hasher(S::default());
-        decode_ordered(order, input, |key, value| map.insert(key, value).is_none())?;
-        Ok(map)
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if V::__LEAF { Ok(()) } else { visit_in_key_order(self.iter_mut(), visitor, V::__visit) }
     }
 
-    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if V::LEAF { Ok(()) } else { visit_in_key_order(self.iter_mut(), visitor, V::visit) }
-    }
-
-    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if V::LEAF { Ok(()) } else { visit_in_key_order(self.iter(), visitor, V::visit_shared) }
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if V::__LEAF { Ok(()) } else { visit_in_key_order(self.iter(), visitor, V::__visit_shared) }
     }
 }
 
 /// Stored in the order of the map. Keys that differ only in what is not saved
 /// are not found when they are saved, but refused by the load.
 impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
-    counted_items!(Kind::Map(K::kind, V::kind), "BTreeMap<{}, {}>", K::name(), V::name());
+    counted_items!(
+        Kind::Map(K::persist_kind, V::persist_kind),
+        "BTreeMap<{}, {}>",
+        K::persist_name(),
+        V::persist_name()
+    );
 
-    fn reach(types: &mut TypeSet) {
+    fn __reach(types: &mut TypeSet) {
         reach::<K, V>(types);
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(BTreeMap::new())
     }
 
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
         out.count_empty::<Entry<K, V>>(self.len());
         out.filled::<Entry<K, V>>(self.len(), |out| {
@@ -180,46 +162,43 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         })
     }
 
-    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let count = input.elements::<Entry<K, V>>(head)?;
         let start = input.links().pending();
-        let mut map: BTreeMap<K, (V, Range<usize>)> = BTreeMap::new();
+        let mut entries: Vec<(K, V)> = Vec::new();
+        // Where the references of each entry lie.
+        let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut sorted = true;
         input.nested_in::<Entry<K, V>, _>(|input| {
             for _ in 0..count {
                 let key: K = input.value()?;
                 let first = input.links().pending();
                 let value = input.value()?;
-                let references = first..input.links().pending();
-                sorted &= map.last_key_value().is_none_or(|(last, _)| *last < key);
-                match map.entry(key) {
-                    btree_map::Entry::Vacant(entry) => entry.insert((value, references)),
-                    btree_map::Entry::Occupied(_) => return Err(Fail::Duplicate),
-                };
+                ranges.push(first..input.links().pending());
+                sorted &= entries.last().is_none_or(|(last, _)| *last < key);
+                entries.push((key, value));
             }
             Ok(())
         })?;
         if !sorted {
-            let ranges: Vec<_> = map.values().map(|(_, range)| range.clone()).collect();
+            // Another program orders its keys in another way.
+            let order = in_order(count, &|a, b| entries[a].0.cmp(&entries[b].0));
+            let order = order.ok_or(Fail::Duplicate)?;
+            let ranges: Vec<_> = order.into_iter().map(|entry| ranges[entry].clone()).collect();
             input.links().reorder(start, &ranges);
         }
-        Ok(map.into_iter().map(|(key, (value, _))| (key, value)).collect())
-    }
-
-    fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        if order.is_same() {
-            return input.value();
+        let mut map = BTreeMap::new();
+        for (key, value) in entries {
+            map.insert(key, value);
         }
-        let mut map = Self::new();
-        decode_ordered(order, input, |key, value| map.insert(key, value).is_none())?;
         Ok(map)
     }
 
-    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if V::LEAF { Ok(()) } else { visit_each(self.values_mut(), visitor, V::visit) }
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if V::__LEAF { Ok(()) } else { visit_each(self.values_mut(), visitor, V::__visit) }
     }
 
-    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if V::LEAF { Ok(()) } else { visit_each(self.values(), visitor, V::visit_shared) }
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if V::__LEAF { Ok(()) } else { visit_each(self.values(), visitor, V::__visit_shared) }
     }
 }

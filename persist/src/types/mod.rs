@@ -31,23 +31,46 @@ pub(crate) use object_id::WorldObjects;
 pub(crate) use remap::Renumber;
 pub(crate) use text::encode as encode_text;
 
+/// The items of types that have a head: a value whole is its head and its tail.
+macro_rules! whole_items {
+    () => {
+        #[inline]
+        fn persist_encode(
+            &self,
+            out: &mut $crate::codec::Encoder<'_>,
+        ) -> Result<(), $crate::codec::Stop> {
+            $crate::codec::row::encode_row(self, out)
+        }
+
+        #[inline]
+        fn persist_decode(
+            input: &mut $crate::codec::Decoder<'_>,
+        ) -> Result<Self, $crate::codec::Fail> {
+            $crate::codec::row::decode_row(input)
+        }
+    };
+}
+pub(crate) use whole_items;
+
 /// The items that collections share: a count as their head. Their consts do not
 /// look at what is inside, so that a type may hold a collection of itself.
 macro_rules! counted_items {
     ($kind:expr, $name:literal, $($argument:expr),+) => {
-        const HEAD: usize = 1;
-        const LEAF: bool = false;
+        const __HEAD: usize = 1;
+        const __LEAF: bool = false;
 
-        fn kind() -> Kind {
+        $crate::types::whole_items!();
+
+        fn persist_kind() -> Kind {
             $kind
         }
 
-        fn name() -> String {
+        fn persist_name() -> String {
             format!($name, $($argument),+)
         }
 
         #[inline(always)]
-        fn encode_head(&self, head: &mut [u8]) {
+        fn __encode_head(&self, head: &mut [u8]) {
             head[0] = count::head(self.len() as u64);
         }
     };

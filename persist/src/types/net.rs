@@ -10,33 +10,34 @@ use crate::reflect::Kind;
 /// Types stored as the fixed-width value that the two functions make of them and back.
 macro_rules! stored_as {
     ($($ty:ident, $stored:ty, $prototype:expr, $to:expr, $from:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl Persist for $ty {
-            const HEAD: usize = <$stored as Persist>::HEAD;
+            const __HEAD: usize = <$stored as Persist>::__HEAD;
 
             fixed_items!();
 
-            fn kind() -> Kind {
-                <$stored as Persist>::kind()
+            fn persist_kind() -> Kind {
+                <$stored as Persist>::persist_kind()
             }
 
-            fn name() -> String {
+            fn persist_name() -> String {
                 String::from(stringify!($ty))
             }
 
-            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+            fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
                 Ok($prototype)
             }
 
             #[inline]
-            fn encode_head(&self, head: &mut [u8]) {
+            fn __encode_head(&self, head: &mut [u8]) {
                 let to: fn(&$ty) -> $stored = $to;
-                to(self).encode_head(head);
+                to(self).__encode_head(head);
             }
 
             #[inline]
-            fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+            fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
                 let from: fn($stored) -> $ty = $from;
-                from(<$stored as Persist>::decode_fixed(head, bad))
+                from(<$stored as Persist>::__decode_fixed(head, bad))
             }
         }
     )*};

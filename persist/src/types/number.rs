@@ -9,36 +9,25 @@ use crate::Result;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop};
 use crate::reflect::Kind;
 
-/// Decodes a value of fixed width on its own.
-#[inline(always)]
-pub(super) fn fixed<T: Persist>(head: &[u8]) -> Result<T, Fail> {
-    let mut bad = false;
-    let value = T::decode_fixed(head, &mut bad);
-    if bad { Err(Fail::Value) } else { Ok(value) }
-}
-
 /// The items of a number type that do not differ.
 macro_rules! fixed_items {
     () => {
-        const FIXED: bool = true;
+        const __FIXED: bool = true;
+        const __MIN: usize = Self::__HEAD;
+        const __LEAF: bool = true;
+        const __COST: usize = 1;
+
+        $crate::types::whole_items!();
 
         #[inline(always)]
-        fn decode(head: &[u8], _: &mut Decoder<'_>) -> Result<Self, Fail> {
-            super::number::fixed(head)
+        fn __decode(head: &[u8], _: &mut Decoder<'_>) -> Result<Self, Fail> {
+            $crate::codec::row::checked(head)
         }
 
         #[inline(always)]
-        fn decode_into(&mut self, head: &[u8], _: &mut Decoder<'_>) -> Result<(), Fail> {
-            *self = super::number::fixed(head)?;
+        fn __decode_into(&mut self, head: &[u8], _: &mut Decoder<'_>) -> Result<(), Fail> {
+            *self = $crate::codec::row::checked(head)?;
             Ok(())
-        }
-
-        #[inline(always)]
-        fn decode_ordered(
-            _: $crate::codec::Order<'_>,
-            input: &mut Decoder<'_>,
-        ) -> Result<Self, Fail> {
-            input.value()
         }
     };
 }
@@ -46,26 +35,27 @@ pub(super) use fixed_items;
 
 macro_rules! numbers {
     ($($number:ident $kind:ident)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl Persist for $number {
-            const HEAD: usize = size_of::<$number>();
+            const __HEAD: usize = size_of::<$number>();
 
             fixed_items!();
 
-            fn kind() -> Kind {
+            fn persist_kind() -> Kind {
                 Kind::$kind
             }
 
-            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+            fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
                 Ok(Self::default())
             }
 
             #[inline(always)]
-            fn encode_head(&self, head: &mut [u8]) {
+            fn __encode_head(&self, head: &mut [u8]) {
                 head.copy_from_slice(&self.to_le_bytes());
             }
 
             #[inline(always)]
-            fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+            fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
                 match head.try_into() {
                     Ok(bytes) => Self::from_le_bytes(bytes),
                     Err(_) => {
@@ -76,7 +66,7 @@ macro_rules! numbers {
             }
 
             #[inline(always)]
-            fn encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
+            fn __encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
                 if cfg!(target_endian = "little") {
                     return out.bytes(bytemuck::cast_slice(items));
                 }
@@ -95,33 +85,34 @@ numbers! {
 /// Types stored as the number that the two functions make of them and back.
 macro_rules! stored_as_number {
     ($($ty:ty, $number:ident, $prototype:expr, $to:expr, $from:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl Persist for $ty {
-            const HEAD: usize = <$number as Persist>::HEAD;
+            const __HEAD: usize = <$number as Persist>::__HEAD;
 
             fixed_items!();
 
-            fn kind() -> Kind {
-                <$number as Persist>::kind()
+            fn persist_kind() -> Kind {
+                <$number as Persist>::persist_kind()
             }
 
-            fn name() -> String {
+            fn persist_name() -> String {
                 String::from(stringify!($ty))
             }
 
-            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+            fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
                 Ok($prototype)
             }
 
             #[inline(always)]
-            fn encode_head(&self, head: &mut [u8]) {
+            fn __encode_head(&self, head: &mut [u8]) {
                 let to: fn($ty) -> $number = $to;
-                to(*self).encode_head(head);
+                to(*self).__encode_head(head);
             }
 
             #[inline(always)]
-            fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+            fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
                 let from: fn($number) -> Option<$ty> = $from;
-                from($number::decode_fixed(head, bad)).unwrap_or_else(|| {
+                from($number::__decode_fixed(head, bad)).unwrap_or_else(|| {
                     *bad = true;
                     $prototype
                 })
@@ -151,91 +142,94 @@ stored_as_number! {
     isize, i64, 0, |size| size as i64, |word| isize::try_from(word).ok();
 }
 
+#[diagnostic::do_not_recommend]
 impl Persist for char {
-    const HEAD: usize = 4;
+    const __HEAD: usize = 4;
 
     fixed_items!();
 
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         Kind::Char
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok('\0')
     }
 
     #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
-        u32::from(*self).encode_head(head);
+    fn __encode_head(&self, head: &mut [u8]) {
+        u32::from(*self).__encode_head(head);
     }
 
     #[inline(always)]
-    fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
-        char::from_u32(u32::decode_fixed(head, bad)).unwrap_or_else(|| {
+    fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+        char::from_u32(u32::__decode_fixed(head, bad)).unwrap_or_else(|| {
             *bad = true;
             '\0'
         })
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Persist for bool {
-    const HEAD: usize = 1;
+    const __HEAD: usize = 1;
 
     fixed_items!();
 
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         Kind::Bool
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(false)
     }
 
     #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
+    fn __encode_head(&self, head: &mut [u8]) {
         head[0] = u8::from(*self);
     }
 
     #[inline(always)]
-    fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+    fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
         *bad |= head[0] > 1;
         head[0] == 1
     }
 
     #[inline(always)]
-    fn encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn __encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.bytes(bytemuck::cast_slice(items))
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Persist for () {
     fixed_items!();
 
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         Kind::Unit
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(())
     }
 
     #[inline(always)]
-    fn decode_fixed(_: &[u8], _: &mut bool) -> Self {}
+    fn __decode_fixed(_: &[u8], _: &mut bool) -> Self {}
 }
 
 impl<T: ?Sized + 'static> Persist for std::marker::PhantomData<T> {
     fixed_items!();
 
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         Kind::Unit
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(Self)
     }
 
     #[inline(always)]
-    fn decode_fixed(_: &[u8], _: &mut bool) -> Self {
+    fn __decode_fixed(_: &[u8], _: &mut bool) -> Self {
         Self
     }
 }

@@ -3,7 +3,10 @@
 use std::any::TypeId;
 
 use super::Arena;
-use crate::codec::{AsValue, Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Remapped, Stop};
+use super::whole_items;
+use crate::codec::{
+    AsValue, Decoder, Encoder, Fail, Note, Persist, Pointee, Prototypes, Remapped, Stop,
+};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -33,7 +36,7 @@ enum Found {
 
 fn find(head: &[u8], input: &mut Decoder<'_>) -> Result<(u64, Found), Fail> {
     let mut bad = false;
-    let bits = u64::decode_fixed(&head[1..], &mut bad);
+    let bits = u64::__decode_fixed(&head[1..], &mut bad);
     let found = match head[0] {
         0 if bits == 0 => return Ok((ObjectId::NOWHERE.get(), Found::Dead)),
         1 => input.links().handle(TypeId::of::<WorldObjects>(), bits),
@@ -49,7 +52,8 @@ fn find(head: &[u8], input: &mut Decoder<'_>) -> Result<(u64, Found), Fail> {
     match found {
         Ok(found) => Ok((bits, found)),
         Err(error) => {
-            input.links().refused_handle(WorldObjects::NAME, bits);
+            let arena = WorldObjects::NAME;
+            input.links().note(Note::RefusedHandle { arena, bits });
             Err(input.refuse(error))
         }
     }
@@ -65,20 +69,26 @@ fn no_id(bits: u64) -> Error {
 
 /// Stored as a [`Handle`](crate::Handle) is, so that ids can be told from numbers and be renewed. An id that
 /// loses its object to a remap is dead, and in an `Option` it is `None`.
+#[diagnostic::do_not_recommend]
 impl Persist for ObjectId {
-    const HEAD: usize = 9;
-    const NULLABLE: bool = true;
+    const __HEAD: usize = 9;
+    const __MIN: usize = 9;
+    const __LEAF: bool = true;
+    const __COST: usize = 3;
+    const __NULLABLE: bool = true;
 
-    fn kind() -> Kind {
+    whole_items!();
+
+    fn persist_kind() -> Kind {
         Kind::Handle(WorldObjects::NAME)
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(Self::NOWHERE)
     }
 
     #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
+    fn __encode_head(&self, head: &mut [u8]) {
         let (state, bits) = match *self {
             Self::NOWHERE => (0, 0),
             id if id.is_dead() => (2, id.get() & !Self::DEAD),
@@ -89,11 +99,11 @@ impl Persist for ObjectId {
     }
 
     #[inline(always)]
-    fn encode_tail(&self, _: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn __encode_tail(&self, _: &mut Encoder<'_>) -> Result<(), Stop> {
         Ok(())
     }
 
-    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let (bits, found) = find(head, input)?;
         Ok(match found {
             Found::Live(id) => id,
@@ -101,8 +111,8 @@ impl Persist for ObjectId {
         })
     }
 
-    fn decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
-        let head = input.take(Self::HEAD)?;
+    fn __decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
+        let head = input.take(Self::__HEAD)?;
         let (bits, found) = find(head, input)?;
         Ok(match found {
             Found::Live(id) => Some(id),
@@ -112,6 +122,7 @@ impl Persist for ObjectId {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Pointee for ObjectId {
     type As = AsValue;
 }

@@ -22,6 +22,7 @@ use crate::codec::{AsValue, Content, Persist, Pointee};
 
 macro_rules! values {
     ($($ty:ty;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl Pointee for $ty {
             type As = AsValue;
         }
@@ -67,6 +68,7 @@ impl<T: ?Sized + 'static> Pointee for PhantomData<T> {
     type As = AsValue;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Persist, const N: usize> Pointee for [T; N] {
     type As = AsValue;
 }
@@ -106,6 +108,7 @@ where
 
 macro_rules! tuples {
     ($($($part:ident)+;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<$($part: Persist),+> Pointee for ($($part,)+) {
             type As = AsValue;
         }

@@ -31,10 +31,8 @@ fn encode_link(
     target: &dyn Fn() -> Shared,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    match out.links().link(address, weak, pointed, target) {
-        Ok(id) => count::encode(id, out),
-        Err(error) => Err(out.refuse(error)),
-    }
+    let id = out.link(address, weak, pointed, target)?;
+    count::encode(id, out)
 }
 
 /// A pointer of the target's type; the reference itself is set aside.
@@ -46,7 +44,7 @@ fn decode_link<P: ?Sized + Pointee, Q>(
     find: fn(&Shared, Option<&dyn Any>) -> Option<Q>,
 ) -> Result<Option<Q>, Fail> {
     let id = count::decode(input)?;
-    let found = match input.links().link(id, weak, P::As::pointed()) {
+    let found = match input.link(id, weak, P::As::pointed()) {
         Ok(Linked::To { object, caster }) => find(object, caster),
         Ok(Linked::Nobody) => return Ok(None),
         Ok(Linked::Unregistered { class, error }) => return Err(input.unregistered(class, error)),
@@ -66,40 +64,41 @@ fn decode_link<P: ?Sized + Pointee, Q>(
 macro_rules! pointers {
     ($($strong:ident $weak:path, $share:ident $find:ident $empty:ident $gone:ident;)*) => {$(
         impl<P: ?Sized + Pointee> Persist for $strong<P> {
-            const MIN: usize = 1;
-            const LEAF: bool = false;
-            const NULLABLE: bool = true;
+            const __MIN: usize = 1;
+            const __LEAF: bool = false;
+            const __NULLABLE: bool = true;
+            const __COST: usize = 8;
 
-            fn kind() -> Kind {
+            fn persist_kind() -> Kind {
                 kind::<P>(Pointer::$strong, false)
             }
 
-            fn name() -> String {
+            fn persist_name() -> String {
                 name::<P>(Pointer::$strong, false)
             }
 
-            fn reach(types: &mut TypeSet) {
+            fn __reach(types: &mut TypeSet) {
                 P::As::reach(Pointer::$strong, types);
             }
 
-            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
+            fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
                 P::As::$empty(prototypes)
             }
 
             #[inline]
-            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 let address = P::As::address(self);
                 encode_link(address, false, P::As::pointed(), &|| P::As::$share(self), out)
             }
 
             #[inline]
-            fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 let found =
                     decode_link::<P, Self>(Pointer::$strong, false, input, P::As::$find)?;
                 found.ok_or(Fail::Value)
             }
 
-            fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+            fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
                 visitor.reference(self)
             }
         }
@@ -122,34 +121,35 @@ macro_rules! pointers {
 
         /// It does not make its target part of the save; 0 if the target is gone.
         impl<P: ?Sized + Pointee> Persist for $weak {
-            const MIN: usize = 1;
-            const LEAF: bool = false;
+            const __MIN: usize = 1;
+            const __LEAF: bool = false;
+            const __COST: usize = 8;
 
-            fn kind() -> Kind {
+            fn persist_kind() -> Kind {
                 kind::<P>(Pointer::$strong, true)
             }
 
-            fn name() -> String {
+            fn persist_name() -> String {
                 name::<P>(Pointer::$strong, true)
             }
 
-            fn reach(types: &mut TypeSet) {
+            fn __reach(types: &mut TypeSet) {
                 P::As::reach(Pointer::$strong, types);
             }
 
-            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
+            fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
                 P::As::$gone(prototypes)
             }
 
             #[inline]
-            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 let Some(target) = self.upgrade() else { return count::encode(0, out) };
                 let address = P::As::address(&target);
                 encode_link(address, true, P::As::pointed(), &|| P::As::$share(&target), out)
             }
 
             #[inline]
-            fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 decode_link::<P, $strong<P>>(Pointer::$strong, true, input, P::As::$find)?;
                 match P::As::$gone(&input.links().prototypes()) {
                     Ok(gone) => Ok(gone),
@@ -157,7 +157,7 @@ macro_rules! pointers {
                 }
             }
 
-            fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+            fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
                 visitor.reference(self)
             }
         }
@@ -194,6 +194,7 @@ pointers! {
     Arc sync::Weak<P>, share_arc arc empty_arc gone_arc;
 }
 
+#[diagnostic::do_not_recommend]
 impl Pointee for str {
     type As = AsLengthy;
 }
@@ -230,6 +231,7 @@ impl Lengthy for str {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Persist> Pointee for [T] {
     type As = AsLengthy;
 }
@@ -254,7 +256,7 @@ impl<T: Persist> Lengthy for [T] {
     type Draft = Vec<T>;
 
     fn name() -> String {
-        format!("[{}]", T::name())
+        format!("[{}]", T::persist_name())
     }
 
     fn rc(draft: Vec<T>) -> Rc<[T]> {

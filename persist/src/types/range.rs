@@ -10,34 +10,34 @@ use crate::{Error, ErrorKind, Result};
 macro_rules! ranges {
     ($($range:ident { $($bound:ident),+ } $name:literal)*) => {$(
         impl<T: Persist> Persist for $range<T> {
-            const MIN: usize = 0 $(+ { let _ = stringify!($bound); T::MIN })+;
-            const LEAF: bool = true;
+            const __MIN: usize = 0 $(+ { let _ = stringify!($bound); T::__MIN })+;
+            const __LEAF: bool = true;
 
-            fn kind() -> Kind {
-                Kind::Tuple(const { &[$({ let _ = stringify!($bound); T::kind as fn() -> Kind }),+] })
+            fn persist_kind() -> Kind {
+                Kind::Tuple(const { &[$({ let _ = stringify!($bound); T::persist_kind as fn() -> Kind }),+] })
             }
 
-            fn name() -> String {
-                format!(concat!($name, "<{}>"), T::name())
+            fn persist_name() -> String {
+                format!(concat!($name, "<{}>"), T::persist_name())
             }
 
-            fn reach(types: &mut TypeSet) {
-                T::reach(types);
-                types.unvisited("the bound of a range", T::kind, T::name);
+            fn __reach(types: &mut TypeSet) {
+                T::__reach(types);
+                types.unvisited("the bound of a range", T::persist_kind, T::persist_name);
             }
 
-            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
-                Ok(Self { $($bound: T::prototype(prototypes)?),+ })
+            fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
+                Ok(Self { $($bound: T::persist_empty(prototypes)?),+ })
             }
 
             #[inline]
-            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 $(out.value(&self.$bound)?;)+
                 Ok(())
             }
 
             #[inline]
-            fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 $(let $bound = input.value()?;)+
                 Ok(Self { $($bound),+ })
             }
@@ -52,22 +52,23 @@ ranges! {
     RangeToInclusive { end } "RangeToInclusive"
 }
 
+#[diagnostic::do_not_recommend]
 impl Persist for RangeFull {
     fixed_items!();
 
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         Kind::Unit
     }
 
-    fn name() -> String {
+    fn persist_name() -> String {
         String::from("RangeFull")
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(..)
     }
 
-    fn decode_fixed(_: &[u8], _: &mut bool) -> Self {
+    fn __decode_fixed(_: &[u8], _: &mut bool) -> Self {
         ..
     }
 }
@@ -75,26 +76,27 @@ impl Persist for RangeFull {
 /// A range that was iterated to its end refuses to be saved: its bounds do not
 /// say that it is empty.
 impl<T: Persist + PartialOrd> Persist for RangeInclusive<T> {
-    const MIN: usize = 2 * T::MIN;
+    const __MIN: usize = 2 * T::__MIN;
+    const __LEAF: bool = true;
 
-    fn kind() -> Kind {
-        Kind::Tuple(const { &[T::kind as fn() -> Kind, T::kind] })
+    fn persist_kind() -> Kind {
+        Kind::Tuple(const { &[T::persist_kind as fn() -> Kind, T::persist_kind] })
     }
 
-    fn name() -> String {
-        format!("RangeInclusive<{}>", T::name())
+    fn persist_name() -> String {
+        format!("RangeInclusive<{}>", T::persist_name())
     }
 
-    fn reach(types: &mut TypeSet) {
-        T::reach(types);
-        types.unvisited("the bound of a range", T::kind, T::name);
+    fn __reach(types: &mut TypeSet) {
+        T::__reach(types);
+        types.unvisited("the bound of a range", T::persist_kind, T::persist_name);
     }
 
-    fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
-        Ok(T::prototype(prototypes)?..=T::prototype(prototypes)?)
+    fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
+        Ok(T::persist_empty(prototypes)?..=T::persist_empty(prototypes)?)
     }
 
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         if self.is_empty() && self.start() <= self.end() {
             return Err(out.refuse(Error::new(
                 ErrorKind::InvalidValue,
@@ -105,7 +107,7 @@ impl<T: Persist + PartialOrd> Persist for RangeInclusive<T> {
         out.value(self.end())
     }
 
-    fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
         Ok(input.value()?..=input.value()?)
     }
 }

@@ -1,12 +1,13 @@
 //! Sets: a count, then the elements.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
 use super::counted_items;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, SaveLinks, Stop, TypeSet, count,
+    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, Stop, TypeSet, count,
 };
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Limits, Result};
@@ -15,39 +16,40 @@ use crate::{Error, ErrorKind, Limits, Result};
 pub(super) struct Encoded<V> {
     /// The encoded keys, one after the other.
     keys: Vec<u8>,
-    /// Where each key lies, and its value.
-    entries: Vec<(Range<usize>, V)>,
+    /// Where each key lies, and its value, as they came.
+    entries: Vec<(Range<usize>, Option<V>)>,
+    /// The entries in the order of their keys.
+    order: Vec<usize>,
     empty_elements: usize,
 }
 
 impl<V> Encoded<V> {
     /// Encodes the keys and puts the entries into the order of their bytes.
     pub(super) fn new<'k, K: Persist>(
-        entries: impl Iterator<Item = (&'k K, V)>,
+        values: impl Iterator<Item = (&'k K, V)>,
         limits: &Limits,
     ) -> Result<Self> {
         let mut keys = Buffer::new();
         let mut links = NoLinks::default();
         let mut end = 0;
-        let mut places = Vec::with_capacity(entries.size_hint().0);
-        for (key, value) in entries {
+        let mut entries = Vec::with_capacity(values.size_hint().0);
+        for (key, value) in values {
             let start = end;
             end = keys.append(start, limits, &mut links, |out| out.value(key))?;
-            places.push((start..end, value));
+            entries.push((start..end, Some(value)));
         }
         let keys = keys.into_bytes();
-        places.sort_by(|(a, _), (b, _)| keys[a.clone()].cmp(&keys[b.clone()]));
-        let same = |pair: &[(Range<usize>, V)]| keys[pair[0].0.clone()] == keys[pair[1].0.clone()];
-        if places.windows(2).any(same) {
+        let key = |entry: usize| &keys[entries[entry].0.clone()];
+        let Some(order) = in_order(entries.len(), &|a, b| key(a).cmp(key(b))) else {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 format!(
                     "two keys or elements of type {} differ only in what is not saved, so that one of them would be lost; save what tells them apart",
-                    K::name()
+                    K::persist_name()
                 ),
             ));
-        }
-        Ok(Self { keys, entries: places, empty_elements: *SaveLinks::empty_elements(&mut links) })
+        };
+        Ok(Self { keys, entries, order, empty_elements: links.empty_elements() })
     }
 
     /// Writes each key and, by `value`, what belongs to it.
@@ -58,22 +60,34 @@ impl<V> Encoded<V> {
     ) -> Result<(), Stop> {
         out.add_empty(self.empty_elements);
         out.nested_in::<T>(|out| {
-            self.entries.iter().try_for_each(|(key, entry)| {
+            self.order.iter().try_for_each(|entry| {
+                let (key, entry) = &self.entries[*entry];
                 out.bytes(&self.keys[key.clone()])?;
-                value(entry, out)
+                entry.as_ref().map_or(Ok(()), |entry| value(entry, out))
             })
         })
     }
 
     /// The values, in the order of the encoded keys.
-    pub(super) fn into_values(self) -> impl Iterator<Item = V> {
-        self.entries.into_iter().map(|(_, value)| value)
+    pub(super) fn into_values(mut self) -> impl Iterator<Item = V> {
+        self.order.into_iter().filter_map(move |entry| self.entries[entry].1.take())
     }
 }
 
+/// The order of so many entries; `None` if two of them are equal. Compiled once, for entries of any type.
+pub(super) fn in_order(
+    count: usize,
+    compare: &dyn Fn(usize, usize) -> Ordering,
+) -> Option<Vec<usize>> {
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by(|a, b| compare(*a, *b));
+    let is_twice = |pair: &[usize]| compare(pair[0], pair[1]).is_eq();
+    (!order.windows(2).any(is_twice)).then_some(order)
+}
+
 fn reach<T: Persist>(types: &mut TypeSet) {
-    T::reach(types);
-    types.unvisited("an element of a set", T::kind, T::name);
+    T::__reach(types);
+    types.unvisited("an element of a set", T::persist_kind, T::persist_name);
 }
 
 /// Stored in ascending order of the encoded elements, so that equal sets have
@@ -83,17 +97,17 @@ where
     T: Persist + Eq + Hash,
     S: BuildHasher + Default + 'static,
 {
-    counted_items!(Kind::Set(T::kind), "HashSet<{}>", T::name());
+    counted_items!(Kind::Set(T::persist_kind), "HashSet<{}>", T::persist_name());
 
-    fn reach(types: &mut TypeSet) {
+    fn __reach(types: &mut TypeSet) {
         reach::<T>(types);
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(HashSet::default())
     }
 
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
         out.count_empty::<T>(self.len());
         let entries = self.iter().map(|item| (item, ()));
@@ -102,7 +116,7 @@ where
         out.filled::<T>(self.len(), |out| encoded.write::<T>(out, |(), _| Ok(())))
     }
 
-    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let count = input.elements::<T>(head)?;
         let mut set = Self::with_hasher(S::default());
         set.try_reserve(count).map_err(|_| Fail::Limit)?;
@@ -121,17 +135,17 @@ where
 /// Stored in the order of the set. Elements that differ only in what is not saved
 /// are not found when they are saved, but refused by the load.
 impl<T: Persist + Ord> Persist for BTreeSet<T> {
-    counted_items!(Kind::Set(T::kind), "BTreeSet<{}>", T::name());
+    counted_items!(Kind::Set(T::persist_kind), "BTreeSet<{}>", T::persist_name());
 
-    fn reach(types: &mut TypeSet) {
+    fn __reach(types: &mut TypeSet) {
         reach::<T>(types);
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(BTreeSet::new())
     }
 
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode_tail(self.len() as u64, out)?;
         out.count_empty::<T>(self.len());
         out.filled::<T>(self.len(), |out| {
@@ -139,7 +153,7 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
         })
     }
 
-    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let count = input.elements::<T>(head)?;
         let mut set = Self::new();
         input.nested_in::<T, _>(|input| {

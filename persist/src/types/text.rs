@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use super::whole_items;
 use crate::codec::{
-    Decoder, Encoder, Fail, Order, Persist, Prototypes, Stop, count, decode_text, decode_text_into,
+    Decoder, Encoder, Fail, Persist, Prototypes, Stop, count, decode_text, decode_text_into,
 };
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
@@ -36,79 +37,96 @@ fn decode_len(head: &[u8], input: &mut Decoder<'_>) -> Result<usize, Fail> {
     if len as u64 > count::SHORT && len > input.limits().text { Err(Fail::Limit) } else { Ok(len) }
 }
 
+#[diagnostic::do_not_recommend]
 impl Persist for String {
-    const HEAD: usize = 1;
+    const __HEAD: usize = 1;
+    const __LEAF: bool = true;
+    const __COST: usize = 3;
 
-    fn kind() -> Kind {
+    whole_items!();
+
+    fn persist_kind() -> Kind {
         Kind::Text
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(String::new())
     }
 
     #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
+    fn __encode_head(&self, head: &mut [u8]) {
         encode_head(self, head);
     }
 
     #[inline(always)]
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         encode_tail(self, out)
     }
 
     #[inline(always)]
-    fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        let len = decode_len(head, input)?;
-        let text = decode_text(input.rest(), len)?;
-        input.take(len)?;
-        Ok(text)
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode(head[0], input)
     }
 
     #[inline(always)]
-    fn decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-        let len = decode_len(head, input)?;
-        decode_text_into(self, input.rest(), len)?;
-        input.take(len)?;
-        Ok(())
+    fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+        decode_into(self, head[0], input)
     }
+}
 
-    #[inline(always)]
-    fn decode_ordered(_: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        input.value()
-    }
+// Called, not inlined: texts are what most structs have most of, and each is an allocation anyway.
+
+#[inline(never)]
+fn decode(head: u8, input: &mut Decoder<'_>) -> Result<String, Fail> {
+    let len = decode_len(&[head], input)?;
+    let text = decode_text(input.rest(), len)?;
+    input.take(len)?;
+    Ok(text)
+}
+
+#[inline(never)]
+fn decode_into(text: &mut String, head: u8, input: &mut Decoder<'_>) -> Result<(), Fail> {
+    let len = decode_len(&[head], input)?;
+    decode_text_into(text, input.rest(), len)?;
+    input.take(len)?;
+    Ok(())
 }
 
 macro_rules! like_string {
     ($($ty:ty, $name:literal;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl Persist for $ty {
-            const HEAD: usize = 1;
+            const __HEAD: usize = 1;
+    const __LEAF: bool = true;
+    const __COST: usize = 3;
 
-            fn kind() -> Kind {
+    whole_items!();
+
+            fn persist_kind() -> Kind {
                 Kind::Text
             }
 
-            fn name() -> String {
+            fn persist_name() -> String {
                 String::from($name)
             }
 
-            fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+            fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
                 Ok(Self::from(""))
             }
 
             #[inline(always)]
-            fn encode_head(&self, head: &mut [u8]) {
+            fn __encode_head(&self, head: &mut [u8]) {
                 encode_head(self, head);
             }
 
             #[inline(always)]
-            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 encode_tail(self, out)
             }
 
             #[inline]
-            fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                String::decode(head, input).map(Self::from)
+            fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                String::__decode(head, input).map(Self::from)
             }
         }
     )*};
@@ -122,22 +140,23 @@ like_string! {
 /// Stored as text, with the separators of the machine that saved it.
 ///
 /// A path that is not UTF-8 refuses to be saved.
+#[diagnostic::do_not_recommend]
 impl Persist for PathBuf {
-    const MIN: usize = 1;
+    const __LEAF: bool = true;
 
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         Kind::Text
     }
 
-    fn name() -> String {
+    fn persist_name() -> String {
         String::from("PathBuf")
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(PathBuf::new())
     }
 
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let Some(text) = self.to_str() else {
             return Err(out.refuse(Error::new(
                 ErrorKind::InvalidValue,
@@ -147,7 +166,7 @@ impl Persist for PathBuf {
         encode(text, out)
     }
 
-    fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
         input.value::<String>().map(Self::from)
     }
 }

@@ -4,45 +4,46 @@ use std::time::{Duration, SystemTime};
 
 use super::number::fixed_items;
 use crate::Result;
-use crate::codec::layout::cut;
+use crate::codec::row::cut;
 use crate::codec::{Decoder, Fail, Persist, Prototypes};
 use crate::reflect::Kind;
 
 const NANOS_PER_SECOND: u32 = 1_000_000_000;
 
 /// Seconds as `u64`, then nanoseconds as `u32`.
+#[diagnostic::do_not_recommend]
 impl Persist for Duration {
-    const HEAD: usize = 12;
+    const __HEAD: usize = 12;
 
     fixed_items!();
 
-    fn kind() -> Kind {
-        Kind::Tuple(&[u64::kind, u32::kind])
+    fn persist_kind() -> Kind {
+        Kind::Tuple(&[u64::persist_kind, u32::persist_kind])
     }
 
-    fn name() -> String {
+    fn persist_name() -> String {
         String::from("Duration")
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(Duration::ZERO)
     }
 
     #[inline(always)]
-    fn encode_head(&self, head: &mut [u8]) {
-        (self.as_secs(), self.subsec_nanos()).encode_head(head);
+    fn __encode_head(&self, head: &mut [u8]) {
+        (self.as_secs(), self.subsec_nanos()).__encode_head(head);
     }
 
     #[inline(always)]
-    fn decode_fixed(mut head: &[u8], bad: &mut bool) -> Self {
-        let seconds = u64::decode_fixed(cut(&mut head, 8), bad);
+    fn __decode_fixed(mut head: &[u8], bad: &mut bool) -> Self {
+        let seconds = u64::__decode_fixed(cut(&mut head, 8), bad);
         Duration::new(seconds, nanos(head, bad))
     }
 }
 
 #[inline(always)]
 fn nanos(head: &[u8], bad: &mut bool) -> u32 {
-    let nanos = u32::decode_fixed(head, bad);
+    let nanos = u32::__decode_fixed(head, bad);
     if nanos < NANOS_PER_SECOND {
         nanos
     } else {
@@ -53,24 +54,25 @@ fn nanos(head: &[u8], bad: &mut bool) -> u32 {
 
 /// Whole seconds since 1970-01-01 UTC as `i64`, rounded down, then the
 /// nanoseconds above them as `u32`.
+#[diagnostic::do_not_recommend]
 impl Persist for SystemTime {
-    const HEAD: usize = 12;
+    const __HEAD: usize = 12;
 
     fixed_items!();
 
-    fn kind() -> Kind {
-        Kind::Tuple(&[i64::kind, u32::kind])
+    fn persist_kind() -> Kind {
+        Kind::Tuple(&[i64::persist_kind, u32::persist_kind])
     }
 
-    fn name() -> String {
+    fn persist_name() -> String {
         String::from("SystemTime")
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(SystemTime::UNIX_EPOCH)
     }
 
-    fn encode_head(&self, head: &mut [u8]) {
+    fn __encode_head(&self, head: &mut [u8]) {
         // No system counts more seconds than an `i64` holds.
         let (seconds, nanos) = match self.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(after) => (i64::try_from(after.as_secs()).unwrap_or(i64::MAX), after.subsec_nanos()),
@@ -83,11 +85,11 @@ impl Persist for SystemTime {
                 }
             }
         };
-        (seconds, nanos).encode_head(head);
+        (seconds, nanos).__encode_head(head);
     }
 
-    fn decode_fixed(mut head: &[u8], bad: &mut bool) -> Self {
-        let seconds = i64::decode_fixed(cut(&mut head, 8), bad);
+    fn __decode_fixed(mut head: &[u8], bad: &mut bool) -> Self {
+        let seconds = i64::__decode_fixed(cut(&mut head, 8), bad);
         let whole = Duration::from_secs(seconds.unsigned_abs());
         let time = if seconds < 0 {
             SystemTime::UNIX_EPOCH.checked_sub(whole)

@@ -1,11 +1,10 @@
 //! Tuples of up to twelve: the parts one after the other.
 
-use super::number::fixed;
+use super::whole_items;
 use crate::Result;
-use crate::codec::layout::{cut, cut_mut};
+use crate::codec::row::{checked, cost, cut, cut_mut, fixed};
 use crate::codec::{
-    Decoder, Encoder, Fail, FieldNames, FieldStep, Order, Persist, Prototypes, Stop, TypeSet,
-    Visitor,
+    Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
 };
 use crate::reflect::Kind;
 
@@ -16,102 +15,86 @@ macro_rules! tuples {
                 &[$((stringify!($index), FieldStep::Name(stringify!($index)))),+];
         }
 
+        #[diagnostic::do_not_recommend]
         impl<$($part: Persist),+> Persist for ($($part,)+) {
-            const HEAD: usize = if Self::FIXED { 0 $(+ $part::HEAD)+ } else { 0 };
-            const FIXED: bool = true $(&& $part::FIXED)+;
-            const MIN: usize = 0 $(+ $part::MIN)+;
-            const LEAF: bool = true $(&& $part::LEAF)+;
+            const __HEAD: usize = if Self::__FIXED { 0 $(+ $part::__HEAD)+ } else { 0 };
+            const __FIXED: bool = true $(&& fixed::<$part>())+;
+            const __MIN: usize = 0 $(+ $part::__MIN)+;
+            const __LEAF: bool = true $(&& $part::__LEAF)+;
+            const __COST: usize = 1 $(+ cost::<$part>())+;
 
-            fn kind() -> Kind {
-                Kind::Tuple(const { &[$($part::kind as fn() -> Kind),+] })
+            whole_items!();
+
+            fn persist_kind() -> Kind {
+                Kind::Tuple(const { &[$($part::persist_kind as fn() -> Kind),+] })
             }
 
-            fn name() -> String {
-                let names = [$($part::name()),+];
+            fn persist_name() -> String {
+                let names = [$($part::persist_name()),+];
                 let comma = if names.len() == 1 { "," } else { "" };
                 format!("({}{comma})", names.join(", "))
             }
 
-            fn reach(types: &mut TypeSet) {
-                $($part::reach(types);)+
+            fn __reach(types: &mut TypeSet) {
+                $($part::__reach(types);)+
             }
 
-            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
-                Ok(($($part::prototype(prototypes)?,)+))
+            fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
+                Ok(($($part::persist_empty(prototypes)?,)+))
             }
 
             #[inline(always)]
-            fn encode_head(&self, head: &mut [u8]) {
-                if Self::FIXED {
+            fn __encode_head(&self, head: &mut [u8]) {
+                if Self::__FIXED {
                     let mut head = head;
-                    $(self.$index.encode_head(cut_mut(&mut head, $part::HEAD));)+
+                    $(self.$index.__encode_head(cut_mut(&mut head, $part::__HEAD));)+
                 }
             }
 
             #[inline(always)]
-            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                if !Self::FIXED {
+            fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                if !Self::__FIXED {
                     $(out.value(&self.$index)?;)+
                 }
                 Ok(())
             }
 
             #[inline(always)]
-            fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                if Self::FIXED {
-                    return fixed(head);
+            fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                if Self::__FIXED {
+                    return checked(head);
                 }
                 Ok(($(input.value::<$part>()?,)+))
             }
 
             #[inline(always)]
-            fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+            fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
                 let mut head = head;
-                ($($part::decode_fixed(cut(&mut head, $part::HEAD), bad),)+)
+                ($($part::__decode_fixed(cut(&mut head, $part::__HEAD), bad),)+)
             }
 
             #[inline]
-            fn decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-                if Self::FIXED {
-                    *self = fixed(head)?;
+            fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+                if Self::__FIXED {
+                    *self = checked(head)?;
                 } else {
                     $(input.value_into(&mut self.$index)?;)+
                 }
                 Ok(())
             }
 
-            fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                if order.is_same() {
-                    return input.value();
-                }
-                Ok(($($part::decode_ordered(order.part($index)?, input)?,)+))
+            #[inline]
+            fn __keep_skipped(&mut self, old: &mut Self) {
+                $(self.$index.__keep_skipped(&mut old.$index);)+
             }
 
-            fn decode_ordered_into(
-                &mut self,
-                order: Order<'_>,
-                input: &mut Decoder<'_>,
-            ) -> Result<(), Fail> {
-                if order.is_same() {
-                    return input.value_into(self);
-                }
-                $(self.$index.decode_ordered_into(order.part($index)?, input)?;)+
+            fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+                $(self.$index.__visit_field(stringify!($index), visitor)?;)+
                 Ok(())
             }
 
-            fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-                $(if !$part::LEAF {
-                    self.$index.visit(visitor).map_err(|error| error.in_field(stringify!($index)))?;
-                })+
-                Ok(())
-            }
-
-            fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                $(if !$part::LEAF {
-                    self.$index
-                        .visit_shared(visitor)
-                        .map_err(|error| error.in_field(stringify!($index)))?;
-                })+
+            fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+                $(self.$index.__visit_field_shared(stringify!($index), visitor)?;)+
                 Ok(())
             }
         }

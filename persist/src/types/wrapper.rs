@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::num::{Saturating, Wrapping};
 
+use super::whole_items;
 use crate::Result;
 use crate::codec::{
-    Decoder, Encoder, Fail, FieldNames, FieldStep, Order, Persist, Prototypes, Stop, TypeSet,
-    Visitor,
+    Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
 };
 use crate::reflect::Kind;
 
@@ -17,72 +17,67 @@ macro_rules! wrappers {
         }
 
         impl<T: Persist> Persist for $wrapper<T> {
-            const HEAD: usize = T::HEAD;
-            const FIXED: bool = T::FIXED;
-            const MIN: usize = T::MIN;
-            const LEAF: bool = T::LEAF;
+            const __HEAD: usize = T::__HEAD;
+            const __FIXED: bool = T::__FIXED;
+            const __MIN: usize = T::__MIN;
+            const __LEAF: bool = T::__LEAF;
+            const __NULLABLE: bool = T::__NULLABLE;
+            const __COST: usize = T::__COST;
 
-            fn kind() -> Kind {
-                T::kind()
+            whole_items!();
+
+            fn persist_kind() -> Kind {
+                T::persist_kind()
             }
 
-            fn name() -> String {
-                format!(concat!(stringify!($wrapper), "<{}>"), T::name())
+            fn persist_name() -> String {
+                format!(concat!(stringify!($wrapper), "<{}>"), T::persist_name())
             }
 
-            fn reach(types: &mut TypeSet) {
-                T::reach(types);
+            fn __reach(types: &mut TypeSet) {
+                T::__reach(types);
             }
 
-            fn prototype(prototypes: &Prototypes<'_>) -> Result<Self> {
-                T::prototype(prototypes).map(Self)
-            }
-
-            #[inline(always)]
-            fn encode_head(&self, head: &mut [u8]) {
-                self.0.encode_head(head);
-            }
-
-            #[inline(always)]
-            fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                self.0.encode_tail(out)
+            fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
+                T::persist_empty(prototypes).map(Self)
             }
 
             #[inline(always)]
-            fn decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                T::decode(head, input).map(Self)
+            fn __encode_head(&self, head: &mut [u8]) {
+                self.0.__encode_head(head);
             }
 
             #[inline(always)]
-            fn decode_fixed(head: &[u8], bad: &mut bool) -> Self {
-                Self(T::decode_fixed(head, bad))
+            fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                self.0.__encode_tail(out)
+            }
+
+            #[inline(always)]
+            fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                T::__decode(head, input).map(Self)
+            }
+
+            #[inline(always)]
+            fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
+                Self(T::__decode_fixed(head, bad))
             }
 
             #[inline]
-            fn decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-                self.0.decode_into(head, input)
+            fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+                self.0.__decode_into(head, input)
             }
 
             #[inline]
-            fn decode_ordered(order: Order<'_>, input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                T::decode_ordered(order, input).map(Self)
+            fn __keep_skipped(&mut self, old: &mut Self) {
+                self.0.__keep_skipped(&mut old.0);
             }
 
-            #[inline]
-            fn decode_ordered_into(
-                &mut self,
-                order: Order<'_>,
-                input: &mut Decoder<'_>,
-            ) -> Result<(), Fail> {
-                self.0.decode_ordered_into(order, input)
+            fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+                self.0.__visit(visitor)
             }
 
-            fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-                self.0.visit(visitor)
-            }
-
-            fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                self.0.visit_shared(visitor)
+            fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+                self.0.__visit_shared(visitor)
             }
         }
     )*};

@@ -41,11 +41,11 @@ impl ComponentType {
     pub(super) fn of<T: Component>() -> Self {
         Self {
             id: TypeId::of::<T>(),
-            name: T::name,
-            is_leaf: T::LEAF,
+            name: T::persist_name,
+            is_leaf: T::__LEAF,
             holds_world: || {
                 let mut types = TypeSet::default();
-                T::reach(&mut types);
+                T::__reach(&mut types);
                 types
                     .classes
                     .iter()

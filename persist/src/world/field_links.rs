@@ -5,10 +5,10 @@ use std::any::TypeId;
 use std::rc::Rc;
 
 use crate::codec::{
-    Implementor, Linked, LoadLinks, Pointed, Prototypes, SaveLinks, Shared, Unknown, Within,
+    Implementor, Linked, LoadLinks, Pointing, Prototypes, SaveLinks, Shared, Unknown, charge_empty,
 };
 use crate::reflect::TraitName;
-use crate::{Error, ErrorKind, Registry, Result};
+use crate::{Error, ErrorKind, Limits, Registry, Result};
 
 /// Classes have the numbers that they would have in a save of all of them.
 pub(crate) struct FieldLinks<'r> {
@@ -48,7 +48,7 @@ const POINTER: &str = "a shared pointer";
 const UNKNOWN: &str = "what the program does not know";
 
 impl SaveLinks for FieldLinks<'_> {
-    fn link(&mut self, _: usize, _: bool, _: Pointed, _: &dyn Fn() -> Shared) -> Result<u64> {
+    fn link(&mut self, _: usize, _: Pointing, _: &dyn Fn() -> Shared) -> Result<u64> {
         self.unsupported(POINTER)
     }
 
@@ -65,19 +65,13 @@ impl SaveLinks for FieldLinks<'_> {
         self.unsupported(UNKNOWN)
     }
 
-    fn enter_cell(&mut self, _: Within) -> Within {
-        Within::Bare
-    }
-
-    fn leave_cell(&mut self, _: Within) {}
-
-    fn empty_elements(&mut self) -> &mut usize {
-        &mut self.empty_elements
+    fn charge(&mut self, empty: usize, _: u64, limits: &Limits) -> Result<()> {
+        charge_empty(&mut self.empty_elements, empty, limits)
     }
 }
 
 impl LoadLinks for FieldLinks<'_> {
-    fn link(&mut self, _: u64, _: bool, _: Pointed) -> Result<Linked<'_>> {
+    fn link(&mut self, _: u64, _: Pointing) -> Result<Linked<'_>> {
         self.unsupported(POINTER)
     }
 
@@ -98,11 +92,7 @@ impl LoadLinks for FieldLinks<'_> {
         })
     }
 
-    fn skip(&mut self, _: u64, _: &[u8]) -> Result<usize> {
-        self.unsupported(UNKNOWN)
-    }
-
-    fn keep(&mut self, _: u64, _: &[u8]) -> Result<(Unknown, usize)> {
+    fn foreign(&mut self, _: u64, _: &[u8], _: bool) -> Result<(usize, Option<Unknown>)> {
         self.unsupported(UNKNOWN)
     }
 
@@ -110,7 +100,7 @@ impl LoadLinks for FieldLinks<'_> {
         self.registry.prototypes()
     }
 
-    fn empty_elements(&mut self) -> &mut usize {
-        &mut self.empty_elements
+    fn charge(&mut self, empty: usize, _: u64, limits: &Limits) -> Result<()> {
+        charge_empty(&mut self.empty_elements, empty, limits)
     }
 }

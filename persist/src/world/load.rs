@@ -82,10 +82,10 @@ impl World {
         reading: &mut Reading,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
-        let head = input.take(ObjectId::HEAD)?;
+        let head = input.take(ObjectId::__HEAD)?;
         // What is stored was given; the load may have given it a new one by now.
-        let stored = u64::decode_fixed(&head[1..], &mut false);
-        let id = ObjectId::decode(head, input)?;
+        let stored = u64::__decode_fixed(&head[1..], &mut false);
+        let id = ObjectId::__decode(head, input)?;
         let name = input.value::<String>()?;
         let children = input.value::<Vec<ObjectId>>()?;
         let activity = input.value::<Activity>()?;
@@ -194,11 +194,7 @@ impl World {
         // A component on a page of its own takes all pages before in its column.
         let pages = (place.page + 1).saturating_sub(entry.column.pages());
         if pages > 1 {
-            let limits = input.limits();
-            let bytes = (pages * size_of::<Page<u8>>()) as u64;
-            if let Err(error) = input.links().charge_memory(bytes, limits) {
-                return Err(input.refuse(error));
-            }
+            input.charge(0, (pages * size_of::<Page<u8>>()) as u64)?;
         }
         Ok(())
     }

@@ -94,7 +94,7 @@ fn twice<T: Component>() -> Error {
         ErrorKind::Borrowed,
         "the query asks for one component twice, once or more to change it; ask for it once",
     )
-    .in_class(T::name())
+    .in_class(T::persist_name())
 }
 
 /// The objects that have what a query asks for, in the order in which they were made.

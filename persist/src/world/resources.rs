@@ -28,7 +28,7 @@ impl<T: Persist + Pointee> AnyResource for T {
     }
 
     fn __name(&self) -> String {
-        T::name()
+        T::persist_name()
     }
 
     fn __register(&self, registry: &mut Registry) -> Result<()> {
@@ -134,7 +134,7 @@ impl World {
         if self.resource::<T>().is_none() {
             self.register_resource::<T>()?;
         }
-        let name = T::name();
+        let name = T::persist_name();
         self.resources.unknown.retain(|kept| !self.registry.is_called(&name, kept.class()));
         let old = self.resources.insert(Box::new(value));
         Ok(old.and_then(|old| old.__into_any().downcast().ok()).map(|old| *old))

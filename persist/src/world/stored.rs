@@ -197,32 +197,24 @@ fn unregistered(class: &str) -> Error {
     )
 }
 
+#[diagnostic::do_not_recommend]
 impl Persist for World {
-    const MIN: usize = 10;
-    const LEAF: bool = false;
+    const __MIN: usize = 10;
 
-    fn kind() -> Kind {
-        StoredWorld::kind()
+    fn persist_kind() -> Kind {
+        StoredWorld::persist_kind()
     }
 
-    fn name() -> String {
-        StoredWorld::name()
-    }
-
-    fn reach(types: &mut TypeSet) {
-        StoredWorld::reach(types);
-    }
-
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(Self::new())
     }
 
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let objects = self.objects().map(|id| (id, Source::Live));
         self.encode_objects(objects, self.count, Content::World, out)
     }
 
-    fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let mut world = Self::new();
         match world.decode_parts(input) {
             Ok(()) => Ok(world),
@@ -233,7 +225,11 @@ impl Persist for World {
         }
     }
 
-    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+    fn __reach(types: &mut TypeSet) {
+        StoredWorld::__reach(types);
+    }
+
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
         let result = self.visit_parts(visitor);
         if result.is_err() && visitor.phase() != Phase::BeforeSave {
             self.forget();
@@ -241,11 +237,12 @@ impl Persist for World {
         result
     }
 
-    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         self.visit_parts_shared(visitor)
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Pointee for World {
     type As = AsValue;
 }

@@ -34,7 +34,7 @@ impl World {
             let mut unknown = object.unknown.iter_mut().peekable();
             for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
                 while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
-                    unknown.content.visit(visitor)?;
+                    unknown.content.__visit(visitor)?;
                 }
                 let entry = &mut self.columns[*column];
                 if let Some(component) = entry.column.get_mut(place) {
@@ -44,13 +44,13 @@ impl World {
                 }
             }
             for unknown in unknown {
-                unknown.content.visit(visitor)?;
+                unknown.content.__visit(visitor)?;
             }
         }
         for (.., value) in &mut self.resources.values {
             visitor.nested(|visitor| value.portable_mut().visit(visitor))?;
         }
-        self.resources.unknown.iter_mut().try_for_each(|unknown| unknown.visit(visitor))
+        self.resources.unknown.iter_mut().try_for_each(|unknown| unknown.__visit(visitor))
     }
 
     /// The same, through shared pointers.
@@ -61,19 +61,19 @@ impl World {
             let mut unknown = object.unknown.iter().peekable();
             for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
                 while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
-                    unknown.content.visit_shared(visitor)?;
+                    unknown.content.__visit_shared(visitor)?;
                 }
                 if let Some(component) = self.columns[*column].column.get(place) {
                     visitor.nested(|visitor| component.portable().visit_shared(visitor))?;
                 }
             }
             for unknown in unknown {
-                unknown.content.visit_shared(visitor)?;
+                unknown.content.__visit_shared(visitor)?;
             }
         }
         for (.., value) in &self.resources.values {
             visitor.nested(|visitor| value.portable().visit_shared(visitor))?;
         }
-        self.resources.unknown.iter().try_for_each(|unknown| unknown.visit_shared(visitor))
+        self.resources.unknown.iter().try_for_each(|unknown| unknown.__visit_shared(visitor))
     }
 }

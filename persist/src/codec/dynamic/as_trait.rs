@@ -47,7 +47,7 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
         types.implementors::<D>(None);
     }
 
-    fn prototype(prototypes: &Prototypes<'_>) -> Result<Box<D>> {
+    fn empty(prototypes: &Prototypes<'_>) -> Result<Box<D>> {
         (caster::<D>(prototypes)?.empty)(prototypes)
     }
 
@@ -103,10 +103,10 @@ fn keep<D: ?Sized + TraitObject>(
 ) -> Result<Box<D>, Fail> {
     let Some(stand_in) = D::stand_in() else { return Err(skip::<D>(number, class, input)) };
     let rest = input.rest();
-    match input.links().keep(number, rest) {
-        Ok((value, length)) => {
+    match input.links().foreign(number, rest, true) {
+        Ok((length, value)) => {
             input.take(length)?;
-            Ok((stand_in.boxed)(value))
+            Ok((stand_in.boxed)(value.unwrap_or_default()))
         }
         Err(error) => Err(input.refuse(error)),
     }
@@ -115,8 +115,8 @@ fn keep<D: ?Sized + TraitObject>(
 /// Passes over a value of a class that is not registered for the trait.
 fn skip<D: ?Sized + TraitObject>(number: u64, class: &str, input: &mut Decoder<'_>) -> Fail {
     let rest = input.rest();
-    match input.links().skip(number, rest) {
-        Ok(length) => match input.take(length) {
+    match input.links().foreign(number, rest, false) {
+        Ok((length, _)) => match input.take(length) {
             Ok(_) => input.unregistered(number, not_registered(class, D::NAME)),
             Err(fail) => fail,
         },

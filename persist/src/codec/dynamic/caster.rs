@@ -15,38 +15,60 @@ use crate::reflect::{Cell, Holder, Pointer};
 pub trait Implements<T>: TraitObject {
     /// In a box.
     fn boxed(value: Box<T>) -> Box<Self>;
-    /// Behind `Rc`.
-    fn rc(value: Rc<T>) -> Rc<Self>;
-    /// Behind `Arc`.
-    fn arc(value: Arc<T>) -> Arc<Self>;
-    /// In a `RefCell` behind `Rc`.
-    fn rc_ref_cell(value: Rc<RefCell<T>>) -> Rc<RefCell<Self>>;
-    /// In a `RefCell` behind `Arc`.
-    fn arc_ref_cell(value: Arc<RefCell<T>>) -> Arc<RefCell<Self>>;
-    /// In a `Mutex` behind `Rc`.
-    fn rc_mutex(value: Rc<Mutex<T>>) -> Rc<Mutex<Self>>;
-    /// In a `Mutex` behind `Arc`.
-    fn arc_mutex(value: Arc<Mutex<T>>) -> Arc<Mutex<Self>>;
-    /// In a `RwLock` behind `Rc`.
-    fn rc_rw_lock(value: Rc<RwLock<T>>) -> Rc<RwLock<Self>>;
-    /// In a `RwLock` behind `Arc`.
-    fn arc_rw_lock(value: Arc<RwLock<T>>) -> Arc<RwLock<Self>>;
-    /// Behind a `Weak`.
-    fn weak(value: rc::Weak<T>) -> rc::Weak<Self>;
-    /// Behind a `sync::Weak`.
-    fn sync_weak(value: sync::Weak<T>) -> sync::Weak<Self>;
-    /// In a `RefCell` behind a `Weak`.
-    fn weak_ref_cell(value: rc::Weak<RefCell<T>>) -> rc::Weak<RefCell<Self>>;
-    /// In a `RefCell` behind a `sync::Weak`.
-    fn sync_weak_ref_cell(value: sync::Weak<RefCell<T>>) -> sync::Weak<RefCell<Self>>;
-    /// In a `Mutex` behind a `Weak`.
-    fn weak_mutex(value: rc::Weak<Mutex<T>>) -> rc::Weak<Mutex<Self>>;
-    /// In a `Mutex` behind a `sync::Weak`.
-    fn sync_weak_mutex(value: sync::Weak<Mutex<T>>) -> sync::Weak<Mutex<Self>>;
-    /// In a `RwLock` behind a `Weak`.
-    fn weak_rw_lock(value: rc::Weak<RwLock<T>>) -> rc::Weak<RwLock<Self>>;
-    /// In a `RwLock` behind a `sync::Weak`.
-    fn sync_weak_rw_lock(value: sync::Weak<RwLock<T>>) -> sync::Weak<RwLock<Self>>;
+    /// Behind `Rc` or its `Weak`, in any cell; the variant stays.
+    fn rc(pointer: RcTo<T>) -> RcTo<Self>;
+    /// Behind `Arc` or its `Weak`, in any cell; the variant stays.
+    fn arc(pointer: ArcTo<T>) -> ArcTo<Self>;
+}
+
+/// An `Rc` or its `Weak`, to a value or to a cell around one.
+pub enum RcTo<T: ?Sized> {
+    /// To a value.
+    Bare(Rc<T>),
+    /// To a `RefCell`.
+    RefCell(Rc<RefCell<T>>),
+    /// To a `Mutex`.
+    Mutex(Rc<Mutex<T>>),
+    /// To a `RwLock`.
+    RwLock(Rc<RwLock<T>>),
+    /// A weak one to a value.
+    WeakBare(rc::Weak<T>),
+    /// A weak one to a `RefCell`.
+    WeakRefCell(rc::Weak<RefCell<T>>),
+    /// A weak one to a `Mutex`.
+    WeakMutex(rc::Weak<Mutex<T>>),
+    /// A weak one to a `RwLock`.
+    WeakRwLock(rc::Weak<RwLock<T>>),
+}
+
+/// An `Arc` or its `Weak`, to a value or to a cell around one.
+pub enum ArcTo<T: ?Sized> {
+    /// To a value.
+    Bare(Arc<T>),
+    /// To a `RefCell`.
+    RefCell(Arc<RefCell<T>>),
+    /// To a `Mutex`.
+    Mutex(Arc<Mutex<T>>),
+    /// To a `RwLock`.
+    RwLock(Arc<RwLock<T>>),
+    /// A weak one to a value.
+    WeakBare(sync::Weak<T>),
+    /// A weak one to a `RefCell`.
+    WeakRefCell(sync::Weak<RefCell<T>>),
+    /// A weak one to a `Mutex`.
+    WeakMutex(sync::Weak<Mutex<T>>),
+    /// A weak one to a `RwLock`.
+    WeakRwLock(sync::Weak<RwLock<T>>),
+}
+
+/// The pointer of a family after its coercion, which leaves the variant as it was.
+macro_rules! coerced {
+    ($coerce:expr, $variant:path, $pointer:expr) => {
+        match $coerce($variant($pointer)) {
+            $variant(pointer) => pointer,
+            _ => unreachable!("a coercion keeps the cell"),
+        }
+    };
 }
 
 /// How the values of one class become `D`s.
@@ -89,7 +111,7 @@ impl<D: ?Sized + TraitObject> Caster<D> {
                 // the stack, at each level of nesting.
                 input.nested_in::<T, _>(|input| input.value::<T>().map(Box::new)).map(D::boxed)
             },
-            empty: |prototypes| Ok(D::boxed(Box::new(T::prototype(prototypes)?))),
+            empty: |prototypes| Ok(D::boxed(Box::new(T::persist_empty(prototypes)?))),
             make: |pointer, cell, prototypes| match cell {
                 Cell::RefCell => empty::<RefCell<T>>(pointer, prototypes),
                 Cell::Mutex => empty::<Mutex<T>>(pointer, prototypes),
@@ -97,28 +119,28 @@ impl<D: ?Sized + TraitObject> Caster<D> {
                 _ => empty::<T>(pointer, prototypes),
             },
             bare: Pointers {
-                rc: |shared| shared.rc().map(D::rc),
-                arc: |shared| shared.arc().map(D::arc),
-                gone_rc: || D::weak(rc::Weak::new()),
-                gone_arc: || D::sync_weak(sync::Weak::new()),
+                rc: |shared| Some(coerced!(D::rc, RcTo::Bare, shared.rc()?)),
+                arc: |shared| Some(coerced!(D::arc, ArcTo::Bare, shared.arc()?)),
+                gone_rc: || coerced!(D::rc, RcTo::WeakBare, rc::Weak::new()),
+                gone_arc: || coerced!(D::arc, ArcTo::WeakBare, sync::Weak::new()),
             },
             ref_cell: Pointers {
-                rc: |shared| shared.rc().map(D::rc_ref_cell),
-                arc: |shared| shared.arc().map(D::arc_ref_cell),
-                gone_rc: || D::weak_ref_cell(rc::Weak::new()),
-                gone_arc: || D::sync_weak_ref_cell(sync::Weak::new()),
+                rc: |shared| Some(coerced!(D::rc, RcTo::RefCell, shared.rc()?)),
+                arc: |shared| Some(coerced!(D::arc, ArcTo::RefCell, shared.arc()?)),
+                gone_rc: || coerced!(D::rc, RcTo::WeakRefCell, rc::Weak::new()),
+                gone_arc: || coerced!(D::arc, ArcTo::WeakRefCell, sync::Weak::new()),
             },
             mutex: Pointers {
-                rc: |shared| shared.rc().map(D::rc_mutex),
-                arc: |shared| shared.arc().map(D::arc_mutex),
-                gone_rc: || D::weak_mutex(rc::Weak::new()),
-                gone_arc: || D::sync_weak_mutex(sync::Weak::new()),
+                rc: |shared| Some(coerced!(D::rc, RcTo::Mutex, shared.rc()?)),
+                arc: |shared| Some(coerced!(D::arc, ArcTo::Mutex, shared.arc()?)),
+                gone_rc: || coerced!(D::rc, RcTo::WeakMutex, rc::Weak::new()),
+                gone_arc: || coerced!(D::arc, ArcTo::WeakMutex, sync::Weak::new()),
             },
             rw_lock: Pointers {
-                rc: |shared| shared.rc().map(D::rc_rw_lock),
-                arc: |shared| shared.arc().map(D::arc_rw_lock),
-                gone_rc: || D::weak_rw_lock(rc::Weak::new()),
-                gone_arc: || D::sync_weak_rw_lock(sync::Weak::new()),
+                rc: |shared| Some(coerced!(D::rc, RcTo::RwLock, shared.rc()?)),
+                arc: |shared| Some(coerced!(D::arc, ArcTo::RwLock, shared.arc()?)),
+                gone_rc: || coerced!(D::rc, RcTo::WeakRwLock, rc::Weak::new()),
+                gone_arc: || coerced!(D::arc, ArcTo::WeakRwLock, sync::Weak::new()),
             },
         }
     }

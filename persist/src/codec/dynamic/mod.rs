@@ -12,7 +12,7 @@ mod stand_in;
 mod unknown;
 
 pub use as_trait::AsTrait;
-pub use caster::{Caster, Implements};
+pub use caster::{ArcTo, Caster, Implements, RcTo};
 pub use cells::TraitCell;
 pub use stand_in::StandIn;
 pub use unknown::Unknown;
@@ -43,27 +43,27 @@ pub trait Portable: Any {
     ///
     /// # Errors
     ///
-    /// As [`Persist::decode_into`].
+    /// As [`Persist::__decode_into`].
     fn decode_over(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail>;
 
     /// Counts it as a value in a box.
     fn count_box(&self, out: &mut Encoder<'_>);
 
-    /// As [`Persist::visit`].
+    /// As [`Persist::__visit`].
     ///
     /// # Errors
     ///
     /// As there.
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// As [`Persist::visit_shared`].
+    /// As [`Persist::__visit_shared`].
     ///
     /// # Errors
     ///
     /// As there.
     fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// As [`Persist::name`].
+    /// As [`Persist::persist_name`].
     fn class_name(&self) -> String;
 
     /// The type in such a cell.
@@ -84,15 +84,15 @@ impl<T: Persist> Portable for T {
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        Persist::visit(self, visitor)
+        Persist::__visit(self, visitor)
     }
 
     fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        Persist::visit_shared(self, visitor)
+        Persist::__visit_shared(self, visitor)
     }
 
     fn class_name(&self) -> String {
-        T::name()
+        T::persist_name()
     }
 
     fn in_cell(&self, cell: Cell) -> TypeId {

@@ -44,7 +44,7 @@ impl<D: ?Sized + TraitObject> StandIn<D> {
         Self {
             class: StandInClass {
                 type_id: TypeId::of::<T>(),
-                enter: T::reach,
+                enter: T::__reach,
                 reach: reach_holder::<T>,
                 unknown: |value| value.downcast_ref::<T>().map(AsRef::as_ref),
                 make: make::<T>,

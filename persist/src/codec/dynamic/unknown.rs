@@ -169,10 +169,7 @@ impl Piece {
 
     /// Writes the value as it was, but for ids and numbers.
     pub(crate) fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let before = out.links().enter_cell(Within::Cell);
-        let result = self.encode_parts(out);
-        out.links().leave_cell(before);
-        result
+        out.within(Within::Cell, |out| self.encode_parts(out))
     }
 
     fn encode_parts(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -181,19 +178,19 @@ impl Piece {
             out.bytes(&self.bytes[done..part.start])?;
             done = part.end;
             let number = match &part.content {
-                Content::Reference { weak, target } => link(target.as_ref(), *weak, out),
-                Content::Class(index) => out.links().foreign_class(&self.class.schema, *index),
+                Content::Reference { weak, target } => link(target.as_ref(), *weak, out)?,
+                Content::Class(index) => {
+                    let number = out.links().foreign_class(&self.class.schema, *index);
+                    number.map_err(|error| out.refuse(error))?
+                }
             };
-            match number {
-                Ok(number) => count::encode(number, out)?,
-                Err(error) => return Err(out.refuse(error)),
-            }
+            count::encode(number, out)?;
         }
         out.bytes(&self.bytes[done..])
     }
 }
 
-fn link(target: Option<&Kept>, weak: bool, out: &mut Encoder<'_>) -> Result<u64> {
+fn link(target: Option<&Kept>, weak: bool, out: &mut Encoder<'_>) -> Result<u64, Stop> {
     let target = match target {
         Some(Kept::Strong(target)) => Some(target.clone()),
         Some(Kept::Weak(target)) => target.upgrade(),
@@ -201,23 +198,21 @@ fn link(target: Option<&Kept>, weak: bool, out: &mut Encoder<'_>) -> Result<u64>
     };
     let Some(target) = target else { return Ok(0) };
     let pointed = target.object().seen_pointee().map_or(Pointed::Anything, Pointed::At);
-    out.links().link(target.address(), weak, pointed, &|| target.clone())
+    out.link(target.address(), weak, pointed, &|| target.clone())
 }
 
 /// A count of pieces, each the number of its class and its value.
+#[diagnostic::do_not_recommend]
 impl Persist for Unknown {
-    const MIN: usize = 1;
-    const LEAF: bool = false;
-
-    fn kind() -> Kind {
+    fn persist_kind() -> Kind {
         Kind::Unknown
     }
 
-    fn prototype(_: &Prototypes<'_>) -> Result<Self> {
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(Self::default())
     }
 
-    fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode(self.pieces.len() as u64, out)?;
         for piece in &self.pieces {
             if !out.links().only_lists() {
@@ -228,7 +223,7 @@ impl Persist for Unknown {
         Ok(())
     }
 
-    fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let count = input.count()?;
         // Each has a class number at least.
         if count > input.rest().len() {
@@ -238,10 +233,12 @@ impl Persist for Unknown {
         for _ in 0..count {
             let number = count::decode(input)?;
             let rest = input.rest();
-            match input.links().keep(number, rest) {
-                Ok((mut kept, length)) => {
+            match input.links().foreign(number, rest, true) {
+                Ok((length, kept)) => {
                     input.take(length)?;
-                    pieces.append(&mut kept.pieces);
+                    if let Some(mut kept) = kept {
+                        pieces.append(&mut kept.pieces);
+                    }
                 }
                 Err(error) => return Err(input.refuse(error)),
             }
@@ -249,12 +246,12 @@ impl Persist for Unknown {
         Ok(Self { holder: None, pieces })
     }
 
-    fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if visitor.leaves_cells() { Ok(()) } else { self.visit_shared(visitor) }
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if visitor.leaves_cells() { Ok(()) } else { self.__visit_shared(visitor) }
     }
 
     /// Which of its references lay in cells the save does not say; here all do.
-    fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         let mut dropped = Vec::new();
         for piece in &self.pieces {
             for part in piece.parts.borrow_mut().iter_mut() {
@@ -272,6 +269,7 @@ impl Persist for Unknown {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Pointee for Unknown {
     type As = AsValue;
 }

@@ -53,7 +53,7 @@ fn look_into<X: OpenCell>(object: &dyn Any, wait: Duration, look: &mut dyn FnMut
 
 impl<X: OpenCell> PointTo<X> for AsCell {
     fn target() -> Target {
-        Target::Value { kind: X::Value::kind, name: X::Value::name }
+        Target::Value { kind: X::Value::persist_kind, name: X::Value::persist_name }
     }
 
     fn reach(pointer: Pointer, types: &mut TypeSet) {
@@ -62,14 +62,14 @@ impl<X: OpenCell> PointTo<X> for AsCell {
             value: TypeId::of::<X::Value>(),
             size: size_of::<X>(),
             holder: Holder::new(pointer, X::CELL),
-            kind: X::Value::kind,
-            name: X::Value::name,
+            kind: X::Value::persist_kind,
+            name: X::Value::persist_name,
             make: if pointer == Pointer::Rc { open_rc::<X> } else { open_arc::<X> },
             fill: fill_cell::<X>,
             look: look_into::<X>,
         };
         if types.object(object) {
-            X::Value::reach(types);
+            X::Value::__reach(types);
         }
     }
 

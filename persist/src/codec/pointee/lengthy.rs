@@ -139,11 +139,11 @@ struct LengthyDraft<P: ?Sized + Lengthy> {
 
 impl<P: ?Sized + Lengthy> Draft for LengthyDraft<P> {
     fn fill(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        input.record_into(&mut self.value)
+        input.value_into(&mut self.value)
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        self.value.visit(visitor)
+        self.value.__visit(visitor)
     }
 
     fn build(self: Box<Self>) -> Shared {
@@ -155,13 +155,13 @@ impl<P: ?Sized + Lengthy> Draft for LengthyDraft<P> {
 }
 
 fn lengthy<P: ?Sized + Lengthy>(pointer: Pointer, prototypes: &Prototypes<'_>) -> Result<Made> {
-    let value = P::Draft::prototype(prototypes)?;
+    let value = P::Draft::persist_empty(prototypes)?;
     Ok(Made::Draft(Box::new(LengthyDraft::<P> { value, pointer })))
 }
 
 impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
     fn target() -> Target {
-        Target::Value { kind: P::Draft::kind, name: P::name }
+        Target::Value { kind: P::Draft::persist_kind, name: P::name }
     }
 
     fn reach(pointer: Pointer, types: &mut TypeSet) {
@@ -170,7 +170,7 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
             value: TypeId::of::<P>(),
             size: size_of::<P::Draft>(),
             holder: Holder::new(pointer, Cell::None),
-            kind: P::Draft::kind,
+            kind: P::Draft::persist_kind,
             name: P::name,
             make: match pointer {
                 Pointer::Rc => |prototypes| lengthy::<P>(Pointer::Rc, prototypes),
@@ -180,7 +180,7 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
             look: |_, _, _| {},
         };
         if types.object(object) {
-            P::Draft::reach(types);
+            P::Draft::__reach(types);
         }
     }
 
@@ -218,18 +218,18 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
     }
 
     fn gone_rc(prototypes: &Prototypes<'_>) -> Result<rc::Weak<P>> {
-        Ok(Rc::downgrade(&P::rc(P::Draft::prototype(prototypes)?)))
+        Ok(Rc::downgrade(&P::rc(P::Draft::persist_empty(prototypes)?)))
     }
 
     fn gone_arc(prototypes: &Prototypes<'_>) -> Result<sync::Weak<P>> {
-        Ok(Arc::downgrade(&P::arc(P::Draft::prototype(prototypes)?)))
+        Ok(Arc::downgrade(&P::arc(P::Draft::persist_empty(prototypes)?)))
     }
 
     fn empty_rc(prototypes: &Prototypes<'_>) -> Result<Rc<P>> {
-        P::Draft::prototype(prototypes).map(P::rc)
+        P::Draft::persist_empty(prototypes).map(P::rc)
     }
 
     fn empty_arc(prototypes: &Prototypes<'_>) -> Result<Arc<P>> {
-        P::Draft::prototype(prototypes).map(P::arc)
+        P::Draft::persist_empty(prototypes).map(P::arc)
     }
 }

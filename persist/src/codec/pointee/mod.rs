@@ -36,10 +36,10 @@ use crate::reflect::{Cell, Pointer, Target};
 /// # use persist::Persist;
 /// # struct Colour(u32);
 /// # impl Persist for Colour {
-/// #     fn kind() -> Kind { Kind::U32 }
-/// #     fn prototype(_: &Prototypes<'_>) -> persist::Result<Self> { Ok(Colour(0)) }
-/// #     fn encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> { out.value(&self.0) }
-/// #     fn decode(_: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> { input.value().map(Colour) }
+/// #     fn persist_kind() -> Kind { Kind::U32 }
+/// #     fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> { Ok(Colour(0)) }
+/// #     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> { out.value(&self.0) }
+/// #     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> { input.value().map(Colour) }
 /// # }
 /// impl persist::Pointee for Colour {
 ///     type As = persist::codec::AsValue;
@@ -108,14 +108,14 @@ pub trait PointTo<P: ?Sized> {
     ///
     /// # Errors
     ///
-    /// As [`Persist::prototype`](crate::Persist::prototype).
+    /// As [`Persist::prototype`](crate::Persist::persist_empty).
     fn empty_rc(prototypes: &Prototypes<'_>) -> Result<Rc<P>>;
 
     /// The same of an `Arc`.
     ///
     /// # Errors
     ///
-    /// As [`Persist::prototype`](crate::Persist::prototype).
+    /// As [`Persist::prototype`](crate::Persist::persist_empty).
     fn empty_arc(prototypes: &Prototypes<'_>) -> Result<Arc<P>>;
 }
 

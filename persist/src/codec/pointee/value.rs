@@ -21,11 +21,11 @@ struct ValueDraft<T> {
 
 impl<T: Persist> Draft for ValueDraft<T> {
     fn fill(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        input.record_into(&mut self.value)
+        input.value_into(&mut self.value)
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        self.value.visit(visitor)
+        self.value.__visit(visitor)
     }
 
     fn build(self: Box<Self>) -> Shared {
@@ -63,7 +63,7 @@ fn look_at<T: Any>(value: &dyn Any, _: Duration, look: &mut dyn FnMut(&dyn Any))
 
 impl<T: Persist + Pointee> PointTo<T> for AsValue {
     fn target() -> Target {
-        Target::Value { kind: T::kind, name: T::name }
+        Target::Value { kind: T::persist_kind, name: T::persist_name }
     }
 
     fn reach(pointer: Pointer, types: &mut TypeSet) {
@@ -72,14 +72,14 @@ impl<T: Persist + Pointee> PointTo<T> for AsValue {
             value: TypeId::of::<T>(),
             size: size_of::<T>(),
             holder: Holder::new(pointer, T::CELL),
-            kind: T::kind,
-            name: T::name,
+            kind: T::persist_kind,
+            name: T::persist_name,
             make: if pointer == Pointer::Rc { draft_rc::<T> } else { draft_arc::<T> },
             fill: no_fill,
             look: look_at::<T>,
         };
         if types.object(object) {
-            T::reach(types);
+            T::__reach(types);
         }
     }
 

@@ -140,7 +140,7 @@ impl Registry {
     /// ```
     pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
         let mut types = TypeSet::default();
-        T::reach(&mut types);
+        T::__reach(&mut types);
         types.implementors::<D>(None);
         let mut next = self.clone();
         next.enter_types(&types)?;
@@ -149,7 +149,7 @@ impl Registry {
                 ErrorKind::Unsupported,
                 format!(
                     "{} is neither a struct nor an enum and cannot be registered for a trait; wrap it in a struct",
-                    T::name()
+                    T::persist_name()
                 ),
             ));
         };
@@ -196,10 +196,10 @@ impl Registry {
             return Ok(*class);
         }
         let mut types = TypeSet::default();
-        T::reach(&mut types);
+        T::__reach(&mut types);
         let mut next = self.clone();
         next.enter_types(&types)?;
-        let class = next.class_of_kind(T::kind(), T::name)?;
+        let class = next.class_of_kind(T::persist_kind(), T::persist_name)?;
         next.complete()?;
         *self = next;
         Ok(class)

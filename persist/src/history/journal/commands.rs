@@ -136,7 +136,7 @@ impl<C: Command<T> + Persist, T: 'static> CommandClass<T> for Of<C> {
         let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
         let end = buffer
             .append(0, &Limits::DEFAULT, &mut links, |out| out.value(command))
-            .map_err(|error| error.in_class(C::name()))?;
+            .map_err(|error| error.in_class(C::persist_name()))?;
         let mut bytes = buffer.into_bytes();
         bytes.truncate(end);
         Ok(bytes)
@@ -170,7 +170,7 @@ impl<C: Command<T> + Persist, T: 'static> CommandClass<T> for Of<C> {
                 ErrorKind::Refused,
                 format!(
                     "{} did something when it was done first, and nothing when it was done again; what it does may depend on its fields and its target alone",
-                    C::name()
+                    C::persist_name()
                 ),
             )
             .into());
@@ -193,7 +193,7 @@ impl<T: 'static> Reading<'_, T> {
     fn command<C: Persist>(&self, bytes: &[u8]) -> Result<C> {
         let mut links = FieldLinks::of_command(self.registry).numbered(self.numbers);
         let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
-        let named = |error: Error| error.in_class(C::name());
+        let named = |error: Error| error.in_class(C::persist_name());
         let mut command = match input.value::<C>() {
             Ok(command) if input.rest().is_empty() => command,
             Ok(_) => return Err(named(left_over(input.rest().len()))),
@@ -201,7 +201,9 @@ impl<T: 'static> Reading<'_, T> {
         };
         for phase in [Phase::Validate, Phase::AfterLoad] {
             let mut links = NoVisitLinks;
-            command.visit(&mut Visitor::new(phase, &Limits::DEFAULT, &mut links)).map_err(named)?;
+            command
+                .__visit(&mut Visitor::new(phase, &Limits::DEFAULT, &mut links))
+                .map_err(named)?;
         }
         Ok(command)
     }

@@ -40,7 +40,7 @@ impl Edit<'_, World> {
         if self.target.get::<T>(object).is_none() {
             return Err(self.lacks::<T>(object));
         }
-        self.hand_out(Place::Component(column, object), Owner::Object(object), T::name)?;
+        self.hand_out(Place::Component(column, object), Owner::Object(object), T::persist_name)?;
         match self.target.get_mut::<T>(object) {
             Some(component) => Ok(component),
             None => Err(Error::new(ErrorKind::NotFound, "the component is not there")),
@@ -64,10 +64,10 @@ impl Edit<'_, World> {
     #[cold]
     fn lacks<T: Component>(&self, object: ObjectId) -> Error {
         let message = match self.target.name(object) {
-            Some(name) => format!("the object `{name}` has no {}; attach one", T::name()),
+            Some(name) => format!("the object `{name}` has no {}; attach one", T::persist_name()),
             None => String::from("the object is not in the world; it was removed, or never made"),
         };
-        Error::new(ErrorKind::NotFound, message).in_object(object.get()).in_class(T::name())
+        Error::new(ErrorKind::NotFound, message).in_object(object.get()).in_class(T::persist_name())
     }
 
     /// Readies what changes a field without comparing whole components.
@@ -194,7 +194,7 @@ impl Edit<'_, World> {
         if self.target.resource::<T>().is_none() {
             return Err(no_resource::<T>());
         }
-        self.hand_out(Place::Resource(TypeId::of::<T>()), Owner::Resource, T::name)?;
+        self.hand_out(Place::Resource(TypeId::of::<T>()), Owner::Resource, T::persist_name)?;
         self.target.resource_mut::<T>().ok_or_else(no_resource::<T>)
     }
 
@@ -207,11 +207,12 @@ impl Edit<'_, World> {
     pub fn insert_resource<T: Persist + Pointee>(&mut self, value: T) -> Result<()> {
         self.ready_to_change()?;
         self.target.register_resource::<T>()?;
-        self.check_journaled(&T::name())?;
+        self.check_journaled(&T::persist_name())?;
         let mut resource = World::boxed_resource(value);
         self.target.check_resource(&mut resource)?;
         let is_journaled = self.is_journaled();
-        let change = ResourceChange::insert(self.target, T::name(), resource, is_journaled)?;
+        let change =
+            ResourceChange::insert(self.target, T::persist_name(), resource, is_journaled)?;
         self.record(change);
         Ok(())
     }
@@ -224,9 +225,9 @@ impl Edit<'_, World> {
     pub fn remove_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
         self.ready_to_change()?;
         if self.target.resource::<T>().is_some() {
-            self.check_journaled(&T::name())?;
+            self.check_journaled(&T::persist_name())?;
         }
-        let change = ResourceChange::remove(self.target, T::name());
+        let change = ResourceChange::remove(self.target, T::persist_name());
         self.record(change.ok_or_else(no_resource::<T>)?);
         Ok(())
     }
@@ -234,7 +235,10 @@ impl Edit<'_, World> {
 
 #[cold]
 fn no_resource<T: Persist>() -> Error {
-    Error::new(ErrorKind::NotFound, format!("there is no resource {}; insert one", T::name()))
+    Error::new(
+        ErrorKind::NotFound,
+        format!("there is no resource {}; insert one", T::persist_name()),
+    )
 }
 
 impl History<World> {
@@ -246,7 +250,7 @@ impl History<World> {
     /// [`World::register`].
     pub fn register_component<T: Component>(&self, world: &mut World) -> Result<()> {
         world.register::<T>()?;
-        world.check_recordable(&T::name())
+        world.check_recordable(&T::persist_name())
     }
 
     /// Sets a field of a component of an object, as an entry that is called after it; returns what it was.

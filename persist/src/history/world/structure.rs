@@ -132,7 +132,7 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         self.touch(object);
         self.target.register::<T>()?;
-        self.detach_of(object, T::name())
+        self.detach_of(object, T::persist_name())
     }
 
     /// Detaches the component of a class.

@@ -19,7 +19,7 @@ use self::variations::{Choices, Variation, Varied};
 use self::write::{Basic, Value, basic_id};
 use super::section::Section;
 use super::text::cell_of;
-use crate::codec::{Buffer, NoLinks, Pointed, SaveLinks, Shared, Within};
+use crate::codec::{Buffer, NoLinks, Pointing, SaveLinks, Shared};
 use crate::format::{ClassNumbers, Compression, Header, RecordLinks, Sealer, Writer};
 use crate::reflect::TraitName;
 use crate::schema::Texts;
@@ -207,11 +207,10 @@ impl SaveLinks for Links {
     fn link(
         &mut self,
         address: usize,
-        weak: bool,
-        pointed: Pointed,
+        pointing: Pointing,
         target: &dyn Fn() -> Shared,
     ) -> Result<u64> {
-        SaveLinks::link(&mut self.none, address, weak, pointed, target)
+        SaveLinks::link(&mut self.none, address, pointing, target)
     }
 
     fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {
@@ -222,15 +221,7 @@ impl SaveLinks for Links {
         self.none.foreign_class(schema, index)
     }
 
-    fn enter_cell(&mut self, cell: Within) -> Within {
-        SaveLinks::enter_cell(&mut self.none, cell)
-    }
-
-    fn leave_cell(&mut self, before: Within) {
-        SaveLinks::leave_cell(&mut self.none, before);
-    }
-
-    fn empty_elements(&mut self) -> &mut usize {
-        SaveLinks::empty_elements(&mut self.none)
+    fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
+        SaveLinks::charge(&mut self.none, empty, memory, limits)
     }
 }

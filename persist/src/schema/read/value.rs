@@ -131,7 +131,7 @@ impl<'d> Run<'_, '_, 'd> {
                 seen.push(self.read_since(before));
             }
             if self.input.rest().len() == before.len() {
-                LoadLinks::charge_empty(&mut self.reader.empty, 1, self.input.limits())?;
+                LoadLinks::charge(&mut self.reader.empty, 1, 0, self.input.limits())?;
             } else if i >= sure {
                 self.reader.charge(1, size_of::<Value>())?;
             }
@@ -156,7 +156,7 @@ impl<'d> Run<'_, '_, 'd> {
                 .value((&parts.1, first.map(|first| first + 1)))
                 .map_err(|error| error.in_field(&format!("[{i}]")))?;
             if self.input.rest().len() == before.len() {
-                LoadLinks::charge_empty(&mut self.reader.empty, 1, self.input.limits())?;
+                LoadLinks::charge(&mut self.reader.empty, 1, 0, self.input.limits())?;
             }
             self.reader.charge(1, 2 * size_of::<Value>() + size_of::<&[u8]>())?;
             entries.push((key, value));

@@ -246,7 +246,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let Some(target) = self.plans.program.targets[class] else {
             return Err(fault(Fail::Value));
         };
-        let encode = |out: &mut Encoder<'_>| target.access.encode_default(variant, field, out);
+        let encode = |out: &mut Encoder<'_>| target.access.make_field(variant, field, None, out);
         self.defaults.append(0, self.limits, &mut NoLinks::default(), encode).map_err(|error| {
             if error.kind() != ErrorKind::Unsupported {
                 return error;

@@ -183,7 +183,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         let end = self.defaults.append(0, limits, &mut NoLinks::default(), |out| {
             let mut links = NoLinks::default();
             let mut input = Decoder::new(old, limits, &mut links);
-            target.access.convert_field(variant, field, &mut input, out)
+            target.access.make_field(variant, field, Some(&mut input), out)
         })?;
         self.out.truncate(start);
         self.check(start + end)?;

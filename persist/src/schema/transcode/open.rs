@@ -278,7 +278,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     fn charge_empty(&mut self, count: usize) -> Result<()> {
-        LoadLinks::charge_empty(&mut self.plans.empty, count, self.limits)
+        LoadLinks::charge(&mut self.plans.empty, count, 0, self.limits)
     }
 
     /// Takes over the values of so many nodes as they are.

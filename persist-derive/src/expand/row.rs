@@ -1,0 +1,135 @@
+//! The rows: what the stored fields of the struct or of each variant are, and the consts that follow.
+
+use proc_macro2::{Literal, TokenStream};
+
+use super::bounds::Bounds;
+use super::{module_stored, stored};
+use crate::ast::{Body, Fields, Input, Store, Variant};
+
+/// A `Row` for the struct, or for each variant that stores anything.
+pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
+    let row = |index: usize, fields: &Fields| {
+        let parts = fields.stored().map(|field| match &field.store {
+            Store::With(module) => {
+                let stored = module_stored(module);
+                emit! { _persist::Part::with::<#stored>() }
+            }
+            _ => {
+                let stored = stored(&field.ty);
+                emit! { #stored::__PART }
+            }
+        });
+        bounds.implement(
+            &emit! { _persist::Row<#index> },
+            &emit! { const PARTS: &'static [_persist::Part] = &[#(#parts),*]; },
+        )
+    };
+    match &input.body {
+        Body::Struct(fields) => row(0, fields),
+        Body::Enum(variants) => {
+            with_fields(variants).map(|(index, variant)| row(index, &variant.fields)).collect()
+        }
+    }
+}
+
+/// The layout of a struct or a variant.
+pub fn layout(index: usize) -> TokenStream {
+    emit! { <Self as _persist::Row<#index>>::LAYOUT }
+}
+
+/// The parts of every row.
+pub fn all(input: &Input) -> TokenStream {
+    let part = |index: usize| emit! { <Self as _persist::Row<#index>>::PARTS };
+    let parts: Vec<TokenStream> = match &input.body {
+        Body::Struct(_) => vec![part(0)],
+        Body::Enum(variants) => with_fields(variants).map(|(index, _)| part(index)).collect(),
+    };
+    emit! { &[#(#parts),*] }
+}
+
+/// The variants that have anything to store, with their indices.
+pub fn with_fields(variants: &[Variant]) -> impl Iterator<Item = (usize, &Variant)> {
+    variants.iter().enumerate().filter(|(_, variant)| variant.fields.stored().next().is_some())
+}
+
+/// How the tag of an enum is stored.
+pub struct Tag {
+    wide: bool,
+}
+
+impl Tag {
+    pub fn of(variants: &[Variant]) -> Self {
+        Self { wide: variants.len() > 256 }
+    }
+
+    pub fn bytes(&self) -> usize {
+        if self.wide { 2 } else { 1 }
+    }
+
+    /// The tag of a variant; there are at most as many as it has values.
+    pub fn literal(&self, index: usize) -> Literal {
+        match u8::try_from(index) {
+            Ok(index) if !self.wide => Literal::u8_suffixed(index),
+            _ => Literal::u16_suffixed(u16::try_from(index).unwrap_or(u16::MAX)),
+        }
+    }
+
+    /// Writes a tag into `__head`.
+    pub fn store(&self, tag: &TokenStream) -> TokenStream {
+        if self.wide {
+            emit! { __head.copy_from_slice(&(#tag).to_le_bytes()); }
+        } else {
+            emit! { __head[0] = #tag; }
+        }
+    }
+
+    /// The tag in `__head`.
+    pub fn load(&self) -> TokenStream {
+        if self.wide {
+            emit! { _persist::u16::from_le_bytes([__head[0], __head[1]]) }
+        } else {
+            emit! { __head[0] }
+        }
+    }
+}
+
+/// The hidden consts of `Persist`.
+pub fn consts(input: &Input) -> TokenStream {
+    let hooks = input.hooks.any();
+    let (head, fixed, min, leaf, cost) = match &input.body {
+        Body::Struct(_) => {
+            let layout = layout(0);
+            (
+                emit! { #layout.head },
+                emit! { #layout.fixed },
+                emit! { #layout.min },
+                emit! { #layout.leaf },
+                emit! { 1 + #layout.cost },
+            )
+        }
+        Body::Enum(variants) => {
+            let bytes = Tag::of(variants).bytes();
+            let layouts: Vec<_> = with_fields(variants).map(|(index, _)| layout(index)).collect();
+            let fixed = layouts.is_empty();
+            (
+                emit! { #bytes },
+                emit! { #fixed },
+                emit! { #bytes },
+                emit! { true #(&& #layouts.leaf)* },
+                emit! { 2 #(+ 1 + #layouts.cost)* },
+            )
+        }
+    };
+    let leaf = if hooks {
+        emit! { false }
+    } else {
+        leaf
+    };
+    emit! {
+        const __HEAD: _persist::usize = #head;
+        const __FIXED: _persist::bool = #fixed;
+        const __MIN: _persist::usize = #min;
+        const __LEAF: _persist::bool = #leaf;
+        const __COST: _persist::usize = #cost;
+    }
+}

@@ -1,0 +1,231 @@
+//! Fields one after the other: how they share segments, and how they are read and written.
+//!
+//! A field's head (all of it, if its width is fixed) is written into a segment that it shares with its neighbours,
+//! after one bounds check. A field with a tail ends its segment; the next field begins another. The bytes are those
+//! of the fields one after the other, as if there were no segments.
+//!
+//! A field is encoded in place only while all of its code is within [`BUDGET`]; else it is called. So the code of a
+//! type grows with its own fields, never with what they hold.
+
+use std::marker::PhantomData;
+
+use super::{Decoder, Encoder, Fail, Persist, Stop, TypeSet};
+
+/// The cost of what is still encoded in place.
+pub(crate) const BUDGET: usize = 12;
+
+/// The same for values of fixed width, which are straight moves, so that a triangle of twelve numbers is copied as one.
+const FIXED_BUDGET: usize = 32;
+
+/// The same for the elements of lists: there is one loop for each type, which is where most time goes.
+const LIST_BUDGET: usize = 32;
+
+/// What a call costs.
+const CALL: usize = 2;
+
+/// True if values are encoded in place.
+#[inline(always)]
+pub(crate) const fn in_place<T: Persist>() -> bool {
+    T::__COST <= if T::__FIXED { FIXED_BUDGET } else { BUDGET }
+}
+
+/// True if the elements of a list are encoded in its loop.
+#[inline(always)]
+pub(crate) const fn in_list<T: Persist>() -> bool {
+    T::__COST <= LIST_BUDGET
+}
+
+/// True if values are all head where they are encoded in place.
+#[inline(always)]
+pub(crate) const fn fixed<T: Persist>() -> bool {
+    T::__FIXED && in_place::<T>()
+}
+
+/// Bytes of a value in the segment before it.
+#[inline(always)]
+pub(crate) const fn head<T: Persist>() -> usize {
+    if in_place::<T>() { T::__HEAD } else { 0 }
+}
+
+/// What a value costs as part of another.
+pub(crate) const fn cost<T: Persist>() -> usize {
+    if in_place::<T>() { T::__COST } else { CALL }
+}
+
+/// What the layout needs to know of a field.
+#[derive(Clone, Copy)]
+pub struct Part {
+    head: usize,
+    fixed: bool,
+    min: usize,
+    leaf: bool,
+    cost: usize,
+    reach: fn(&mut TypeSet),
+}
+
+impl Part {
+    /// Of a field stored as its own type.
+    #[must_use]
+    pub const fn of<T: Persist>() -> Self {
+        Self {
+            head: head::<T>(),
+            fixed: fixed::<T>(),
+            min: T::__MIN,
+            leaf: T::__LEAF,
+            cost: cost::<T>(),
+            reach: T::__reach,
+        }
+    }
+
+    /// Of a field stored through a `with` module, as `T`.
+    #[must_use]
+    pub const fn with<T: Persist>() -> Self {
+        // What the module stores may be a box without bytes. Nothing of `T` is looked at, since it may hold the type
+        // itself.
+        Self { head: 0, fixed: false, min: 0, leaf: true, cost: CALL, reach: reach_stored::<T> }
+    }
+}
+
+/// Enters what a `with` module stores, which no visit reaches.
+fn reach_stored<T: Persist>(types: &mut TypeSet) {
+    T::__reach(types);
+    types.unvisited("stored through a `with` module", T::persist_kind, T::persist_name);
+}
+
+/// Segments of fields.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    /// Bytes of the first segment.
+    pub head: usize,
+    /// True if no field has a tail.
+    pub fixed: bool,
+    /// The fewest bytes that the fields can take.
+    pub min: usize,
+    /// True if no field can hold a class.
+    pub leaf: bool,
+    /// What the fields cost together.
+    pub cost: usize,
+}
+
+impl Layout {
+    const fn of(parts: &[Part]) -> Self {
+        let mut layout = Self { head: 0, fixed: true, min: 0, leaf: true, cost: 0 };
+        let mut i = 0;
+        while i < parts.len() {
+            if layout.fixed {
+                layout.head += parts[i].head;
+            }
+            layout.fixed &= parts[i].fixed;
+            layout.leaf &= parts[i].leaf;
+            layout.min += parts[i].min;
+            layout.cost = layout.cost.saturating_add(parts[i].cost);
+            i += 1;
+        }
+        layout
+    }
+}
+
+/// The stored fields of a struct, or of variant `V`; the derive implements it.
+pub trait Row<const V: usize> {
+    /// The fields, in declaration order.
+    const PARTS: &'static [Part];
+
+    /// Their segments.
+    const LAYOUT: Layout = Layout::of(Self::PARTS);
+}
+
+/// Enters a class, and what its fields reach.
+pub fn reach(types: &mut TypeSet, rows: &[&[Part]]) {
+    for part in rows.iter().copied().flatten() {
+        (part.reach)(types);
+    }
+}
+
+/// Where field `I` of a row stands.
+pub(super) struct At<R: ?Sized, const V: usize, const I: usize>(PhantomData<R>);
+
+impl<R: ?Sized + Row<V>, const V: usize, const I: usize> At<R, V, I> {
+    /// True if the field's head lies in the first segment.
+    pub(super) const FIRST: bool = {
+        let mut first = true;
+        let mut i = 0;
+        while i < I {
+            first &= R::PARTS[i].fixed;
+            i += 1;
+        }
+        first
+    };
+
+    /// True if a segment begins with this field, which it does after one with a tail. A `bool` of its own, on which the
+    /// compiler leaves out what is not asked for.
+    pub(super) const BEGINS: bool = I > 0 && !R::PARTS[I - 1].fixed;
+
+    /// Bytes of the segment that begins with this field.
+    pub(super) const SEGMENT: usize = {
+        let mut bytes = R::PARTS[I].head;
+        let mut i = I;
+        while R::PARTS[i].fixed && i + 1 < R::PARTS.len() {
+            i += 1;
+            bytes += R::PARTS[i].head;
+        }
+        bytes
+    };
+}
+
+/// Cuts the first `len` bytes off a segment that is written.
+#[inline(always)]
+pub(crate) fn cut_mut<'a>(segment: &mut &'a mut [u8], len: usize) -> &'a mut [u8] {
+    let (head, rest) = std::mem::take(segment).split_at_mut(len);
+    *segment = rest;
+    head
+}
+
+/// Cuts the first `len` bytes off a segment that is read.
+#[inline(always)]
+pub(crate) fn cut<'a>(segment: &mut &'a [u8], len: usize) -> &'a [u8] {
+    let (head, rest) = segment.split_at(len);
+    *segment = rest;
+    head
+}
+
+/// Decodes a value of fixed width on its own.
+///
+/// # Errors
+///
+/// Returns [`Fail::Value`] if the bytes are not such a value.
+#[inline(always)]
+pub fn checked<T: Persist>(head: &[u8]) -> Result<T, Fail> {
+    let mut bad = false;
+    let value = T::__decode_fixed(head, &mut bad);
+    if bad { Err(Fail::Value) } else { Ok(value) }
+}
+
+/// Writes a value whole, where it is called.
+///
+/// # Errors
+///
+/// Returns [`Stop`] if the value does not fit, or refuses.
+#[inline(always)]
+pub fn encode_row<T: Persist>(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    value.__encode_head(out.take(T::__HEAD)?);
+    if T::__FIXED { Ok(()) } else { value.__encode_tail(out) }
+}
+
+/// Reads a value whole, where it is called.
+///
+/// # Errors
+///
+/// Returns a [`Fail`] if the bytes are not such a value.
+#[inline(always)]
+pub fn decode_row<T: Persist>(input: &mut Decoder<'_>) -> Result<T, Fail> {
+    T::__decode(input.take(T::__HEAD)?, input)
+}
+
+/// Reads over a value whole, where it is called.
+#[inline(never)]
+pub(crate) fn decode_row_into<T: Persist>(
+    value: &mut T,
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
+    value.__decode_into(input.take(T::__HEAD)?, input)
+}
