@@ -12,7 +12,7 @@ use crate::reflect::{Class, Holder, Inner, TraitName};
 
 /// Collects the types that a type reaches through its fields.
 ///
-/// [`Persist::reach`](super::Persist::reach) walks over types, not values, so
+/// A type lists what it reaches by types, not by values, so
 /// each is met once, and recursive types end.
 #[derive(Default)]
 pub struct TypeSet {
