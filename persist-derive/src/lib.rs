@@ -209,6 +209,46 @@ mod tests;
 /// the field still must be in the save. References and hooks inside of what
 /// the module stores are out of reach, and a class that has any is refused.
 ///
+/// # By hand
+///
+/// A type that must do its own saving implements the trait by hand. Four items are required: what the bytes mean, an
+/// empty value, and the two ways. `persist_name` and `persist_parts` are for generic classes and for types that hold
+/// other values; the docs of the trait show all six.
+///
+/// ```
+/// use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
+/// use persist::reflect::Kind;
+/// use persist::Persist;
+///
+/// /// A colour that is stored as one word.
+/// #[derive(Debug, PartialEq)]
+/// struct Colour { red: u8, green: u8, blue: u8 }
+///
+/// impl Persist for Colour {
+///     fn persist_kind() -> Kind { Kind::U32 }
+///
+///     fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+///         Ok(Colour { red: 0, green: 0, blue: 0 })
+///     }
+///
+///     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+///         out.value(&u32::from_le_bytes([self.red, self.green, self.blue, 0]))
+///     }
+///
+///     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+///         match input.value::<u32>()?.to_le_bytes() {
+///             [red, green, blue, 0] => Ok(Colour { red, green, blue }),
+///             _ => Err(Fail::Value),
+///         }
+///     }
+/// }
+///
+/// let teal = Colour { red: 0, green: 128, blue: 128 };
+/// let save = persist::to_vec(&teal)?;
+/// assert_eq!(persist::from_slice::<Colour>(&save)?, teal);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
 /// # Generic types
 ///
 /// A type parameter that is stored must be `Persist`, and all must be

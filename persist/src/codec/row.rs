@@ -11,7 +11,8 @@ use std::marker::PhantomData;
 
 use super::{Decoder, Encoder, Fail, Persist, Stop, TypeSet};
 
-/// The cost of what is still encoded in place.
+/// The cost of what is still encoded in place. Measured on a crate of 200 structs, with the instructions of the public
+/// data sets beside it: 32 took a tenth longer to build and saved nothing; 5 lost the copies of `mesh`.
 pub(crate) const BUDGET: usize = 12;
 
 /// The same for values of fixed width, which are straight moves, so that a triangle of twelve numbers is copied as one.
