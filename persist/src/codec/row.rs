@@ -135,7 +135,7 @@ pub trait Row<const V: usize> {
     const LAYOUT: Layout = Layout::of(Self::PARTS);
 }
 
-/// Enters a class, and what its fields reach.
+/// Enters what the fields of a class reach.
 pub fn reach(types: &mut TypeSet, rows: &[&[Part]]) {
     for part in rows.iter().copied().flatten() {
         (part.reach)(types);

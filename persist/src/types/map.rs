@@ -189,7 +189,10 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         }
         let mut map = BTreeMap::new();
         for (key, value) in entries {
-            map.insert(key, value);
+            // An `Ord` that contradicts itself may find it only now.
+            if map.insert(key, value).is_some() {
+                return Err(Fail::Duplicate);
+            }
         }
         Ok(map)
     }

@@ -74,7 +74,7 @@ impl<V> Encoded<V> {
     }
 }
 
-/// The order of so many entries; `None` if two of them are equal. Compiled once, for entries of any type.
+/// The order of `count` entries; `None` if two of them are equal. It is compiled once, for entries of any type.
 pub(super) fn in_order(
     count: usize,
     compare: &dyn Fn(usize, usize) -> Ordering,
