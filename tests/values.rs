@@ -6,7 +6,7 @@ mod naive;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::fmt::Debug;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -453,4 +453,37 @@ fn lists_of_values_written_by_hand_that_have_no_bytes_are_refused() {
     assert!(persist::to_vec(&Quiet(1)).is_ok());
     let error = persist::to_vec(&vec![Quiet(1), Quiet(2)]).unwrap_err();
     insta::assert_snapshot!(error.message(), @"a collection of 2 elements that are stored in no bytes cannot be saved; store their number");
+}
+
+/// A key whose order is a circle: 0 before 1, 1 before 2, and 2 the same as 0.
+#[derive(Persist, Debug, Clone, Copy)]
+#[persist(transparent)]
+struct Circular(u8);
+
+impl PartialEq for Circular {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Circular {}
+
+impl PartialOrd for Circular {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Circular {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if self.0.abs_diff(other.0) == 2 { Ordering::Equal } else { self.0.cmp(&other.0) }
+    }
+}
+
+#[test]
+fn a_key_that_an_inconsistent_order_finds_twice_is_refused() {
+    let stored = BTreeMap::from([(0_u8, "a"), (1, "b"), (2, "c")].map(|(k, v)| (k, v.to_owned())));
+    let save = persist::to_vec(&stored).expect("a save");
+    let error = persist::from_slice::<BTreeMap<Circular, String>>(&save).expect_err("lost a value");
+    assert_eq!(error.kind(), persist::ErrorKind::InvalidValue, "{error}");
 }
