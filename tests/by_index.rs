@@ -8,7 +8,7 @@ mod shapes;
 use std::fmt::Debug;
 use std::mem::offset_of;
 
-use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Stop};
+use persist::codec::{self, Buffer, Decoder, Encoder, Fail, FieldAccess, Prototypes, Stop};
 use persist::reflect::Kind;
 use persist::{ErrorKind, Persist, Reflect, Registry};
 use shapes::{
@@ -27,6 +27,13 @@ struct Through<T> {
     field: usize,
 }
 
+impl<T: Reflect> Through<T> {
+    /// How the field is written and read by itself.
+    fn access(&self) -> Option<&'static FieldAccess> {
+        Some(T::__ROWS.get(self.value.persist_variant())?.get(self.field)?.access())
+    }
+}
+
 impl<T: Reflect> Persist for Through<T> {
     fn persist_kind() -> Kind {
         Kind::Unit
@@ -37,9 +44,9 @@ impl<T: Reflect> Persist for Through<T> {
     }
 
     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match self.value.persist_field(self.field) {
-            Some(field) => field.encode(out),
-            None => Err(out.no_field()),
+        match (self.access(), self.value.persist_field(self.field)) {
+            (Some(access), Some(field)) => access.encode(field, out),
+            _ => Err(out.no_field()),
         }
     }
 
@@ -49,7 +56,8 @@ impl<T: Reflect> Persist for Through<T> {
 
     // Hidden, but nothing else has both a value and a decoder.
     fn __decode_into(&mut self, _: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-        self.value.persist_field_mut(self.field).ok_or(Fail::Value)?.decode(input)
+        let access = self.access().ok_or(Fail::Value)?;
+        access.decode(self.value.persist_field_mut(self.field), input)
     }
 }
 
@@ -84,8 +92,8 @@ fn check<T: Reflect + PartialEq + Debug>(value: T, other: T) {
         assert_eq!(buffer.encode(&target).expect("a field"), bytes, "field {field}");
         parts.extend(bytes);
 
-        let type_id = through.value.persist_field(field).expect("a field").value().type_id();
-        let mutable = through.value.persist_field_mut(field).expect("a field").value();
+        let type_id = through.value.persist_field(field).expect("a field").type_id();
+        let mutable = through.value.persist_field_mut(field).expect("a field");
         assert_eq!((*mutable).type_id(), type_id);
     }
     assert_eq!(parts, whole, "the fast path and the fields one by one");
@@ -274,11 +282,11 @@ fn records_say_where_the_compiler_put_the_fields() {
 #[test]
 fn fields_are_reached_by_index() {
     let mut player = player(5);
-    assert_eq!(player.persist_field(0).unwrap().value().downcast_ref::<i32>(), Some(&-95));
-    *player.persist_field_mut(1).unwrap().value().downcast_mut::<u8>().unwrap() = 200;
+    assert_eq!(player.persist_field(0).unwrap().downcast_ref::<i32>(), Some(&-95));
+    *player.persist_field_mut(1).unwrap().downcast_mut::<u8>().unwrap() = 200;
     assert_eq!(player, Player { level: -95, flag: 200 });
     let mut shape = Shape::Circle(2.0);
-    *shape.persist_field_mut(0).unwrap().value().downcast_mut::<f64>().unwrap() = 4.0;
+    *shape.persist_field_mut(0).unwrap().downcast_mut::<f64>().unwrap() = 4.0;
     assert_eq!(shape, Shape::Circle(4.0));
     assert!(shape.persist_field(1).is_none());
     assert!(Bare::On.persist_field(0).is_none());

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 #![allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -157,11 +158,11 @@ macro_rules! by_hand {
             const FIELDS: &'static [FieldRecord] = &[];
             const VARIANTS: &'static [VariantRecord] = &[];
 
-            fn persist_field(&self, _: usize) -> Option<codec::FieldRef<'_>> {
+            fn persist_field(&self, _: usize) -> Option<&dyn Any> {
                 None
             }
 
-            fn persist_field_mut(&mut self, _: usize) -> Option<codec::FieldMut<'_>> {
+            fn persist_field_mut(&mut self, _: usize) -> Option<&mut dyn Any> {
                 None
             }
         }

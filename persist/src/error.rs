@@ -157,6 +157,12 @@ impl Error {
         self
     }
 
+    /// The same error, one step further out: the index of an element is put before the field path.
+    #[must_use]
+    pub(crate) fn in_element(self, index: usize) -> Self {
+        self.in_field(&format!("[{index}]"))
+    }
+
     /// The same error, one step further out: `name` is put before the field path.
     ///
     /// A name that begins with `[` is an index and takes no dot after the

@@ -123,9 +123,9 @@ pub mod __private {
     pub use crate::codec::row::{Part, Row, checked, decode_row, encode_row, reach};
     pub use crate::codec::{
         ArcTo, AsTrait, AsValue, Content, Conversion, Decoder, Dynamic, Encoder, Fail, FieldAccess,
-        FieldMut, FieldNames, FieldRef, FieldStep, Implements, Outcome, Persist, Phase, Pointee,
-        Portable, Prototypes, RcTo, Reflect, StandIn, Stop, TraitObject, TypeSet, Visitor,
-        kind_of_class, restored,
+        FieldNames, FieldStep, Implements, Outcome, Persist, Phase, Pointee, Portable, Prototypes,
+        RcTo, Reflect, StandIn, Stop, TraitObject, TypeSet, Visitor, kind_of_class, replaced,
+        restored,
     };
     pub use crate::error::Error;
     pub use crate::reflect::{
@@ -134,6 +134,7 @@ pub mod __private {
     pub use crate::world::{Identifier, TypedPath};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;
+    pub use std::any::Any;
     pub use std::default::Default;
     pub use std::mem::{offset_of, swap};
     pub use std::option::Option;

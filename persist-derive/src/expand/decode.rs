@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, field_default, module_restore, path};
+use super::{Access, call, field_default, module_restore, path, tried};
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -46,6 +46,7 @@ pub fn expand(input: &Input) -> TokenStream {
         }
     });
     emit! {
+        #[inline(never)]
         fn persist_decode(__input: &mut _persist::Decoder<'_>) -> _persist::Result<Self, _persist::Fail> {
             _persist::decode_row(__input)
         }
@@ -111,8 +112,7 @@ fn read(index: usize, field: &Field, row: usize) -> TokenStream {
         let restore = module_restore(module);
         return emit! { #restore? };
     }
-    let get = call(field, &emit! { __get::<Self, #row, #index>(&mut __segment, __input) });
-    emit! { #get? }
+    tried(&call(field, &emit! { __get::<Self, #row, #index>(&mut __segment, __input) }))
 }
 
 /// A struct or variant of what is read for each stored field; the rest has its defaults.
@@ -145,9 +145,9 @@ fn into(fields: &Fields) -> TokenStream {
             return emit! { #target = #restore?; };
         }
         let value = Access::Own.mutable(field);
-        let get =
-            call(field, &emit! { __get_into::<Self, #index>(#value, &mut __segment, __input) });
-        emit! { #get?; }
+        let get = emit! { __get_into::<Self, #index>(#value, &mut __segment, __input) };
+        let get = tried(&call(field, &get));
+        emit! { #get; }
     });
     let kept = fields.0.iter().filter_map(|field| {
         let member = &field.member;
@@ -162,6 +162,7 @@ fn into(fields: &Fields) -> TokenStream {
         }
     });
     emit! {
+        #[inline(never)]
         fn __keep_skipped(&mut self, __old: &mut Self) {
             #(#kept)*
         }

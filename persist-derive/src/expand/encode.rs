@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, module_write, path, pattern};
+use super::{Access, call, module_write, path, pattern, tried};
 use crate::ast::{Body, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -49,7 +49,8 @@ fn of_struct(fields: &Fields) -> (TokenStream, Option<TokenStream>) {
         let rest =
             call(field, &emit! { __put_rest::<Self, #index>(#value, &mut __segment, __out) });
         heads.extend(emit! { #head; });
-        tails.extend(emit! { #rest?; });
+        let rest = tried(&rest);
+        tails.extend(emit! { #rest; });
     }
     (
         emit! { let mut __segment = __head; #heads },
@@ -90,9 +91,9 @@ fn fields(fields: &Fields, variant: usize) -> TokenStream {
             let write = module_write(module, &value);
             return emit! { #write?; };
         }
-        let put =
-            call(field, &emit! { __put::<Self, #variant, #index>(#value, &mut __segment, __out) });
-        emit! { #put?; }
+        let put = emit! { __put::<Self, #variant, #index>(#value, &mut __segment, __out) };
+        let put = tried(&call(field, &put));
+        emit! { #put; }
     });
     emit! { #(#writes)* }
 }

@@ -3,68 +3,29 @@
 use proc_macro2::TokenStream;
 
 use super::convert::conversion;
-use super::{Access, call, field_default, module_restore, module_write, path, stored};
+use super::{Access, field_default, module_write, path, stored};
 use crate::ast::{Body, Field, Fields, Input, Store};
 
 pub fn expand(input: &Input) -> TokenStream {
     let variant = variant(input);
-    let field = select(input, |field, access| reference(field, &access.shared(field), "FieldRef"));
-    let field_mut =
-        select(input, |field, access| reference(field, &access.mutable(field), "FieldMut"));
+    let field = select(input, Access::shared);
+    let field_mut = select(input, Access::mutable);
     let make = make(input);
     emit! {
         #variant
 
-        fn persist_field(&self, __field: _persist::usize) -> _persist::Option<_persist::FieldRef<'_>> {
+        fn persist_field(&self, __field: _persist::usize) -> _persist::Option<&dyn _persist::Any> {
             #field
         }
 
         fn persist_field_mut(
             &mut self,
             __field: _persist::usize,
-        ) -> _persist::Option<_persist::FieldMut<'_>> {
+        ) -> _persist::Option<&mut dyn _persist::Any> {
             #field_mut
         }
 
         #make
-    }
-}
-
-/// A `FieldRef` or `FieldMut`.
-fn reference(field: &Field, value: &TokenStream, to: &str) -> TokenStream {
-    let Store::With(module) = &field.store else {
-        let method = if to == "FieldRef" {
-            emit! { __field }
-        } else {
-            emit! { __field_mut }
-        };
-        return call(field, &emit! { #method(#value) });
-    };
-    let to = quote::format_ident!("{to}");
-    let ty = &field.ty;
-    let write = module_write(module, &emit! { __value });
-    let restore = module_restore(module);
-    emit! {
-        _persist::#to::with(
-            #value,
-            const {
-                &_persist::FieldAccess::with(
-                    |__value, __out| match __value.downcast_ref::<#ty>() {
-                        _persist::Option::Some(__value) => #write,
-                        _persist::Option::None => _persist::Result::Err(__out.no_field()),
-                    },
-                    |__value, __input| match __value.downcast_mut::<#ty>() {
-                        _persist::Option::Some(__value) => {
-                            *__value = #restore?;
-                            _persist::Result::Ok(())
-                        }
-                        _persist::Option::None => {
-                            _persist::Result::Err(_persist::Fail::Value)
-                        }
-                    },
-                )
-            },
-        )
     }
 }
 
@@ -83,13 +44,13 @@ fn variant(input: &Input) -> Option<TokenStream> {
 }
 
 /// A match that makes something of the field of index `__field`, or `None`.
-fn select(input: &Input, each: impl Fn(&Field, Access) -> TokenStream) -> TokenStream {
+fn select(input: &Input, value: fn(Access, &Field) -> TokenStream) -> TokenStream {
     let mut arms = TokenStream::new();
     let on = match &input.body {
         Body::Struct(fields) => {
             for (index, field) in fields.stored().enumerate() {
-                let each = each(field, Access::Own);
-                arms.extend(emit! { #index => #each, });
+                let value = value(Access::Own, field);
+                arms.extend(emit! { #index => #value, });
             }
             emit! { __field }
         }
@@ -98,8 +59,8 @@ fn select(input: &Input, each: impl Fn(&Field, Access) -> TokenStream) -> TokenS
                 let path = path(variant);
                 for (index, field) in variant.fields.stored().enumerate() {
                     let Field { member, local, .. } = field;
-                    let each = each(field, Access::Matched);
-                    arms.extend(emit! { (#path { #member: #local, .. }, #index) => #each, });
+                    let value = value(Access::Matched, field);
+                    arms.extend(emit! { (#path { #member: #local, .. }, #index) => #value, });
                 }
             }
             emit! { (self, __field) }

@@ -72,8 +72,10 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
     );
 
     let tables = class::expand(input, bounds);
+    let all_rows = row::all(input);
     let by_index = fields::expand(input);
-    let reflect = bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #by_index });
+    let reflect =
+        bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #all_rows #by_index });
     let names = class::names(input, bounds);
     let pointee = pointee(bounds);
     emit! { #rows #persist #reflect #names #pointee }
@@ -89,6 +91,7 @@ fn prototype(input: &Input) -> TokenStream {
         }
     };
     emit! {
+        #[inline(never)]
         fn persist_empty(
             __prototypes: &_persist::Prototypes<'_>,
         ) -> _persist::Result<Self, _persist::Error> {
@@ -108,7 +111,7 @@ fn empty(path: &TokenStream, fields: &Fields) -> TokenStream {
     let values = fields.0.iter().map(|field| match (&field.default, &field.store) {
         (None, Store::Plain) => {
             let stored = stored(&field.ty);
-            emit! { #stored::persist_empty(__prototypes)? }
+            tried(&emit! { #stored::persist_empty(__prototypes) })
         }
         _ => field_default(field),
     });
@@ -153,6 +156,16 @@ fn call(field: &Field, call: &TokenStream) -> TokenStream {
     let span = field.ty.span().resolved_at(Span::mixed_site());
     let call = dynamic::moved(call.clone(), span);
     quote_spanned! {span=> #stored::#call }
+}
+
+/// `#result?` without the traits of `?`, for which rustc compiles a function for each type.
+fn tried(result: &TokenStream) -> TokenStream {
+    emit! {
+        match #result {
+            _persist::Result::Ok(__value) => __value,
+            _persist::Result::Err(__error) => return _persist::Result::Err(__error),
+        }
+    }
 }
 
 /// `<F as Persist>`, at the place of `F`, so that errors point there.

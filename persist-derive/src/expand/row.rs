@@ -1,9 +1,10 @@
 //! The rows: what the stored fields of the struct or of each variant are, and the consts that follow.
 
 use proc_macro2::{Literal, TokenStream};
+use syn::{Path, Type};
 
 use super::bounds::Bounds;
-use super::{module_stored, stored};
+use super::{module_restore, module_stored, module_write, stored};
 use crate::ast::{Body, Fields, Input, Store, Variant};
 
 /// A `Row` for the struct, or for each variant that stores anything.
@@ -12,7 +13,8 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
         let parts = fields.stored().map(|field| match &field.store {
             Store::With(module) => {
                 let stored = module_stored(module);
-                emit! { _persist::Part::with::<#stored>() }
+                let access = access(&field.ty, module);
+                emit! { _persist::Part::with::<#stored>(&#access) }
             }
             _ => {
                 let stored = stored(&field.ty);
@@ -37,19 +39,50 @@ pub fn layout(index: usize) -> TokenStream {
     emit! { <Self as _persist::Row<#index>>::LAYOUT }
 }
 
-/// The parts of every row.
+/// How a field that a `with` module stores is written and read by itself.
+fn access(ty: &Type, module: &Path) -> TokenStream {
+    let write = module_write(module, &emit! { __value });
+    let restore = module_restore(module);
+    emit! {
+        _persist::FieldAccess::with(
+            |__value, __out| match __value.downcast_ref::<#ty>() {
+                _persist::Option::Some(__value) => #write,
+                _persist::Option::None => _persist::Result::Err(__out.no_field()),
+            },
+            |__value, __input| {
+                let __new: #ty = #restore?;
+                _persist::replaced(__value, __new)
+            },
+        )
+    }
+}
+
+/// The table of every row, by the index of the variant.
 pub fn all(input: &Input) -> TokenStream {
     let part = |index: usize| emit! { <Self as _persist::Row<#index>>::PARTS };
     let parts: Vec<TokenStream> = match &input.body {
         Body::Struct(_) => vec![part(0)],
-        Body::Enum(variants) => with_fields(variants).map(|(index, _)| part(index)).collect(),
+        Body::Enum(variants) if with_fields(variants).next().is_none() => {
+            return TokenStream::new();
+        }
+        Body::Enum(variants) => {
+            let row = |(index, variant): (usize, &Variant)| match stores(variant) {
+                true => part(index),
+                false => emit! { &[] },
+            };
+            variants.iter().enumerate().map(row).collect()
+        }
     };
-    emit! { &[#(#parts),*] }
+    emit! { const __ROWS: &'static [&'static [_persist::Part]] = &[#(#parts),*]; }
 }
 
 /// The variants that have anything to store, with their indices.
 pub fn with_fields(variants: &[Variant]) -> impl Iterator<Item = (usize, &Variant)> {
-    variants.iter().enumerate().filter(|(_, variant)| variant.fields.stored().next().is_some())
+    variants.iter().enumerate().filter(|(_, variant)| stores(variant))
+}
+
+fn stores(variant: &Variant) -> bool {
+    variant.fields.stored().next().is_some()
 }
 
 /// How the tag of an enum is stored.

@@ -6,7 +6,7 @@ use syn::ExprPath;
 use syn::spanned::Spanned as _;
 
 use super::convert::conversion;
-use super::{Access, call, pattern, row};
+use super::{Access, call, pattern, row, tried};
 use crate::ast::{Body, Field, Fields, Given, Input, Store};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -25,6 +25,7 @@ pub fn expand(input: &Input) -> TokenStream {
     emit! {
         #reach
 
+        #[inline(never)]
         fn __visit(&mut self, __visitor: &mut _persist::Visitor<'_>) -> #result {
             #before_save
             #visit
@@ -33,6 +34,7 @@ pub fn expand(input: &Input) -> TokenStream {
             _persist::Result::Ok(())
         }
 
+        #[inline(never)]
         fn __visit_shared(&self, __visitor: &mut _persist::Visitor<'_>) -> #result {
             #no_hook
             #visit_shared
@@ -43,12 +45,11 @@ pub fn expand(input: &Input) -> TokenStream {
 }
 
 fn reach(input: &Input) -> TokenStream {
-    let rows = row::all(input);
     let converted = input.all_fields().filter_map(conversion);
     emit! {
         fn __reach(__types: &mut _persist::TypeSet) {
             if __types.class::<Self>() {
-                _persist::reach(__types, #rows);
+                _persist::reach(__types, <Self as _persist::Reflect>::__ROWS);
                 #(#converted.reach(__types);)*
             }
         }
@@ -88,8 +89,8 @@ fn each(
 ) -> TokenStream {
     let visits = fields.stored().filter(|field| matches!(field.store, Store::Plain)).map(|field| {
         let (value, name) = (value(field), &field.name.value);
-        let visit = call(field, &emit! { #function(#value, #name, __visitor) });
-        emit! { #visit?; }
+        let visit = tried(&call(field, &emit! { #function(#value, #name, __visitor) }));
+        emit! { #visit; }
     });
     emit! { #(#visits)* }
 }

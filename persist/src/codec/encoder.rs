@@ -113,7 +113,7 @@ impl<'a> Encoder<'a> {
         } else if const { in_place::<T>() } {
             value.__encode_tail(self)
         } else {
-            self.call(value)
+            value.persist_encode(self)
         }
     }
 
@@ -143,17 +143,6 @@ impl<'a> Encoder<'a> {
         ))
     }
 
-    /// Writes a value that is not encoded in place. The code that is called takes the address of a copy of the cursor,
-    /// and this one stays in registers.
-    #[inline(always)]
-    fn call<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        let whole = mem::take(&mut self.rest);
-        let free = called(value, whole, &mut *self.links, &mut *self.state)?;
-        let used = whole.len() - free;
-        self.rest = whole.get_mut(used..).unwrap_or_default();
-        Ok(())
-    }
-
     /// Encodes with a copy of the cursor. Code that is not inlined here then
     /// takes the address of the copy, and this cursor stays in registers.
     #[inline(always)]
@@ -161,13 +150,11 @@ impl<'a> Encoder<'a> {
         &mut self,
         encode: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let whole = mem::take(&mut self.rest);
-        let mut copy = Encoder { rest: whole, links: &mut *self.links, state: &mut *self.state };
+        let mut copy =
+            Encoder { rest: &mut *self.rest, links: &mut *self.links, state: &mut *self.state };
         encode(&mut copy)?;
-        let free = copy.rest.len();
-        let used = whole.len() - free;
-        self.rest = whole.get_mut(used..).unwrap_or_default();
-        Ok(())
+        let free = copy.free();
+        self.take(self.rest.len() - free).map(drop)
     }
 
     /// Encodes what lies in a cell of this sort.
@@ -298,19 +285,6 @@ impl<'a> Encoder<'a> {
     pub(crate) fn links(&mut self) -> &mut dyn SaveLinks {
         self.links
     }
-}
-
-/// Writes a value whole and returns how many bytes of the window are left.
-#[inline(never)]
-fn called<T: Persist>(
-    value: &T,
-    rest: &mut [u8],
-    links: &mut dyn SaveLinks,
-    state: &mut EncodeState,
-) -> Result<usize, Stop> {
-    let mut out = Encoder { rest, links, state };
-    value.persist_encode(&mut out)?;
-    Ok(out.rest.len())
 }
 
 // The cold paths get the parts that they need, never the encoder: a cursor

@@ -59,6 +59,26 @@ pub(crate) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Res
     Ok(())
 }
 
+/// Reads what follows the head of a list.
+#[inline(always)]
+pub(crate) fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
+    if const { fixed::<T>() } { decode_items(head, input) } else { T::__decode_called(head, input) }
+}
+
+/// The same, where it is called.
+#[inline(always)]
+pub(super) fn decode_items<T: Persist>(
+    head: &[u8],
+    input: &mut Decoder<'_>,
+) -> Result<Vec<T>, Fail> {
+    let count = input.elements::<T>(head)?;
+    if T::__LEAF {
+        T::__decode_list(count, input)
+    } else {
+        input.nested_in::<T, _>(|input| T::__decode_list(count, input))
+    }
+}
+
 /// Reads `count` items; those of fixed width in one segment.
 #[inline(always)]
 pub(crate) fn decode_each<T: Persist>(

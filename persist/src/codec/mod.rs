@@ -41,7 +41,7 @@ pub use dynamic::{
     Unknown,
 };
 pub use encoder::{Encoder, Stop};
-pub use field::{FieldAccess, FieldMut, FieldRef};
+pub use field::{FieldAccess, replaced};
 #[doc(hidden)]
 pub use field_names::{FieldNames, FieldStep};
 pub(crate) use links::charge_empty;
@@ -49,6 +49,7 @@ pub use links::{
     Implementor, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Remapped, SaveLinks, Slot,
     Within,
 };
+pub(crate) use list::decode_vec;
 pub(crate) use object::WeakShared;
 pub use object::{Object, Shared};
 pub use parts::Parts;
@@ -57,7 +58,7 @@ pub use pointee::{AsCell, AsLengthy, AsValue, Lengthy, OpenCell, PointTo, Pointe
 pub(crate) use prototypes::PrototypeTable;
 pub use prototypes::Prototypes;
 pub use type_set::{ClassAccess, Draft, Factory, Look, Made, ObjectType, TypeSet};
-pub(crate) use visitor::{NoVisitLinks, VisitLinks};
+pub(crate) use visitor::{NoVisitLinks, VisitLinks, Visits};
 pub use visitor::{Outcome, Phase, Visitor};
 
 pub(crate) use buffer::left_over;

@@ -1,7 +1,7 @@
+use std::any::Any;
+
 use super::row::{At, Part, Row, cut, cut_mut, fixed, head, in_place};
-use super::{
-    Decoder, Encoder, Fail, FieldMut, FieldRef, Parts, Prototypes, Stop, TypeSet, Visitor,
-};
+use super::{Decoder, Encoder, Fail, Parts, Prototypes, Stop, TypeSet, Visitor};
 use crate::Result;
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 
@@ -324,7 +324,7 @@ pub trait Persist: Sized + 'static {
         if Self::__LEAF {
             return Ok(());
         }
-        self.__visit(visitor).map_err(|error| error.in_field(name))
+        visited(self.__visit(visitor), name)
     }
 
     /// Visits a field through `&`, and names it in an error.
@@ -333,19 +333,49 @@ pub trait Persist: Sized + 'static {
         if Self::__LEAF {
             return Ok(());
         }
-        self.__visit_shared(visitor).map_err(|error| error.in_field(name))
+        visited(self.__visit_shared(visitor), name)
     }
 
-    /// The field, for code that does not know its type.
+    // The following are compiled where the type is, and share with it what drops it.
+
+    /// Writes a value whose type is known at run time only.
     #[doc(hidden)]
-    fn __field(&self) -> FieldRef<'_> {
-        FieldRef::of(self)
+    fn __encode_field(field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        match field.downcast_ref::<Self>() {
+            Some(field) => field.persist_encode(out),
+            None => Err(out.no_field()),
+        }
     }
 
-    /// The field, to be changed by code that does not know its type.
+    /// Reads over a value whose type is known at run time only; reads and drops one if there is none.
     #[doc(hidden)]
-    fn __field_mut(&mut self) -> FieldMut<'_> {
-        FieldMut::of(self)
+    #[expect(clippy::question_mark, reason = "its traits are code for each type")]
+    fn __decode_field(field: Option<&mut dyn Any>, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        let mut new = match Self::persist_decode(input) {
+            Ok(new) => new,
+            Err(fail) => return Err(fail),
+        };
+        let Some(field) = field else { return Ok(()) };
+        let Some(field) = field.downcast_mut::<Self>() else { return Err(Fail::Value) };
+        new.__keep_skipped(field);
+        *field = new;
+        Ok(())
+    }
+
+    /// Writes the empty value.
+    #[doc(hidden)]
+    fn __encode_empty(prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        match Self::persist_empty(prototypes) {
+            Ok(value) => value.persist_encode(out),
+            Err(error) => Err(out.refuse(error)),
+        }
+    }
+
+    /// Reads a list whole: once for each type of element, however many lists of it there are.
+    #[doc(hidden)]
+    #[inline(never)]
+    fn __decode_called(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
+        super::list::decode_items(head, input)
     }
 
     /// Writes many values one after the other.
@@ -361,6 +391,11 @@ pub trait Persist: Sized + 'static {
     fn __decode_list(count: usize, input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
         super::list::decode_each(count, input)
     }
+}
+
+/// Names a field in the error of its visit. Compiled once.
+fn visited(result: Result<()>, name: &str) -> Result<()> {
+    result.map_err(|error| error.in_field(name))
 }
 
 /// A struct or an enum with field records of its own; the derive implements it.
@@ -386,10 +421,14 @@ pub trait Reflect: Persist {
     }
 
     /// One field.
-    fn persist_field(&self, field: usize) -> Option<FieldRef<'_>>;
+    fn persist_field(&self, field: usize) -> Option<&dyn Any>;
 
     /// One field, to be changed.
-    fn persist_field_mut(&mut self, field: usize) -> Option<FieldMut<'_>>;
+    fn persist_field_mut(&mut self, field: usize) -> Option<&mut dyn Any>;
+
+    /// What is known of the fields' types: of a struct, or of each variant.
+    #[doc(hidden)]
+    const __ROWS: &'static [&'static [Part]] = &[];
 
     /// Writes a field that a save does not have as it is: what its `convert` makes of the older value in `from`, or
     /// its default if there is none.

@@ -9,16 +9,17 @@
 
 use std::marker::PhantomData;
 
-use super::{Decoder, Encoder, Fail, Persist, Stop, TypeSet};
+use super::{Decoder, Encoder, Fail, FieldAccess, Persist, Stop, TypeSet};
 
 /// The cost of what is still encoded in place. Measured on a crate of 200 structs, with the instructions of the public
-/// data sets beside it: 32 took a tenth longer to build and saved nothing; 5 lost the copies of `mesh`.
-pub(crate) const BUDGET: usize = 12;
+/// data sets beside it: 12 and 32 took longer to build and saved nothing.
+pub(crate) const BUDGET: usize = 6;
 
 /// The same for values of fixed width, which are straight moves, so that a triangle of twelve numbers is copied as one.
 const FIXED_BUDGET: usize = 32;
 
-/// The same for the elements of lists: there is one loop for each type, which is where most time goes.
+/// The same for the elements of lists: there is one loop for each type, which is where most time goes. With 16 the data
+/// set `mk48` took 8 % more instructions to decode.
 const LIST_BUDGET: usize = 32;
 
 /// What a call costs.
@@ -53,7 +54,7 @@ pub(crate) const fn cost<T: Persist>() -> usize {
     if in_place::<T>() { T::__COST } else { CALL }
 }
 
-/// What the layout needs to know of a field.
+/// What is known of a field's type: what the layout needs, and what reaches and codes it by itself.
 #[derive(Clone, Copy)]
 pub struct Part {
     head: usize,
@@ -62,6 +63,7 @@ pub struct Part {
     leaf: bool,
     cost: usize,
     reach: fn(&mut TypeSet),
+    access: &'static FieldAccess,
 }
 
 impl Part {
@@ -75,15 +77,30 @@ impl Part {
             leaf: T::__LEAF,
             cost: cost::<T>(),
             reach: T::__reach,
+            access: const { &FieldAccess::of::<T>() },
         }
     }
 
     /// Of a field stored through a `with` module, as `T`.
     #[must_use]
-    pub const fn with<T: Persist>() -> Self {
+    pub const fn with<T: Persist>(access: &'static FieldAccess) -> Self {
         // What the module stores may be a box without bytes. Nothing of `T` is looked at, since it may hold the type
         // itself.
-        Self { head: 0, fixed: false, min: 0, leaf: true, cost: CALL, reach: reach_stored::<T> }
+        Self {
+            head: 0,
+            fixed: false,
+            min: 0,
+            leaf: true,
+            cost: CALL,
+            reach: reach_stored::<T>,
+            access,
+        }
+    }
+
+    /// How the field is written and read by itself.
+    #[must_use]
+    pub fn access(&self) -> &'static FieldAccess {
+        self.access
     }
 }
 
@@ -159,7 +176,7 @@ impl<R: ?Sized + Row<V>, const V: usize, const I: usize> At<R, V, I> {
 
     /// True if a segment begins with this field, which it does after one with a tail. A `bool` of its own, on which the
     /// compiler leaves out what is not asked for.
-    pub(super) const BEGINS: bool = I > 0 && !R::PARTS[I - 1].fixed;
+    pub(super) const BEGINS: bool = I > 0 && !R::PARTS[I - 1].fixed && Self::SEGMENT > 0;
 
     /// Bytes of the segment that begins with this field.
     pub(super) const SEGMENT: usize = {

@@ -3,8 +3,9 @@ use std::collections::HashSet;
 use std::marker::PhantomData;
 use std::time::Duration;
 
+use super::row::Part;
 use super::{
-    Decoder, Encoder, Fail, FieldMut, FieldRef, Prototypes, Reflect, Shared, StandInClass, Stop,
+    Decoder, Encoder, Fail, FieldAccess, Prototypes, Reflect, Shared, StandInClass, Stop,
     TraitObject, Visitor, trait_name,
 };
 use crate::Result;
@@ -146,14 +147,17 @@ pub trait ClassAccess: Sync {
     /// The class.
     fn class(&self) -> &'static Class;
 
-    /// Index of the value's variant; 0 for a struct. `None` if it is another type.
-    fn variant(&self, value: &dyn Any) -> Option<usize>;
+    /// What is known of the fields of the struct, or of each variant.
+    fn rows(&self) -> &'static [&'static [Part]];
 
-    /// A field of the value's struct or variant.
-    fn field<'v>(&self, value: &'v dyn Any, field: usize) -> Option<FieldRef<'v>>;
+    /// How a value of the class is written and read as a whole.
+    fn whole(&self) -> &'static FieldAccess;
 
-    /// A field of the value's struct or variant, to be changed.
-    fn field_mut<'v>(&self, value: &'v mut dyn Any, field: usize) -> Option<FieldMut<'v>>;
+    /// A value of the class; `None` if it is of another type.
+    fn open<'v>(&self, value: &'v dyn Any) -> Option<&'v dyn Fields>;
+
+    /// A value of the class, to be changed; `None` if it is of another type.
+    fn open_mut<'v>(&self, value: &'v mut dyn Any) -> Option<&'v mut dyn Fields>;
 
     /// Writes a field that a save does not have as it is; see [`Reflect::persist_make_field`].
     ///
@@ -168,29 +172,65 @@ pub trait ClassAccess: Sync {
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop>;
 
-    /// The empty value of the class.
+    /// Writes the empty value of the class.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is none.
-    fn empty(&self, prototypes: &Prototypes<'_>) -> Result<Box<dyn Any>>;
+    /// Returns [`Stop`] if there is none, or if it does not fit.
+    fn write_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop>;
+}
 
-    /// Writes a value.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Stop`] if the value does not fit, refuses, or is of another class.
-    fn encode(&self, value: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop>;
+/// A value whose class is known at run time only: what [`Reflect`] has for each value.
+pub trait Fields {
+    /// Index of the value's variant; 0 for a struct.
+    fn variant(&self) -> usize;
 
-    /// Reads a value of the class and drops it.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`Fail`] if the bytes are not such a value.
-    fn skip(&self, input: &mut Decoder<'_>) -> Result<(), Fail>;
+    /// A field of the value's struct or variant.
+    fn field(&self, field: usize) -> Option<&dyn Any>;
+
+    /// A field of the value's struct or variant, to be changed.
+    fn field_mut(&mut self, field: usize) -> Option<&mut dyn Any>;
+}
+
+impl<T: Reflect> Fields for T {
+    fn variant(&self) -> usize {
+        self.persist_variant()
+    }
+
+    fn field(&self, field: usize) -> Option<&dyn Any> {
+        self.persist_field(field)
+    }
+
+    fn field_mut(&mut self, field: usize) -> Option<&mut dyn Any> {
+        self.persist_field_mut(field)
+    }
 }
 
 impl dyn ClassAccess {
+    /// Index of the value's variant; 0 for a struct. `None` if it is another type.
+    pub(crate) fn variant(&self, value: &dyn Any) -> Option<usize> {
+        Some(self.open(value)?.variant())
+    }
+
+    /// A field of the value's struct or variant.
+    pub(crate) fn field<'v>(&self, value: &'v dyn Any, field: usize) -> Option<&'v dyn Any> {
+        self.open(value)?.field(field)
+    }
+
+    /// A field of the value's struct or variant, to be changed.
+    pub(crate) fn field_mut<'v>(
+        &self,
+        value: &'v mut dyn Any,
+        field: usize,
+    ) -> Option<&'v mut dyn Any> {
+        self.open_mut(value)?.field_mut(field)
+    }
+
+    /// How a field of a variant is written and read.
+    fn access(&self, variant: usize, field: usize) -> Option<&'static FieldAccess> {
+        Some(self.rows().get(variant)?.get(field)?.access())
+    }
+
     /// Writes a field of the value.
     ///
     /// # Errors
@@ -202,8 +242,11 @@ impl dyn ClassAccess {
         field: usize,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        match self.field(value, field) {
-            Some(field) => field.encode(out),
+        let found = self
+            .open(value)
+            .and_then(|value| Some((self.access(value.variant(), field)?, value.field(field)?)));
+        match found {
+            Some((access, field)) => access.encode(field, out),
             None => Err(out.no_field()),
         }
     }
@@ -219,25 +262,30 @@ impl dyn ClassAccess {
         field: usize,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
-        self.field_mut(value, field).ok_or(Fail::Value)?.decode(input)
+        let value = self.open_mut(value).ok_or(Fail::Value)?;
+        let access = self.access(value.variant(), field).ok_or(Fail::Value)?;
+        access.decode(Some(value.field_mut(field).ok_or(Fail::Value)?), input)
     }
 
     /// The first field of a struct that cannot be read; it is what comes next then.
-    pub(crate) fn find_bad_field(
-        &self,
-        prototypes: &Prototypes<'_>,
-        input: &mut Decoder<'_>,
-    ) -> Option<usize> {
-        let mut value = self.empty(prototypes).ok()?;
-        (0..self.class().fields().len()).find(|field| {
-            let before = input.rest();
-            let is_bad = self.decode_field(&mut *value, *field, input).is_err();
-            if is_bad {
-                input.go_back(before);
-            }
-            is_bad
-        })
+    pub(crate) fn find_bad_field(&self, input: &mut Decoder<'_>) -> Option<usize> {
+        self.rows().first()?.iter().position(|field| is_bad(field.access(), input))
     }
+
+    /// The first of many values that cannot be read; it is what comes next then.
+    pub(crate) fn find_bad_value(&self, count: usize, input: &mut Decoder<'_>) -> Option<usize> {
+        (0..count).find(|_| is_bad(self.whole(), input))
+    }
+}
+
+/// True if the next value cannot be read; else it is passed.
+fn is_bad(access: &FieldAccess, input: &mut Decoder<'_>) -> bool {
+    let before = input.rest();
+    let is_bad = access.decode(None, input).is_err();
+    if is_bad {
+        input.go_back(before);
+    }
+    is_bad
 }
 
 struct Access<T>(PhantomData<fn() -> T>);
@@ -247,16 +295,26 @@ impl<T: Reflect> ClassAccess for Access<T> {
         T::CLASS
     }
 
-    fn variant(&self, value: &dyn Any) -> Option<usize> {
-        value.downcast_ref::<T>().map(T::persist_variant)
+    fn rows(&self) -> &'static [&'static [Part]] {
+        T::__ROWS
     }
 
-    fn field<'v>(&self, value: &'v dyn Any, field: usize) -> Option<FieldRef<'v>> {
-        value.downcast_ref::<T>()?.persist_field(field)
+    fn whole(&self) -> &'static FieldAccess {
+        const { &FieldAccess::of::<T>() }
     }
 
-    fn field_mut<'v>(&self, value: &'v mut dyn Any, field: usize) -> Option<FieldMut<'v>> {
-        value.downcast_mut::<T>()?.persist_field_mut(field)
+    fn open<'v>(&self, value: &'v dyn Any) -> Option<&'v dyn Fields> {
+        match value.downcast_ref::<T>() {
+            Some(value) => Some(value),
+            None => None,
+        }
+    }
+
+    fn open_mut<'v>(&self, value: &'v mut dyn Any) -> Option<&'v mut dyn Fields> {
+        match value.downcast_mut::<T>() {
+            Some(value) => Some(value),
+            None => None,
+        }
     }
 
     fn make_field(
@@ -269,18 +327,7 @@ impl<T: Reflect> ClassAccess for Access<T> {
         T::persist_make_field(variant, field, from, out)
     }
 
-    fn empty(&self, prototypes: &Prototypes<'_>) -> Result<Box<dyn Any>> {
-        Ok(Box::new(T::persist_empty(prototypes)?))
-    }
-
-    fn encode(&self, value: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match value.downcast_ref::<T>() {
-            Some(value) => value.persist_encode(out),
-            None => Err(out.no_field()),
-        }
-    }
-
-    fn skip(&self, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        T::persist_decode(input).map(drop)
+    fn write_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        T::__encode_empty(prototypes, out)
     }
 }

@@ -66,6 +66,12 @@ pub(crate) struct NoVisitLinks;
 
 impl VisitLinks for NoVisitLinks {}
 
+/// Values that are visited one after the other.
+pub(crate) trait Visits {
+    /// Visits the next one; `None` if there is none.
+    fn visit_next(&mut self, visitor: &mut Visitor<'_>) -> Option<Result<()>>;
+}
+
 impl<'a> Visitor<'a> {
     pub(crate) fn new(phase: Phase, limits: &'a Limits, links: &'a mut dyn VisitLinks) -> Self {
         Self { phase, bare: false, depth: limits.depth, limits, links }
@@ -150,12 +156,29 @@ impl<'a> Visitor<'a> {
     ///
     /// Beyond the limit, and whatever `visit` returns.
     pub fn nested(&mut self, visit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        self.depth = self.depth.checked_sub(1).ok_or_else(|| {
-            Error::new(ErrorKind::TooDeep, "the value is nested deeper than `Limits::depth`")
-        })?;
+        self.enter()?;
         let result = visit(self);
         self.depth += 1;
         result
+    }
+
+    /// Visits the elements of a collection; an error names them by their index. Compiled once, for elements of any type.
+    pub(crate) fn each(&mut self, elements: &mut dyn Visits) -> Result<()> {
+        self.nested(|visitor| {
+            let mut index = 0;
+            while let Some(result) = elements.visit_next(visitor) {
+                result.map_err(|error| error.in_element(index))?;
+                index += 1;
+            }
+            Ok(())
+        })
+    }
+
+    fn enter(&mut self) -> Result<()> {
+        self.depth = self.depth.checked_sub(1).ok_or_else(|| {
+            Error::new(ErrorKind::TooDeep, "the value is nested deeper than `Limits::depth`")
+        })?;
+        Ok(())
     }
 
     /// Refuses a `before_save` hook of a value that cannot be changed, if this

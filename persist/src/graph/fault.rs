@@ -25,7 +25,6 @@ impl Loader<'_> {
     /// The names on the way to what cannot be decoded, as far as structs, lists and options lead.
     fn bad_field(&mut self, class: usize, payload: &[u8]) -> Vec<String> {
         let program = self.registry.program();
-        let prototypes = self.registry.prototypes();
         let mut input = Decoder::new(payload, self.limits, &mut self.table);
         let mut path = Vec::new();
         let mut kind = &KindSchema::Class(class);
@@ -35,8 +34,8 @@ impl Loader<'_> {
                 KindSchema::Class(class) => match &program.classes[*class].form {
                     Form::Value(inner) => kind = inner,
                     Form::Struct(fields) => {
-                        let found = access(*class)
-                            .and_then(|access| access.find_bad_field(&prototypes, &mut input));
+                        let found =
+                            access(*class).and_then(|access| access.find_bad_field(&mut input));
                         let Some(field) = found.and_then(|field| fields.get(field)) else { break };
                         path.push(field.name.clone());
                         kind = &field.kind;
@@ -56,13 +55,7 @@ impl Loader<'_> {
                         _ => input.count(),
                     };
                     let (Ok(count), Some(access)) = (count, access(class)) else { break };
-                    let is_bad = |_: &usize| {
-                        let before = input.rest();
-                        let result = access.skip(&mut input);
-                        input.go_back(if result.is_err() { before } else { input.rest() });
-                        result.is_err()
-                    };
-                    let Some(place) = (0..count).find(is_bad) else { break };
+                    let Some(place) = access.find_bad_value(count, &mut input) else { break };
                     path.push(format!("[{place}]"));
                     kind = part;
                 }

@@ -299,7 +299,7 @@ impl<'s> Saver<'s> {
             if buffer.append(0, self.limits, &mut self.links, encode).is_ok() {
                 continue;
             }
-            let inner = access.field(value, i).map(|field| self.find_field(field.value(), buffer));
+            let inner = access.field(value, i).map(|field| self.find_field(field, buffer));
             return match inner {
                 Some(inner) if !inner.is_empty() => format!("{}.{inner}", record.name),
                 _ => record.name.to_owned(),

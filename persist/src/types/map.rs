@@ -6,10 +6,12 @@ use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
 use super::counted_items;
+use super::sequence::{visit_each, visit_each_shared};
 use super::set::{Encoded, in_order};
 use crate::Result;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, Stop, TypeSet, Visitor, count,
+    Buffer, Decoder, Encoder, Fail, LoadLinks, NoLinks, Persist, Prototypes, Stop, TypeSet,
+    Visitor, count,
 };
 use crate::reflect::Kind;
 
@@ -22,29 +24,27 @@ fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
 /// What an entry takes at least, as an element of a list.
 type Entry<K, V> = (K, V);
 
-/// Visits values in the order of their encoded keys, which is the order of a
-/// `HashMap` on disk and does not depend on its hasher.
-fn visit_in_key_order<'m, K: Persist, V>(
-    entries: impl Iterator<Item = (&'m K, V)>,
-    visitor: &mut Visitor<'_>,
-    visit: fn(V, &mut Visitor<'_>) -> Result<()>,
-) -> Result<()> {
-    let encoded = Encoded::new(entries, visitor.limits())?;
-    visit_each(encoded.into_values(), visitor, visit)
+// What follows does not depend on the types, and is compiled once.
+
+/// Puts the references of entries, which lie in `ranges`, into the order of their keys.
+fn reorder(links: &mut dyn LoadLinks, start: usize, ranges: &[Range<usize>], order: &[usize]) {
+    let ranges: Vec<_> = order.iter().map(|entry| ranges[*entry].clone()).collect();
+    links.reorder(start, &ranges);
 }
 
-/// Visits values, each named by its place in an error.
-fn visit_each<V>(
-    values: impl Iterator<Item = V>,
-    visitor: &mut Visitor<'_>,
-    visit: fn(V, &mut Visitor<'_>) -> Result<()>,
-) -> Result<()> {
-    visitor.nested(|visitor| {
-        for (i, value) in values.enumerate() {
-            visit(value, visitor).map_err(|error| error.in_field(&format!("[{i}]")))?;
-        }
-        Ok(())
-    })
+/// Puts references into the order of the encoded keys of their entries; of each entry, `places` says where both lie.
+fn reorder_by_keys(
+    links: &mut dyn LoadLinks,
+    start: usize,
+    keys: &[u8],
+    mut places: Vec<(Range<usize>, Range<usize>)>,
+) {
+    let encoded = |key: &Range<usize>| &keys[key.clone()];
+    if !places.is_sorted_by(|(a, _), (b, _)| encoded(a) <= encoded(b)) {
+        places.sort_by(|(a, _), (b, _)| encoded(a).cmp(encoded(b)));
+        let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
+        links.reorder(start, &ranges);
+    }
 }
 
 /// Stored in ascending order of the encoded keys, so that equal maps have
@@ -112,21 +112,23 @@ where
             }
             Ok(())
         })?;
-        let encoded = |key: &Range<usize>| &keys.bytes()[key.clone()];
-        if !places.is_sorted_by(|(a, _), (b, _)| encoded(a) <= encoded(b)) {
-            places.sort_by(|(a, _), (b, _)| encoded(a).cmp(encoded(b)));
-            let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
-            input.links().reorder(start, &ranges);
-        }
+        reorder_by_keys(input.links(), start, keys.bytes(), places);
         Ok(map)
     }
 
+    // In the order of the encoded keys, which is that on disk and does not depend on the hasher.
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if V::__LEAF { Ok(()) } else { visit_in_key_order(self.iter_mut(), visitor, V::__visit) }
+        if V::__LEAF {
+            return Ok(());
+        }
+        visit_each(Encoded::new(self.iter_mut(), visitor.limits())?.into_values(), visitor)
     }
 
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if V::__LEAF { Ok(()) } else { visit_in_key_order(self.iter(), visitor, V::__visit_shared) }
+        if V::__LEAF {
+            return Ok(());
+        }
+        visit_each_shared(Encoded::new(self.iter(), visitor.limits())?.into_values(), visitor)
     }
 }
 
@@ -175,7 +177,9 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
                 let first = input.links().pending();
                 let value = input.value()?;
                 ranges.push(first..input.links().pending());
-                sorted &= entries.last().is_none_or(|(last, _)| *last < key);
+                if let Some((last, _)) = entries.last() {
+                    sorted &= *last < key;
+                }
                 entries.push((key, value));
             }
             Ok(())
@@ -183,9 +187,7 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         if !sorted {
             // Another program orders its keys in another way.
             let order = in_order(count, &|a, b| entries[a].0.cmp(&entries[b].0));
-            let order = order.ok_or(Fail::Duplicate)?;
-            let ranges: Vec<_> = order.into_iter().map(|entry| ranges[entry].clone()).collect();
-            input.links().reorder(start, &ranges);
+            reorder(input.links(), start, &ranges, &order.ok_or(Fail::Duplicate)?);
         }
         let mut map = BTreeMap::new();
         for (key, value) in entries {
@@ -198,10 +200,10 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if V::__LEAF { Ok(()) } else { visit_each(self.values_mut(), visitor, V::__visit) }
+        visit_each(self.values_mut(), visitor)
     }
 
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if V::__LEAF { Ok(()) } else { visit_each(self.values(), visitor, V::__visit_shared) }
+        visit_each_shared(self.values(), visitor)
     }
 }

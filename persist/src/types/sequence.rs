@@ -5,7 +5,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use super::counted_items;
 use crate::Result;
 use crate::codec::row::{fixed, in_list};
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, count};
+use crate::codec::{
+    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, Visits, count, decode_vec,
+};
 use crate::reflect::Kind;
 
 /// Writes what follows the head of a sequence.
@@ -40,24 +42,21 @@ pub(super) fn encode<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(
     encode_rest(items, out)
 }
 
-#[inline(always)]
-fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
-    if const { fixed::<T>() } { decode_items(head, input) } else { decode_called(head, input) }
+/// The elements of a collection, to be visited.
+pub(super) struct Elements<I>(pub(super) I);
+
+impl<'t, T: Persist, I: Iterator<Item = &'t mut T>> Visits for Elements<I> {
+    fn visit_next(&mut self, visitor: &mut Visitor<'_>) -> Option<Result<()>> {
+        Some(self.0.next()?.__visit(visitor))
+    }
 }
 
-/// Once for each type of element, however many lists of it there are.
-#[inline(never)]
-fn decode_called<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
-    decode_items(head, input)
-}
+/// The elements of a collection, to be visited through shared pointers.
+pub(super) struct SharedElements<I>(pub(super) I);
 
-#[inline(always)]
-fn decode_items<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
-    let count = input.elements::<T>(head)?;
-    if T::__LEAF {
-        T::__decode_list(count, input)
-    } else {
-        input.nested_in::<T, _>(|input| T::__decode_list(count, input))
+impl<'t, T: Persist, I: Iterator<Item = &'t T>> Visits for SharedElements<I> {
+    fn visit_next(&mut self, visitor: &mut Visitor<'_>) -> Option<Result<()>> {
+        Some(self.0.next()?.__visit_shared(visitor))
     }
 }
 
@@ -66,15 +65,7 @@ pub(super) fn visit_each<'t, T: Persist>(
     items: impl IntoIterator<Item = &'t mut T>,
     visitor: &mut Visitor<'_>,
 ) -> Result<()> {
-    if T::__LEAF {
-        return Ok(());
-    }
-    visitor.nested(|visitor| {
-        for (i, item) in items.into_iter().enumerate() {
-            item.__visit(visitor).map_err(|error| error.in_field(&format!("[{i}]")))?;
-        }
-        Ok(())
-    })
+    if T::__LEAF { Ok(()) } else { visitor.each(&mut Elements(items.into_iter())) }
 }
 
 /// The same, through shared pointers.
@@ -82,15 +73,7 @@ pub(super) fn visit_each_shared<'t, T: Persist>(
     items: impl IntoIterator<Item = &'t T>,
     visitor: &mut Visitor<'_>,
 ) -> Result<()> {
-    if T::__LEAF {
-        return Ok(());
-    }
-    visitor.nested(|visitor| {
-        for (i, item) in items.into_iter().enumerate() {
-            item.__visit_shared(visitor).map_err(|error| error.in_field(&format!("[{i}]")))?;
-        }
-        Ok(())
-    })
+    if T::__LEAF { Ok(()) } else { visitor.each(&mut SharedElements(items.into_iter())) }
 }
 
 impl<T: Persist> Persist for Vec<T> {
@@ -108,11 +91,7 @@ impl<T: Persist> Persist for Vec<T> {
 
     #[inline(always)]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        if const { fixed::<T>() } {
-            encode_rest(self, out)
-        } else {
-            out.apart(|out| encode_called(self, out))
-        }
+        if const { fixed::<T>() } { encode_rest(self, out) } else { encode_called(self, out) }
     }
 
     #[inline(always)]

@@ -1,12 +1,11 @@
 //! The standard library's enums, as classes with two variants of one field.
 
+use std::any::Any;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use super::whole_items;
-use crate::codec::{
-    Decoder, Encoder, Fail, FieldMut, FieldRef, Persist, Prototypes, Reflect, Stop, TypeSet,
-    Visitor,
-};
+use crate::codec::row::Part;
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor};
 use crate::reflect::{Argument, Body, Class, FieldRecord, Kind, Prototype, VariantRecord};
 
 macro_rules! std_enums {
@@ -16,6 +15,8 @@ macro_rules! std_enums {
                 .arguments(&[$(Argument::Type($param::persist_name)),*])
                 .prototype(Prototype::Variant(0));
             const FIELDS: &'static [FieldRecord] = &[];
+            const __ROWS: &'static [&'static [Part]] =
+                &[&[<$a as Persist>::__PART], &[<$b as Persist>::__PART]];
             const VARIANTS: &'static [VariantRecord] = &[
                 VariantRecord {
                     name: stringify!($first),
@@ -38,18 +39,18 @@ macro_rules! std_enums {
                 }
             }
 
-            fn persist_field(&self, field: usize) -> Option<FieldRef<'_>> {
+            fn persist_field(&self, field: usize) -> Option<&dyn Any> {
                 match (self, field) {
-                    (Self::$first(value), 0) => Some(FieldRef::of(value)),
-                    (Self::$second(value), 0) => Some(FieldRef::of(value)),
+                    (Self::$first(value), 0) => Some(value),
+                    (Self::$second(value), 0) => Some(value),
                     _ => None,
                 }
             }
 
-            fn persist_field_mut(&mut self, field: usize) -> Option<FieldMut<'_>> {
+            fn persist_field_mut(&mut self, field: usize) -> Option<&mut dyn Any> {
                 match (self, field) {
-                    (Self::$first(value), 0) => Some(FieldMut::of(value)),
-                    (Self::$second(value), 0) => Some(FieldMut::of(value)),
+                    (Self::$first(value), 0) => Some(value),
+                    (Self::$second(value), 0) => Some(value),
                     _ => None,
                 }
             }

@@ -9,7 +9,7 @@ use super::field_links::FieldLinks;
 use super::fields::{Owner, Spot};
 use super::part::{MOST_KEPT, Part, Room};
 use super::path::{FieldPath, Steps};
-use crate::codec::{Decoder, FieldMut, NoVisitLinks, Phase, Portable, Visitor, left_over};
+use crate::codec::{Decoder, NoVisitLinks, Phase, Portable, Visitor, left_over};
 use crate::schema::{KindSchema, Strict};
 use crate::{Error, ErrorKind, Limits, ObjectId, Registry, Result, Value};
 
@@ -245,9 +245,7 @@ impl Change<'_> {
             Some(((access, field), owners)) => {
                 let mut owner: Option<&mut dyn Any> = Some(root);
                 for (access, field) in owners {
-                    owner = owner
-                        .and_then(|owner| access.field_mut(owner, *field))
-                        .map(FieldMut::value);
+                    owner = owner.and_then(|owner| access.field_mut(owner, *field));
                 }
                 match owner {
                     Some(owner) => access.decode_field(owner, *field, input),

@@ -68,8 +68,7 @@ impl<'p> Part<'p> {
             let of_variant = target.class.variants().get(variant);
             let fields = of_variant.map_or(target.class.fields(), |variant| variant.fields);
             let found = fields.iter().position(|field| field.name == name);
-            let field =
-                found.and_then(|field| Some((field, target.access.field(value, field)?.value())));
+            let field = found.and_then(|field| Some((field, target.access.field(value, field)?)));
             let Some((field, inner)) = field else {
                 let variant = of_variant.map_or(String::new(), |of| format!("::{}", of.name));
                 let class = target.class.name();

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 
 use super::Registry;
-use crate::codec::{ClassAccess, FieldMut, FieldRef};
+use crate::codec::ClassAccess;
 use crate::reflect::{Class, FieldRecord, Holder};
 use crate::schema::Target;
 use crate::{Error, ErrorKind, Result};
@@ -87,11 +87,7 @@ impl Registry {
         path.split('.').try_fold(value, |value, name| {
             let (target, field) =
                 self.find_field(value, name).map_err(|error| error.in_field(path))?;
-            target
-                .access
-                .field(value, field)
-                .map(FieldRef::value)
-                .ok_or_else(|| no_field(name, &target.class.name()))
+            target.access.field(value, field).ok_or_else(|| no_field(name, &target.class.name()))
         })
     }
 
@@ -107,7 +103,6 @@ impl Registry {
             target
                 .access
                 .field_mut(value, field)
-                .map(FieldMut::value)
                 .ok_or_else(|| no_field(name, &target.class.name()))
         })
     }

@@ -124,7 +124,7 @@ impl<'d> Run<'_, '_, 'd> {
             let before = self.input.rest();
             let value = match self.value(part) {
                 Ok(value) => value,
-                Err(error) => return Err(error.in_field(&format!("[{i}]"))),
+                Err(error) => return Err(error.in_element(i)),
             };
             if let Some(seen) = &mut seen {
                 self.reader.charge(1, size_of::<&[u8]>())?;
@@ -154,7 +154,7 @@ impl<'d> Run<'_, '_, 'd> {
             seen.push(self.read_since(before));
             let value = self
                 .value((&parts.1, first.map(|first| first + 1)))
-                .map_err(|error| error.in_field(&format!("[{i}]")))?;
+                .map_err(|error| error.in_element(i))?;
             if self.input.rest().len() == before.len() {
                 LoadLinks::charge(&mut self.reader.empty, 1, 0, self.input.limits())?;
             }
@@ -245,7 +245,7 @@ impl<'d> Run<'_, '_, 'd> {
         self.reader.charge(count, size_of::<Value>())?;
         let mut values = Vec::with_capacity(count);
         for i in 0..count {
-            values.push(self.dynamic().map_err(|error| error.in_field(&format!("[{i}]")))?);
+            values.push(self.dynamic().map_err(|error| error.in_element(i))?);
         }
         Ok(Value::Seq(values))
     }

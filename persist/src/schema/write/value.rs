@@ -168,7 +168,7 @@ impl Run<'_> {
             return Ok(());
         }
         for i in 0..parts.len() {
-            self.part(kind, parts, i).map_err(|error| error.in_field(&format!("[{i}]")))?;
+            self.part(kind, parts, i).map_err(|error| error.in_element(i))?;
             ended(self.out.len());
         }
         Ok(())
@@ -223,7 +223,7 @@ impl Run<'_> {
                     }
                     other => {
                         let error = self.wanted(&shown(other), kind);
-                        return Err(error.in_field(&format!("[{i}]")));
+                        return Err(error.in_element(i));
                     }
                 },
                 Parts::Bytes(_) => return Err(self.mismatch(kind, value)),
@@ -232,7 +232,7 @@ impl Run<'_> {
             self.value(&kinds.0, key)
                 .map_err(|error| error.in_field("key").in_field(&format!("[{i}]")))?;
             keys.push((start, self.out.len()));
-            self.value(&kinds.1, value).map_err(|error| error.in_field(&format!("[{i}]")))?;
+            self.value(&kinds.1, value).map_err(|error| error.in_element(i))?;
         }
         self.check_different(keys, "a key")
     }
@@ -339,7 +339,7 @@ impl Run<'_> {
                 Ok(false) => self.dynamic(kind, value),
                 result => result.map(drop),
             };
-            result.map_err(|error| error.in_field(&format!("[{i}]")))?;
+            result.map_err(|error| error.in_element(i))?;
         }
         Ok(())
     }
