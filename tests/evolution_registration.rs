@@ -157,6 +157,8 @@ macro_rules! by_hand {
             const CLASS: &'static Class = &$class;
             const FIELDS: &'static [FieldRecord] = &[];
             const VARIANTS: &'static [VariantRecord] = &[];
+            // Hidden, as it is the derive's.
+            const __ROWS: &'static [&'static [persist::__private::Part]] = &[];
 
             fn persist_field(&self, _: usize) -> Option<&dyn Any> {
                 None

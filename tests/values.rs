@@ -487,3 +487,40 @@ fn a_key_that_an_inconsistent_order_finds_twice_is_refused() {
     let error = persist::from_slice::<BTreeMap<Circular, String>>(&save).expect_err("lost a value");
     assert_eq!(error.kind(), persist::ErrorKind::InvalidValue, "{error}");
 }
+
+/// Does not pass a `Stop` on.
+struct Lossy(Vec<String>);
+
+impl Persist for Lossy {
+    fn persist_kind() -> Kind {
+        <(Vec<String>, u8)>::persist_kind()
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+        Ok(Self(Vec::new()))
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let _ = out.value(&self.0);
+        if self.0.is_empty() {
+            out.refuse(persist::Error::new(persist::ErrorKind::InvalidValue, "no words"));
+        }
+        out.value(&7_u8)
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        let words = input.value()?;
+        if input.value::<u8>()? == 7 { Ok(Self(words)) } else { Err(Fail::Value) }
+    }
+}
+
+#[test]
+fn a_stop_that_is_not_passed_on_loses_nothing() {
+    for count in [10, 1000, 9000] {
+        let words = vec![String::from("abcdefghijkl"); count];
+        let save = persist::to_vec(&Lossy(words.clone())).expect("a save");
+        assert!(persist::from_slice::<Lossy>(&save).expect("what was saved").0 == words, "{count}");
+    }
+    let error = persist::to_vec(&Lossy(Vec::new())).expect_err("it was refused");
+    assert_eq!(error.message(), "no words");
+}

@@ -62,9 +62,7 @@ pub fn all(input: &Input) -> TokenStream {
     let part = |index: usize| emit! { <Self as _persist::Row<#index>>::PARTS };
     let parts: Vec<TokenStream> = match &input.body {
         Body::Struct(_) => vec![part(0)],
-        Body::Enum(variants) if with_fields(variants).next().is_none() => {
-            return TokenStream::new();
-        }
+        Body::Enum(variants) if with_fields(variants).next().is_none() => Vec::new(),
         Body::Enum(variants) => {
             let row = |(index, variant): (usize, &Variant)| match stores(variant) {
                 true => part(index),

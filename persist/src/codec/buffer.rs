@@ -56,13 +56,15 @@ impl Buffer {
             let window = self.bytes.get_mut(start..).unwrap_or_default();
             let mut state = EncodeState::new(limits);
             let mut out = Encoder::new(window, &mut *links, &mut state);
-            if write(&mut out).is_ok() {
-                let end = size - out.free();
-                state.charge(links)?;
-                return Ok(end);
-            }
+            let result = write(&mut out);
+            let end = size - out.free();
+            // Asked first: a type written by hand may not have passed its `Stop` on.
             if let Some(error) = state.error {
                 return Err(error);
+            }
+            if result.is_ok() {
+                state.charge(links)?;
+                return Ok(end);
             }
             self.grow(start, limits)?;
         }

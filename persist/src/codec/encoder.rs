@@ -150,10 +150,13 @@ impl<'a> Encoder<'a> {
         &mut self,
         encode: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
+        // After a `Stop` nothing is left to write to, even if a hand-written type does not pass it on.
+        let whole = mem::take(&mut self.rest);
         let mut copy =
-            Encoder { rest: &mut *self.rest, links: &mut *self.links, state: &mut *self.state };
+            Encoder { rest: &mut *whole, links: &mut *self.links, state: &mut *self.state };
         encode(&mut copy)?;
         let free = copy.free();
+        self.rest = whole;
         self.take(self.rest.len() - free).map(drop)
     }
 

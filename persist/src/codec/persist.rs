@@ -62,8 +62,12 @@ use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 /// ```
 ///
 /// The bytes must be those of the [`persist_kind`](Persist::persist_kind), since other programs read them by it.
+/// Values one after the other are the bytes of a tuple: a grid that is stored as its width and then its cells has
+/// the kind `<(u32, Vec<T>)>::persist_kind()`.
+///
 /// Encode and decode must be each other's inverse. An encode may run twice for one save, so it must not change
-/// anything.
+/// anything. Pass every [`Stop`] and [`Fail`] on. [`Fail::Value`] says that the bytes are not such a value; use
+/// [`Decoder::refuse`] where you can say why.
 ///
 /// Every name begins with `persist_`, so that none clashes with a method of yours or of another crate.
 #[diagnostic::on_unimplemented(
@@ -104,7 +108,12 @@ pub trait Persist: Sized + 'static {
         Self::persist_kind().to_string()
     }
 
-    /// Lists the values inside, so that their references and hooks are found.
+    /// Lists the values inside, so that their references and hooks are found: [`Parts::part`] for a field,
+    /// [`Parts::each`] for many values of one type.
+    ///
+    /// List every value that may hold a shared pointer or a class with hooks, in the order in which
+    /// `persist_decode` reads them. Pointers of a value that is listed too early or too late are connected to each
+    /// other's targets, and hooks of a value that is not listed do not run.
     ///
     /// # Errors
     ///
@@ -428,7 +437,7 @@ pub trait Reflect: Persist {
 
     /// What is known of the fields' types: of a struct, or of each variant.
     #[doc(hidden)]
-    const __ROWS: &'static [&'static [Part]] = &[];
+    const __ROWS: &'static [&'static [Part]];
 
     /// Writes a field that a save does not have as it is: what its `convert` makes of the older value in `from`, or
     /// its default if there is none.

@@ -140,6 +140,6 @@ impl VisitLinks for Emptying<'_> {
 fn out_of_step() -> Error {
     Error::new(
         ErrorKind::Unsupported,
-        "the references of an object are not visited in the order in which they are decoded; a hand-written `Persist` must visit what it decodes, and set `LEAF` to false",
+        "the references of an object are not visited in the order in which they are decoded; a hand-written `Persist` must list every value that holds references in `persist_parts`, in the order in which it decodes them",
     )
 }

@@ -257,7 +257,7 @@ impl Registry {
             Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "class {} ({}) is mentioned by a kind, but `reach` does not enter it",
+                    "class {} ({}) is inside a type whose `persist_parts` does not list it; a hand-written `Persist` must list every value inside",
                     class.name(),
                     class.type_name()
                 ),
