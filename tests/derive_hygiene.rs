@@ -451,3 +451,66 @@ mod methods_of_the_same_names {
         assert_eq!((Hero::persist_name().as_str(), hero.persist_variant()), ("Hero", 0));
     }
 }
+
+mod many {
+    //! More fields and variants than there are short names for their indices.
+
+    use super::round_trip;
+    use persist::Persist;
+
+    macro_rules! fields {
+        ($($name:ident)*) => {
+            #[derive(Debug, PartialEq, Persist)]
+            struct Fields {
+                $($name: u16,)*
+                last: String,
+            }
+
+            fn numbered() -> Fields {
+                let mut number = 0;
+                Fields { $($name: { number += 1; number },)* last: "last".into() }
+            }
+        };
+    }
+
+    fields! {
+        a0 a1 a2 a3 a4 a5 a6 a7 a8 a9
+        b0 b1 b2 b3 b4 b5 b6 b7 b8 b9
+        c0 c1 c2 c3 c4 c5 c6 c7 c8 c9
+        d0 d1 d2 d3 d4 d5 d6 d7 d8 d9
+        e0 e1 e2 e3 e4 e5 e6 e7 e8 e9
+        f0 f1 f2 f3 f4 f5 f6 f7 f8 f9
+        g0 g1 g2 g3 g4 g5 g6 g7 g8 g9
+    }
+
+    macro_rules! variants {
+        ($($name:ident)*) => {
+            #[derive(Debug, PartialEq, Persist)]
+            enum Variants {
+                $($name(u8, String),)*
+            }
+
+            fn every() -> Vec<Variants> {
+                vec![$(Variants::$name(7, stringify!($name).into())),*]
+            }
+        };
+    }
+
+    variants! {
+        A0 A1 A2 A3 A4 A5 A6 A7 A8 A9
+        B0 B1 B2 B3 B4 B5 B6 B7 B8 B9
+        C0 C1 C2 C3 C4 C5 C6 C7 C8 C9
+        D0 D1 D2 D3 D4 D5 D6 D7 D8 D9
+        E0 E1 E2 E3 E4 E5 E6 E7 E8 E9
+        F0 F1 F2 F3 F4 F5 F6 F7 F8 F9
+        G0 G1 G2 G3 G4 G5 G6 G7 G8 G9
+    }
+
+    #[test]
+    fn seventy_fields_and_variants_come_back() {
+        assert_eq!(round_trip(&numbered()).len(), 70 * 2 + 1 + 4);
+        let variants = every();
+        assert_eq!(variants.len(), 70);
+        round_trip(&variants);
+    }
+}

@@ -120,6 +120,7 @@ pub use world::{
 #[doc(hidden)]
 pub mod __private {
     pub use crate::__dynamic;
+    pub use crate::codec::index::{Nth, short};
     pub use crate::codec::row::{Part, Row, checked, decode_row, encode_row, reach};
     pub use crate::codec::{
         ArcTo, AsTrait, AsValue, Content, Conversion, Decoder, Dynamic, Encoder, Fail, FieldAccess,

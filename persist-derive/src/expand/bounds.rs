@@ -101,7 +101,8 @@ fn defaults(input: &Input, params: &[Ident]) -> Vec<WherePredicate> {
 
 /// In declaration order; a parameter that is stored only as `T::Item` shows as that.
 fn arguments(input: &Input, usage: &Usage<'_>) -> Vec<TokenStream> {
-    let named = |ty: TokenStream| emit! { _persist::Argument::Type(<#ty as _persist::Persist>::persist_name) };
+    let named =
+        |ty: TokenStream| emit! { _persist::Argument::Type(<#ty as _Persist>::persist_name) };
     let mut arguments = Vec::new();
     for param in &input.generics.params {
         match param {

@@ -91,7 +91,7 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let kind = match &field.store {
         Store::With(module) => {
             let stored = module_stored(module);
-            emit! { <#stored as _persist::Persist>::persist_kind }
+            emit! { <#stored as _Persist>::persist_kind }
         }
         _ => {
             let stored = stored(ty);

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, field_default, module_restore, path, tried};
+use super::{Access, call, field_default, module_restore, passed, path, tried};
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -12,7 +12,7 @@ pub fn expand(input: &Input) -> TokenStream {
             let value = construct(&emit! { Self }, fields, |index, field| read(index, field, 0));
             let linear = emit! {
                 let mut __segment = __head;
-                _persist::Result::Ok(#value)
+                _Ok(#value)
             };
             // With a `with` module it is never fixed.
             let (body, fixed) = if fields.any_with() {
@@ -23,7 +23,7 @@ pub fn expand(input: &Input) -> TokenStream {
                 });
                 let fixed = emit! { let mut __segment = __head; #value };
                 let body = emit! {
-                    if <Self as _persist::Persist>::__FIXED {
+                    if <Self as _Persist>::__FIXED {
                         return _persist::checked(__head);
                     }
                     #linear
@@ -96,12 +96,12 @@ fn variant(variants: &[Variant]) -> TokenStream {
             let layout = row::layout(index);
             emit! { let mut __segment = __input.take(#layout.head)?; }
         });
-        emit! { #tag => { #segment _persist::Result::Ok(#value) } }
+        emit! { #tag => { #segment _Ok(#value) } }
     });
     emit! {
         match #load {
             #(#arms)*
-            _ => _persist::Result::Err(_persist::Fail::Value),
+            _ => _Err(_persist::Fail::Value),
         }
     }
 }
@@ -112,6 +112,7 @@ fn read(index: usize, field: &Field, row: usize) -> TokenStream {
         let restore = module_restore(module);
         return emit! { #restore? };
     }
+    let (row, index) = (row::nth(row), row::nth(index));
     tried(&call(field, &emit! { __get::<Self, #row, #index>(&mut __segment, __input) }))
 }
 
@@ -145,9 +146,9 @@ fn into(fields: &Fields) -> TokenStream {
             return emit! { #target = #restore?; };
         }
         let value = Access::Own.mutable(field);
+        let index = row::nth(index);
         let get = emit! { __get_into::<Self, #index>(#value, &mut __segment, __input) };
-        let get = tried(&call(field, &get));
-        emit! { #get; }
+        passed(&call(field, &get))
     });
     let kept = fields.0.iter().filter_map(|field| {
         let member = &field.member;
@@ -175,7 +176,7 @@ fn into(fields: &Fields) -> TokenStream {
         ) -> _persist::Result<(), _persist::Fail> {
             let mut __segment = __head;
             #(#reads)*
-            _persist::Result::Ok(())
+            _Ok(())
         }
     }
 }

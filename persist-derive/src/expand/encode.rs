@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, module_write, path, pattern, tried};
+use super::{Access, call, module_write, passed, path, pattern};
 use crate::ast::{Body, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -20,7 +20,7 @@ pub fn expand(input: &Input) -> TokenStream {
     };
     let whole = encode(emit! { persist_encode }, &emit! { _persist::encode_row(self, __out) });
     let tail = tail.map(|tail| {
-        let tail = encode(emit! { __encode_tail }, &emit! { #tail _persist::Result::Ok(()) });
+        let tail = encode(emit! { __encode_tail }, &emit! { #tail _Ok(()) });
         emit! { #[inline(always)] #tail }
     });
     emit! {
@@ -45,12 +45,12 @@ fn of_struct(fields: &Fields) -> (TokenStream, Option<TokenStream>) {
             tails.extend(emit! { #write?; });
             continue;
         }
+        let index = row::nth(index);
         let head = call(field, &emit! { __put_head::<Self, #index>(#value, &mut __segment) });
         let rest =
             call(field, &emit! { __put_rest::<Self, #index>(#value, &mut __segment, __out) });
         heads.extend(emit! { #head; });
-        let rest = tried(&rest);
-        tails.extend(emit! { #rest; });
+        tails.extend(passed(&rest));
     }
     (
         emit! { let mut __segment = __head; #heads },
@@ -85,15 +85,16 @@ fn of_enum(variants: &[Variant]) -> (TokenStream, Option<TokenStream>) {
 
 /// Writes the fields of a variant one after the other.
 fn fields(fields: &Fields, variant: usize) -> TokenStream {
+    let variant = row::nth(variant);
     let writes = fields.stored().enumerate().map(|(index, field)| {
         let value = Access::Matched.shared(field);
         if let Store::With(module) = &field.store {
             let write = module_write(module, &value);
             return emit! { #write?; };
         }
+        let index = row::nth(index);
         let put = emit! { __put::<Self, #variant, #index>(#value, &mut __segment, __out) };
-        let put = tried(&call(field, &put));
-        emit! { #put; }
+        passed(&call(field, &put))
     });
     emit! { #(#writes)* }
 }

@@ -133,7 +133,7 @@ fn make(input: &Input) -> Option<TokenStream> {
         ) -> _persist::Result<(), _persist::Stop> {
             match (__variant, __field, __from) {
                 #arms
-                _ => _persist::Result::Err(__out.no_field()),
+                _ => _Err(__out.no_field()),
             }
         }
     })

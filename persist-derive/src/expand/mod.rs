@@ -45,15 +45,16 @@ pub fn expand(input: &Input) -> TokenStream {
     }
 }
 
-/// Makes what generated code needs of the library known as `_persist`. Not by `extern crate`: rustc would name the
-/// library so in its errors.
+/// Imports what generated code needs of the library: all of it as `_persist`, and by short names what stands in each
+/// field's code, since rustc takes as long for the words of an expansion as for what they mean. Not by `extern crate`:
+/// rustc would name the library so in its errors.
 fn import(krate: Option<&Given<Path>>) -> TokenStream {
-    match krate {
-        Some(path) => {
-            let path = &path.value;
-            emit! { use #path::__private as _persist; }
-        }
-        None => emit! { use ::persist::__private as _persist; },
+    let path = match krate {
+        Some(path) => path.value.to_token_stream(),
+        None => emit! { ::persist },
+    };
+    emit! {
+        use #path::__private::{self as _persist, Persist as _Persist, Result::{Err as _Err, Ok as _Ok}, short::*};
     }
 }
 
@@ -95,7 +96,7 @@ fn prototype(input: &Input) -> TokenStream {
         fn persist_empty(
             __prototypes: &_persist::Prototypes<'_>,
         ) -> _persist::Result<Self, _persist::Error> {
-            _persist::Result::Ok(#value)
+            _Ok(#value)
         }
     }
 }
@@ -128,11 +129,10 @@ fn field_default(field: &Field) -> TokenStream {
         // `Option` too. Only `encode_default` asks for it.
         None if field.has_default() && matches!(field.store, Store::Plain) => {
             let stored = stored(ty);
-            let result = emit! { _persist::Result };
             emit! {
                 match #stored::persist_empty(&_persist::Prototypes::bare()) {
-                    #result::Ok(__value) => __value,
-                    #result::Err(__error) => return #result::Err(__out.refuse(__error)),
+                    _Ok(__value) => __value,
+                    _Err(__error) => return _Err(__out.refuse(__error)),
                 }
             }
         }
@@ -162,16 +162,21 @@ fn call(field: &Field, call: &TokenStream) -> TokenStream {
 fn tried(result: &TokenStream) -> TokenStream {
     emit! {
         match #result {
-            _persist::Result::Ok(__value) => __value,
-            _persist::Result::Err(__error) => return _persist::Result::Err(__error),
+            _Ok(__value) => __value,
+            _Err(__error) => return _Err(__error),
         }
     }
+}
+
+/// `#result?;` of what has no value, likewise.
+fn passed(result: &TokenStream) -> TokenStream {
+    emit! { if let _Err(__error) = #result { return _Err(__error); } }
 }
 
 /// `<F as Persist>`, at the place of `F`, so that errors point there.
 fn stored(ty: &Type) -> TokenStream {
     let span = ty.span().resolved_at(Span::mixed_site());
-    quote_spanned! {span=> <#ty as _persist::Persist> }
+    quote_spanned! {span=> <#ty as _Persist> }
 }
 
 /// An item of a `with` module, at the place where the user named the module.

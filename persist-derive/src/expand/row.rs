@@ -1,6 +1,7 @@
 //! The rows: what the stored fields of the struct or of each variant are, and the consts that follow.
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::ToTokens as _;
 use syn::{Path, Type};
 
 use super::bounds::Bounds;
@@ -10,6 +11,7 @@ use crate::ast::{Body, Fields, Input, Store, Variant};
 /// A `Row` for the struct, or for each variant that stores anything.
 pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let row = |index: usize, fields: &Fields| {
+        let index = nth(index);
         let parts = fields.stored().map(|field| match &field.store {
             Store::With(module) => {
                 let stored = module_stored(module);
@@ -36,7 +38,17 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
 
 /// The layout of a struct or a variant.
 pub fn layout(index: usize) -> TokenStream {
+    let index = nth(index);
     emit! { <Self as _persist::Row<#index>>::LAYOUT }
+}
+
+/// The type that stands for an index; those that the library has no short name for are spelt out.
+pub fn nth(index: usize) -> TokenStream {
+    if index < 64 {
+        Ident::new(&format!("_{index}"), Span::mixed_site()).into_token_stream()
+    } else {
+        emit! { _persist::Nth<#index> }
+    }
 }
 
 /// How a field that a `with` module stores is written and read by itself.
@@ -47,7 +59,7 @@ fn access(ty: &Type, module: &Path) -> TokenStream {
         _persist::FieldAccess::with(
             |__value, __out| match __value.downcast_ref::<#ty>() {
                 _persist::Option::Some(__value) => #write,
-                _persist::Option::None => _persist::Result::Err(__out.no_field()),
+                _persist::Option::None => _Err(__out.no_field()),
             },
             |__value, __input| {
                 let __new: #ty = #restore?;
@@ -59,7 +71,10 @@ fn access(ty: &Type, module: &Path) -> TokenStream {
 
 /// The table of every row, by the index of the variant.
 pub fn all(input: &Input) -> TokenStream {
-    let part = |index: usize| emit! { <Self as _persist::Row<#index>>::PARTS };
+    let part = |index: usize| {
+        let index = nth(index);
+        emit! { <Self as _persist::Row<#index>>::PARTS }
+    };
     let parts: Vec<TokenStream> = match &input.body {
         Body::Struct(_) => vec![part(0)],
         Body::Enum(variants) if with_fields(variants).next().is_none() => Vec::new(),

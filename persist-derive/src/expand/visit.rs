@@ -6,7 +6,7 @@ use syn::ExprPath;
 use syn::spanned::Spanned as _;
 
 use super::convert::conversion;
-use super::{Access, call, pattern, row, tried};
+use super::{Access, call, passed, pattern, row};
 use crate::ast::{Body, Field, Fields, Given, Input, Store};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -31,7 +31,7 @@ pub fn expand(input: &Input) -> TokenStream {
             #visit
             #validate
             #after_load
-            _persist::Result::Ok(())
+            _Ok(())
         }
 
         #[inline(never)]
@@ -39,7 +39,7 @@ pub fn expand(input: &Input) -> TokenStream {
             #no_hook
             #visit_shared
             #validate
-            _persist::Result::Ok(())
+            _Ok(())
         }
     }
 }
@@ -89,8 +89,7 @@ fn each(
 ) -> TokenStream {
     let visits = fields.stored().filter(|field| matches!(field.store, Store::Plain)).map(|field| {
         let (value, name) = (value(field), &field.name.value);
-        let visit = tried(&call(field, &emit! { #function(#value, #name, __visitor) }));
-        emit! { #visit; }
+        passed(&call(field, &emit! { #function(#value, #name, __visitor) }))
     });
     emit! { #(#visits)* }
 }

@@ -1,7 +1,7 @@
 use std::fmt::Display;
 
 use super::list::{is_large, large_box, levels};
-use super::row::{decode_row_into, fixed, head, in_place};
+use super::row::{Inline, decode_row_into};
 use super::{Linked, LoadLinks, Note, Persist, Pointed, Pointing, Within, count};
 use crate::{Error, ErrorKind, Limits};
 
@@ -96,14 +96,14 @@ impl<'a> Decoder<'a> {
     /// A [`Fail`] if the bytes are not such a value.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self) -> Result<T, Fail> {
-        let head = self.take(const { head::<T>() })?;
+        let head = self.take(Inline::<T>::HEAD)?;
         self.tail(head)
     }
 
     /// Reads what follows the head of a value, or all of one that is not decoded in place.
     #[inline(always)]
     pub(crate) fn tail<T: Persist>(&mut self, head: &[u8]) -> Result<T, Fail> {
-        if const { in_place::<T>() } { T::__decode(head, self) } else { T::persist_decode(self) }
+        if Inline::<T>::IN_PLACE { T::__decode(head, self) } else { T::persist_decode(self) }
     }
 
     /// Reads a value whole into an existing one, which keeps its allocations.
@@ -114,7 +114,7 @@ impl<'a> Decoder<'a> {
     /// mixture of old and new.
     #[inline(always)]
     pub fn value_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
-        let head = self.take(const { head::<T>() })?;
+        let head = self.take(Inline::<T>::HEAD)?;
         self.tail_into(head, target)
     }
 
@@ -125,7 +125,7 @@ impl<'a> Decoder<'a> {
         head: &[u8],
         target: &mut T,
     ) -> Result<(), Fail> {
-        if const { in_place::<T>() } {
+        if Inline::<T>::IN_PLACE {
             target.__decode_into(head, self)
         } else {
             decode_row_into(target, self)
@@ -146,7 +146,7 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
         let memory = const { if is_large::<T>() { size_of::<T>() } else { 0 } };
-        if const { fixed::<T>() && T::__MIN > 0 } {
+        if const { Inline::<T>::FIXED && T::__MIN > 0 } {
             return self.elements_of(head[0], T::__MIN, memory, 1);
         }
         self.elements_called(head[0], T::__MIN, memory, const { super::list::weight::<T>() })

@@ -1,7 +1,7 @@
 use std::mem;
 
 use super::list::{large, large_box, levels};
-use super::row::{fixed, in_place};
+use super::row::Inline;
 use super::{Persist, Pointed, Pointing, SaveLinks, Shared, Within, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
@@ -99,7 +99,7 @@ impl<'a> Encoder<'a> {
     /// [`Stop`] if it does not fit or refuses.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        if const { in_place::<T>() } {
+        if Inline::<T>::IN_PLACE {
             value.__encode_head(self.take(T::__HEAD)?);
         }
         self.tail(value)
@@ -108,9 +108,9 @@ impl<'a> Encoder<'a> {
     /// Writes what follows the head of a value, or all of one that is not encoded in place.
     #[inline(always)]
     pub(crate) fn tail<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        if const { fixed::<T>() } {
+        if Inline::<T>::FIXED {
             Ok(())
-        } else if const { in_place::<T>() } {
+        } else if Inline::<T>::IN_PLACE {
             value.__encode_tail(self)
         } else {
             value.persist_encode(self)

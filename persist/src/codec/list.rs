@@ -1,6 +1,6 @@
 //! Many values of one type, one after the other.
 
-use super::row::{decode_row, encode_row, fixed, in_list};
+use super::row::{Inline, decode_row, encode_row};
 use super::{Decoder, Encoder, Fail, Persist, Stop};
 
 /// How often an element without bytes counts: once for every 64 bytes of its
@@ -43,7 +43,7 @@ pub(super) const fn levels<T>() -> u32 {
 /// Writes the items; those of fixed width in one segment.
 #[inline(always)]
 pub(crate) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
-    if const { fixed::<T>() && T::__HEAD > 0 } {
+    if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
         // What overflows does not fit either.
         let segment = out.take(items.len().saturating_mul(T::__HEAD))?;
         for (item, head) in items.iter().zip(segment.chunks_exact_mut(T::__HEAD)) {
@@ -52,7 +52,7 @@ pub(crate) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Res
     } else {
         out.apart(|out| {
             items.iter().try_for_each(|item| {
-                if const { in_list::<T>() } { encode_row(item, out) } else { out.value(item) }
+                if Inline::<T>::IN_LIST { encode_row(item, out) } else { out.value(item) }
             })
         })?;
     }
@@ -62,7 +62,7 @@ pub(crate) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Res
 /// Reads what follows the head of a list.
 #[inline(always)]
 pub(crate) fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
-    if const { fixed::<T>() } { decode_items(head, input) } else { T::__decode_called(head, input) }
+    if Inline::<T>::FIXED { decode_items(head, input) } else { T::__decode_called(head, input) }
 }
 
 /// The same, where it is called.
@@ -85,7 +85,7 @@ pub(crate) fn decode_each<T: Persist>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
-    if const { fixed::<T>() && T::__HEAD > 0 } {
+    if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
         let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
         let mut bad = false;
         let items =
@@ -100,7 +100,7 @@ pub(crate) fn decode_each<T: Persist>(
         if items.len() == items.capacity() {
             return Err(Fail::Count);
         }
-        items.push(if const { in_list::<T>() } { decode_row(input)? } else { input.value()? });
+        items.push(if Inline::<T>::IN_LIST { decode_row(input)? } else { input.value()? });
     }
     Ok(items)
 }

@@ -14,6 +14,7 @@ mod dynamic;
 mod encoder;
 mod field;
 mod field_names;
+pub(crate) mod index;
 mod links;
 mod list;
 mod lock;

@@ -1,6 +1,9 @@
 use std::any::Any;
+use std::mem::swap;
 
-use super::row::{At, Part, Row, cut, cut_mut, fixed, head, in_place};
+use super::index::Index;
+use super::index::short::_0;
+use super::row::{At, Inline, Part, Row, cut, cut_mut};
 use super::{Decoder, Encoder, Fail, Parts, Prototypes, Stop, TypeSet, Visitor};
 use crate::Result;
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
@@ -252,8 +255,8 @@ pub trait Persist: Sized + 'static {
     /// Writes the head of field `I` of a struct, if it lies in the first segment.
     #[doc(hidden)]
     #[inline(always)]
-    fn __put_head<R: Row<0>, const I: usize>(&self, segment: &mut &mut [u8]) {
-        if const { At::<R, 0, I>::FIRST && in_place::<Self>() } {
+    fn __put_head<R: Row<_0>, I: Index>(&self, segment: &mut &mut [u8]) {
+        if At::<R, _0, I>::FIRST && Inline::<Self>::IN_PLACE {
             self.__encode_head(cut_mut(segment, Self::__HEAD));
         }
     }
@@ -261,30 +264,26 @@ pub trait Persist: Sized + 'static {
     /// Writes what `__put_head` has left of field `I` of a struct.
     #[doc(hidden)]
     #[inline(always)]
-    fn __put_rest<'o, R: Row<0>, const I: usize>(
+    fn __put_rest<'o, R: Row<_0>, I: Index>(
         &self,
         segment: &mut &'o mut [u8],
         out: &mut Encoder<'o>,
     ) -> Result<(), Stop> {
-        if const { At::<R, 0, I>::FIRST } {
-            out.tail(self)
-        } else {
-            self.__put::<R, 0, I>(segment, out)
-        }
+        if At::<R, _0, I>::FIRST { out.tail(self) } else { self.__put::<R, _0, I>(segment, out) }
     }
 
     /// Writes field `I` of a row.
     #[doc(hidden)]
     #[inline(always)]
-    fn __put<'o, R: Row<V>, const V: usize, const I: usize>(
+    fn __put<'o, R: Row<V>, V, I: Index>(
         &self,
         segment: &mut &'o mut [u8],
         out: &mut Encoder<'o>,
     ) -> Result<(), Stop> {
-        if const { At::<R, V, I>::BEGINS } {
-            *segment = out.take(const { At::<R, V, I>::SEGMENT })?;
+        if At::<R, V, I>::BEGINS {
+            *segment = out.take(At::<R, V, I>::SEGMENT)?;
         }
-        if const { in_place::<Self>() } {
+        if Inline::<Self>::IN_PLACE {
             self.__encode_head(cut_mut(segment, Self::__HEAD));
         }
         out.tail(self)
@@ -293,35 +292,35 @@ pub trait Persist: Sized + 'static {
     /// Reads field `I` of a row.
     #[doc(hidden)]
     #[inline(always)]
-    fn __get<'s, 'i: 's, R: Row<V>, const V: usize, const I: usize>(
+    fn __get<'s, 'i: 's, R: Row<V>, V, I: Index>(
         segment: &mut &'s [u8],
         input: &mut Decoder<'i>,
     ) -> Result<Self, Fail> {
-        if const { At::<R, V, I>::BEGINS } {
-            *segment = input.take(const { At::<R, V, I>::SEGMENT })?;
+        if At::<R, V, I>::BEGINS {
+            *segment = input.take(At::<R, V, I>::SEGMENT)?;
         }
-        input.tail(cut(segment, const { head::<Self>() }))
+        input.tail(cut(segment, Inline::<Self>::HEAD))
     }
 
     /// Reads over field `I` of a struct.
     #[doc(hidden)]
     #[inline(always)]
-    fn __get_into<'s, 'i: 's, R: Row<0>, const I: usize>(
+    fn __get_into<'s, 'i: 's, R: Row<_0>, I: Index>(
         &mut self,
         segment: &mut &'s [u8],
         input: &mut Decoder<'i>,
     ) -> Result<(), Fail> {
-        if const { At::<R, 0, I>::BEGINS } {
-            *segment = input.take(const { At::<R, 0, I>::SEGMENT })?;
+        if At::<R, _0, I>::BEGINS {
+            *segment = input.take(At::<R, _0, I>::SEGMENT)?;
         }
-        input.tail_into(cut(segment, const { head::<Self>() }), self)
+        input.tail_into(cut(segment, Inline::<Self>::HEAD), self)
     }
 
     /// Reads a field of a row whose fields are all head.
     #[doc(hidden)]
     #[inline(always)]
     fn __get_fixed(segment: &mut &[u8], bad: &mut bool) -> Self {
-        if const { fixed::<Self>() } {
+        if Inline::<Self>::FIXED {
             return Self::__decode_fixed(cut(segment, Self::__HEAD), bad);
         }
         unreachable!("only rows that are all head are read so")
@@ -360,14 +359,15 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     #[expect(clippy::question_mark, reason = "its traits are code for each type")]
     fn __decode_field(field: Option<&mut dyn Any>, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        let mut new = match Self::persist_decode(input) {
-            Ok(new) => new,
+        let mut value = match Self::persist_decode(input) {
+            Ok(value) => value,
             Err(fail) => return Err(fail),
         };
         let Some(field) = field else { return Ok(()) };
         let Some(field) = field.downcast_mut::<Self>() else { return Err(Fail::Value) };
-        new.__keep_skipped(field);
-        *field = new;
+        // Swapped rather than assigned: `value` is dropped at one place.
+        swap(field, &mut value);
+        field.__keep_skipped(&mut value);
         Ok(())
     }
 

@@ -9,6 +9,7 @@
 
 use std::marker::PhantomData;
 
+use super::index::Index;
 use super::{Decoder, Encoder, Fail, FieldAccess, Persist, Stop, TypeSet};
 
 /// The cost of what is still encoded in place. Measured on a crate of 200 structs, with the instructions of the public
@@ -25,33 +26,25 @@ const LIST_BUDGET: usize = 32;
 /// What a call costs.
 const CALL: usize = 2;
 
-/// True if values are encoded in place.
-#[inline(always)]
-pub(crate) const fn in_place<T: Persist>() -> bool {
-    T::__COST <= if T::__FIXED { FIXED_BUDGET } else { BUDGET }
-}
+/// How a value of a type is coded among its neighbours. These are constants of the type so that each is evaluated once,
+/// not in every function that asks.
+pub(crate) struct Inline<T>(PhantomData<T>);
 
-/// True if the elements of a list are encoded in its loop.
-#[inline(always)]
-pub(crate) const fn in_list<T: Persist>() -> bool {
-    T::__COST <= LIST_BUDGET
-}
+impl<T: Persist> Inline<T> {
+    /// True if values are encoded in place.
+    pub(crate) const IN_PLACE: bool = T::__COST <= if T::__FIXED { FIXED_BUDGET } else { BUDGET };
 
-/// True if values are all head where they are encoded in place.
-#[inline(always)]
-pub(crate) const fn fixed<T: Persist>() -> bool {
-    T::__FIXED && in_place::<T>()
-}
+    /// True if the elements of a list are encoded in its loop.
+    pub(crate) const IN_LIST: bool = T::__COST <= LIST_BUDGET;
 
-/// Bytes of a value in the segment before it.
-#[inline(always)]
-pub(crate) const fn head<T: Persist>() -> usize {
-    if in_place::<T>() { T::__HEAD } else { 0 }
-}
+    /// True if values are all head where they are encoded in place.
+    pub(crate) const FIXED: bool = T::__FIXED && Self::IN_PLACE;
 
-/// What a value costs as part of another.
-pub(crate) const fn cost<T: Persist>() -> usize {
-    if in_place::<T>() { T::__COST } else { CALL }
+    /// Bytes of a value in the segment before it.
+    pub(crate) const HEAD: usize = if Self::IN_PLACE { T::__HEAD } else { 0 };
+
+    /// What a value costs as part of another.
+    pub(crate) const COST: usize = if Self::IN_PLACE { T::__COST } else { CALL };
 }
 
 /// What is known of a field's type: what the layout needs, and what reaches and codes it by itself.
@@ -71,11 +64,11 @@ impl Part {
     #[must_use]
     pub const fn of<T: Persist>() -> Self {
         Self {
-            head: head::<T>(),
-            fixed: fixed::<T>(),
+            head: Inline::<T>::HEAD,
+            fixed: Inline::<T>::FIXED,
             min: T::__MIN,
             leaf: T::__LEAF,
-            cost: cost::<T>(),
+            cost: Inline::<T>::COST,
             reach: T::__reach,
             access: const { &FieldAccess::of::<T>() },
         }
@@ -144,7 +137,7 @@ impl Layout {
 }
 
 /// The stored fields of a struct, or of variant `V`; the derive implements it.
-pub trait Row<const V: usize> {
+pub trait Row<V> {
     /// The fields, in declaration order.
     const PARTS: &'static [Part];
 
@@ -160,14 +153,14 @@ pub fn reach(types: &mut TypeSet, rows: &[&[Part]]) {
 }
 
 /// Where field `I` of a row stands.
-pub(super) struct At<R: ?Sized, const V: usize, const I: usize>(PhantomData<R>);
+pub(super) struct At<R: ?Sized, V, I>(PhantomData<(V, I, R)>);
 
-impl<R: ?Sized + Row<V>, const V: usize, const I: usize> At<R, V, I> {
+impl<R: ?Sized + Row<V>, V, I: Index> At<R, V, I> {
     /// True if the field's head lies in the first segment.
     pub(super) const FIRST: bool = {
         let mut first = true;
         let mut i = 0;
-        while i < I {
+        while i < I::INDEX {
             first &= R::PARTS[i].fixed;
             i += 1;
         }
@@ -176,12 +169,13 @@ impl<R: ?Sized + Row<V>, const V: usize, const I: usize> At<R, V, I> {
 
     /// True if a segment begins with this field, which it does after one with a tail. A `bool` of its own, on which the
     /// compiler leaves out what is not asked for.
-    pub(super) const BEGINS: bool = I > 0 && !R::PARTS[I - 1].fixed && Self::SEGMENT > 0;
+    pub(super) const BEGINS: bool =
+        I::INDEX > 0 && !R::PARTS[I::INDEX - 1].fixed && Self::SEGMENT > 0;
 
     /// Bytes of the segment that begins with this field.
     pub(super) const SEGMENT: usize = {
-        let mut bytes = R::PARTS[I].head;
-        let mut i = I;
+        let mut bytes = R::PARTS[I::INDEX].head;
+        let mut i = I::INDEX;
         while R::PARTS[i].fixed && i + 1 < R::PARTS.len() {
             i += 1;
             bytes += R::PARTS[i].head;

@@ -1,7 +1,7 @@
 //! Arrays of any length: the elements, without a count.
 
 use super::whole_items;
-use crate::codec::row::{checked, cost, fixed};
+use crate::codec::row::{Inline, checked};
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
@@ -16,11 +16,11 @@ fn incomplete() -> Error {
 
 #[diagnostic::do_not_recommend]
 impl<T: Persist, const N: usize> Persist for [T; N] {
-    const __HEAD: usize = N * if fixed::<T>() { T::__HEAD } else { 0 };
-    const __FIXED: bool = fixed::<T>();
+    const __HEAD: usize = N * if Inline::<T>::FIXED { T::__HEAD } else { 0 };
+    const __FIXED: bool = Inline::<T>::FIXED;
     const __MIN: usize = N * T::__MIN;
     const __LEAF: bool = T::__LEAF;
-    const __COST: usize = 2 + cost::<T>();
+    const __COST: usize = 2 + Inline::<T>::COST;
 
     whole_items!();
 
@@ -51,7 +51,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {
-        if const { fixed::<T>() && T::__HEAD > 0 } {
+        if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
             for (item, head) in self.iter().zip(head.chunks_exact_mut(T::__HEAD)) {
                 item.__encode_head(head);
             }
@@ -60,12 +60,12 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        if const { fixed::<T>() } { Ok(()) } else { T::__encode_slice(self, out) }
+        if Inline::<T>::FIXED { Ok(()) } else { T::__encode_slice(self, out) }
     }
 
     #[inline(always)]
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        if const { fixed::<T>() } {
+        if Inline::<T>::FIXED {
             return checked(head);
         }
         // The elements are whole or the list is not returned.
@@ -84,7 +84,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     #[inline]
     fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-        if const { fixed::<T>() } {
+        if Inline::<T>::FIXED {
             *self = checked(head)?;
             return Ok(());
         }

@@ -2,14 +2,14 @@
 
 use super::whole_items;
 use crate::Result;
-use crate::codec::row::cost;
+use crate::codec::row::Inline;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::Kind;
 
 impl<T: Persist> Persist for Option<T> {
     const __HEAD: usize = 1;
     const __LEAF: bool = T::__LEAF;
-    const __COST: usize = 1 + cost::<T>();
+    const __COST: usize = 1 + Inline::<T>::COST;
 
     whole_items!();
 

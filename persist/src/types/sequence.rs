@@ -4,7 +4,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::counted_items;
 use crate::Result;
-use crate::codec::row::{fixed, in_list};
+use crate::codec::row::Inline;
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, Visits, count, decode_vec,
 };
@@ -91,7 +91,7 @@ impl<T: Persist> Persist for Vec<T> {
 
     #[inline(always)]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        if const { fixed::<T>() } { encode_rest(self, out) } else { encode_called(self, out) }
+        if Inline::<T>::FIXED { encode_rest(self, out) } else { encode_called(self, out) }
     }
 
     #[inline(always)]
@@ -106,7 +106,7 @@ impl<T: Persist> Persist for Vec<T> {
             return Ok(());
         }
         let count = input.elements::<T>(head)?;
-        if const { fixed::<T>() && T::__HEAD > 0 } {
+        if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
             let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
             let mut bad = false;
             self.clear();
@@ -118,7 +118,7 @@ impl<T: Persist> Persist for Vec<T> {
         let mut elements = |input: &mut Decoder<'_>| {
             self.truncate(count);
             for item in self.iter_mut() {
-                if const { in_list::<T>() } {
+                if Inline::<T>::IN_LIST {
                     item.__decode_into(input.take(T::__HEAD)?, input)?;
                 } else {
                     input.value_into(item)?;

@@ -2,7 +2,7 @@
 
 use super::whole_items;
 use crate::Result;
-use crate::codec::row::{checked, cost, cut, cut_mut, fixed};
+use crate::codec::row::{Inline, checked, cut, cut_mut};
 use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
 };
@@ -18,10 +18,10 @@ macro_rules! tuples {
         #[diagnostic::do_not_recommend]
         impl<$($part: Persist),+> Persist for ($($part,)+) {
             const __HEAD: usize = if Self::__FIXED { 0 $(+ $part::__HEAD)+ } else { 0 };
-            const __FIXED: bool = true $(&& fixed::<$part>())+;
+            const __FIXED: bool = true $(&& Inline::<$part>::FIXED)+;
             const __MIN: usize = 0 $(+ $part::__MIN)+;
             const __LEAF: bool = true $(&& $part::__LEAF)+;
-            const __COST: usize = 1 $(+ cost::<$part>())+;
+            const __COST: usize = 1 $(+ Inline::<$part>::COST)+;
 
             whole_items!();
 
