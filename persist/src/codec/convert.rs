@@ -54,7 +54,7 @@ pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> Result
     Ok(bytes)
 }
 
-/// Where `reach` says that a type is taken by a `convert`.
+/// Where a type stands that a `convert` takes, in the words of an error.
 pub(crate) const CONVERTED: &str = "taken by a field's `convert`";
 
 /// The function of a field's `convert`, from an older type `A` to a field of type `T`.

@@ -177,7 +177,7 @@ pub trait ClassAccess: Sync {
     /// # Errors
     ///
     /// Returns [`Stop`] if there is none, or if it does not fit.
-    fn write_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop>;
+    fn encode_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop>;
 }
 
 /// A value whose class is known at run time only: what [`Reflect`] has for each value.
@@ -327,7 +327,7 @@ impl<T: Reflect> ClassAccess for Access<T> {
         T::persist_make_field(variant, field, from, out)
     }
 
-    fn write_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    fn encode_empty(&self, prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop> {
         T::__encode_empty(prototypes, out)
     }
 }

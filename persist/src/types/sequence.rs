@@ -51,7 +51,7 @@ impl<'t, T: Persist, I: Iterator<Item = &'t mut T>> Visits for Elements<I> {
     }
 }
 
-/// The elements of a collection, to be visited through shared pointers.
+/// The elements of a collection, to be visited through shared references.
 pub(super) struct SharedElements<I>(pub(super) I);
 
 impl<'t, T: Persist, I: Iterator<Item = &'t T>> Visits for SharedElements<I> {
