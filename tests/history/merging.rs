@@ -156,6 +156,33 @@ fn d36_the_first_entry_is_removed_by_a_merge_back_to_the_start() -> Result<()> {
 }
 
 #[test]
+fn d36_an_entry_that_cut_others_stays_behind_a_merge_back_to_the_start() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    editor.undo()?;
+    editor.history.mark_saved()?;
+    let state = editor.history.state();
+    editor.set("x", 1)?;
+    assert!(!editor.history.can_redo());
+    editor.set("x", 0)?;
+    assert_eq!(editor.labels(), ["Write a", "Set x to 1"], "else the next undo took back `a`");
+    assert_eq!((editor.history.state(), editor.history.is_modified()), (state, false));
+    assert_eq!(editor.history.saved_position(), Some(2));
+    logged();
+    assert!(editor.undo()?);
+    assert_eq!((editor.text(), logged()), ("a".into(), vec![]));
+    assert!(editor.redo()?);
+    assert_eq!((editor.text(), logged()), ("a".into(), vec![]));
+    // Another one has cut nothing, and goes.
+    editor.set("x", 1)?;
+    editor.set("x", 0)?;
+    assert_eq!(editor.place(), (2, 2));
+    let sum: usize = editor.history.entries().map(|entry| entry.bytes).sum();
+    assert_eq!(editor.history.bytes(), sum);
+    Ok(())
+}
+
+#[test]
 fn d37_a_barrier_ends_what_is_merged_and_is_no_entry() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;

@@ -124,6 +124,7 @@ impl Model {
             label: label.to_owned(),
             steps,
             is_chain: false,
+            has_cut: false,
             is_significant,
             time: self.time,
             state: 0,
@@ -146,6 +147,7 @@ impl Model {
             open.may_merge = merged != Merged::Annul;
             return;
         }
+        entry.has_cut = self.position < self.entries.len();
         self.cut();
         let (floor, saved) = (self.floor(), self.saved);
         let may_merge = self.may_merge && !merge_fails && self.position > floor;
@@ -153,6 +155,7 @@ impl Model {
             let is_saved = before.is_significant && saved == Some(before.state);
             may_merge && is_recent(before) && !is_saved
         });
+        let text = before.as_ref().map(|before| before.text());
         match before.map_or(Merged::No, |before| merge(before, &entry, &mut self.ends)) {
             Merged::No => {
                 entry.state = if is_significant { self.new_state() } else { self.state() };
@@ -169,8 +172,16 @@ impl Model {
                 }
             }
             Merged::Annul => {
-                self.entries.pop();
-                self.position -= 1;
+                let state = self.state_at(self.position - 1);
+                let last = self.entries.last_mut().unwrap();
+                if last.has_cut {
+                    (last.label, last.state) = (text.unwrap(), state);
+                    (last.is_chain, last.is_significant) = (false, false);
+                    last.behind = self.document.clone();
+                } else {
+                    self.entries.pop();
+                    self.position -= 1;
+                }
                 self.may_merge = false;
             }
         }
@@ -238,7 +249,8 @@ impl Model {
     }
 
     pub(super) fn is_modified(&self) -> bool {
-        self.saved != Some(self.state())
+        let mut edits = self.open.iter().flat_map(|open| &open.edits);
+        self.saved != Some(self.state()) || edits.any(|edit| edit.is_significant)
     }
 
     pub(super) fn saved_position(&self) -> Option<usize> {

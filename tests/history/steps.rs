@@ -92,6 +92,8 @@ pub(super) struct Entry {
     pub(super) label: String,
     pub(super) steps: Vec<Step>,
     pub(super) is_chain: bool,
+    /// Whether it took the place of others that were undone.
+    pub(super) has_cut: bool,
     pub(super) is_significant: bool,
     pub(super) time: u64,
     pub(super) state: usize,

@@ -66,14 +66,31 @@ fn e44_a_transaction_is_one_entry_with_its_label() -> Result<()> {
 }
 
 #[test]
-fn e44_whether_the_document_is_modified_is_told_at_the_end() -> Result<()> {
-    let mut editor = Editor::new();
-    let events = editor.listen();
-    editor.history.begin("Build")?;
-    editor.write("a")?;
-    assert_eq!(events.take(), []);
-    editor.commit()?;
-    assert!(events.take().contains(&HistoryEvent::Modified(true)));
+fn e44_a_document_is_modified_as_soon_as_an_open_transaction_has_changed_it() -> Result<()> {
+    for end in ["commit", "rollback", "annulled"] {
+        let mut editor = Editor::new();
+        let events = editor.listen();
+        editor.history.begin("Build")?;
+        editor.select(3)?;
+        editor.history.begin("Inner")?;
+        assert!(!editor.history.is_modified(), "a selection does not count");
+        assert_eq!(events.take(), []);
+        editor.set("x", 1)?;
+        assert!(editor.history.is_modified());
+        assert_eq!(events.take(), [HistoryEvent::Modified(true)]);
+        match end {
+            "commit" => editor.commit()?,
+            "rollback" => editor.rollback()?,
+            _ => editor.set("x", 0)?,
+        }
+        assert_eq!(editor.history.is_modified(), end == "commit", "{end}");
+        while editor.history.is_open() {
+            editor.commit()?;
+        }
+        assert_eq!(editor.history.is_modified(), end == "commit", "{end}");
+        let told = events.take();
+        assert_eq!(told.contains(&HistoryEvent::Modified(false)), end != "commit", "{told:?}");
+    }
     Ok(())
 }
 

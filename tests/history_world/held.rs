@@ -79,6 +79,66 @@ fn c28_what_an_undo_takes_out_counts_in_the_budget_of_bytes() -> Result<()> {
 }
 
 #[test]
+fn c28_what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()> {
+    let (mut world, mut history) = (World::new(), History::unlimited().max_bytes(3 * SIZE));
+    for _ in 0..4 {
+        history.edit(&mut world, "", |edit| {
+            let rock = edit.spawn("Rock")?;
+            edit.attach(rock, mesh())
+        })?;
+    }
+    for _ in 0..4 {
+        history.undo(&mut world)?;
+    }
+    assert!(history.bytes() > 4 * SIZE);
+    let place = |history: &History| (history.len(), history.position());
+    assert_eq!(place(&history), (4, 0));
+    history.begin("Rolled back")?;
+    history.edit(&mut world, "", |edit| edit.spawn("Never"))?;
+    history.rollback(&mut world)?;
+    assert_eq!(place(&history), (4, 0), "a rollback adds nothing");
+    history.begin("Empty")?;
+    history.commit(&mut world)?;
+    assert_eq!(place(&history), (4, 0), "nor does an empty transaction");
+    history.set_capacity(&mut world, Some(4));
+    assert_eq!(place(&history), (4, 0), "nor a limit that it is within");
+    history.redo(&mut world)?;
+    history.redo(&mut world)?;
+    history.undo(&mut world)?;
+    assert_eq!(place(&history), (4, 1));
+
+    history.begin("Shrink")?;
+    history.set_max_bytes(&mut world, Some(2 * SIZE));
+    assert_eq!(history.position(), 1, "nothing is dropped in an open transaction");
+    history.rollback(&mut world)?;
+    assert_eq!(place(&history), (2, 1), "a limit that was set in it holds behind it");
+    history.go_to(&mut world, 0)?;
+    assert!(history.bytes() > 2 * SIZE);
+    history.edit(&mut world, "", |edit| edit.spawn("Moss"))?;
+    assert_eq!(place(&history), (1, 1));
+    Ok(())
+}
+
+#[test]
+fn c28_an_object_that_one_entry_makes_and_another_removes_counts_once() -> Result<()> {
+    let (mut world, mut history) = (World::new(), History::unlimited().max_bytes(1 << 20));
+    let rock = history.edit(&mut world, "", |edit| {
+        let rock = edit.spawn("Rock")?;
+        edit.attach(rock, mesh())?;
+        Ok(rock)
+    })?;
+    history.edit(&mut world, "", |edit| edit.remove(rock))?;
+    for position in [2, 1, 0] {
+        history.go_to(&mut world, position)?;
+        let bytes = history.bytes();
+        assert!(bytes < 2 * SIZE, "{bytes} at {position}");
+        history.set_max_bytes(&mut world, Some(1 << 20));
+        assert_eq!(history.bytes(), bytes, "counted anew at {position}");
+    }
+    Ok(())
+}
+
+#[test]
 fn c28_a_limit_that_is_set_later_counts_what_entries_hold_already() -> Result<()> {
     let (mut world, ids) = scene(10)?;
     let mut history = History::unlimited();

@@ -19,6 +19,8 @@ pub(crate) struct Naive {
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) label: String,
+    /// Whether what was undone before it is gone.
+    pub(crate) has_cut: bool,
     /// The values of the fields before and behind it.
     pub(crate) fields: BTreeMap<Key, (String, String)>,
 }
@@ -50,6 +52,7 @@ impl Naive {
         if settings.as_ref().is_some_and(|settings| settings.fields.is_empty()) {
             return Became::Nothing;
         }
+        let has_cut = self.position < self.len();
         self.texts.truncate(self.position + 1);
         if let (Some(last), Some(next)) = (&mut self.last, &settings)
             && last.label == next.label
@@ -64,6 +67,12 @@ impl Naive {
                 self.texts[self.position] = text;
                 return Became::Merged;
             }
+            if last.has_cut {
+                // It stays as one that does nothing, in the place of those that it cut.
+                self.last = None;
+                self.texts[self.position] = text;
+                return Became::Annulled;
+            }
             self.last = None;
             self.texts.pop();
             self.position -= 1;
@@ -71,7 +80,7 @@ impl Naive {
         }
         self.texts.push(text);
         self.position += 1;
-        self.last = settings;
+        self.last = settings.map(|settings| Settings { has_cut, ..settings });
         self.trim();
         Became::Entry
     }

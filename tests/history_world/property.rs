@@ -173,7 +173,7 @@ impl Run {
         });
         let fields = fields.collect();
         let text = self.text();
-        match self.naive.edit(text, Some(Settings { label, fields })) {
+        match self.naive.edit(text, Some(Settings { label, fields, has_cut: false })) {
             Became::Nothing => assert_eq!(entries(&self.history), before.1),
             Became::Entry => self.note("setting"),
             Became::Merged => self.note("merged"),

@@ -400,3 +400,94 @@ fn k98_a_journal_of_a_world_with_any_byte_changed_is_no_panic() -> Result<()> {
     }
     Ok(())
 }
+
+/// Acts in a session, behind each of which one that is killed comes back with the same entries.
+fn reopened_behind_each(
+    disk: &Disk,
+    options: impl Fn(&Disk) -> Result<SessionOptions<World>>,
+    acts: &[Act],
+) -> Result<Session<World>> {
+    let seen = |session: &Session<World>| {
+        let entries = session.entries().map(|entry| (entry.label, entry.state, entry.is_saved));
+        let entries: Vec<_> = entries.collect();
+        (entries, session.position(), session.is_modified(), described(session.world()))
+    };
+    let (mut session, _) = options(disk)?.open(SAVE, JOURNAL)?;
+    for (step, act) in acts.iter().enumerate() {
+        act(&mut session)?;
+        let copy = Disk::new(disk.image());
+        for again in ["killed", "reopened"] {
+            let (found, recovered) = options(&copy)?.open(SAVE, JOURNAL)?;
+            assert!(recovered.stopped.is_none(), "{again} behind step {step}: {recovered}");
+            assert_eq!(seen(&found), seen(&session), "{again} behind step {step}");
+        }
+    }
+    Ok(session)
+}
+
+#[test]
+fn c28_a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()> {
+    let add: Act = |session| {
+        session.edit("Add", |edit| {
+            let chest = edit.spawn("Chest")?;
+            edit.attach(chest, Bag { items: vec!["x".repeat(1_500)], owner: None })
+        })
+    };
+    let remove: Act = |session| {
+        let chest = find(session, "Chest");
+        session.edit("Remove", |edit| edit.remove(chest))
+    };
+    let undo: Act = |session| session.undo().map(drop);
+    let options = |disk: &Disk| {
+        let history = History::unlimited().max_bytes(4_000);
+        Ok(Session::with(saves(disk)?, history).flush(Flush::OnIdle))
+    };
+    let disk = Disk::default();
+    let acts: [Act; 8] = [add, add, add, add, undo, undo, undo, |session| session.save()];
+    let session = reopened_behind_each(&disk, options, &acts)?;
+    assert_eq!((session.len(), session.position()), (4, 1));
+    assert!(session.bytes() > 4_000);
+    drop(session);
+    // An edit makes room, also if the program is killed right behind it.
+    let redo: Act = |session| session.redo().map(drop);
+    let acts: [Act; 6] = [redo, redo, redo, remove, undo, |session| {
+        session.edit("", |edit| edit.spawn("New").map(drop))
+    }];
+    let session = reopened_behind_each(&disk, options, &acts)?;
+    assert!(session.bytes() <= 4_000);
+    drop(session);
+    let acts = [add, add, remove, add, undo, undo, remove, undo, undo, undo];
+    reopened_behind_each(&Disk::default(), options, &acts)?;
+    Ok(())
+}
+
+#[test]
+fn d36_an_entry_that_was_merged_back_to_the_start_comes_back_if_it_stayed() -> Result<()> {
+    let undo: Act = |session| session.undo().map(drop);
+    let open: Act = |session| session.set(find(session, "Door"), "Transform:x", 1.0).map(drop);
+    let close: Act = |session| session.set(find(session, "Door"), "Transform:x", 0.0).map(drop);
+    let acts: [Act; 13] = [
+        |session| {
+            session.edit("Add", |edit| {
+                let door = edit.spawn("Door")?;
+                edit.attach(door, Transform::default())
+            })
+        },
+        |session| session.edit("", |edit| edit.spawn("Lamp").map(drop)),
+        undo,
+        open,
+        close,
+        open,
+        close,
+        undo,
+        |session| session.redo().map(drop),
+        |session| session.save(),
+        undo,
+        |session| session.save(),
+        undo,
+    ];
+    let session = reopened_behind_each(&Disk::default(), options, &acts)?;
+    assert_eq!(labels(&session), ["Add", "Set Transform.x of Door"]);
+    assert!(session.world().is_empty());
+    Ok(())
+}

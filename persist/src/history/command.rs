@@ -331,8 +331,8 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
         size_of::<Self>() + self.command.held_bytes() + further
     }
 
-    fn held(&self, target: &T) -> usize {
-        self.further.iter().map(|step| step.held(target)).sum()
+    fn held(&self, target: &T, is_applied: bool) -> usize {
+        self.further.iter().map(|step| step.held(target, is_applied)).sum()
     }
 
     fn objects(&self, found: &mut Vec<ObjectId>) {

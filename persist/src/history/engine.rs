@@ -120,7 +120,8 @@ impl<T: 'static> History<T> {
             }
             return;
         }
-        self.cut();
+        self.has_grown = true;
+        let has_cut = self.cut();
         if may_merge {
             match self.merge(&label, &mut steps, time) {
                 Ok(None) => {}
@@ -136,6 +137,7 @@ impl<T: 'static> History<T> {
             }
         }
         let mut entry = Entry::new(label, steps, time);
+        entry.has_cut = has_cut;
         entry.proved = self.proved(watch, target);
         entry.state = if entry.is_significant { self.new_state() } else { self.state() };
         self.bytes += entry.size;
@@ -182,15 +184,23 @@ impl<T: 'static> History<T> {
         time: Duration,
     ) -> Result<Option<usize>, (usize, Failure)> {
         let Some(index) = self.ring.current() else { return Ok(None) };
-        let state = self.last_state + 1;
+        let (state, state_before) = (self.last_state + 1, self.state_at(index));
         let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
         let before = entry.size;
+        let name = entry.has_cut.then(|| entry.label());
         let merge = entry.merge(label, steps, &mut self.released);
+        if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
+            // The entries that it cut are gone. Without it the next undo would take back the edit before.
+            entry.annul(name, state_before);
+        }
+        let is_kept = entry.has_cut;
         self.bytes = self.bytes - before + entry.size;
         match merge.map_err(|failure| (index, failure))? {
             Merge::No => return Ok(None),
             Merge::Annul => {
-                self.take_out(index);
+                if !is_kept {
+                    self.take_out(index);
+                }
                 self.may_merge = false;
             }
             Merge::Yes | Merge::Both => {
@@ -214,12 +224,13 @@ impl<T: 'static> History<T> {
 
     /// Counts what an entry keeps out of the target, which takes a look at it, where there is a limit.
     pub(super) fn count_held(&mut self, index: usize, target: &T) {
+        let is_applied = index < self.position();
         let Some(entry) = self.ring.get_mut(index) else { return };
         let held = match self.max_bytes {
             None => 0,
             // Where it is has not changed.
             Some(_) if entry.away.is_some() => return,
-            Some(_) => entry.steps.iter().map(|step| step.held(target)).sum(),
+            Some(_) => entry.steps.iter().map(|step| step.held(target, is_applied)).sum(),
         };
         if held == entry.held {
             return;
@@ -261,11 +272,13 @@ impl<T: 'static> History<T> {
         self.released.extend(ends(steps, done));
     }
 
-    /// Drops the entries that are undone.
-    pub(super) fn cut(&mut self) {
+    /// Drops the entries that are undone; false if there are none.
+    fn cut(&mut self) -> bool {
+        let is_any = self.ring.next().is_some();
         while self.ring.next().is_some() {
             self.drop_entry(self.ring.len() - 1);
         }
+        is_any
     }
 
     /// Gives every state from that behind an entry on a new number: it is not what it was.

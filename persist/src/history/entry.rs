@@ -23,6 +23,8 @@ pub(super) struct Entry<T: 'static> {
     pub(super) time: Duration,
     /// Whether its steps were edits of their own, of which each was merged into the one before.
     is_chain: bool,
+    /// Whether it took the place of entries that could be redone.
+    pub(super) has_cut: bool,
     /// What it was done to, if that is to be proved.
     pub(super) proved: Option<Box<Proved>>,
     /// Where its steps are, if they are not here.
@@ -48,6 +50,7 @@ impl<T: 'static> Entry<T> {
             held: 0,
             time,
             is_chain: false,
+            has_cut: false,
             proved: None,
             away: None,
         };
@@ -58,6 +61,15 @@ impl<T: 'static> Entry<T> {
     /// Counts its bytes anew.
     pub(super) fn measure(&mut self) {
         self.size = size_of::<Self>() + self.size_from(0) + self.held;
+    }
+
+    /// Makes it one that does nothing, as what was merged into it has taken it back. It is called as it was, and leaves the state before it.
+    pub(super) fn annul(&mut self, label: Label, before: u64) {
+        (self.label, self.steps, self.is_chain) = (label, Vec::new(), false);
+        (self.state, self.is_significant) = (before, false);
+        // It now is another entry than the one of which that is known.
+        self.proved = None;
+        self.measure();
     }
 
     /// Where its steps are, if they are not here.

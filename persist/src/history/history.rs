@@ -65,6 +65,9 @@ pub struct History<T: 'static = World> {
     pub(super) window_since: Duration,
     pub(super) clock: Box<dyn Fn() -> Duration>,
     pub(super) max_bytes: Option<usize>,
+    /// Whether something was added, or another `max_bytes` set, since room was made last. Only then entries are dropped for their bytes: an undo
+    /// that puts these over the limit costs none.
+    pub(super) has_grown: bool,
     /// Bytes of all entries.
     pub(super) bytes: usize,
     /// Of these, bytes of what they keep out of the target.
@@ -117,6 +120,7 @@ impl<T: 'static> History<T> {
             window_since: Duration::ZERO,
             clock: Box::new(move || start.elapsed()),
             max_bytes: None,
+            has_grown: false,
             bytes: 0,
             held: 0,
             floors: VecDeque::new(),
@@ -186,7 +190,8 @@ impl<T: 'static> History<T> {
         self.bytes
     }
 
-    /// The number of the state that the target is in. Each edit leads to a new one, which no other ever has; an undo back to the one before.
+    /// The number of the state that the target is in; while a transaction is open, of the one before it. Each edit leads to a new one, which no other ever
+    /// has; an undo back to the one before.
     #[must_use]
     pub fn state(&self) -> u64 {
         self.state_at(self.position())

@@ -52,6 +52,11 @@ impl<E> Ring<E> {
         self.entries.iter()
     }
 
+    /// How many entries, from the first on, this holds of, which holds of none behind one that it does not hold of.
+    pub(super) fn partition(&self, holds: impl FnMut(&E) -> bool) -> usize {
+        self.entries.partition_point(holds)
+    }
+
     /// Index of the entry that was applied last, which the next undo takes back.
     pub(super) fn current(&self) -> Option<usize> {
         self.position.checked_sub(1)

@@ -45,21 +45,29 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// True if the target is in another state than when it was saved last. A history begins as saved.
+    /// True if the target is in another state than when it was saved last, also by what was done in a transaction that is open. A history begins as
+    /// saved.
     #[must_use]
     pub fn is_modified(&self) -> bool {
-        self.poison.is_some() || self.saved != Some(self.state())
+        let mut edits = self.open.iter().flat_map(|open| &open.edits);
+        self.poison.is_some()
+            || self.saved != Some(self.state())
+            || edits.any(|edit| edit.is_significant)
     }
 
     /// The position at which the target is as it was saved; `None` if no undo or redo leads there.
     #[must_use]
     pub fn saved_position(&self) -> Option<usize> {
         let saved = self.saved?;
-        let len = self.len();
+        // States grow from entry to entry, so that they are searched and not looked through.
+        let is_base = self.base >= saved;
+        let first = if is_base { 0 } else { self.ring.partition(|entry| entry.state < saved) + 1 };
+        let last = self.ring.partition(|entry| entry.state <= saved).min(self.len());
+        if first > last || self.state_at(first) != saved {
+            return None;
+        }
         // Steps that do not count leave the state as it is: of several positions it is the nearest one.
-        let position = self.position();
-        let found = (0..=len).filter(|position| self.state_at(*position) == saved);
-        found.min_by_key(|found| found.abs_diff(position))
+        Some(self.position().clamp(first, last))
     }
 
     /// What is done next is an entry of its own, also if it is the same field: the mouse button is up.
@@ -142,6 +150,9 @@ impl<T: 'static> History<T> {
     }
 
     /// Sets how many bytes the entries may take in all, as [`bytes`](Self::bytes) counts them; the current one is kept, however large.
+    ///
+    /// Entries are dropped when one is added, or another limit is set. An undo or a redo may put `bytes` over the limit until then, since what it takes out of the
+    /// target is held: it drops nothing.
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = Some(bytes);
@@ -151,6 +162,7 @@ impl<T: 'static> History<T> {
     /// As [`max_bytes`](Self::max_bytes), for one that is in use; `None` is no limit.
     pub fn set_max_bytes(&mut self, target: &mut T, bytes: Option<usize>) {
         self.max_bytes = bytes;
+        self.has_grown = true;
         if self.check_world(target).is_ok() {
             self.count_all_held(target);
         }
@@ -170,20 +182,25 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Drops entries that there is no room for.
+    /// Drops entries that there is no room for: of all that are more than the capacity, and for their bytes if something was added.
     pub(super) fn trim(&mut self) {
-        // What is done in a transaction may not be cut before it is known whether it stays.
-        while self.open.is_empty() && self.is_over() {
+        // What is done in a transaction may not be cut before it is known whether it stays; and a journal says itself what was dropped, but for
+        // what the last addition has, which is done behind the replay.
+        if !self.open.is_empty() || self.around.is_replayed.get() {
+            return;
+        }
+        while self.is_over() {
             let is_only = self.ring.position() <= 1;
             let is_spare = !is_only || self.ring.next().is_none();
             let end = if is_spare && self.ring.position() > 0 { End::Applied } else { End::Undone };
             if !self.drop_one(end) {
-                return;
+                break;
             }
             if let Some(recorder) = &mut self.recorder {
                 recorder.dropped(end);
             }
         }
+        self.has_grown = false;
     }
 
     /// Drops the oldest entry, or the last of those that are undone; false if there is none.
@@ -201,7 +218,7 @@ impl<T: 'static> History<T> {
 
     fn is_over(&self) -> bool {
         let is_large = self.max_bytes.is_some_and(|most| self.bytes > most);
-        self.ring.is_over() || (is_large && self.ring.len() > 1)
+        self.ring.is_over() || (self.has_grown && is_large && self.ring.len() > 1)
     }
 
     /// Drops all entries; the target stays as it is, modified or not, and a history that is poisoned can be used again.

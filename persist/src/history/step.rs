@@ -65,9 +65,9 @@ pub(super) trait Step<T: 'static>: Any {
     /// Bytes of memory that it takes, roughly.
     fn size(&self) -> usize;
 
-    /// Bytes of what it keeps out of the target: objects, components, resources.
-    fn held(&self, target: &T) -> usize {
-        let _ = target;
+    /// Bytes of what it keeps out of the target while it is applied, or undone: objects, components, resources.
+    fn held(&self, target: &T, is_applied: bool) -> usize {
+        let _ = (target, is_applied);
         0
     }
 

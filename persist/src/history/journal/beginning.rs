@@ -84,10 +84,13 @@ impl<T: 'static> History<T> {
         if position > entries.len() {
             return Err(wrong("a position behind its last entry, which"));
         }
-        let states = entries.iter().map(|entry| entry.state).chain([stacks.base]);
+        let states = || [stacks.base].into_iter().chain(entries.iter().map(|entry| entry.state));
         let last = stacks.last_state;
-        if last > MOST_STATES || states.chain(stacks.saved).any(|state| state > last) {
+        if last > MOST_STATES || states().chain(stacks.saved).any(|state| state > last) {
             return Err(wrong("a state that was never reached, which"));
+        }
+        if !states().is_sorted() {
+            return Err(wrong("a state that is older than the one before it, which"));
         }
         let poison = stacks.poison.take().map(|poison| poison.restore()).transpose()?;
         if poison.as_ref().and_then(|poison| poison.entry).is_some_and(|at| at >= entries.len()) {

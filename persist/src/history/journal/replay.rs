@@ -116,7 +116,7 @@ impl<T: 'static> History<T> {
         self.floors.clear();
         (self.base, self.last_state, self.saved) = (0, 0, Some(0));
         (self.bytes, self.held) = (0, 0);
-        (self.may_merge, self.poison, self.world) = (false, None, None);
+        (self.may_merge, self.has_grown, self.poison, self.world) = (false, false, None, None);
     }
 }
 
@@ -125,6 +125,10 @@ impl<T: 'static> Replay<'_, '_, T> {
         let payload = &frame.payload[..];
         if frame.kind.is_event() && !matches!(self.begun, Begun::Yes) {
             return Err(wrong("something that happened before its beginning, which").into());
+        }
+        if frame.kind.is_event() {
+            // What was dropped for the addition before is in the journal, as all that was dropped before an event is.
+            history.has_grown = false;
         }
         match frame.kind {
             Kind::Program => {

@@ -115,7 +115,7 @@ impl Step<World> for ComponentChange {
         size_of::<Self>()
     }
 
-    fn held(&self, world: &World) -> usize {
+    fn held(&self, world: &World, _: bool) -> usize {
         self.held.as_ref().map_or(0, |held| world.component_size(held))
     }
 

@@ -67,8 +67,9 @@ impl Step<World> for Creation {
         size_of::<Self>()
     }
 
-    fn held(&self, world: &World) -> usize {
-        world.parked_size(self.object)
+    fn held(&self, world: &World, is_applied: bool) -> usize {
+        // Else another step has parked it, which counts it.
+        if is_applied { 0 } else { world.parked_size(self.object) }
     }
 
     fn objects(&self, found: &mut Vec<ObjectId>) {
@@ -117,8 +118,9 @@ impl Step<World> for Deletion {
         size_of::<Self>()
     }
 
-    fn held(&self, world: &World) -> usize {
-        world.parked_size(self.object)
+    fn held(&self, world: &World, is_applied: bool) -> usize {
+        // Else another step has parked it, which counts it.
+        if is_applied { world.parked_size(self.object) } else { 0 }
     }
 
     fn objects(&self, found: &mut Vec<ObjectId>) {

@@ -103,7 +103,7 @@ impl Step<World> for ResourceChange {
         size_of::<Self>() + self.class.len()
     }
 
-    fn held(&self, world: &World) -> usize {
+    fn held(&self, world: &World, _: bool) -> usize {
         [&self.old, &self.new].into_iter().flatten().map(|held| world.resource_size(held)).sum()
     }
 
