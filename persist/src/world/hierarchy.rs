@@ -16,7 +16,7 @@ impl World {
     /// The objects right below an object, in their order.
     #[must_use]
     pub fn children(&self, object: ObjectId) -> &[ObjectId] {
-        self.object(object).map_or(&[], |object| &object.children)
+        self.object(object).map_or(&[], |object| object.children.list())
     }
 
     /// The objects below no other, in the order in which they were made.
@@ -84,7 +84,7 @@ impl World {
             found.parent = parent;
         }
         if let Some(above) = parent.and_then(|parent| self.object_mut(parent)) {
-            above.children.insert(index.min(above.children.len()), object);
+            above.children.insert(index, object);
         }
         self.hold(object);
         Ok(())
@@ -93,7 +93,7 @@ impl World {
     /// Refuses a parent that is the object or below it.
     fn check_above(&self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
         // Nothing is below an object without children; so a chain that grows at its end is not walked.
-        let is_alone = self.children(object).is_empty();
+        let is_alone = self.object(object).is_none_or(|found| found.children.is_empty());
         let mut above = parent.filter(|parent| !is_alone || *parent == object);
         while let Some(found) = above {
             if found == object {
@@ -112,12 +112,7 @@ impl World {
     pub(super) fn unlink(&mut self, object: ObjectId) {
         let parent = self.parent(object);
         if let Some(above) = parent.and_then(|parent| self.object_mut(parent)) {
-            // The last one is what a removal of the parent asks for.
-            if above.children.last() == Some(&object) {
-                above.children.pop();
-            } else {
-                above.children.retain(|child| *child != object);
-            }
+            above.children.remove(object);
         }
     }
 
@@ -213,7 +208,7 @@ impl World {
             let held = above || found.activity != Activity::Active;
             if found.is_held != held {
                 found.is_held = held;
-                rest.extend(found.children.iter().map(|child| (*child, held)));
+                rest.extend(found.children.list().iter().map(|child| (*child, held)));
                 if !held {
                     self.waiting.push(object);
                 }

@@ -103,7 +103,8 @@ impl World {
         if self.names.take(&name, id).is_some() {
             return Err(input.refuse(wrong(format!("two objects have the name `{name}`"))));
         }
-        let place = self.enter(id, Object { name, children, activity, ..Object::default() });
+        let place = self
+            .enter(id, Object { name, children: children.into(), activity, ..Object::default() });
         let head = input.take(1)?;
         let count = input.elements::<Box<dyn AnyComponent>>(head)?;
         let started = started.map_or(count, |started| started as usize);

@@ -7,6 +7,7 @@ mod any_component;
 mod attach;
 mod bytes;
 mod change;
+mod children;
 mod classes;
 mod column;
 mod commands;

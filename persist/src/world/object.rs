@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
+use super::children::Children;
 use crate::ObjectId;
 use crate::codec::Unknown;
 
@@ -12,7 +13,7 @@ use crate::codec::Unknown;
 pub(super) struct Object {
     pub(super) name: Rc<str>,
     pub(super) parent: Option<ObjectId>,
-    pub(super) children: Vec<ObjectId>,
+    pub(super) children: Children,
     /// Which components it has, in which order.
     pub(super) shape: Shape,
     /// How many of them, from the first on, have been started; the others are behind these.

@@ -41,9 +41,8 @@ impl World {
     pub fn park(&mut self, object: ObjectId) -> Result<()> {
         self.check_idle()?;
         self.flush();
-        let parent = self.check(object)?.parent;
-        let siblings = parent.map_or(&[][..], |parent| self.children(parent));
-        let index = siblings.iter().position(|sibling| *sibling == object).unwrap_or(0);
+        self.check(object)?;
+        let (_, index) = self.place_of(object);
         let subtree = self.subtree(object);
         self.unlink(object);
         let mut objects = Vec::new();
@@ -96,7 +95,7 @@ impl World {
             self.put_in(found);
         }
         if let Some(above) = self.parent(object).and_then(|parent| self.object_mut(parent)) {
-            above.children.insert(parked.index.min(above.children.len()), object);
+            above.children.insert(parked.index, object);
         }
         self.hold(object);
         Ok(())

@@ -35,7 +35,7 @@ impl World {
         add("its name", hash_of(&object.name));
         // Its index is its parent's.
         add("its parent", hash_of(&object.parent));
-        add("its children", hash_of(&object.children));
+        add("its children", hash_of(object.children.list()));
         add("its activity", object.activity as u64);
         let columns = self.shapes.columns(object.shape);
         // Their order may be another one if some have been started meanwhile.

@@ -123,7 +123,7 @@ impl World {
         let started = (started < all).then(|| u32::try_from(started).unwrap_or(u32::MAX));
         out.value(&id)?;
         encode_text(&object.name, out)?;
-        out.value(&object.children)?;
+        out.value(object.children.list())?;
         out.value(&object.activity)?;
         out.value(&started)?;
         count::encode((columns.len() + object.unknown.len()) as u64, out)?;

@@ -178,8 +178,9 @@ impl World {
     /// The place of an object among the children of its parent.
     pub(crate) fn place_of(&self, object: ObjectId) -> (Option<ObjectId>, usize) {
         let parent = self.parent(object);
-        let siblings = parent.map_or(&[][..], |parent| self.children(parent));
-        (parent, siblings.iter().position(|sibling| *sibling == object).unwrap_or(0))
+        let above = parent.and_then(|parent| self.object(parent));
+        let index = above.and_then(|above| above.children.position(object));
+        (parent, index.unwrap_or(0))
     }
 
     /// Gives an object just this name.
