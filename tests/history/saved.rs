@@ -47,6 +47,28 @@ fn b12_the_saved_state_is_found_from_below_and_from_above() -> Result<()> {
     Ok(())
 }
 
+/// To look through the entries each time would take minutes.
+#[test]
+fn b12_the_saved_state_is_found_at_once_in_a_long_history() -> Result<()> {
+    const ENTRIES: usize = 30_000;
+    let mut editor = Editor::new();
+    for _ in 0..ENTRIES {
+        editor.write("a")?;
+        logged();
+    }
+    editor.history.mark_saved()?;
+    let begin = std::time::Instant::now();
+    for position in (0..ENTRIES).rev() {
+        editor.undo()?;
+        logged();
+        assert_eq!(editor.history.saved_position(), Some(ENTRIES));
+        assert_eq!(editor.history.entries().next_back().map(|last| last.is_saved), Some(true));
+        assert_eq!(editor.history.position(), position);
+    }
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+    Ok(())
+}
+
 #[test]
 fn b13_a_saved_state_whose_branch_is_cut_is_never_reached_again() -> Result<()> {
     let mut editor = Editor::new();

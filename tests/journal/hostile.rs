@@ -234,7 +234,7 @@ fn k98_what_cannot_have_been_is_refused() -> Result<()> {
     let payload = at + HEAD;
     // Entries, position, base, last state.
     for (field, value) in
-        [(0, 1_u64 << 40), (8, 9), (8, u64::MAX), (16, 99), (24, u64::MAX), (24, 0)]
+        [(0, 1_u64 << 40), (8, 9), (8, u64::MAX), (16, 2), (16, 99), (24, u64::MAX), (24, 0)]
     {
         let mut bytes = journal.clone();
         bytes[payload + field..payload + field + 8].copy_from_slice(&value.to_le_bytes());

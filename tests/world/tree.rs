@@ -144,3 +144,30 @@ fn a_parent_of_a_hundred_thousand_children_goes_in_no_time() {
     enter(&mut world, "leaf");
     assert_eq!(world.len(), 1);
 }
+
+/// With a pass over all for each they took minutes.
+#[test]
+fn many_children_that_are_moved_one_after_the_other_take_no_pass_over_all_each() -> Result<()> {
+    const CHILDREN: usize = 60_000;
+    let mut world = World::new();
+    let top = world.spawn("top");
+    let begin = std::time::Instant::now();
+    let children = (0..CHILDREN).map(|_| world.spawn_in(top, "child"));
+    let mut children = children.collect::<Result<Vec<_>>>()?;
+    for child in &children {
+        world.set_parent_at(*child, Some(top), 0)?;
+    }
+    children.reverse();
+    assert_eq!(world.children(top), children);
+    for child in &children {
+        world.set_parent_at(*child, Some(top), CHILDREN / 2)?;
+    }
+    let middle = world.children(top)[CHILDREN / 2];
+    assert_eq!(middle, children[CHILDREN - 1]);
+    for child in &children[..CHILDREN - 2] {
+        assert!(world.remove(*child));
+    }
+    assert_eq!(world.children(top).len(), 2);
+    assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
+    Ok(())
+}
