@@ -250,3 +250,123 @@ fn a_name_without_room_for_those_of_backups_is_refused_at_the_first_save() {
     }
     assert_eq!(names(folder.path()).len(), 2);
 }
+
+#[cfg(unix)]
+mod on_unix {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use persist::{Document, ErrorKind, History, SaveManager, Session, slot_path};
+
+    fn pipe(path: &Path) {
+        let made = Command::new("mkfifo").arg(path).status().expect("`mkfifo` is there");
+        assert!(made.success());
+    }
+
+    /// Runs what must not wait for a pipe.
+    fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+        let (done, is_done) = mpsc::channel();
+        std::thread::spawn(move || done.send(act()));
+        is_done.recv_timeout(Duration::from_secs(30)).expect("it waits for the pipe")
+    }
+
+    type Use = fn(&Path) -> persist::Result<()>;
+
+    const USES: [(&str, Use); 8] = [
+        ("load", |path| persist::load::<u32>(path).map(drop)),
+        ("load_value", |path| SaveManager::new().load_value::<u32>(path).map(drop)),
+        ("Document::open", |path| Document::open(path).map(drop)),
+        ("save", |path| persist::save(path, &7_u32)),
+        ("Session", |path| {
+            let session = Session::<u32>::with(SaveManager::new(), History::new(8));
+            session.open(path, path.with_extension("journal")).map(drop)
+        }),
+        ("rename_slot", |path| {
+            SaveManager::new().rename_slot(path.parent().expect("a folder"), "a", "b")
+        }),
+        ("copy_slot", |path| {
+            SaveManager::new().copy_slot(path.parent().expect("a folder"), "a", "b")
+        }),
+        ("delete_slot", |path| {
+            SaveManager::new().delete_slot(path.parent().expect("a folder"), "a")
+        }),
+    ];
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_save_is_refused_at_once() {
+        for (name, act) in USES {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = slot_path(folder.path(), "a").expect("a name");
+            pipe(&path);
+            let error = soon(move || act(&path)).expect_err(name);
+            let kinds = [ErrorKind::Io, ErrorKind::NotFound, ErrorKind::AlreadyExists];
+            assert!(kinds.contains(&error.kind()), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_beside_a_save_keeps_nothing_waiting() {
+        for beside in ["a.sav.bak", ".a.sav.tmp", ".a.sav.old", ".a.sav.lock"] {
+            for (name, act) in USES {
+                let folder = tempfile::tempdir().expect("a folder");
+                let path = slot_path(folder.path(), "a").expect("a name");
+                persist::save(&path, &1_u32).expect("a save");
+                pipe(&folder.path().join(beside));
+                let used = path.clone();
+                let result = soon(move || act(&used));
+                if let Err(error) = result {
+                    assert_eq!(error.kind(), ErrorKind::Io, "{beside}, {name}: {error}");
+                }
+                if name.starts_with("load") {
+                    assert_eq!(soon(move || persist::load::<u32>(path)).expect(beside), 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_in_the_place_of_a_backup_is_an_error_and_makes_no_damaged_saves() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = slot_path(folder.path(), "a").expect("a name");
+        persist::save(&path, &1_u32).expect("a save");
+        fs::create_dir(folder.path().join("a.sav.bak")).expect("a folder");
+        for _ in 0..3 {
+            let error = persist::save(&path, &2_u32).expect_err("no place for a backup");
+            assert!(error.message().contains("a.sav.bak: it is a folder"), "{error}");
+        }
+        assert_eq!(persist::load::<u32>(&path).expect("the save before"), 1);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn whatever_lies_beside_a_private_save_is_private() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let path = slot_path(folder, "a").expect("a name");
+        persist::save(&path, &1_u32).expect("a save");
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("it is ours");
+        let mut saves = SaveManager::new();
+        saves.copy_slot(folder, "a", "b").expect("a copy");
+        saves.save_value(&path, &2_u32).expect("a save");
+        let history = History::<u32>::new(8);
+        let journal = folder.join("a.journal");
+        let session = Session::<u32>::with(SaveManager::new(), history).memory(1);
+        let (mut session, _) = session.open(&path, &journal).expect("a session");
+        session.save().expect("a save");
+        let names = |entry: fs::DirEntry| entry.path();
+        let files: Vec<PathBuf> =
+            fs::read_dir(folder).expect("a folder").flatten().map(names).collect();
+        assert!(files.len() >= 5, "{files:?}");
+        for file in files {
+            assert_eq!(mode(&file), 0o600, "{}", file.display());
+        }
+    }
+}

@@ -137,7 +137,7 @@ pub(crate) fn edit(session: &mut Session, random: &mut Pcg64Mcg) {
             session.set_barrier();
             Ok(())
         }
-        _ if number < 40 => session.save(),
+        _ if number < 40 => session.save().map(drop),
         (_, Some(one), _) => session.edit("Fails", |edit| {
             edit.remove(one)?;
             Err(refuse("it fails on purpose"))

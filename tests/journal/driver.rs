@@ -235,7 +235,7 @@ impl Driver {
                     self.before = None;
                 }
             }
-            Action::Save => session.save()?,
+            Action::Save => drop(session.save()?),
             Action::Unsave => session.mark_unsaved()?,
             Action::Floor => session.set_floor()?,
             Action::Lift => assert!(session.lift_floor()?),

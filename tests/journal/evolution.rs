@@ -121,19 +121,19 @@ pub(crate) const SCRIPT: &[Act] = &[
         })
     },
     |session| session.undo().map(drop),
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| session.set(find(session, "Gate"), "Transform:x", 77.0).map(drop),
     |session| session.undo().map(drop),
     |session| session.undo().map(drop),
     |session| session.undo().map(drop),
     |session| session.undo().map(drop),
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| session.undo().map(drop),
     |session| {
         while session.undo()? {}
         Ok(())
     },
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| session.redo().map(drop),
     |session| session.redo().map(drop),
     |session| session.redo().map(drop),
@@ -149,7 +149,7 @@ pub(crate) const SCRIPT: &[Act] = &[
             edit.detach::<old::Bag>(door)
         })
     },
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| session.undo().map(drop),
 ];
 

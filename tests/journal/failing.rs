@@ -73,6 +73,146 @@ fn k96_an_edit_that_cannot_be_appended_is_taken_back() -> Result<()> {
 }
 
 #[test]
+fn an_edit_that_failed_is_not_there_when_the_journal_is_opened_again() -> Result<()> {
+    let (clean, counts) = clean()?;
+    let last = counts.last().copied().unwrap_or(0);
+    let mut refused = 0;
+    for operation in 1..=last {
+        let disk = Disk::default();
+        let mut driver = Driver::new(&disk)?;
+        disk.fail(operation, Fault::Syncs(io::ErrorKind::Other));
+        for (step, action) in SCRIPT.iter().enumerate() {
+            if driver.act(*action).is_ok() {
+                continue;
+            }
+            // These have happened in part, and that is what is there.
+            if !matches!(action, Action::Rollback | Action::GoTo(_) | Action::Save) {
+                refused += 1;
+                assert!(disk.end_faults());
+                let killed = Disk::new(disk.image());
+                let (session, _) = open(&killed)?;
+                let found = super::driver::Seen::of(session.target(), &session);
+                let expected = &clean.log[step].seen;
+                assert_eq!(found, *expected, "{action:?} of step {step}, operation {operation}");
+            }
+            break;
+        }
+    }
+    assert!(refused > 20, "{refused}");
+    Ok(())
+}
+
+#[test]
+fn after_an_edit_that_is_too_large_for_the_disk_smaller_ones_work() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    session.apply(Insert { at: 0, line: String::from("first") })?;
+    disk.leave_room(200);
+    let large = session.apply(Insert { at: 0, line: "x".repeat(500) });
+    assert_eq!(large.unwrap_err().kind(), ErrorKind::NoSpace);
+    assert_eq!(session.journal_broken(), None);
+    session.apply(Insert { at: 0, line: String::from("second") })?;
+    drop(session);
+    let (session, recovered) = open(&disk)?;
+    assert_eq!(session.target().lines, ["second", "first"]);
+    assert!(recovered.torn.is_none());
+    Ok(())
+}
+
+#[test]
+fn a_session_is_opened_and_read_on_a_disk_that_cannot_be_written() -> Result<()> {
+    for is_full in [true, false] {
+        let disk = Disk::default();
+        let (mut session, _) = open(&disk)?;
+        session.apply(Insert { at: 0, line: String::from("first") })?;
+        drop(session);
+        // A power cut in the next edit.
+        let mut image = disk.image();
+        image.get_mut(Path::new(JOURNAL)).unwrap().extend([200, 0, 0, 0, 1]);
+        let disk = Disk::new(image.clone());
+        if is_full {
+            disk.leave_room(0);
+        } else {
+            disk.never_write();
+        }
+        let (mut session, _) = open(&disk)?;
+        assert_eq!(session.target().lines, ["first"]);
+        let refused = session.apply(Insert { at: 0, line: String::from("second") });
+        let kind = if is_full { ErrorKind::NoSpace } else { ErrorKind::Io };
+        assert_eq!(refused.unwrap_err().kind(), kind);
+        if !is_full {
+            assert_eq!(disk.image(), image);
+        }
+        disk.leave_room(usize::MAX);
+        drop(session);
+        let (session, _) = open(&Disk::new(disk.image()))?;
+        assert_eq!(session.target().lines, ["first"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_journal_is_not_copied_when_it_is_opened() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    session.apply(Insert { at: 0, line: String::from("first") })?;
+    drop(session);
+    let before = disk.image();
+    disk.fail(usize::MAX, Fault::Short);
+    drop(open(&disk)?);
+    assert!(disk.log().iter().all(|step| !step.starts_with("write")), "{:?}", disk.log());
+    assert_eq!(disk.image(), before);
+    Ok(())
+}
+
+#[test]
+fn a_last_frame_that_was_damaged_is_kept() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    for line in ["first", "second"] {
+        session.apply(Insert { at: 0, line: String::from(line) })?;
+    }
+    drop(session);
+    let mut image = disk.image();
+    *image.get_mut(Path::new(JOURNAL)).unwrap().last_mut().unwrap() ^= 1;
+    let damaged = image[Path::new(JOURNAL)].clone();
+    let disk = Disk::new(image);
+    let (session, recovered) = open(&disk)?;
+    assert_eq!(session.target().lines, ["first"]);
+    assert!(recovered.torn.is_some());
+    assert_eq!(recovered.kept.len(), 1);
+    assert_eq!(disk.image()[&recovered.kept[0]], damaged);
+    Ok(())
+}
+
+#[test]
+fn two_sessions_with_journals_of_their_own_do_not_edit_one_save() -> Result<()> {
+    let disk = Disk::default();
+    let (session, _) = open(&disk)?;
+    let second = options(&disk)?.open(SAVE, "other.journal");
+    assert_eq!(second.unwrap_err().kind(), ErrorKind::InUse);
+    drop(session);
+    options(&disk)?.open(SAVE, "other.journal").map(drop)
+}
+
+#[test]
+fn a_journal_that_another_session_has_written_to_is_in_use_where_there_are_no_locks() -> Result<()>
+{
+    let disk = Disk::default();
+    disk.never_lock();
+    let (mut first, _) = open(&disk)?;
+    first.apply(Insert { at: 0, line: String::from("first") })?;
+    let (mut second, _) = open(&disk)?;
+    second.apply(Insert { at: 0, line: String::from("second") })?;
+    let refused = first.apply(Insert { at: 0, line: String::from("third") });
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::InUse);
+    assert_eq!(first.target().lines, ["first"]);
+    drop((first, second));
+    assert_eq!(open(&disk)?.0.target().lines, ["second", "first"]);
+    Ok(())
+}
+
+#[test]
 fn k96_a_fault_that_passes_costs_nothing_but_the_save_that_met_it() -> Result<()> {
     let (clean, counts) = clean()?;
     let last = counts.last().copied().unwrap_or(0);

@@ -232,7 +232,7 @@ fn k98_entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<
                 0..5 => session.apply(Insert { at: 0, line: step.to_string() })?,
                 5..7 => drop(session.undo()?),
                 7..9 => drop(session.redo()?),
-                _ if step % 3 == 0 => session.save()?,
+                _ if step % 3 == 0 => drop(session.save()?),
                 _ => session.set_capacity(Some(capacity + (step as usize % 3))),
             }
             if disk.image()[&journal].len() == before {

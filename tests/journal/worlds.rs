@@ -184,24 +184,24 @@ const SCRIPT: &[Act] = &[
     |session| session.redo().map(drop),
     |session| session.redo().map(drop),
     // Parked objects in both stacks.
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| session.edit("Score", |edit| edit.remove_resource::<Score>()),
     |session| session.undo().map(drop),
     |session| session.undo().map(drop),
     |session| session.undo().map(drop),
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| {
         while session.undo()? {}
         Ok(())
     },
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| session.go_to(9),
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| {
         let gate = find(session, "Gate");
         session.edit("Detach", |edit| edit.detach::<Transform>(gate))
     },
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| session.undo().map(drop),
     |session| {
         let gate = find(session, "Gate");
@@ -213,10 +213,10 @@ const SCRIPT: &[Act] = &[
     },
     |session| session.undo().map(drop),
     |session| session.redo().map(drop),
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| session.undo().map(drop),
     |session| session.undo().map(drop),
-    |session| session.save(),
+    |session| session.save().map(drop),
     |session| session.redo().map(drop),
     |session| {
         session.begin("Group")?;
@@ -443,7 +443,7 @@ fn c28_a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()
         Ok(Session::with(saves(disk)?, history).flush(Flush::OnIdle))
     };
     let disk = Disk::default();
-    let acts: [Act; 8] = [add, add, add, add, undo, undo, undo, |session| session.save()];
+    let acts: [Act; 8] = [add, add, add, add, undo, undo, undo, |session| session.save().map(drop)];
     let session = reopened_behind_each(&disk, options, &acts)?;
     assert_eq!((session.len(), session.position()), (4, 1));
     assert!(session.bytes() > 4_000);
@@ -481,9 +481,9 @@ fn d36_an_entry_that_was_merged_back_to_the_start_comes_back_if_it_stayed() -> R
         close,
         undo,
         |session| session.redo().map(drop),
-        |session| session.save(),
+        |session| session.save().map(drop),
         undo,
-        |session| session.save(),
+        |session| session.save().map(drop),
         undo,
     ];
     let session = reopened_behind_each(&Disk::default(), options, &acts)?;

@@ -23,6 +23,9 @@ pub(crate) enum Fault {
     Once(io::ErrorKind),
     /// It and all later ones fail, as if the program were killed there or the disk gone.
     Ever(io::ErrorKind),
+    /// From it on every flush fails, and everything else is done: a disk whose driver has given up.
+    #[allow(dead_code, reason = "for journals")]
+    Syncs(io::ErrorKind),
     /// A write takes some of its bytes, or is interrupted before it takes any.
     Short,
     /// It and all later ones are interrupted, then take one byte or half of theirs.
@@ -48,6 +51,11 @@ struct State {
     has_fired: bool,
     was_interrupted: bool,
     has_links: bool,
+    has_no_locks: bool,
+    /// Bytes that may still be written, if there is a limit.
+    room: Option<usize>,
+    /// How often opens of a file still fail, with which number of the system.
+    unreadable: BTreeMap<PathBuf, (usize, i32)>,
     is_read_only: bool,
     /// Taken after each operation, if they are wanted.
     cuts: Option<Vec<Cut>>,
@@ -101,6 +109,22 @@ impl Disk {
         let disk = Self::new(image);
         disk.state().has_links = false;
         disk
+    }
+
+    /// Lets this many opens of a file fail with an error number of the system.
+    pub(crate) fn fail_opens(&self, name: &str, times: usize, code: i32) {
+        self.state().unreadable.insert(PathBuf::from(name), (times, code));
+    }
+
+    /// Leaves room for so many more bytes; one that is cut off or removed gives none back.
+    #[allow(dead_code, reason = "for journals")]
+    pub(crate) fn leave_room(&self, bytes: usize) {
+        self.state().room = Some(bytes);
+    }
+
+    /// Has no locks, as some network drives.
+    pub(crate) fn never_lock(&self) {
+        self.state().has_no_locks = true;
     }
 
     /// Refuses all but reading from now on.
@@ -180,6 +204,11 @@ impl Disk {
         let fires = match state.fault {
             Some((number, Fault::Once(kind))) if number == state.operations => Some(kind),
             Some((number, Fault::Ever(kind))) if number <= state.operations => Some(kind),
+            Some((number, Fault::Syncs(kind)))
+                if number <= state.operations && what.starts_with("sync") =>
+            {
+                Some(kind)
+            }
             _ => None,
         };
         if let Some(kind) = fires {
@@ -222,6 +251,11 @@ impl Disk {
 }
 
 impl State {
+    /// Cuts off the end of a file. The disk may keep it until the next sync: what was written there may have reached it.
+    fn truncate(&mut self, file: usize, length: usize) {
+        self.files[file].0.truncate(length);
+    }
+
     fn cut(&self, after: &str) -> Cut {
         let lasting = std::iter::once(&self.lasting);
         Cut {
@@ -308,6 +342,12 @@ impl Write for DiskFile {
         };
         let (file, bytes) = (self.file, &bytes[..length]);
         self.disk.step("write", &self.path, |state| {
+            if let Some(room) = &mut state.room {
+                let Some(left) = room.checked_sub(length) else {
+                    return Err(io::ErrorKind::StorageFull.into());
+                };
+                *room = left;
+            }
             let at = state.files[file].0.len();
             state.files[file].0.extend_from_slice(bytes);
             state.writes.push(Written { file, at, bytes: bytes.to_vec() });
@@ -329,6 +369,14 @@ impl NewFile for DiskFile {
             Ok(())
         })
     }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        let (file, length) = (self.file, usize::try_from(length).expect("small files"));
+        self.disk.step("truncate", &self.path, |state| {
+            state.truncate(file, length);
+            Ok(())
+        })
+    }
 }
 
 struct DiskLock(Disk, PathBuf);
@@ -342,6 +390,12 @@ impl Drop for DiskLock {
 impl Storage for Disk {
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
         self.step("open", path, |state| {
+            if let Some((times, code)) = state.unreadable.get_mut(path)
+                && *times > 0
+            {
+                *times -= 1;
+                return Err(io::Error::from_raw_os_error(*code));
+            }
             let file = *state.names.get(path).ok_or(io::ErrorKind::NotFound)?;
             Ok(Box::new(Cursor::new(state.files[file].0.clone())) as Box<dyn StoredFile>)
         })
@@ -356,6 +410,19 @@ impl Storage for Disk {
             state.files.push((Vec::new(), Vec::new()));
             state.names.insert(path.to_owned(), file);
             state.name_steps.push(state.names.clone());
+            Ok(file)
+        })?;
+        Ok(Box::new(DiskFile { disk: self.clone(), file, path: path.to_owned() }))
+    }
+
+    fn append(&self, path: &Path, length: u64) -> io::Result<Box<dyn NewFile>> {
+        let length = usize::try_from(length).expect("small files");
+        let file = self.step("append to", path, |state| {
+            let file = *state.names.get(path).ok_or(io::ErrorKind::NotFound)?;
+            if state.files[file].0.len() < length {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            state.truncate(file, length);
             Ok(file)
         })?;
         Ok(Box::new(DiskFile { disk: self.clone(), file, path: path.to_owned() }))
@@ -390,6 +457,9 @@ impl Storage for Disk {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+        if self.state().has_no_locks {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         self.step("lock", path, |state| Ok(state.locked.insert(path.to_owned()))).map(|is_free| {
             is_free.then(|| Box::new(DiskLock(self.clone(), path.to_owned())) as Lock)
         })

@@ -123,7 +123,7 @@ fn a_save_that_fails_leaves_objects_ids_and_what_is_kept_as_they_were() {
                 let result = if in_background {
                     saves.save_in_background(SAVE).and_then(|save| save.wait()).map(drop)
                 } else {
-                    saves.save(SAVE)
+                    saves.save(SAVE).map(drop)
                 };
                 if !disk.end_faults() {
                     result.unwrap();

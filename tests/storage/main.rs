@@ -4,7 +4,9 @@
 
 mod disk;
 mod failed_saves;
+mod lockless;
 mod power_cuts;
+mod reading;
 mod reconcile;
 mod recovery;
 mod single_faults;
@@ -38,7 +40,7 @@ fn manager(disk: &Disk, backups: u32) -> SaveManager {
 }
 
 fn save(disk: &Disk, backups: u32, level: u32) -> persist::Result<()> {
-    manager(disk, backups).save_value(SAVE, &game(level))
+    manager(disk, backups).save_value(SAVE, &game(level)).map(drop)
 }
 
 fn load(disk: &Disk) -> persist::Result<u32> {

@@ -43,8 +43,8 @@ pub(crate) fn child(arguments: &[String]) {
     let game = game(level.parse().unwrap(), size.parse().unwrap());
     let result = match what.as_str() {
         "load" => manager(false).load_value::<Game>(path).map(drop),
-        "hasty" => manager_that_waits(false, Duration::ZERO).save_value(path, &game),
-        what => manager(what == "verify").save_value(path, &game),
+        "hasty" => manager_that_waits(false, Duration::ZERO).save_value(path, &game).map(drop),
+        what => manager(what == "verify").save_value(path, &game).map(drop),
     };
     match result {
         Ok(()) => println!("{SAVED}"),

@@ -91,7 +91,7 @@ pub use self::sample::Values;
 use self::sample::{Samples, Skip};
 use self::section::Section;
 use crate::schema::Texts;
-use crate::storage::{Files, SaveOptions};
+use crate::storage::{FILES, SaveOptions};
 use crate::{Error, ErrorKind, Limits, Registry, Result, storage};
 
 /// The schemas of the released versions of a program: a `persist.lock`.
@@ -115,7 +115,7 @@ impl Lock {
     ///
     /// [`ErrorKind::Io`]; [`ErrorKind::Damaged`], with the line, if the text is not that of a lock.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let bytes = storage::read_file(&Files, path.as_ref(), &Limits::DEFAULT)?;
+        let bytes = storage::read_file(&FILES, path.as_ref(), &Limits::DEFAULT)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to() as u64;
             Error::new(ErrorKind::Damaged, "the lock is not UTF-8; restore it from version control")
@@ -133,9 +133,10 @@ impl Lock {
         let (path, text) = (path.as_ref(), self.to_string());
         // Its backups are in version control.
         let options = SaveOptions { backups: 0, ..SaveOptions::DEFAULT };
-        storage::replace(&Files, path, &options, &Limits::DEFAULT, |out, _| {
+        let replaced = storage::replace(&FILES, path, &options, &Limits::DEFAULT, |out, _| {
             out.write_all(text.as_bytes()).map_err(|error| Error::io("write", path, error))
-        })
+        });
+        replaced.map(drop)
     }
 
     /// The versions, oldest first.

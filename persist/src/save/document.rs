@@ -15,7 +15,7 @@ use crate::reflect::Holder;
 #[cfg(persist_forced_plan)]
 use crate::schema::ClassSchema;
 use crate::schema::{KindSchema, Reader, Stored, Strict, write_class};
-use crate::storage::{Files, SaveOptions};
+use crate::storage::{FILES, SaveOptions};
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
 
@@ -87,7 +87,7 @@ impl Document {
     ///
     /// As [`from_slice`](Self::from_slice), and [`ErrorKind::Io`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_slice(&storage::read_file(&Files, path.as_ref(), &Limits::DEFAULT)?)
+        Self::from_slice(&storage::read_save(&FILES, path.as_ref(), &Limits::DEFAULT)?)
     }
 
     /// Reads a save from memory.
@@ -267,9 +267,10 @@ impl Document {
     /// As [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let options = SaveOptions::DEFAULT;
-        storage::replace(&Files, path.as_ref(), &options, &self.limits, |out, past| {
+        storage::replace(&FILES, path.as_ref(), &options, &self.limits, |out, past| {
             self.write(out, &past.lead_to(self.header.clone(), None, 0))
         })
+        .map(drop)
     }
 
     /// Writes the save into memory.

@@ -4,10 +4,10 @@ use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{LoadReport, SaveManager};
+use super::{LoadReport, SaveManager, SaveOutcome};
 use crate::codec::Persist;
 use crate::format::{Digest, Sealer, with_header};
-use crate::storage::{Storage, generation_of, is_free, names};
+use crate::storage::{Storage, is_free, names};
 use crate::{ErrorKind, Limits, Result, World, storage};
 
 impl SaveManager {
@@ -77,7 +77,7 @@ impl SaveManager {
         path: &Path,
         save: &[u8],
         before: impl FnOnce(&Digest),
-    ) -> Result<()> {
+    ) -> Result<SaveOutcome> {
         let (disk, options, limits) = (self.disk(), self.save_options, self.limits);
         self.settle(path);
         storage::replace(&*disk, path, &options, &limits, |out, past| {
@@ -86,10 +86,12 @@ impl SaveManager {
             before(&Digest::of(&save)?);
             out.write_all(&save).map_err(|error| crate::Error::io("write", path, error))
         })
+        .map(|replaced| SaveOutcome::of(&replaced))
     }
 
-    /// True if a file is the save of this digest, also if what came behind its replacement failed.
+    /// True if a file is the save of this digest, also if what came after its replacement failed.
     pub(crate) fn is_in_place(&self, path: &Path, digest: &Digest) -> bool {
-        generation_of(&*self.storage.0, path) == digest.generation
+        let save = storage::read_save(&*self.storage.0, path, &self.limits);
+        save.and_then(|save| Digest::of(&save)).is_ok_and(|found| found == *digest)
     }
 }

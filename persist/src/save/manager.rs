@@ -4,12 +4,12 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Loaded;
 use super::background::Worker;
+use super::{Loaded, SaveOutcome};
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
 use crate::format::{Blocks, Compression, Header, MAX_ID, Sealer};
 use crate::graph::{Counted, Registry, Saver, free_unheld};
-use crate::storage::{Files, SaveOptions, Storage};
+use crate::storage::{FILES, SaveOptions, Storage};
 use crate::{ClassId, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads
@@ -77,7 +77,7 @@ pub(super) struct Disk(pub(super) Arc<dyn Storage>);
 
 impl Default for Disk {
     fn default() -> Self {
-        Self(Arc::new(Files))
+        Self(Arc::new(FILES))
     }
 }
 
@@ -208,7 +208,7 @@ impl SaveManager {
     /// writing it. The old one then is as it
     /// was, but for a folder that cannot be flushed after the new one took its
     /// place, which the message says.
-    pub fn save(&mut self, path: impl AsRef<Path>) -> Result<()> {
+    pub fn save(&mut self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         self.replace(path.as_ref(), |saves, out| saves.write_blocks(out))
     }
 
@@ -217,7 +217,7 @@ impl SaveManager {
         &mut self,
         path: &Path,
         write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<u64>,
-    ) -> Result<()> {
+    ) -> Result<SaveOutcome> {
         self.replace_since(path, 0, write)
     }
 
@@ -227,7 +227,7 @@ impl SaveManager {
         path: &Path,
         least: u64,
         write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<u64>,
-    ) -> Result<()> {
+    ) -> Result<SaveOutcome> {
         let (disk, options, limits) = (self.storage.clone(), self.save_options, self.limits);
         let compression = self.compression;
         // One that waits is not given up for this one, which may fail.
@@ -236,7 +236,7 @@ impl SaveManager {
             let header = past.lead_to(self.header.clone(), self.device.as_deref(), least);
             write(self, &mut Sealer::new(out, compression, &limits).of_file(header))
         })
-        .map(drop)
+        .map(|replaced| SaveOutcome::of(&replaced))
     }
 
     /// Waits for the saves of a file in the background.

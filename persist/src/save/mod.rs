@@ -12,6 +12,7 @@ mod forced;
 mod loaded;
 mod manager;
 mod metadata;
+mod outcome;
 mod reconcile;
 mod remapping;
 mod report;
@@ -22,13 +23,14 @@ mod slots;
 mod value;
 mod world;
 
-pub use background::{BackgroundSave, Progress, SaveOutcome};
+pub use background::{BackgroundSave, Progress};
 pub use document::{Document, dump};
 pub use entry::Entry;
 #[cfg(feature = "directories")]
 pub use folder::slots_folder;
 pub use loaded::Loaded;
 pub use manager::SaveManager;
+pub use outcome::SaveOutcome;
 pub use reconcile::{Comparison, Keep};
 pub use remapping::Remapping;
 pub use report::{Finding, LoadReport};

@@ -116,7 +116,7 @@ impl SaveManager {
         }
         let limits = self.limits;
         let checked = |path: &Path| {
-            let save = storage::read_file(&*disk.0, path, &limits)?;
+            let save = storage::read_save(&*disk.0, path, &limits)?;
             let header = unpacked(&save, &limits, |save| scan(save.bytes, &limits))
                 .map(|scan| scan.header)
                 .map_err(|error| wrong(path, &error))?;
@@ -144,6 +144,7 @@ impl SaveManager {
             out.write_all(&with_header(&save, &header, &limits)?).map_err(failed)?;
             Ok(header)
         })
+        .map(|replaced| replaced.written)
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn StoredFile>> {

@@ -6,7 +6,7 @@ use super::SaveManager;
 use super::manager::Disk;
 use crate::codec::Buffer;
 use crate::format::{Compression, LONGEST_DEVICE};
-use crate::storage::{SaveOptions, Storage};
+use crate::storage::{Patient, SaveOptions, Storage};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 impl SaveManager {
@@ -31,7 +31,7 @@ impl SaveManager {
 
     /// Where saves live, in place of the files of the system.
     pub fn set_storage(&mut self, storage: impl Storage + 'static) {
-        self.storage = Disk(Arc::new(storage));
+        self.storage = Disk(Arc::new(Patient::new(storage)));
     }
 
     /// How saves are written: backups, and what to do about other programs.

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::io::{Read, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::{BackgroundSave, Loaded, SaveManager, slot_name};
+use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome, slot_name};
 use crate::codec::Persist;
 use crate::format::{Ends, Header};
-use crate::storage::{SlotFiles, Storage, StoredFile, is_damage, slots};
+use crate::storage::{SlotFiles, Storage, StoredFile, slots};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save in a folder of saves, as far as its header and its end tell; see [`SaveManager::slots`].
@@ -136,7 +136,7 @@ impl SaveManager {
     /// # Errors
     ///
     /// As [`save`](Self::save) and [`slot_path`].
-    pub fn save_slot(&mut self, folder: impl AsRef<Path>, name: &str) -> Result<()> {
+    pub fn save_slot(&mut self, folder: impl AsRef<Path>, name: &str) -> Result<SaveOutcome> {
         self.save(slot_path(folder, name)?)
     }
 
@@ -154,7 +154,7 @@ impl SaveManager {
     /// # Errors
     ///
     /// As [`save`](Self::save).
-    pub fn quick_save(&mut self, folder: impl AsRef<Path>) -> Result<()> {
+    pub fn quick_save(&mut self, folder: impl AsRef<Path>) -> Result<SaveOutcome> {
         self.save_slot(folder, QUICK)
     }
 
@@ -259,8 +259,10 @@ impl SaveManager {
             let number: u32 = name.strip_prefix(AUTO)?.parse().ok()?;
             (*name == format!("{AUTO}{number}")).then_some(number)
         });
-        let taken: Vec<(u64, u32)> =
-            numbers.map(|number| (slots::generation_of(storage, &path(number)), number)).collect();
+        // One that cannot be read may be the newest.
+        let generation = |number| slots::generation_of(storage, &path(number));
+        let taken = numbers.map(|number| Ok((generation(number)?, number)));
+        let taken = taken.collect::<Result<Vec<(u64, u32)>>>()?;
         let newest = taken.iter().map(|(generation, _)| *generation).max().unwrap_or(0);
         let used: HashSet<u32> = taken.iter().map(|(_, number)| *number).collect();
         let keep = keep.max(1);
@@ -352,7 +354,7 @@ fn look(
         path,
     };
     if let Some(error) = fault {
-        slot.find_backup(storage, limits, is_damage(&error));
+        slot.find_backup(storage, limits, error.is_damage());
     }
     Some(slot)
 }

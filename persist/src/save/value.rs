@@ -1,7 +1,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use super::{Loaded, SaveManager};
+use super::{Loaded, SaveManager, SaveOutcome};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
 use crate::format::{Blocks, Compression, Sealer, unpacked};
 use crate::graph::{Loader, Saver};
@@ -32,7 +32,7 @@ use crate::{Error, ErrorKind, Limits, Result, storage};
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<()> {
-    SaveManager::new().save_value(path, value)
+    SaveManager::new().save_value(path, value).map(drop)
 }
 
 /// Saves one value like [`save`], after its `before_save` hooks have run.
@@ -41,7 +41,8 @@ pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<()> {
 ///
 /// As [`save`], and what a hook refuses.
 pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<()> {
-    SaveManager::new().replace(path.as_ref(), |saves, out| saves.write_value_mut(out, value))
+    let mut saves = SaveManager::new();
+    saves.replace(path.as_ref(), |saves, out| saves.write_value_mut(out, value)).map(drop)
 }
 
 /// Loads one value from a file.
@@ -115,7 +116,11 @@ impl SaveManager {
     /// # Errors
     ///
     /// As there.
-    pub fn save_value<T: Persist>(&mut self, path: impl AsRef<Path>, value: &T) -> Result<()> {
+    pub fn save_value<T: Persist>(
+        &mut self,
+        path: impl AsRef<Path>,
+        value: &T,
+    ) -> Result<SaveOutcome> {
         self.replace(path.as_ref(), |saves, out| saves.write_value_blocks(out, value, false))
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{BackgroundSave, Loaded, SaveManager};
+use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome};
 use crate::codec::Pointee;
 use crate::format::write_again;
 use crate::{Component, Persist, Prefab, Result, World};
@@ -33,7 +33,7 @@ impl SaveManager {
     /// # Errors
     ///
     /// As there.
-    pub fn save_world(&mut self, world: &World, path: impl AsRef<Path>) -> Result<()> {
+    pub fn save_world(&mut self, world: &World, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         world.register_in(&mut self.registry)?;
         self.save_value(path, world)
     }
@@ -100,7 +100,7 @@ impl SaveManager {
     /// assert_eq!(world.get::<Health>(second).map(|health| health.0), Some(20));
     /// # Ok::<(), persist::Error>(())
     /// ```
-    pub fn save_prefab(&mut self, prefab: &Prefab, path: impl AsRef<Path>) -> Result<()> {
+    pub fn save_prefab(&mut self, prefab: &Prefab, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         self.replace(path.as_ref(), |saves, out| write_again(prefab.as_bytes(), &saves.header, out))
     }
 

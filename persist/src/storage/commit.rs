@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::rotate::{Aside, is_free, make_backup};
-use super::{Lock, NewFile, Past, Storage, exists, folder_of, names, quietly, read_file};
+use super::rotate::{Aside, are_same, is_free, make_backup};
+use super::{Lock, NewFile, Past, Storage, folder_of, names, quietly, read_file};
 use crate::format;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -49,6 +49,14 @@ impl Default for SaveOptions {
     }
 }
 
+/// What a commit did.
+pub(crate) struct Replaced<T> {
+    /// What `write` returned.
+    pub(crate) written: T,
+    /// False where the storage has no locks.
+    pub(crate) is_locked: bool,
+}
+
 /// Writes a file through a temporary one beside it: flushed, renamed over the target, and the
 /// folder flushed; the old file becomes a backup. A crash at any moment leaves the old file or
 /// the new one, an error the old one. `write` gets what is known of the saves before.
@@ -58,18 +66,20 @@ pub(crate) fn replace<T>(
     options: &SaveOptions,
     limits: &Limits,
     write: impl FnOnce(&mut dyn Write, &Past) -> Result<T>,
-) -> Result<T> {
+) -> Result<Replaced<T>> {
     let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
     let path = &*resolved;
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
     check_name(storage, path)?;
-    let _lock = lock(storage, path, options.wait)?;
+    let lock = lock(storage, path, options.wait)?;
+    let is_locked = lock.is_held();
     tidy(storage, path, options.backups.max(1))
         .map_err(failed("remove what is left of an earlier save beside"))?;
-    let past = Past::read(storage, path);
+    let past = Past::read(storage, path)?;
 
     let mut temporary =
-        Temporary::create(storage, path).map_err(failed("create a temporary file beside"))?;
+        Temporary::create(storage, path, path).map_err(failed("create a temporary file beside"))?;
+    temporary.written = (!is_locked).then(Sum::default);
     let result = temporary.write(|file| Ok(write(file, &past))).map_err(failed("flush"))??;
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
@@ -81,6 +91,10 @@ pub(crate) fn replace<T>(
                 ),
             )
         })?;
+    }
+    let is_alone = is_locked || (temporary.is_still_own() && past.is_still_replaced(storage, path));
+    if !is_alone {
+        return Err(in_use(path));
     }
     let aside = if options.backups > 0 { Aside::put(storage, path) } else { Ok(None) };
     let aside = aside.map_err(failed("back up"))?;
@@ -95,7 +109,17 @@ pub(crate) fn replace<T>(
     storage
         .sync_folder(folder_of(path))
         .map_err(failed("flush the folder of the new save, which is in place,"))?;
-    Ok(result)
+    Ok(Replaced { written: result, is_locked })
+}
+
+/// The error of a save that another program has replaced meanwhile, where there are no locks.
+#[cold]
+fn in_use(path: &Path) -> Error {
+    let path = path.display();
+    let message = format!(
+        "{path} is in use, another program has saved it meanwhile and this system cannot lock files; load it, or save again to replace that save"
+    );
+    Error::new(ErrorKind::InUse, message)
 }
 
 /// Refuses a name that has no room for those of backups: else the first save would be the only one.
@@ -127,13 +151,16 @@ pub(super) struct Temporary<'s> {
     storage: &'s dyn Storage,
     path: PathBuf,
     file: Option<Box<dyn NewFile>>,
+    /// What was written to it, where another program might write to it too.
+    written: Option<Sum>,
 }
 
 impl<'s> Temporary<'s> {
-    pub(super) fn create(storage: &'s dyn Storage, of: &Path) -> io::Result<Self> {
+    /// One that is to take the place of `of`, with the permissions of `like`.
+    pub(super) fn create(storage: &'s dyn Storage, of: &Path, like: &Path) -> io::Result<Self> {
         let path = names::temporary(of);
-        let file = storage.create(&path, of)?;
-        Ok(Self { storage, path, file: Some(file) })
+        let file = storage.create(&path, like)?;
+        Ok(Self { storage, path, file: Some(file), written: None })
     }
 
     /// Writes its content, once, and makes it last unless that fails.
@@ -143,12 +170,28 @@ impl<'s> Temporary<'s> {
     ) -> io::Result<Result<T, E>> {
         // If a flush fails nothing is known of the file: it is not asked again, but given up.
         let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotFound.into()) };
-        let result = write(&mut **file)?;
+        let result = match &mut self.written {
+            Some(sum) => write(&mut Summed { to: &mut **file, sum })?,
+            None => write(&mut **file)?,
+        };
         if result.is_ok() {
             file.sync()?;
         }
         self.file = None;
         Ok(result)
+    }
+
+    /// True if it has what was written to it. Else another program has written a file of that name, which stays.
+    fn is_still_own(&mut self) -> bool {
+        let mut found = Sum::default();
+        let read = self.storage.open(&self.path).and_then(|mut file| {
+            io::copy(&mut file, &mut Summed { to: &mut io::sink(), sum: &mut found })
+        });
+        let is_own = read.is_ok() && self.written.as_ref() == Some(&found);
+        if !is_own {
+            self.path = PathBuf::new();
+        }
+        is_own
     }
 
     pub(super) fn replace(mut self, path: &Path) -> io::Result<()> {
@@ -168,8 +211,46 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// The lock of a save.
+/// Length and CRC-32 of what was written.
+#[derive(Default)]
+struct Sum {
+    length: u64,
+    crc: crc32fast::Hasher,
+}
+
+impl PartialEq for Sum {
+    fn eq(&self, other: &Self) -> bool {
+        let sum = |sum: &Self| (sum.length, sum.crc.clone().finalize());
+        sum(self) == sum(other)
+    }
+}
+
+struct Summed<'s> {
+    to: &'s mut dyn Write,
+    sum: &'s mut Sum,
+}
+
+impl Write for Summed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.sum.length += written as u64;
+        self.sum.crc.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// The lock of a save, if the storage has locks.
 pub(super) struct Locked(Option<Lock>);
+
+impl Locked {
+    pub(super) fn is_held(&self) -> bool {
+        self.0.is_some()
+    }
+}
 
 impl Drop for Locked {
     fn drop(&mut self) {
@@ -194,6 +275,8 @@ pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result
                     ),
                 ));
             }
+            // A lock is advice: without one a commit looks twice.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(Locked(None)),
             Err(error) => return Err(Error::io("write beside", path, error)),
         }
     }
@@ -206,13 +289,14 @@ pub(super) fn tidy(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<
     let (temporary, aside) = (names::temporary(path), names::aside(path));
     let was_writing = !is_free(storage, &temporary)?;
     let has_save = !is_free(storage, path)?;
-    if exists(storage, &aside) {
+    if !is_free(storage, &aside)? {
         match (has_save, was_writing) {
             // Where a file has one name, the save is without its own.
             (false, _) => storage.rename(&aside, path)?,
-            (true, true) => storage.remove(&aside)?,
+            // It has two names; unless another program has put a save in its place since.
+            (true, true) if are_same(storage, &aside, path) => storage.remove(&aside)?,
             // The new save is in place; the one before is a backup that has no number yet.
-            (true, false) => make_backup(storage, path, most)?,
+            (true, _) => make_backup(storage, path, most)?,
         }
     } else if was_writing && !has_save {
         restore(storage, path)?;
@@ -223,7 +307,7 @@ pub(super) fn tidy(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<
 /// Puts the newest backup in the place of the save, if it is missing in the middle of a recovery.
 fn restore(storage: &dyn Storage, path: &Path) -> io::Result<()> {
     let backup = names::backup(path, 1);
-    if !exists(storage, &backup) {
+    if is_free(storage, &backup)? {
         return Ok(());
     }
     storage.link(&backup, path).or_else(|_| storage.rename(&backup, path))

@@ -1,5 +1,5 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf, is_separator};
 use std::time::Duration;
 
@@ -13,32 +13,46 @@ impl NewFile for File {
     fn sync(&mut self) -> io::Result<()> {
         self.sync_all()
     }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)?;
+        self.seek(SeekFrom::Start(length)).map(drop)
+    }
 }
 
 impl Storage for Files {
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
-        Ok(Box::new(File::open(path)?))
+        Ok(Box::new(open_file(path, OpenOptions::new().read(true))?))
     }
 
     fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
-        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        if let Ok(like) = fs::metadata(like) {
-            // The system has taken the user's mask off them.
-            let permissions = like.permissions();
-            let result = file.metadata().and_then(|own| {
-                if own.permissions() == permissions {
-                    Ok(())
-                } else {
-                    file.set_permissions(permissions)
-                }
-            });
-            if let Err(error) = result {
-                drop(file);
-                // The error that counts is the first.
-                let _ = fs::remove_file(path);
-                return Err(error);
+        let permissions = fs::metadata(like).map(|like| like.permissions()).ok();
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        // With no others even for a moment.
+        #[cfg(unix)]
+        if let Some(permissions) = &permissions {
+            use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+            options.mode(permissions.mode() & 0o777);
+        }
+        let file = options.open(path)?;
+        if let Some(permissions) = permissions {
+            // The system has taken the user's mask off them. Where it refuses to give them back, as on a network drive, the
+            // file has fewer than it could have.
+            let own = file.metadata().map(|own| own.permissions());
+            if own.is_ok_and(|own| own != permissions) {
+                let _ = file.set_permissions(permissions);
             }
         }
+        Ok(Box::new(file))
+    }
+
+    fn append(&self, path: &Path, length: u64) -> io::Result<Box<dyn NewFile>> {
+        let mut file = open_file(path, OpenOptions::new().write(true))?;
+        if file.metadata()?.len() < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        file.truncate(length)?;
         Ok(Box::new(file))
     }
 
@@ -101,8 +115,12 @@ impl Storage for Files {
 
     fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
         loop {
-            let file = match OpenOptions::new().write(true).create(true).truncate(false).open(path)
-            {
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            // It must not be open to more users than the save.
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let file = match open_file(path, &mut options) {
                 // There a file that is being removed.
                 Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
                     return Ok(None);
@@ -112,9 +130,12 @@ impl Storage for Files {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
-                // Where files cannot be locked, the file alone is no lock.
-                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-                Err(TryLockError::Error(error)) => return Err(error),
+                // Network drives refuse in many ways; the file alone is no lock.
+                Err(TryLockError::Error(error)) => {
+                    drop(file);
+                    let _ = fs::remove_file(path);
+                    return Err(io::Error::new(io::ErrorKind::Unsupported, error));
+                }
             }
             // Else its last holder has removed it since.
             if is_at(&file, path)? {
@@ -141,6 +162,58 @@ impl Storage for Files {
         Ok(in_whole_folder(path))
     }
 }
+
+/// Opens a file, and nothing else: to open a pipe would wait for whoever holds its other end, and a device may do
+/// anything.
+fn open_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, NONBLOCK);
+    if NONBLOCK == 0 {
+        // Looked at beforehand where the system has no such flag, or its number is not known here.
+        check_file(fs::metadata(path).ok())?;
+    }
+    let file = options.open(path)?;
+    check_file(Some(file.metadata()?))?;
+    Ok(file)
+}
+
+fn check_file(found: Option<fs::Metadata>) -> io::Result<()> {
+    match found.map(|found| found.file_type()) {
+        Some(kind) if kind.is_dir() => Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "it is a folder, not a file; move it away",
+        )),
+        Some(kind) if !kind.is_file() => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is a pipe or a device, not a file; move it away",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// `O_NONBLOCK`: an open of a pipe then does not wait; for a file it says nothing. From the systems' `fcntl.h`; 0 where it
+/// is not known.
+const NONBLOCK: i32 = if cfg!(all(
+    any(target_os = "linux", target_os = "android"),
+    not(any(
+        target_arch = "mips",
+        target_arch = "mips64",
+        target_arch = "sparc",
+        target_arch = "sparc64"
+    )),
+)) {
+    0o4000
+} else if cfg!(any(
+    target_vendor = "apple",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    target_os = "openbsd",
+    target_os = "dragonfly"
+)) {
+    4
+} else {
+    0
+};
 
 struct FileLock {
     path: PathBuf,

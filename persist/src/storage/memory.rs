@@ -55,6 +55,11 @@ impl NewFile for MemoryFile {
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        held(&self.0).truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        Ok(())
+    }
 }
 
 struct MemoryLock(Memory, PathBuf);
@@ -79,6 +84,15 @@ impl Storage for Memory {
         let bytes = Arc::default();
         inner.files.insert(path.to_owned(), Arc::clone(&bytes));
         Ok(Box::new(MemoryFile(bytes)))
+    }
+
+    fn append(&self, path: &Path, length: u64) -> io::Result<Box<dyn NewFile>> {
+        let mut file = MemoryFile(self.file(path)?);
+        if (held(&file.0).len() as u64) < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        file.truncate(length)?;
+        Ok(Box::new(file))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -8,6 +8,7 @@ mod files;
 mod memory;
 pub(crate) mod names;
 mod past;
+mod patient;
 mod read;
 mod recover;
 mod rotate;
@@ -20,14 +21,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 pub use commit::SaveOptions;
-pub(crate) use commit::replace;
+pub(crate) use commit::{Replaced, replace};
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
-pub(crate) use read::{have_same_bytes, read_file, read_stream};
+pub(crate) use patient::{FILES, Patient};
+pub(crate) use read::{have_same_bytes, read_file, read_save, read_stream};
 pub use recover::Recovery;
-pub(crate) use recover::{Reading, is_damage, load};
-pub(crate) use rotate::{generation_of, is_free};
+pub(crate) use recover::{Reading, load};
+pub(crate) use rotate::is_free;
 pub(crate) use slots::SlotFiles;
 pub(crate) use wreck::{keep_wreck, wrecks};
 
@@ -85,16 +87,28 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Whatever keeps the file from being opened; [`NotFound`](io::ErrorKind::NotFound) if there is none.
+    /// Whatever keeps the file from being opened; [`NotFound`](io::ErrorKind::NotFound) if there is none, which alone
+    /// says that the name is free. What is no file, as a pipe, is refused at once.
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
 
-    /// Creates a file that must not be there yet, with the permissions of another if that is there.
+    /// Creates a file that must not be there yet, with at most the permissions of another if that is there.
     ///
     /// # Errors
     ///
     /// Whatever keeps the file from being created; [`AlreadyExists`](io::ErrorKind::AlreadyExists) if
     /// there is one.
     fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>>;
+
+    /// Opens a file that is there, to be written on after its first `length` bytes; the others are cut off.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](io::ErrorKind::Unsupported) where a file is written once: it is copied then. Whatever else keeps the
+    /// file from being opened or cut.
+    fn append(&self, path: &Path, length: u64) -> io::Result<Box<dyn NewFile>> {
+        let _ = (path, length);
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Gives a file another name, in the same folder; a file of that name is replaced.
     ///
@@ -140,7 +154,8 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Whatever keeps the file from being created.
+    /// [`Unsupported`](io::ErrorKind::Unsupported) where there are no locks: saves then go without. Whatever else keeps
+    /// the file from being created.
     fn lock(&self, path: &Path) -> io::Result<Option<Lock>>;
 
     /// Where a path leads, through links; the file need not be there. All paths of a file lead to the same, before
@@ -170,6 +185,16 @@ pub trait NewFile: Write + Send {
     ///
     /// If it may be lost in a crash; then nothing is known of the file, and asking again may lie.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// Cuts off what was written after the first `length` bytes; the next write goes there.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](io::ErrorKind::Unsupported) where nothing can be cut off; whatever else keeps it from being done.
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        let _ = length;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Cleans up; a panic of the storage while another one unwinds would end the program.
@@ -179,11 +204,6 @@ fn quietly(clean_up: impl FnOnce()) {
     } else {
         clean_up();
     }
-}
-
-/// True if there is a file.
-pub(crate) fn exists(storage: &dyn Storage, path: &Path) -> bool {
-    storage.open(path).is_ok()
 }
 
 /// The folder of a file.

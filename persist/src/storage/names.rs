@@ -31,6 +31,11 @@ pub(crate) fn lock(path: &Path) -> PathBuf {
     hidden(path, ".lock")
 }
 
+/// The file that is locked while a session edits a save.
+pub(crate) fn session(path: &Path) -> PathBuf {
+    hidden(path, ".session")
+}
+
 /// A backup; the newest has number 1.
 pub(crate) fn backup(path: &Path, number: u32) -> PathBuf {
     beside(path, ".bak", number)

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::recover::backups;
-use super::rotate::header;
+use super::rotate::{header, is_free};
 use super::{Storage, names};
+use crate::Result;
 use crate::format::{Header, Latest, Lineage, VersionVector};
 
 /// The headers of the save that a new one replaces, of its backups and of those that were found damaged, as far
@@ -16,16 +17,21 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    pub(super) fn read(storage: &dyn Storage, path: &Path) -> Self {
-        let backups = backups(storage, path).into_iter();
-        let backups = backups.filter_map(|(n, _)| header(storage, &names::backup(path, n)));
+    pub(super) fn read(storage: &dyn Storage, path: &Path) -> Result<Self> {
+        let backups = backups(storage, path)?.into_iter();
+        let backups = backups.filter_map(|n| header(storage, &names::backup(path, n)));
         let damaged = (1..).map(|n| names::damaged(path, n));
-        let damaged = damaged.take_while(|path| storage.open(path).is_ok());
-        Self {
+        let damaged = damaged.take_while(|path| is_free(storage, path).is_ok_and(|free| !free));
+        Ok(Self {
             replaced: header(storage, path),
             backups: backups.collect(),
             damaged: damaged.filter_map(|path| header(storage, &path)).collect(),
-        }
+        })
+    }
+
+    /// True if the save is the one that this was read of.
+    pub(super) fn is_still_replaced(&self, storage: &dyn Storage, path: &Path) -> bool {
+        header(storage, path) == self.replaced
     }
 
     /// The header of a save that goes on from the one that it replaces; its generation is no smaller than `least`.

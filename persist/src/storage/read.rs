@@ -4,12 +4,36 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::{Storage, StoredFile};
+use crate::format::{Ends, Header, MAGIC};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Reads a file whole, if it is within the limit.
 pub(crate) fn read_file(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
+    let file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
+    read_open(file, path, limits)
+}
+
+/// Reads a save whole, if it is within the limit. Of what neither begins nor ends as one only the ends are read.
+pub(crate) fn read_save(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
     let failed = |error: io::Error| Error::io("read", path, error);
     let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
+    let mut start = Vec::new();
+    (&mut *file).take(START).read_to_end(&mut start).map_err(failed)?;
+    if !begins_as_save(&start) && !Ends::is_at_end(&mut *file).map_err(failed)? {
+        Header::read(&start)?;
+    }
+    read_open(file, path, limits)
+}
+
+/// Bytes that tell whether a file is a save.
+const START: u64 = 64;
+
+fn begins_as_save(start: &[u8]) -> bool {
+    start.starts_with(&MAGIC)
+}
+
+fn read_open(mut file: Box<dyn StoredFile>, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
+    let failed = |error: io::Error| Error::io("read", path, error);
     let size = file.seek(io::SeekFrom::End(0)).map_err(failed)?;
     file.rewind().map_err(failed)?;
     read_whole(file, size, limits).map_err(|error| match error {
@@ -18,12 +42,18 @@ pub(crate) fn read_file(storage: &dyn Storage, path: &Path, limits: &Limits) -> 
     })
 }
 
-/// Reads a stream to its end, if it is within the limit.
-pub(crate) fn read_stream(reader: impl Read, limits: &Limits) -> Result<Vec<u8>> {
-    read_whole(reader, 0, limits).map_err(|error| match error {
-        ReadError::Io(error) => {
-            Error::new(ErrorKind::Io, format!("cannot read the save: {error}")).because(error)
-        }
+/// Reads a save from a stream to its end, if it is within the limit; no further than its start if that is of no save.
+pub(crate) fn read_stream(mut reader: impl Read, limits: &Limits) -> Result<Vec<u8>> {
+    let failed = |error: io::Error| {
+        Error::new(ErrorKind::Io, format!("cannot read the save: {error}")).because(error)
+    };
+    let mut start = Vec::new();
+    reader.by_ref().take(START).read_to_end(&mut start).map_err(failed)?;
+    if !begins_as_save(&start) {
+        Header::read(&start)?;
+    }
+    read_whole(start.chain(reader), 0, limits).map_err(|error| match error {
+        ReadError::Io(error) => failed(error),
         ReadError::TooLarge => too_large(limits),
     })
 }

@@ -1,14 +1,13 @@
 //! Loads that fall back to a backup.
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::commit::{Temporary, lock, tidy};
-use super::rotate::{free_damaged, generation_of, header, whole};
+use super::rotate::{free_damaged, generation_of, header, is_free, whole};
 use super::slots::is_between;
-use super::{Storage, exists, folder_of, names, read_file};
+use super::{Storage, folder_of, names, read_save};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// What a load did about a save that was damaged.
@@ -65,14 +64,14 @@ pub(crate) fn load<T>(
     let resolved = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     sweep(storage, &resolved);
     let mut bytes = None;
-    let result = read_save(reading, path, &resolved).and_then(|save| {
+    let result = read_current(reading, path, &resolved).and_then(|save| {
         let result = read(&save);
         bytes = Some(save);
         result
     });
     let damage = match result {
         Ok(value) => return Ok((value, None)),
-        Err(error) if is_damage(&error) => error,
+        Err(error) if error.is_damage() => error,
         // A recovery was cut off between two names, and nobody could finish it.
         Err(error) if error.kind() == ErrorKind::NotFound && is_between(storage, &resolved) => {
             error
@@ -82,11 +81,21 @@ pub(crate) fn load<T>(
         }
         Err(error) => return Err(error),
     };
+    let unread = |error: &Error| {
+        let (file, what) = (resolved.display(), damage.cause());
+        let message =
+            format!("{file} cannot be loaded, {what}; {}; all files are kept", error.cause());
+        Err(Error::new(ErrorKind::Io, message))
+    };
     let mut also = String::new();
-    for (number, generation) in backups(storage, &resolved) {
+    let backups = match backups_by_age(storage, &resolved) {
+        Ok(backups) => backups,
+        Err(error) => return unread(&error),
+    };
+    for (number, generation) in backups {
         let backup = names::backup(&resolved, number);
         let read = |save: Vec<u8>| read(&save).map(|value| (value, save));
-        match read_file(storage, &backup, limits).and_then(read) {
+        match read_save(storage, &backup, limits).and_then(read) {
             Ok((value, save)) => {
                 let lost = header(storage, &resolved)
                     .and_then(|header| header.generation.checked_sub(generation));
@@ -94,6 +103,8 @@ pub(crate) fn load<T>(
                 let cause = damage.to_string();
                 return Ok((value, Some(Recovery { backup, lost, damaged, cause })));
             }
+            // It may be good, and a newer one than the next.
+            Err(error) if error.kind() == ErrorKind::Io => return unread(&error),
             Err(error) => {
                 also.push_str(&format!("; nor can {}, {}", backup.display(), error.cause()));
             }
@@ -113,8 +124,8 @@ pub(crate) fn load<T>(
 
 /// A save that is gone altogether stays so: the player may have deleted it.
 fn missing(storage: &dyn Storage, path: &Path, error: Error) -> Error {
-    let mut backups =
-        backups(storage, path).into_iter().map(|(number, _)| names::backup(path, number));
+    let backups = backups_by_age(storage, path).unwrap_or_default();
+    let mut backups = backups.into_iter().map(|(number, _)| names::backup(path, number));
     let is_good = |backup: &PathBuf| {
         storage.open(backup).is_ok_and(|file| matches!(whole(file), Ok(Some(_))))
     };
@@ -132,15 +143,15 @@ fn missing(storage: &dyn Storage, path: &Path, error: Error) -> Error {
 }
 
 /// Reads a save that may be replaced meanwhile: where a file has one name, it is without one for a moment.
-pub(super) fn read_save(reading: Reading<'_>, path: &Path, resolved: &Path) -> Result<Vec<u8>> {
+pub(super) fn read_current(reading: Reading<'_>, path: &Path, resolved: &Path) -> Result<Vec<u8>> {
     let Reading { storage, limits, wait } = reading;
-    read_file(storage, path, limits).or_else(|error| {
+    read_save(storage, path, limits).or_else(|error| {
         if error.kind() != ErrorKind::NotFound {
             return Err(error);
         }
         let aside = names::aside(resolved);
         let leftovers = [&names::temporary(resolved), &names::lock(resolved), &aside];
-        let _lock = if leftovers.iter().any(|left| exists(storage, left)) {
+        let _lock = if leftovers.iter().any(|left| is_there(storage, left)) {
             match lock(storage, resolved, wait) {
                 // Where nothing can be written, nobody is writing.
                 Err(error) if error.kind() != ErrorKind::InUse => None,
@@ -150,8 +161,8 @@ pub(super) fn read_save(reading: Reading<'_>, path: &Path, resolved: &Path) -> R
             None
         };
         // It may have been replaced since; else a program was killed before it gave the old one back its name.
-        read_file(storage, path, limits)
-            .or_else(|error| if_missing(error, || read_file(storage, &aside, limits)))
+        read_save(storage, path, limits)
+            .or_else(|error| if_missing(error, || read_save(storage, &aside, limits)))
     })
 }
 
@@ -163,43 +174,31 @@ fn if_missing<T>(error: Error, other: impl FnOnce() -> Result<T>) -> Result<T> {
     other().map_err(|second| if second.kind() == ErrorKind::NotFound { error } else { second })
 }
 
-/// What the system says.
-fn of_system(error: &Error) -> Option<io::ErrorKind> {
-    let source = std::error::Error::source(error)?;
-    source.downcast_ref::<io::Error>().map(io::Error::kind)
-}
-
-/// True if another file may be better: the bytes are not those that were written, or cannot be read.
-pub(crate) fn is_damage(error: &Error) -> bool {
-    use io::ErrorKind::{
-        InvalidInput, IsADirectory, NotADirectory, NotFound, OutOfMemory, PermissionDenied,
-    };
-    const OF_THE_PATH: [io::ErrorKind; 6] =
-        [InvalidInput, IsADirectory, NotADirectory, NotFound, OutOfMemory, PermissionDenied];
-    let is_unreadable = error.kind() == ErrorKind::Io
-        && of_system(error).is_some_and(|kind| !OF_THE_PATH.contains(&kind));
-    error.is_damage() || is_unreadable
-}
-
 /// Removes what a program that was killed has left, unless one is writing.
 fn sweep(storage: &dyn Storage, path: &Path) {
     let leftovers = [names::temporary(path), names::lock(path), names::aside(path)];
-    if leftovers.iter().any(|left| exists(storage, left))
-        && let Ok(_lock) = lock(storage, path, Duration::ZERO)
+    if leftovers.iter().any(|left| is_there(storage, left))
+        && let Ok(lock) = lock(storage, path, Duration::ZERO)
+        // Without locks another program may be writing them.
+        && lock.is_held()
     {
         // Where nothing can be removed, the save can be read all the same.
         let _ = tidy(storage, path, u32::MAX);
     }
 }
 
-/// The backups of a save and their generations, newest first.
-pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Vec<(u32, u64)> {
-    let mut found = Vec::new();
-    let mut missing = 0;
+/// True if there is a file, as far as the system says.
+fn is_there(storage: &dyn Storage, path: &Path) -> bool {
+    is_free(storage, path).is_ok_and(|free| !free)
+}
+
+/// The numbers of the backups of a save, in ascending order.
+pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<u32>> {
+    let (mut found, mut missing) = (Vec::new(), 0);
     for number in 1.. {
         let backup = names::backup(path, number);
-        if exists(storage, &backup) {
-            found.push((number, generation_of(storage, &backup)));
+        if !is_free(storage, &backup).map_err(|error| Error::io("open", &backup, error))? {
+            found.push(number);
             missing = 0;
         } else {
             missing += 1;
@@ -208,8 +207,18 @@ pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Vec<(u32, u64)> {
             }
         }
     }
+    Ok(found)
+}
+
+/// The backups of a save and their generations, the newest first. One that cannot be read may be the newest: that is an
+/// error.
+pub(super) fn backups_by_age(storage: &dyn Storage, path: &Path) -> Result<Vec<(u32, u64)>> {
+    let numbers = backups(storage, path)?.into_iter();
+    let generation = |number| generation_of(storage, &names::backup(path, number));
+    let mut found =
+        numbers.map(|number| Ok((number, generation(number)?))).collect::<Result<Vec<_>>>()?;
     found.sort_by_key(|(number, generation)| (std::cmp::Reverse(*generation), *number));
-    found
+    Ok(found)
 }
 
 /// Gives a damaged save another name, and its own to a copy of the backup; returns the new name.
@@ -222,18 +231,20 @@ fn keep_damaged(
     let Reading { storage, limits, wait } = reading;
     let _lock = lock(storage, path, wait).ok()?;
     // Another program may have saved meanwhile.
-    if read_file(storage, path, limits).ok().as_deref() != damaged {
+    if read_save(storage, path, limits).ok().as_deref() != damaged {
         return None;
     }
-    let mut copy = Temporary::create(storage, path).ok()?;
+    let mut copy = Temporary::create(storage, path, path).ok()?;
     copy.write(|file| file.write_all(backup).map(Ok::<(), Error>)).ok()?.ok()?;
-    let name = free_damaged(storage, path);
+    let name = free_damaged(storage, path).ok()?;
     // With two names it is never without one.
-    storage.link(path, &name).or_else(|_| storage.rename(path, &name)).ok()?;
+    let has_both = storage.link(path, &name).is_ok();
+    if !has_both {
+        storage.rename(path, &name).ok()?;
+    }
     if copy.replace(path).is_err() {
         // Where a file has one name it gets it back; else it keeps that, and loses the second.
-        let _ =
-            if exists(storage, path) { storage.remove(&name) } else { storage.rename(&name, path) };
+        let _ = if has_both { storage.remove(&name) } else { storage.rename(&name, path) };
         return None;
     }
     // If it is not flushed, the next load finds the damaged save again.

@@ -6,9 +6,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Storage, StoredFile, exists, have_same_bytes, names};
+use super::{Storage, StoredFile, have_same_bytes, names};
 use crate::format::{Ends, Header};
-use crate::{ErrorKind, Limits};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// The old save, put aside.
 pub(super) struct Aside<'s> {
@@ -48,7 +48,7 @@ impl<'s> Aside<'s> {
 pub(super) fn make_backup(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
     let result = rotate(storage, path, most).or_else(|_| rotate(storage, path, most));
     // What cannot be read, and may be a whole save, is no backup, and is not lost.
-    result.or_else(|_| storage.rename(&names::aside(path), &free_damaged(storage, path)))
+    result.or_else(|_| storage.rename(&names::aside(path), &free_damaged(storage, path)?))
 }
 
 /// What is no whole save would push out one that is: it is kept as damaged.
@@ -63,12 +63,13 @@ fn rotate(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
         return storage.remove(&aside);
     }
     let Some(old) = whole(file)? else {
-        return storage.rename(&aside, &free_damaged(storage, path));
+        return storage.rename(&aside, &free_damaged(storage, path)?);
     };
     let first = names::backup(path, 1);
-    // A backup that was loaded in the place of a damaged save is one already. Two devices may have made
-    // saves of one generation, so that it alone does not tell.
-    if header(storage, &first).is_some_and(|backup| backup.generation > 0 && backup == old) {
+    // A backup that was loaded in the place of a damaged save is one already. A header alone does not tell: another device
+    // may have made a save of the same generation.
+    let is_backup = header(storage, &first).is_some_and(|backup| backup == old);
+    if is_backup && are_same(storage, &aside, &first) {
         return storage.remove(&aside);
     }
     let mut free = 1;
@@ -81,12 +82,17 @@ fn rotate(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
     storage.rename(&aside, &first)
 }
 
-/// The generation of a save; 0 if it cannot be read.
-pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> u64 {
-    header(storage, path).map_or(0, |header| header.generation)
+/// The generation of a save; 0 if its header is damaged.
+pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> Result<u64> {
+    let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
+    match Header::within(&mut *file, &Limits::WHOLE_HEADER) {
+        Ok(header) => Ok(header.generation),
+        Err(error) if error.kind() == ErrorKind::Io => Err(error),
+        Err(_) => Ok(0),
+    }
 }
 
-/// The header of a save, if it can be read.
+/// The header of a save, as far as it can be read.
 pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
     Header::within(&mut *storage.open(path).ok()?, &Limits::WHOLE_HEADER).ok()
 }
@@ -115,26 +121,25 @@ pub(crate) fn is_free(storage: &dyn Storage, path: &Path) -> io::Result<bool> {
 }
 
 /// A name for a damaged save that no other has.
-pub(super) fn free_damaged(storage: &dyn Storage, path: &Path) -> PathBuf {
-    let mut number = 1;
-    loop {
+pub(super) fn free_damaged(storage: &dyn Storage, path: &Path) -> io::Result<PathBuf> {
+    for number in 1..u32::MAX {
         let name = names::damaged(path, number);
-        if number == u32::MAX || !exists(storage, &name) {
-            return name;
+        if is_free(storage, &name)? {
+            return Ok(name);
         }
-        number += 1;
     }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// True if two files surely have the same bytes.
+pub(super) fn are_same(storage: &dyn Storage, one: &Path, other: &Path) -> bool {
+    let files = storage.open(one).and_then(|one| Ok((one, storage.open(other)?)));
+    files.and_then(|(mut one, mut other)| have_same_bytes(&mut *one, &mut *other)).unwrap_or(false)
 }
 
 /// The damaged save of the same bytes as a file, if one is kept.
 pub(super) fn kept_as_damaged(storage: &dyn Storage, path: &Path, file: &Path) -> Option<PathBuf> {
     let damaged = (1..).map(|number| names::damaged(path, number));
-    let mut damaged = damaged.take_while(|name| exists(storage, name));
-    damaged.find(|name| {
-        // What cannot be read is not known to be the same.
-        let files = storage.open(file).and_then(|file| Ok((file, storage.open(name)?)));
-        files
-            .and_then(|(mut one, mut other)| have_same_bytes(&mut *one, &mut *other))
-            .unwrap_or(false)
-    })
+    let mut damaged = damaged.take_while(|name| is_free(storage, name).is_ok_and(|free| !free));
+    damaged.find(|name| are_same(storage, file, name))
 }

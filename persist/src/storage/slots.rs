@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::commit::{Temporary, lock, tidy};
-use super::recover::{Reading, read_save};
-use super::rotate::free_damaged;
+use super::recover::{Reading, read_current};
 pub(crate) use super::rotate::generation_of;
-use super::{SaveOptions, Storage, exists, folder_of, names};
+use super::rotate::{free_damaged, is_free};
+use super::{SaveOptions, Storage, folder_of, names};
 use crate::format::{scan, unpacked};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -105,7 +105,7 @@ fn number(digits: &str) -> Option<u32> {
 
 /// True if a save of the slot was cut off between two renames, which a load sets right.
 pub(crate) fn is_between(storage: &dyn Storage, path: &Path) -> bool {
-    exists(storage, &names::temporary(path))
+    is_free(storage, &names::temporary(path)).is_ok_and(|free| !free)
 }
 
 /// Removes a save and all that belongs to it, the save last: what a crash leaves is a slot.
@@ -155,7 +155,8 @@ pub(crate) fn rename(
     moves.push((from.to_owned(), Some(to.to_owned())));
     let mut moves = moves.into_iter();
     let renamed = moves.try_for_each(|(name, new)| {
-        storage.rename(&name, &new.unwrap_or_else(|| free_damaged(storage, to)))
+        let new = new.map_or_else(|| free_damaged(storage, to), Ok)?;
+        storage.rename(&name, &new)
     });
     renamed.and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
 }
@@ -170,7 +171,7 @@ pub(crate) fn copy(
 ) -> Result<()> {
     let failed = |error| Error::io("copy the save to", to, error);
     let reading = Reading { storage, limits, wait: options.wait };
-    let save = read_save(reading, from, from).map_err(|error| match error.kind() {
+    let save = read_current(reading, from, from).map_err(|error| match error.kind() {
         ErrorKind::NotFound => no_slot(from),
         _ => error,
     })?;
@@ -179,7 +180,7 @@ pub(crate) fn copy(
     tidy(storage, to, u32::MAX).map_err(failed)?;
     check_free(storage, to)?;
     put_aside(storage, to).map_err(failed)?;
-    let mut file = Temporary::create(storage, to).map_err(failed)?;
+    let mut file = Temporary::create(storage, to, from).map_err(failed)?;
     file.write(|file| file.write_all(&save).map(Ok::<(), Error>)).map_err(failed)??;
     file.replace(to).and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
 }
@@ -189,7 +190,7 @@ pub(crate) fn copy(
 fn put_aside(storage: &dyn Storage, path: &Path) -> io::Result<()> {
     let backups = SlotFiles::all_of(storage, path)?.backups(path);
     // The newest gets the last number, as if it had been damaged last.
-    backups.iter().rev().try_for_each(|name| storage.rename(name, &free_damaged(storage, path)))
+    backups.iter().rev().try_for_each(|name| storage.rename(name, &free_damaged(storage, path)?))
 }
 
 fn no_slot(path: &Path) -> Error {
@@ -198,7 +199,8 @@ fn no_slot(path: &Path) -> Error {
 }
 
 fn check_free(storage: &dyn Storage, path: &Path) -> Result<()> {
-    if !exists(storage, path) {
+    // Only a name that is surely free is taken.
+    if is_free(storage, path).map_err(|error| Error::io("open", path, error))? {
         return Ok(());
     }
     let (slot, folder) = (name_of(path), folder_of(path).display());

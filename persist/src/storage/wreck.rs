@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::commit::{Temporary, lock};
-use super::recover::{Reading, backups};
+use super::recover::{Reading, backups_by_age};
 use super::rotate::{free_damaged, kept_as_damaged};
-use super::{folder_of, names, read_file};
+use super::{folder_of, names, read_save};
 
 /// The save and its backups, the newest first, as far as they can be read.
 pub(crate) fn wrecks<'s>(
@@ -14,11 +14,12 @@ pub(crate) fn wrecks<'s>(
 ) -> impl Iterator<Item = (PathBuf, Vec<u8>)> + use<'s> {
     let Reading { storage, limits, .. } = reading;
     let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
-    let backups = backups(storage, &path).into_iter();
+    // A backup that the system does not let be looked at is none that could help.
+    let backups = backups_by_age(storage, &path).unwrap_or_default().into_iter();
     let backups: Vec<_> = backups.map(|(number, _)| names::backup(&path, number)).collect();
     std::iter::once(path)
         .chain(backups)
-        .filter_map(move |file| read_file(storage, &file, limits).ok().map(|save| (file, save)))
+        .filter_map(move |file| read_save(storage, &file, limits).ok().map(|save| (file, save)))
 }
 
 /// Keeps a wreck, and the save if that is another one, as a damaged save: their own names go to the next saves.
@@ -42,10 +43,10 @@ fn keep(reading: Reading<'_>, path: &Path, file: &Path) -> Option<PathBuf> {
     if let Some(kept) = kept_as_damaged(storage, path, file) {
         return Some(kept);
     }
-    let name = free_damaged(storage, path);
+    let name = free_damaged(storage, path).ok()?;
     if storage.link(file, &name).is_err() {
-        let save = read_file(storage, file, limits).ok()?;
-        let mut copy = Temporary::create(storage, path).ok()?;
+        let save = read_save(storage, file, limits).ok()?;
+        let mut copy = Temporary::create(storage, path, file).ok()?;
         copy.write(|file| file.write_all(&save).map(Ok::<(), ()>)).ok()?.ok()?;
         copy.replace(&name).ok()?;
     }

@@ -1,12 +1,19 @@
 //! Which of the journals that there are is that of the save, and what becomes of the others.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::reader::{Scan, scan};
 use super::recovered::{Recovered, Stopped, Torn};
 use crate::format::Digest;
-use crate::storage::{Storage, exists, names};
+use crate::storage::{Lock, Storage, is_free, names};
 use crate::{Error, ErrorKind, Result};
+
+/// What a session has locked while it is open: its journal, and its save against sessions with other journals.
+pub(super) struct Locks {
+    pub(super) journal: Option<Lock>,
+    pub(super) _save: Option<Lock>,
+}
 
 /// The journal that a session goes on with.
 pub(super) struct Chosen {
@@ -45,6 +52,21 @@ pub(super) fn in_use(journal: &Path) -> Error {
             journal.display()
         ),
     )
+}
+
+/// Locks a journal, and its save against sessions with other journals. Where there are no locks, or no room for their
+/// files, the session goes without.
+pub(super) fn lock(storage: &dyn Storage, save: &Path, journal: &Path) -> Result<Locks> {
+    let take = |of: &Path, name: PathBuf| match storage.lock(&name) {
+        Ok(Some(lock)) => Ok(Some(lock)),
+        Ok(None) => Err(in_use(of)),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported || cannot_write(&error) => {
+            Ok(None)
+        }
+        Err(error) => Err(Error::io("lock", of, error)),
+    };
+    let journal = take(journal, names::lock(journal))?;
+    Ok(Locks { journal, _save: take(save, names::session(save))? })
 }
 
 /// Looks for the journal that follows a save.
@@ -86,16 +108,18 @@ pub(super) fn find(
     Ok(Files { chosen: chosen.pop(), others })
 }
 
-/// Chooses the journal of the save; others that have something in them are kept aside.
+/// Chooses the journal of the save. Of others that have something in them copies are kept; those for which there is no room
+/// now are returned, to be kept before anything is written.
 pub(super) fn choose(
     storage: &dyn Storage,
     journal: &Path,
     digest: Option<&Digest>,
     recovered: &mut Recovered,
-) -> Result<Option<Chosen>> {
+) -> Result<(Option<Chosen>, Vec<PathBuf>)> {
     let Files { chosen, others } = find(storage, journal, digest, recovered)?;
+    let mut unkept = Vec::new();
     for damaged in std::mem::take(&mut recovered.kept) {
-        recovered.kept.push(keep(storage, &damaged, journal)?);
+        keep_if_room(storage, &damaged, journal, recovered, &mut unkept)?;
     }
     let next = names::next_journal(journal);
     // The journal before is in the save that its successor follows.
@@ -104,10 +128,29 @@ pub(super) fn choose(
         let is_unfinished = other.path == next && other.scan.events == 0;
         let is_in_save = has_successor && other.path == journal;
         if !is_unfinished && !is_in_save {
-            recovered.kept.push(keep(storage, &other.path, journal)?);
+            keep_if_room(storage, &other.path, journal, recovered, &mut unkept)?;
         }
     }
-    Ok(chosen)
+    if let Some(chosen) = chosen.as_ref().filter(|chosen| chosen.scan.is_garbled) {
+        keep_if_room(storage, &chosen.path, journal, recovered, &mut unkept)?;
+    }
+    Ok((chosen, unkept))
+}
+
+/// Keeps a copy of a journal, unless the disk is full.
+pub(super) fn keep_if_room(
+    storage: &dyn Storage,
+    from: &Path,
+    journal: &Path,
+    recovered: &mut Recovered,
+    unkept: &mut Vec<PathBuf>,
+) -> Result<()> {
+    match keep(storage, from, journal) {
+        Ok(name) => recovered.kept.push(name),
+        Err(error) if cannot_write(&error) => unkept.push(from.to_owned()),
+        Err(error) => return Err(Error::io("keep a copy of", from, error)),
+    }
+    Ok(())
 }
 
 pub(super) fn torn(scan: &Scan) -> Option<Torn> {
@@ -119,19 +162,28 @@ pub(super) fn stopped(offset: u64, error: &Error) -> Stopped {
 }
 
 /// Copies a journal to a name that is free, for the user to look at.
-pub(super) fn keep(storage: &dyn Storage, from: &Path, journal: &Path) -> Result<PathBuf> {
-    let failed = |error| Error::io("keep a copy of", from, error);
-    let free = (1..u32::MAX).map(|number| names::kept_journal(journal, number));
-    let Some(name) = free.into_iter().find(|name| !exists(storage, name)) else {
-        return Err(failed(std::io::ErrorKind::AlreadyExists.into()));
+pub(super) fn keep(storage: &dyn Storage, from: &Path, journal: &Path) -> io::Result<PathBuf> {
+    let mut number = 1;
+    let name = loop {
+        let name = names::kept_journal(journal, number);
+        if is_free(storage, &name)? {
+            break name;
+        }
+        number += 1;
     };
-    let mut file = storage.create(&name, from).map_err(failed)?;
-    let copied = storage.open(from).and_then(|mut from| std::io::copy(&mut from, &mut file));
+    let mut file = storage.create(&name, from)?;
+    let copied = storage.open(from).and_then(|mut from| io::copy(&mut from, &mut file));
     let result = copied.and_then(|_| file.sync());
     if let Err(error) = result {
         drop(file);
         let _ = storage.remove(&name);
-        return Err(failed(error));
+        return Err(error);
     }
     Ok(name)
+}
+
+/// True if the disk is full or cannot be written at all, so that another file would not help.
+pub(super) fn cannot_write(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    [FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull].contains(&error.kind())
 }

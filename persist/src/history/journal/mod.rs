@@ -22,7 +22,7 @@ mod stored;
 mod successor;
 mod writer;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Label;
 use super::step::{BoxedStep, End};
@@ -49,6 +49,19 @@ pub enum Flush {
     Every(Duration),
     /// What was done since [`Session::flush`] was called last, which a program does when it has nothing else to do.
     OnIdle,
+}
+
+impl Flush {
+    /// True if an edit waits for the disk.
+    fn is_due(self, unsynced: Option<Instant>) -> bool {
+        match self {
+            Self::EveryEdit => true,
+            Self::Every(interval) => {
+                unsynced.map_or(Duration::ZERO, |since| since.elapsed()) >= interval
+            }
+            Self::OnIdle => false,
+        }
+    }
 }
 
 /// Keeps what happens to a history, so that it can be done again in another run.

@@ -5,18 +5,18 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::files::{Chosen, Files, choose, find, in_use, keep, resolve, stopped, torn};
+use super::files::{Chosen, Files, choose, find, keep_if_room, lock, resolve, stopped, torn};
 use super::frame::header;
 use super::programs::Programs;
 use super::reader::Reader;
 use super::recorder::{JournalRecorder, program, world};
 use super::recovered::{JournalInfo, Recovered};
 use super::replay::Outcome;
-use super::writer::{Options, Writer, remove_if_there};
+use super::writer::{Options, Writer};
 use super::{Flush, Session, frame};
 use crate::format::Digest;
 use crate::history::{History, HistoryEvent, OnMissing};
-use crate::storage::{Storage, names, read_file};
+use crate::storage::{Storage, names, read_save};
 use crate::{Error, ErrorKind, LoadReport, Persist, Result, SaveManager};
 
 /// How a [`Session`] is opened: see [`Session::with`].
@@ -92,50 +92,51 @@ impl<T: Persist + Default> SessionOptions<T> {
         }
         let storage = saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;
-        let lock = storage.lock(&names::lock(&journal));
-        let lock = lock.map_err(|error| Error::io("lock the journal", &journal, error))?;
-        let Some(lock) = lock else { return Err(in_use(&journal)) };
-        let temporary = names::temporary(&journal);
-        remove_if_there(&*storage, &temporary)
-            .map_err(|error| Error::io("remove", &temporary, error))?;
+        let locks = lock(&*storage, &save, &journal)?;
+        // If it stays, the first write removes it.
+        let _ = storage.remove(&names::temporary(&journal));
 
         if let Some(bytes) = memory {
             let mut path = journal.as_os_str().to_owned();
             path.push(".spill");
-            history.spill_in(Arc::clone(&storage), path.into(), bytes);
+            history.spill_in(Arc::clone(&storage), path.into(), save.clone(), bytes);
         }
         let mut loaded = load::<T>(&mut saves, &save)?;
         let mut recovered = Recovered { report: loaded.report.take(), ..Recovered::default() };
-        let chosen = choose(&*storage, &journal, loaded.digest.as_ref(), &mut recovered)?;
+        let (chosen, mut unkept) =
+            choose(&*storage, &journal, loaded.digest.as_ref(), &mut recovered)?;
         let end = match &chosen {
             Some(chosen) => {
                 recover(&mut saves, &mut history, &save, &mut loaded, chosen, &mut recovered)?
             }
             None => None,
         };
-        let mut writer = Writer::new(Arc::clone(&storage), journal, lock, &options);
+        let is_stopped = recovered.stopped.is_some() || end.is_none();
+        if let Some(Chosen { path, .. }) = chosen.as_ref().filter(|_| is_stopped) {
+            keep_if_room(&*storage, path, &journal, &mut recovered, &mut unkept)?;
+        }
+        let is_all_kept = unkept.is_empty();
+        let paths = (journal, save.clone());
+        let mut writer = Writer::new(Arc::clone(&storage), paths, locks, unkept, &options);
         match (&chosen, end) {
-            (Some(chosen), Some(Good { length, sequence, program: written })) => {
-                if recovered.stopped.is_some() {
-                    recovered.kept.push(keep(&*storage, &chosen.path, writer.path())?);
-                }
+            (Some(Chosen { path, scan }), Some(Good { length, sequence, program: written })) => {
                 let own = program(&history.around, &loaded.target)?;
                 let mut frames = Vec::new();
                 if own != written {
                     frames.push((frame::Kind::Program, own));
                 }
-                writer.go_on(&chosen.path, length, sequence, &frames)?;
+                writer.go_on(path, (length, scan.size), sequence, &frames)?;
             }
             _ => {
-                if let Some(chosen) = &chosen {
-                    recovered.kept.push(keep(&*storage, &chosen.path, writer.path())?);
-                }
                 let frames = history.begin_journal(&loaded.target, false)?;
                 writer.begin(&header(loaded.digest.as_ref()), &frames)?;
             }
         }
         let next = names::next_journal(writer.path());
-        remove_if_there(&*storage, &next).map_err(|error| Error::io("remove", &next, error))?;
+        if is_all_kept && !writer.is_at(&next) {
+            // If it stays, it follows no save that is there, and the next one takes its place.
+            let _ = storage.remove(&next);
+        }
 
         let writer = Rc::new(RefCell::new(writer));
         let recorder =
@@ -169,7 +170,7 @@ impl<T: Persist + Default> SessionOptions<T> {
     ) -> Result<Option<JournalInfo>> {
         let storage = self.saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;
-        let digest = match read_file(&*storage, &save, self.saves.limits()) {
+        let digest = match read_save(&*storage, &save, self.saves.limits()) {
             Ok(bytes) => Some(Digest::of(&bytes)?),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),

@@ -33,8 +33,8 @@ pub(super) struct Reader {
 pub(super) enum Stop {
     /// The file ends.
     End,
-    /// It ends in the middle of an append.
-    Torn,
+    /// It ends in the middle of an append; `is_garbled` if the last frame has its length, and not its checksum.
+    Torn { is_garbled: bool },
     /// What is there is none, and is not the last.
     Damaged(Error),
 }
@@ -63,23 +63,27 @@ impl Reader {
             let left = self.size.saturating_sub(offset);
             let mut head = [0; HEAD];
             if left < (HEAD + CRC) as u64 {
-                return Ok(Err(if left == 0 { Stop::End } else { Stop::Torn }));
+                return Ok(Err(if left == 0 { Stop::End } else { TORN }));
             }
             self.file.read_exact(&mut head)?;
             let found = Head::read(&head);
             let length = (HEAD + CRC) as u64 + found.length;
             if length > left {
-                return Ok(Err(Stop::Torn));
+                return Ok(Err(TORN));
             }
             if head == [0; HEAD] {
                 // A disk that lost power may have the length of a file, and zeros in it.
-                return Ok(Err(if self.is_zero()? { Stop::Torn } else { damaged(offset) }));
+                return Ok(Err(if self.is_zero()? { TORN } else { damaged(offset) }));
             }
             let (mut payload, mut crc) = (Vec::new(), [0; CRC]);
             (&mut self.file).take(found.length).read_to_end(&mut payload)?;
             self.file.read_exact(&mut crc)?;
             if !is_whole(&head, &payload, &crc) {
-                return Ok(Err(if length == left { Stop::Torn } else { damaged(offset) }));
+                return Ok(Err(if length == left {
+                    Stop::Torn { is_garbled: true }
+                } else {
+                    damaged(offset)
+                }));
             }
             let kind = match found.kind() {
                 Ok(kind) => kind,
@@ -114,6 +118,8 @@ impl Reader {
     }
 }
 
+const TORN: Stop = Stop::Torn { is_garbled: false };
+
 #[cold]
 fn damaged(offset: u64) -> Stop {
     let message = "the journal is damaged, the checksum of a frame does not match";
@@ -140,6 +146,8 @@ pub(super) struct Scan {
     /// How many things happened since it began.
     pub(super) events: u64,
     pub(super) is_torn: bool,
+    /// True if what is torn may be a frame that was written whole, and has been damaged since.
+    pub(super) is_garbled: bool,
     pub(super) damage: Option<Error>,
     /// The outermost transaction that is open at the end.
     pub(super) open: Option<OpenTransaction>,
@@ -185,6 +193,7 @@ pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<Scan> {
         sequence: 0,
         events: 0,
         is_torn: false,
+        is_garbled: false,
         damage: None,
         open: None,
     };
@@ -200,7 +209,9 @@ pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<Scan> {
             Err(stop) => {
                 match stop {
                     Stop::End => {}
-                    Stop::Torn => scan.is_torn = true,
+                    Stop::Torn { is_garbled } => {
+                        (scan.is_torn, scan.is_garbled) = (true, is_garbled);
+                    }
                     Stop::Damaged(error) => scan.damage = Some(error),
                 }
                 return Ok(scan);

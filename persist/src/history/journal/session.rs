@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::frame::header;
 use super::writer::Writer;
 use crate::history::History;
-use crate::{Persist, Result, SaveManager, World};
+use crate::{Persist, Result, SaveManager, SaveOutcome, World};
 
 /// A `T` that is edited, of which a crash loses nothing.
 ///
@@ -158,7 +158,7 @@ impl<T: Persist> Session<T> {
     ///
     /// [`OpenTransaction`](crate::ErrorKind::OpenTransaction) while a transaction is open; as [`SaveManager::save`]: the old save then is as it was, with its journal, but
     /// for a folder that cannot be flushed, which the message says.
-    pub fn save(&mut self) -> Result<()> {
+    pub fn save(&mut self) -> Result<SaveOutcome> {
         self.history.check_no_transaction()?;
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;

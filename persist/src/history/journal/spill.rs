@@ -13,7 +13,7 @@ use crate::history::History;
 use crate::history::entry::{Away, Entry};
 use crate::history::step::{BoxedStep, End, ends};
 use crate::history::world::Moment;
-use crate::storage::{Files, Storage};
+use crate::storage::{FILES, Storage};
 use crate::{Result, World};
 
 /// An entry that is to go into a file.
@@ -36,11 +36,19 @@ impl<T: 'static> History<T> {
     /// If a file cannot be written, the entries stay in memory. If one cannot be read, `undo` or `redo` fails and [`can_undo`](Self::can_undo) or [`can_redo`](Self::can_redo) is
     /// false from then on, until [`retry_spilled`](Self::retry_spilled) or [`clear`](Self::clear).
     pub fn spill_to(&mut self, path: impl Into<PathBuf>, bytes: usize) {
-        self.spill_in(Arc::new(Files), path.into(), bytes);
+        let path = path.into();
+        self.spill_in(Arc::new(FILES), path.clone(), path, bytes);
     }
 
-    pub(super) fn spill_in(&mut self, storage: Arc<dyn Storage>, path: PathBuf, budget: usize) {
-        self.spill = Some(Spill::new(storage, path, budget));
+    /// Moves entries to files beside `path`, with the permissions of `like`.
+    pub(super) fn spill_in(
+        &mut self,
+        storage: Arc<dyn Storage>,
+        path: PathBuf,
+        like: PathBuf,
+        budget: usize,
+    ) {
+        self.spill = Some(Spill::new(storage, path, like, budget));
     }
 
     /// Why the next entry to undo or redo cannot be read from its file, if that was tried.

@@ -15,6 +15,8 @@ pub(in crate::history) struct Spill {
     storage: Arc<dyn Storage>,
     /// What the names of the files begin with.
     path: PathBuf,
+    /// A file whose permissions they have.
+    like: PathBuf,
     /// Bytes of steps that may be in memory.
     pub(super) budget: usize,
     /// Bytes at which it is tried again, if a file could not be written.
@@ -50,10 +52,16 @@ pub(super) struct StoredSteps {
 }
 
 impl Spill {
-    pub(super) fn new(storage: Arc<dyn Storage>, path: PathBuf, budget: usize) -> Self {
+    pub(super) fn new(
+        storage: Arc<dyn Storage>,
+        path: PathBuf,
+        like: PathBuf,
+        budget: usize,
+    ) -> Self {
         let (files, dropped) = (HashMap::new(), Vec::new());
         let (retry, last_file, front, back) = (0, 0, 0, 0);
-        let spill = Self { storage, path, budget, retry, last_file, files, front, back, dropped };
+        let spill =
+            Self { storage, path, like, budget, retry, last_file, files, front, back, dropped };
         spill.sweep();
         spill
     }
@@ -68,7 +76,7 @@ impl Spill {
         self.last_file += 1;
         let path = self.file(self.last_file);
         let write = || -> std::io::Result<()> {
-            let mut file = self.storage.create(&path, &path)?;
+            let mut file = self.storage.create(&path, &self.like)?;
             file.write_all(&crc32fast::hash(content).to_le_bytes())?;
             file.write_all(content)
         };

@@ -32,7 +32,7 @@ impl Writer {
             return Err(io::Error::other("the journal before it could not get its name"));
         }
         remove_if_there(storage, &next)?;
-        let mut file = storage.create(&next, &self.path)?;
+        let mut file = self.create(&next)?;
         let result = file.write_all(content).and_then(|()| file.sync());
         // Else the save could be there after a power cut, and its journal not.
         match result.and_then(|()| storage.sync_folder(folder_of(&next))) {
@@ -53,7 +53,7 @@ impl Writer {
         let length = content.len() as u64;
         match file {
             Ok(file) => {
-                self.state = State::Good { file, length };
+                self.state = State::good(file, length);
                 self.live = names::next_journal(&self.path);
                 if is_sure {
                     // If that fails it is found under the other name, and tried again.
@@ -62,7 +62,7 @@ impl Writer {
             }
             Err(error) => {
                 let (good, why) = (Good::Memory(content), error.to_string());
-                self.state = State::broken(good, why);
+                self.state = State::broken(good, Vec::new(), why);
                 self.live.clone_from(&self.path);
             }
         }

@@ -1,23 +1,26 @@
 //! The file of a journal that is written on.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Flush;
+use super::files::{Locks, cannot_write, in_use, keep};
 use super::frame::{self, Kind};
-use crate::storage::{Lock, NewFile, Storage, exists, folder_of, names};
+use crate::storage::{NewFile, Storage, folder_of, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
-/// Writes frames, each with the number behind that of the one before.
+/// Writes frames, each with the number after that of the one before.
 ///
-/// If an append fails, nobody knows what of it is on the disk, and it cannot be taken back there: the good part of the file then is
-/// copied to a fresh one, which takes its place.
+/// If an append fails, what of it is in the file is cut off again. After a flush that failed nobody knows what is on the
+/// disk: the good part of the file is copied to a fresh one, which takes its place.
 pub(super) struct Writer {
     pub(super) storage: Arc<dyn Storage>,
     /// Where the journal belongs.
     pub(super) path: PathBuf,
+    /// The save, whose permissions the journal has.
+    pub(super) save: PathBuf,
     /// Where it is: elsewhere while it is not known that the save that it follows will last.
     pub(super) live: PathBuf,
     flush: Flush,
@@ -27,16 +30,19 @@ pub(super) struct Writer {
     pub(super) state: State,
     /// Since when there is something that may not last.
     pub(super) unsynced: Option<Instant>,
-    /// Held as long as the journal is written.
-    _lock: Lock,
+    /// Bytes after the good ones that are cut off when the file is opened.
+    excess: u64,
+    /// Journals of which copies are kept before anything is written.
+    unkept: Vec<PathBuf>,
+    locks: Locks,
 }
 
 pub(super) enum State {
-    /// A file of so many bytes.
-    Good { file: Box<dyn NewFile>, length: u64 },
-    /// An append failed. Bytes that are not in the file yet wait behind those that surely are.
+    /// A file of so many bytes, which is opened when something is written; `waiting` goes first then.
+    Good { file: Option<Box<dyn NewFile>>, length: u64, waiting: Vec<u8> },
+    /// An append failed. Bytes that are not in the file yet wait after those that surely are.
     Broken { good: Good, pending: Vec<u8>, tried: usize, tried_at: Instant, why: String },
-    /// What is done from now on cannot be done again behind what is in the file.
+    /// What is done from now on cannot be replayed after what is in the file.
     Lost { kind: ErrorKind, why: String },
 }
 
@@ -47,10 +53,23 @@ pub(super) enum Good {
     Memory(Vec<u8>),
 }
 
+impl Good {
+    fn length(&self) -> u64 {
+        match self {
+            Self::File(length) => *length,
+            Self::Memory(content) => content.len() as u64,
+        }
+    }
+}
+
 impl State {
-    /// An append has failed just now, and nothing waits.
-    pub(super) fn broken(good: Good, why: String) -> Self {
-        Self::Broken { good, pending: Vec::new(), tried: 0, tried_at: Instant::now(), why }
+    /// An append has failed just now; `pending` waits.
+    pub(super) fn broken(good: Good, pending: Vec<u8>, why: String) -> Self {
+        Self::Broken { good, pending, tried: 0, tried_at: Instant::now(), why }
+    }
+
+    pub(super) fn good(file: Box<dyn NewFile>, length: u64) -> Self {
+        Self::Good { file: Some(file), length, waiting: Vec::new() }
     }
 }
 
@@ -70,11 +89,12 @@ pub(super) struct Options {
 }
 
 impl Writer {
-    /// A journal at a path, which is locked; it goes on behind what `begin` writes.
+    /// A journal at a path, beside a save.
     pub(super) fn new(
         storage: Arc<dyn Storage>,
-        path: PathBuf,
-        lock: Lock,
+        (path, save): (PathBuf, PathBuf),
+        locks: Locks,
+        unkept: Vec<PathBuf>,
         options: &Options,
     ) -> Self {
         let why = String::from("it has not been begun");
@@ -82,43 +102,64 @@ impl Writer {
             storage,
             live: path.clone(),
             path,
+            save,
             flush: options.flush,
             is_strict: options.is_strict,
             sequence: 0,
             state: State::Lost { kind: ErrorKind::Io, why },
             unsynced: None,
-            _lock: lock,
+            excess: 0,
+            unkept,
+            locks,
         }
     }
 
-    /// Begins with the first bytes of another journal, whose last frame has this number, and frames behind them.
+    /// Goes on after the first bytes of a journal, whose last frame has this number. Nothing is written but to cut off the
+    /// rest, and if that fails it is tried again with the next edit; `frames` are written then, too.
     pub(super) fn go_on(
         &mut self,
         from: &Path,
-        length: u64,
+        (length, size): (u64, u64),
         sequence: u64,
         frames: &Frames,
     ) -> Result<()> {
-        let mut tail = Vec::new();
-        let last = encode(frames, sequence, &mut tail)?;
-        let copy = |storage: &dyn Storage, out: &mut dyn Write| {
-            copy_start(storage, from, length, out)?;
-            out.write_all(&tail)
-        };
-        let file = self.write_fresh(copy).map_err(|error| self.failed(error))?;
-        self.state = State::Good { file, length: length + tail.len() as u64 };
-        self.sequence = last;
+        let mut waiting = Vec::new();
+        self.sequence = encode(frames, sequence, &mut waiting)?;
+        from.clone_into(&mut self.live);
+        // If it cannot get its name it is found under the other one.
+        let _ = self.settle(Some(&self.save.clone()));
+        let must_cut = size > length && self.unkept.is_empty();
+        let file = if must_cut { self.storage.append(&self.live, length).ok() } else { None };
+        self.excess = if file.is_some() { 0 } else { size.saturating_sub(length) };
+        self.state = State::Good { file, length, waiting };
         Ok(())
     }
 
-    /// Begins anew.
+    /// Begins anew. On a full disk the journal waits in memory for the first edit.
     pub(super) fn begin(&mut self, header: &[u8], frames: &Frames) -> Result<()> {
         let mut content = header.to_vec();
-        let last = encode(frames, self.sequence, &mut content)?;
-        let written = self.write_fresh(|_, out| out.write_all(&content));
-        let file = written.map_err(|error| self.failed(error))?;
-        self.state = State::Good { file, length: content.len() as u64 };
-        self.sequence = last;
+        self.sequence = encode(frames, self.sequence, &mut content)?;
+        let written = self.keep_all().and_then(|()| {
+            let file = self.write_fresh(|_, out| out.write_all(&content))?;
+            self.storage.sync_folder(folder_of(&self.live))?;
+            Ok(file)
+        });
+        self.state = match written {
+            Ok(file) => State::good(file, content.len() as u64),
+            Err(error) if cannot_write(&error) => {
+                State::broken(Good::Memory(content), Vec::new(), error.to_string())
+            }
+            Err(error) => return Err(self.failed(error)),
+        };
+        Ok(())
+    }
+
+    /// Keeps copies of what the next write replaces.
+    fn keep_all(&mut self) -> io::Result<()> {
+        while let Some(path) = self.unkept.last() {
+            keep(&*self.storage, path, &self.path)?;
+            self.unkept.pop();
+        }
         Ok(())
     }
 
@@ -128,6 +169,11 @@ impl Writer {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// True if it is there now.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        self.live == path
     }
 
     /// Why what was done last is not in the journal.
@@ -155,25 +201,12 @@ impl Writer {
         let mut bytes = Vec::new();
         let last = encode(frames, self.sequence, &mut bytes)?;
         let waits = must || !self.is_strict;
-        let (good, why) = match &mut self.state {
-            State::Good { file, length } => match write(file, &bytes, self.flush, self.unsynced) {
-                Ok(is_synced) => {
-                    *length += bytes.len() as u64;
-                    self.sequence = last;
-                    let since = self.unsynced.unwrap_or_else(Instant::now);
-                    self.unsynced = (!is_synced).then_some(since);
-                    return Ok(());
-                }
-                Err(error) => (Good::File(*length), error.to_string()),
-            },
+        match &mut self.state {
+            State::Good { .. } => self.append_bytes(&bytes, waits, last),
             State::Lost { kind, why } => {
-                return Err(Error::new(
-                    *kind,
-                    format!(
-                        "what is done now cannot be in the journal {}, {why}",
-                        self.path.display()
-                    ),
-                ));
+                let path = self.path.display();
+                let message = format!("what is done now cannot be in the journal {path}, {why}");
+                Err(Error::new(*kind, message))
             }
             State::Broken { pending, tried, tried_at, .. } => {
                 let is_small = pending.len() + bytes.len() < *tried * 2;
@@ -183,11 +216,58 @@ impl Writer {
                     self.sequence = last;
                     return Err(self.is_broken());
                 }
-                return self.mend(&bytes, waits, last);
+                self.mend(&bytes, waits, last)
             }
+        }
+    }
+
+    /// Appends to a good file. If that fails they are cut off again, so that what is rolled back now is not replayed later.
+    fn append_bytes(&mut self, bytes: &[u8], waits: bool, last: u64) -> Result<()> {
+        self.check_own()?;
+        let kept = self.keep_all();
+        let State::Good { file, length, waiting } = &mut self.state else { return Ok(()) };
+        let (written, is_flush) =
+            match kept.and_then(|()| open(file, &*self.storage, &self.live, *length)) {
+                Err(error) => (Err(error), false),
+                Ok(file) => match file.write_all(waiting).and_then(|()| file.write_all(bytes)) {
+                    Err(error) => (Err(error), false),
+                    Ok(()) => {
+                        let is_due = self.flush.is_due(self.unsynced);
+                        (if is_due { file.sync() } else { Ok(()) }.map(|()| is_due), true)
+                    }
+                },
+            };
+        let error = match written {
+            Ok(is_synced) => {
+                *length += (waiting.len() + bytes.len()) as u64;
+                waiting.clear();
+                self.sequence = last;
+                let since = self.unsynced.unwrap_or_else(Instant::now);
+                self.unsynced = (!is_synced).then_some(since);
+                self.excess = 0;
+                return Ok(());
+            }
+            Err(error) => error,
         };
-        self.state = State::broken(good, why);
-        self.mend(&bytes, waits, last)
+        let is_cut = file.as_mut().is_none_or(|file| file.truncate(*length).is_ok());
+        if !waits && !is_flush && is_cut && cannot_write(&error) {
+            // The next edit may be small enough.
+            return Err(self.failed(error));
+        }
+        let (good, pending) = (Good::File(*length), std::mem::take(waiting));
+        self.state = State::broken(good, pending, error.to_string());
+        self.mend(bytes, waits, last)
+    }
+
+    /// Where the journal cannot be locked: an error if another session has written to it, or replaced it.
+    fn check_own(&self) -> Result<()> {
+        let State::Good { length, .. } = &self.state else { return Ok(()) };
+        if self.locks.journal.is_some() {
+            return Ok(());
+        }
+        let size = self.storage.open(&self.live).and_then(|mut file| file.seek(SeekFrom::End(0)));
+        let size = size.map_err(|error| self.failed(error))?;
+        if size == *length + self.excess { Ok(()) } else { Err(in_use(&self.path)) }
     }
 
     /// Makes a fresh file of what is good, what waits and these bytes.
@@ -196,37 +276,53 @@ impl Writer {
             &mut self.state,
             State::Lost { kind: ErrorKind::Io, why: String::new() },
         );
-        let State::Broken { good, mut pending, .. } = before else {
+        let State::Broken { mut good, mut pending, .. } = before else {
             self.state = before;
             return Ok(());
         };
         let source = self.live.clone();
-        let written = self.write_fresh(|storage, out| {
-            match &good {
-                Good::File(length) => copy_start(storage, &source, *length, out)?,
-                Good::Memory(content) => out.write_all(content)?,
-            }
-            out.write_all(&pending)?;
-            out.write_all(bytes)
+        let written = self.keep_all().and_then(|()| {
+            self.write_fresh(|storage, out| {
+                match &good {
+                    Good::File(length) => copy_start(storage, &source, *length, out)?,
+                    Good::Memory(content) => out.write_all(content)?,
+                }
+                out.write_all(&pending)?;
+                out.write_all(bytes)
+            })
         });
         let error = match written {
-            Ok(file) => {
-                let good = match good {
-                    Good::File(length) => length,
-                    Good::Memory(content) => content.len() as u64,
-                };
-                let length = good + (pending.len() + bytes.len()) as u64;
-                self.state = State::Good { file, length };
-                self.sequence = last;
-                self.unsynced = None;
-                return Ok(());
+            Ok(mut file) => {
+                let kept = good.length() + pending.len() as u64;
+                let whole = kept + bytes.len() as u64;
+                match self.storage.sync_folder(folder_of(&self.live)) {
+                    Ok(()) => {
+                        self.state = State::good(file, whole);
+                        self.sequence = last;
+                        self.unsynced = None;
+                        return Ok(());
+                    }
+                    Err(error) => {
+                        // The fresh file is in place already, and what is rolled back now must not be in it.
+                        good = Good::File(if waits { whole } else { kept });
+                        pending.clear();
+                        if waits {
+                            self.sequence = last;
+                        } else {
+                            let _ = file.truncate(kept);
+                        }
+                        error
+                    }
+                }
             }
-            Err(error) => error,
+            Err(error) => {
+                if waits {
+                    pending.extend_from_slice(bytes);
+                    self.sequence = last;
+                }
+                error
+            }
         };
-        if waits {
-            pending.extend_from_slice(bytes);
-            self.sequence = last;
-        }
         let why = error.to_string();
         self.state = if pending.len() > MOST_PENDING {
             let why = format!(
@@ -240,14 +336,15 @@ impl Writer {
         Err(self.failed(error))
     }
 
-    /// Writes a file beside the journal, which takes its place when it is on the disk.
+    /// Writes a file beside the journal, which takes its place when it is on the disk. The name lasts when the folder is
+    /// flushed.
     fn write_fresh(
         &self,
         content: impl FnOnce(&dyn Storage, &mut dyn Write) -> io::Result<()>,
     ) -> io::Result<Box<dyn NewFile>> {
         let (storage, temporary) = (&*self.storage, names::temporary(&self.path));
         remove_if_there(storage, &temporary)?;
-        let mut file = storage.create(&temporary, &self.path)?;
+        let mut file = self.create(&temporary)?;
         let result = content(storage, &mut file).and_then(|()| file.sync());
         let result = result.and_then(|()| storage.rename(&temporary, &self.live));
         if let Err(error) = result {
@@ -256,20 +353,26 @@ impl Writer {
             let _ = storage.remove(&temporary);
             return Err(error);
         }
-        storage.sync_folder(folder_of(&self.live))?;
         Ok(file)
+    }
+
+    /// Creates a file with the permissions of the save; of the journal before there is a save.
+    pub(super) fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        let storage = &*self.storage;
+        let like = if is_free(storage, &self.save)? { &self.path } else { &self.save };
+        storage.create(path, like)
     }
 
     /// Makes what is in the journal last, and mends it if it is broken.
     pub(super) fn flush(&mut self) -> Result<()> {
         match &mut self.state {
-            State::Good { file, length } if self.unsynced.is_some() => {
+            State::Good { file: Some(file), length, waiting } if self.unsynced.is_some() => {
                 let Err(error) = file.sync() else {
                     self.unsynced = None;
                     return Ok(());
                 };
-                let (good, why) = (Good::File(*length), error.to_string());
-                self.state = State::broken(good, why);
+                let (good, pending) = (Good::File(*length), std::mem::take(waiting));
+                self.state = State::broken(good, pending, error.to_string());
                 self.mend(&[], false, self.sequence)
             }
             State::Broken { .. } => self.mend(&[], false, self.sequence),
@@ -325,25 +428,17 @@ pub(super) fn encode(frames: &Frames, mut sequence: u64, out: &mut Vec<u8>) -> R
     Ok(sequence)
 }
 
-/// Writes to the file, and says whether it was made to last.
-fn write(
-    file: &mut Box<dyn NewFile>,
-    bytes: &[u8],
-    flush: Flush,
-    unsynced: Option<Instant>,
-) -> io::Result<bool> {
-    file.write_all(bytes)?;
-    let is_due = match flush {
-        Flush::EveryEdit => true,
-        Flush::Every(interval) => {
-            unsynced.map_or(Duration::ZERO, |since| since.elapsed()) >= interval
-        }
-        Flush::OnIdle => false,
-    };
-    if is_due {
-        file.sync()?;
+/// The file, which is opened the first time.
+fn open<'f>(
+    file: &'f mut Option<Box<dyn NewFile>>,
+    storage: &dyn Storage,
+    path: &Path,
+    length: u64,
+) -> io::Result<&'f mut Box<dyn NewFile>> {
+    match file {
+        Some(file) => Ok(file),
+        None => Ok(file.insert(storage.append(path, length)?)),
     }
-    Ok(is_due)
 }
 
 /// Copies the first bytes of a file.
@@ -358,5 +453,8 @@ fn copy_start(
 }
 
 pub(super) fn remove_if_there(storage: &dyn Storage, path: &Path) -> io::Result<()> {
-    if exists(storage, path) { storage.remove(path) } else { Ok(()) }
+    match storage.remove(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
 }

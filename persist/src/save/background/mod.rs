@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub(super) use self::worker::Worker;
 use self::worker::{Job, Ticket};
-use super::SaveManager;
+use super::{SaveManager, SaveOutcome};
 use crate::codec::Persist;
 use crate::format::Snapshot;
 use crate::{Error, ErrorKind, Result};
@@ -58,18 +58,6 @@ impl Progress {
     pub fn fraction(self) -> f32 {
         if self.total == 0 { 1.0 } else { self.done as f32 / self.total as f32 }
     }
-}
-
-/// What has become of a save in the background.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SaveOutcome {
-    /// It is in its place.
-    Saved,
-    /// A newer save of the same file came before its turn.
-    Superseded,
-    /// It was cancelled; the save before is in its place.
-    Cancelled,
 }
 
 impl BackgroundSave {

@@ -38,7 +38,7 @@ impl Job {
             snapshot.write(out, &header, go_on)
         });
         match result {
-            Ok(_) => Ok(SaveOutcome::Saved),
+            Ok(replaced) => Ok(SaveOutcome::of(&replaced)),
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),
             // It was cancelled while another program had the file.
             Err(error) if error.kind() == ErrorKind::InUse && ticket.is_cancelled() => {

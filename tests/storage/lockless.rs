@@ -1,0 +1,82 @@
+//! Disks without locks, as some network drives: saves go without, and look twice.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use persist::{ErrorKind, Persist, SaveManager, SaveOutcome};
+
+use super::{Disk, Image, SAVE, assert_no_strays, game, load, manager, path, save};
+
+thread_local! {
+    /// What another program does while this one encodes its save.
+    static MEANWHILE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+}
+
+#[derive(Persist)]
+#[persist(before_save = Slow::encode_slowly)]
+struct Slow {
+    level: u32,
+}
+
+impl Slow {
+    fn encode_slowly(&mut self) -> Result<(), String> {
+        if let Some(act) = MEANWHILE.with_borrow_mut(Option::take) {
+            act();
+        }
+        Ok(())
+    }
+}
+
+fn lockless() -> Disk {
+    let disk = Disk::new(Image::new());
+    disk.never_lock();
+    disk
+}
+
+/// Saves while another program does something.
+fn save_beside(disk: &Disk, act: impl FnOnce() + 'static) -> persist::Result<SaveOutcome> {
+    let slow = Rc::new(RefCell::new(Slow { level: 3 }));
+    let mut saves: SaveManager = manager(disk, 1);
+    saves.add(&slow)?;
+    MEANWHILE.set(Some(Box::new(act)));
+    saves.save(SAVE)
+}
+
+#[test]
+fn a_save_without_locks_is_made_and_says_so() {
+    let disk = lockless();
+    let mut saves = manager(&disk, 1);
+    for level in 1..=3 {
+        let outcome = saves.save_value(SAVE, &game(level)).unwrap();
+        assert_eq!(outcome, SaveOutcome::SavedUnlocked);
+    }
+    assert_eq!(load(&disk).unwrap(), 3);
+    assert_no_strays(&disk, "a save without locks");
+    let disk = Disk::new(Image::new());
+    let outcome = manager(&disk, 1).save_value(SAVE, &game(1)).unwrap();
+    assert_eq!(outcome, SaveOutcome::Saved);
+}
+
+#[test]
+fn a_save_that_came_meanwhile_is_not_replaced_without_locks() {
+    let disk = lockless();
+    save(&disk, 1, 1).unwrap();
+    let other = disk.clone();
+    let error = save_beside(&disk, move || save(&other, 1, 2).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InUse);
+    insta::assert_snapshot!(error.message());
+    assert_eq!(load(&disk).unwrap(), 2);
+    assert_no_strays(&disk, "a save that came second");
+    assert_eq!(save_beside(&disk, || {}).unwrap(), SaveOutcome::SavedUnlocked);
+}
+
+#[test]
+fn a_file_that_another_program_is_writing_is_neither_taken_nor_removed() {
+    let disk = lockless();
+    save(&disk, 1, 1).unwrap();
+    let other = disk.clone();
+    let error = save_beside(&disk, move || other.put(".game.sav.tmp", b"half of theirs"));
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::InUse);
+    assert_eq!(load(&disk).unwrap(), 1);
+    assert_eq!(disk.image()[&path(".game.sav.tmp")], b"half of theirs");
+}
