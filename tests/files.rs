@@ -369,4 +369,14 @@ mod on_unix {
             assert_eq!(mode(&file), 0o600, "{}", file.display());
         }
     }
+
+    #[test]
+    fn a_huge_file_that_is_no_save_is_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.sav");
+        // It takes no place on the disk. Read whole, it would be too large.
+        fs::File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
+        let error = persist::load::<u32>(&path).expect_err("it is no save");
+        assert_eq!(error.kind(), ErrorKind::NotASave, "{error}");
+    }
 }

@@ -26,6 +26,7 @@ const CHECKS: &[Check] = &[
     ("an_error_of_every_system_call_leaves_the_old_save_or_the_new_one", trace::errors),
     ("a_write_that_lies_is_found_by_reading_back", trace::lies),
     ("a_kill_at_every_system_call_of_a_recovery_loses_nothing", trace::kills_in_a_recovery),
+    ("a_save_is_made_where_locks_and_permissions_are_refused", trace::refusals),
     ("a_full_disk_leaves_the_old_save", full::disk),
     ("a_file_that_may_not_grow_leaves_the_old_save", full::file_size),
     ("a_disk_that_cannot_be_written_is_still_read", full::read_only),

@@ -1,6 +1,7 @@
 //! Faults at system calls, by `strace`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -152,6 +153,34 @@ pub(crate) fn errors() -> Ran {
             faults += at_every_call("save", &CALLS, fault, |path| save(path, 1), check);
         }
         assert!(faults > 100, "{faults} errors");
+        Ran::Faults(faults)
+    })
+}
+
+/// F6: a network drive that neither locks nor changes permissions, in each of the ways in which they refuse.
+pub(crate) fn refusals() -> Ran {
+    cannot_trace().unwrap_or_else(|| {
+        let prepare = |path: &Path| {
+            save(path, 1);
+            // More than the user's mask leaves to a new file.
+            fs::set_permissions(path, fs::Permissions::from_mode(0o666)).unwrap();
+        };
+        let check = |path: &Path, output: &Output, what: &str| {
+            let told = String::from_utf8_lossy(&output.stdout);
+            assert!(is_saved(output), "{what}: {told}");
+            assert_no_strays(path, what);
+            assert_eq!(load(path, what), 2, "{what}");
+        };
+        let mut faults = 0;
+        for error in ["ENOLCK", "EINVAL", "EACCES", "EPERM", "ENOSYS"] {
+            let fault = format!("error={error}:when=#+");
+            faults += at_every_call("save", &["flock"], &fault, prepare, check);
+        }
+        for error in ["EPERM", "EROFS"] {
+            let fault = format!("error={error}:when=#+");
+            faults += at_every_call("save", &["fchmod"], &fault, prepare, check);
+        }
+        assert!(faults >= 7, "{faults} refusals");
         Ran::Faults(faults)
     })
 }
