@@ -209,6 +209,15 @@ fn a_journal_that_another_session_has_written_to_is_in_use_where_there_are_no_lo
     assert_eq!(first.target().lines, ["first"]);
     drop((first, second));
     assert_eq!(open(&disk)?.0.target().lines, ["second", "first"]);
+
+    // One that was replaced by another of the same length.
+    let (mut first, _) = open(&disk)?;
+    first.apply(Insert { at: 0, line: String::from("third") })?;
+    let mut other = disk.image()[Path::new(JOURNAL)].clone();
+    *other.last_mut().unwrap() ^= 1;
+    disk.put(JOURNAL, &other);
+    let refused = first.apply(Insert { at: 0, line: String::from("fourth") });
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::InUse);
     Ok(())
 }
 

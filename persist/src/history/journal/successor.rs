@@ -50,6 +50,7 @@ impl Writer {
         let Next { content, sequence, file } = next;
         self.sequence = sequence;
         self.unsynced = None;
+        self.last_crc = content.last_chunk().copied();
         let length = content.len() as u64;
         match file {
             Ok(file) => {

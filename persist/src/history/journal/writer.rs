@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Flush;
 use super::files::{Locks, cannot_write, in_use, keep};
-use super::frame::{self, Kind};
+use super::frame::{self, CRC, Kind};
 use crate::storage::{NewFile, Storage, folder_of, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
@@ -30,6 +30,9 @@ pub(super) struct Writer {
     pub(super) state: State,
     /// Since when there is something that may not last.
     pub(super) unsynced: Option<Instant>,
+    /// The last checksum in the file, if this has written it: where there are no locks it tells whether another session has
+    /// replaced the journal.
+    pub(super) last_crc: Option<[u8; CRC]>,
     /// Bytes after the good ones that are cut off when the file is opened.
     excess: u64,
     /// Journals of which copies are kept before anything is written.
@@ -108,6 +111,7 @@ impl Writer {
             sequence: 0,
             state: State::Lost { kind: ErrorKind::Io, why },
             unsynced: None,
+            last_crc: None,
             excess: 0,
             unkept,
             locks,
@@ -144,6 +148,7 @@ impl Writer {
             self.storage.sync_folder(folder_of(&self.live))?;
             Ok(file)
         });
+        self.last_crc = content.last_chunk().copied();
         self.state = match written {
             Ok(file) => State::good(file, content.len() as u64),
             Err(error) if cannot_write(&error) => {
@@ -240,6 +245,7 @@ impl Writer {
         let error = match written {
             Ok(is_synced) => {
                 *length += (waiting.len() + bytes.len()) as u64;
+                self.last_crc = bytes.last_chunk().or(waiting.last_chunk()).copied();
                 waiting.clear();
                 self.sequence = last;
                 let since = self.unsynced.unwrap_or_else(Instant::now);
@@ -265,9 +271,15 @@ impl Writer {
         if self.locks.journal.is_some() {
             return Ok(());
         }
-        let size = self.storage.open(&self.live).and_then(|mut file| file.seek(SeekFrom::End(0)));
-        let size = size.map_err(|error| self.failed(error))?;
-        if size == *length + self.excess { Ok(()) } else { Err(in_use(&self.path)) }
+        let mut crc = [0; CRC];
+        let found = self.storage.open(&self.live).and_then(|mut file| {
+            let last = file.seek(SeekFrom::End(-(CRC as i64)))?;
+            file.read_exact(&mut crc)?;
+            Ok(last + CRC as u64)
+        });
+        let size = found.map_err(|error| self.failed(error))?;
+        let is_own = self.last_crc.is_none_or(|last| last == crc);
+        if size == *length + self.excess && is_own { Ok(()) } else { Err(in_use(&self.path)) }
     }
 
     /// Makes a fresh file of what is good, what waits and these bytes.
@@ -298,6 +310,7 @@ impl Writer {
                 match self.storage.sync_folder(folder_of(&self.live)) {
                     Ok(()) => {
                         self.state = State::good(file, whole);
+                        self.last_crc = None;
                         self.sequence = last;
                         self.unsynced = None;
                         return Ok(());
