@@ -188,6 +188,8 @@ impl<T: Persist> Session<T> {
         drop(journal);
         if let Some(recorder) = self.history.recorder.as_mut().filter(|_| is_in_place) {
             recorder.begun(&self.target);
+            // The new journal does not know what the last entry could be merged with.
+            self.history.may_merge = false;
         }
         if replaced.is_ok() {
             self.history.saved_here();
