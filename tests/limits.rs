@@ -93,9 +93,11 @@ fn bytes_are_limited_in_files_and_streams_too() {
 fn a_file_beyond_the_limit_is_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("crate.sav");
-    // Without content, so that it takes no room on the disk.
-    std::fs::File::create(&path).unwrap().set_len(64 << 20).unwrap();
     let mut saves = manager(1, 1, 0);
+    saves.save(&path).unwrap();
+    // The rest without content, so that it takes no room on the disk.
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(64 << 20).unwrap();
     saves.set_limits(Limits { bytes: 32 << 20, ..Limits::default() });
     let used = allocation_counter::measure(|| {
         assert_eq!(saves.load(&path).unwrap_err().kind(), ErrorKind::TooLarge);
