@@ -111,7 +111,7 @@ fn c28_what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()
     history.set_max_bytes(&mut world, Some(2 * SIZE));
     assert_eq!(history.position(), 1, "nothing is dropped in an open transaction");
     history.rollback(&mut world)?;
-    assert_eq!(place(&history), (2, 1), "a limit that was set in it holds behind it");
+    assert_eq!(place(&history), (2, 1), "a limit that was set in it holds after it");
     history.go_to(&mut world, 0)?;
     assert!(history.bytes() > 2 * SIZE);
     history.edit(&mut world, "", |edit| edit.spawn("Moss"))?;

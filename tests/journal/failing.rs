@@ -186,6 +186,27 @@ fn a_last_frame_that_was_damaged_is_kept() -> Result<()> {
 }
 
 #[test]
+fn a_journal_of_another_save_is_kept_once_there_is_room() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    session.apply(Insert { at: 0, line: String::from("first") })?;
+    drop(session);
+    let other = disk.image()[Path::new(JOURNAL)].clone();
+    // The save is now one that this journal does not follow.
+    manager(&disk).save_value(SAVE, &Document::default())?;
+    disk.leave_room(0);
+    let (mut session, recovered) = open(&disk)?;
+    assert!(recovered.kept.is_empty() && session.target().lines.is_empty());
+    assert_eq!(disk.image()[Path::new(JOURNAL)], other);
+    disk.leave_room(usize::MAX);
+    session.apply(Insert { at: 0, line: String::from("second") })?;
+    let image = disk.image();
+    assert_eq!(image.values().filter(|bytes| **bytes == other).count(), 1);
+    assert_ne!(image[Path::new(JOURNAL)], other);
+    Ok(())
+}
+
+#[test]
 fn two_sessions_with_journals_of_their_own_do_not_edit_one_save() -> Result<()> {
     let disk = Disk::default();
     let (session, _) = open(&disk)?;

@@ -401,7 +401,7 @@ fn k98_a_journal_of_a_world_with_any_byte_changed_is_no_panic() -> Result<()> {
     Ok(())
 }
 
-/// Acts in a session, behind each of which one that is killed comes back with the same entries.
+/// Acts in a session, after each of which a session that is killed comes back with the same entries.
 fn reopened_behind_each(
     disk: &Disk,
     options: impl Fn(&Disk) -> Result<SessionOptions<World>>,

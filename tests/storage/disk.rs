@@ -116,7 +116,7 @@ impl Disk {
         self.state().unreadable.insert(PathBuf::from(name), (times, code));
     }
 
-    /// Leaves room for so many more bytes; one that is cut off or removed gives none back.
+    /// Leaves room for this many more bytes; one that is cut off or removed gives none back.
     #[allow(dead_code, reason = "for journals")]
     pub(crate) fn leave_room(&self, bytes: usize) {
         self.state().room = Some(bytes);

@@ -26,7 +26,7 @@ pub struct Slot {
     pub header: Header,
     /// The saves before, the newest first.
     pub backups: Vec<PathBuf>,
-    /// The backup that a load takes; looked for only if the save is damaged, or the disk fails to read it.
+    /// The backup that a load takes; looked for only if the save is damaged.
     pub good_backup: Option<PathBuf>,
     /// Damaged saves of this slot that were kept.
     pub damaged: Vec<PathBuf>,

@@ -40,6 +40,8 @@ pub(crate) use wreck::{keep_wreck, wrecks};
 /// at all, also after a crash; what was [synced](NewFile::sync) before it stays; and it stays itself
 /// after [`sync_folder`](Storage::sync_folder).
 ///
+/// Opens and reads that fail with an error that may pass are tried again, up to three times within 100 ms.
+///
 /// A panic of a storage is an error of a save in the background, and unwinds through the others.
 ///
 /// # Example

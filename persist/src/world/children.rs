@@ -131,7 +131,7 @@ struct Tree {
 struct Node {
     id: ObjectId,
     above: Option<usize>,
-    /// Those before it, and those behind it.
+    /// Those before it, and those after it.
     below: [Option<usize>; 2],
     /// How many there are from it down.
     count: usize,

@@ -77,7 +77,7 @@ impl<T: Persist + Default> SessionOptions<T> {
     ///
     /// [`ErrorKind::InUse`] if another session has the journal open, for which [`inspect`](Self::inspect) tells what is in it; what keeps
     /// the save from being loaded; [`ErrorKind::NewerFormat`] or [`ErrorKind::NotASave`] if the journal is a newer program's, or none; whatever keeps it
-    /// from being read or written. All files then are as they were.
+    /// from being read or written, but for a full disk or one that cannot be written: then the first edit is refused. All files then are as they were.
     pub fn open(
         self,
         save: impl AsRef<Path>,

@@ -19,10 +19,10 @@ pub(super) struct Next {
 
 impl Writer {
     /// Writes a journal that follows a save which is not in place yet, beside the one that is.
-    pub(super) fn prepare(&self, header: &[u8], frames: &Frames) -> Result<Next> {
+    pub(super) fn prepare(&mut self, header: &[u8], frames: &Frames) -> Result<Next> {
         let mut content = header.to_vec();
         let sequence = encode(frames, self.sequence, &mut content)?;
-        let file = self.create_next(&content);
+        let file = self.keep_all().and_then(|()| self.create_next(&content));
         Ok(Next { content, sequence, file })
     }
 
@@ -82,6 +82,8 @@ impl Writer {
         if self.live == self.path {
             return Ok(());
         }
+        // Its name may be that of a journal that is not kept yet.
+        self.keep_all()?;
         if let Some(save) = save {
             self.storage.sync_folder(folder_of(save))?;
         }

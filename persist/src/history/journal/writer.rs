@@ -41,7 +41,7 @@ pub(super) struct Writer {
 }
 
 pub(super) enum State {
-    /// A file of so many bytes, which is opened when something is written; `waiting` goes first then.
+    /// A file of so many bytes, which is opened by the first write; `waiting` is written first.
     Good { file: Option<Box<dyn NewFile>>, length: u64, waiting: Vec<u8> },
     /// An append failed. Bytes that are not in the file yet wait after those that surely are.
     Broken { good: Good, pending: Vec<u8>, tried: usize, tried_at: Instant, why: String },
@@ -160,7 +160,7 @@ impl Writer {
     }
 
     /// Keeps copies of what the next write replaces.
-    fn keep_all(&mut self) -> io::Result<()> {
+    pub(super) fn keep_all(&mut self) -> io::Result<()> {
         while let Some(path) = self.unkept.last() {
             keep(&*self.storage, path, &self.path)?;
             self.unkept.pop();
@@ -231,32 +231,29 @@ impl Writer {
         self.check_own()?;
         let kept = self.keep_all();
         let State::Good { file, length, waiting } = &mut self.state else { return Ok(()) };
-        let (written, is_flush) =
-            match kept.and_then(|()| open(file, &*self.storage, &self.live, *length)) {
-                Err(error) => (Err(error), false),
-                Ok(file) => match file.write_all(waiting).and_then(|()| file.write_all(bytes)) {
-                    Err(error) => (Err(error), false),
-                    Ok(()) => {
-                        let is_due = self.flush.is_due(self.unsynced);
-                        (if is_due { file.sync() } else { Ok(()) }.map(|()| is_due), true)
-                    }
-                },
-            };
-        let error = match written {
-            Ok(is_synced) => {
+        let is_due = self.flush.is_due(self.unsynced);
+        let written = kept.and_then(|()| {
+            let file = open(file, &*self.storage, &self.live, *length)?;
+            file.write_all(waiting)?;
+            file.write_all(bytes)?;
+            Ok(file)
+        });
+        let is_written = written.is_ok();
+        let error = match written.and_then(|file| if is_due { file.sync() } else { Ok(()) }) {
+            Ok(()) => {
                 *length += (waiting.len() + bytes.len()) as u64;
                 self.last_crc = bytes.last_chunk().or(waiting.last_chunk()).copied();
                 waiting.clear();
                 self.sequence = last;
                 let since = self.unsynced.unwrap_or_else(Instant::now);
-                self.unsynced = (!is_synced).then_some(since);
+                self.unsynced = (!is_due).then_some(since);
                 self.excess = 0;
                 return Ok(());
             }
             Err(error) => error,
         };
         let is_cut = file.as_mut().is_none_or(|file| file.truncate(*length).is_ok());
-        if !waits && !is_flush && is_cut && cannot_write(&error) {
+        if !waits && !is_written && is_cut && cannot_write(&error) {
             // The next edit may be small enough.
             return Err(self.failed(error));
         }
@@ -404,6 +401,7 @@ impl Writer {
 
     /// Removes the journal, so that the next session begins with the save.
     pub(super) fn remove(&mut self) -> Result<()> {
+        self.keep_all().map_err(|error| self.failed(error))?;
         self.state = State::Lost { kind: ErrorKind::Io, why: String::from("it was removed") };
         let next = names::next_journal(&self.path);
         for file in [&self.path, &next] {
