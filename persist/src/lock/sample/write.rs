@@ -5,7 +5,7 @@ use crate::codec::count;
 use crate::format::ClassNumbers;
 use crate::lock::section::Section;
 use crate::reflect::{Cell, Holder};
-use crate::schema::{FieldSchema, Form, KindSchema, Texts};
+use crate::schema::{FieldSchema, Form, KindSchema, Texts, VariantSchema};
 use crate::{Error, ErrorKind, Result};
 
 /// The basic objects of a type.
@@ -119,15 +119,7 @@ impl<'v> Value<'v> {
             Form::Struct(fields) => self.fields(fields, size)?,
             Form::Value(kind) => self.kind(kind, size)?,
             form @ Form::Enum(variants) => {
-                let is_there = |variant: &usize| {
-                    let fields = variants.get(*variant).map_or(&[][..], |v| &v.fields);
-                    fields.iter().all(|field| self.is_there(&field.kind))
-                };
-                let chosen = self.choice(Site::Class(class), size).filter(is_there);
-                let variant = chosen.unwrap_or_else(|| match size {
-                    Size::Full => (0..variants.len()).find(is_there).unwrap_or(0),
-                    _ => self.ends.variants[class],
-                });
+                let variant = self.variant(class, variants, size);
                 let tag = u16::try_from(variant).unwrap_or_default().to_le_bytes();
                 self.out.extend_from_slice(&tag[..form.tag_width()]);
                 let fields = variants.get(variant).map_or(&[][..], |variant| &variant.fields);
@@ -138,10 +130,26 @@ impl<'v> Value<'v> {
         Ok(())
     }
 
-    fn fields(&mut self, fields: &[FieldSchema], size: Size) -> Result<()> {
-        fields.iter().try_for_each(|field| {
-            self.kind(&field.kind, size).map_err(|error| error.in_field(&field.name))
+    #[inline(never)]
+    fn variant(&self, class: usize, variants: &[VariantSchema], size: Size) -> usize {
+        let is_there = |variant: &usize| {
+            let fields = variants.get(*variant).map_or(&[][..], |v| &v.fields);
+            fields.iter().all(|field| self.is_there(&field.kind))
+        };
+        let chosen = self.choice(Site::Class(class), size).filter(is_there);
+        chosen.unwrap_or_else(|| match size {
+            Size::Full => (0..variants.len()).find(is_there).unwrap_or(0),
+            _ => self.ends.variants[class],
         })
+    }
+
+    fn fields(&mut self, fields: &[FieldSchema], size: Size) -> Result<()> {
+        for field in fields {
+            if let Err(error) = self.kind(&field.kind, size) {
+                return Err(error.in_field(&field.name));
+            }
+        }
+        Ok(())
     }
 
     fn choice(&self, site: Site, size: Size) -> Option<usize> {
@@ -154,10 +162,7 @@ impl<'v> Value<'v> {
 
     fn kind(&mut self, kind: &KindSchema, size: Size) -> Result<()> {
         if self.levels >= MOST_LEVELS {
-            return Err(Error::new(
-                ErrorKind::TooDeep,
-                format!("a sample would be nested more than {MOST_LEVELS} levels deep"),
-            ));
+            return Err(too_deep());
         }
         self.parts += 1;
         let is_large =
@@ -172,12 +177,7 @@ impl<'v> Value<'v> {
         if self.out.len().saturating_add(more) <= MOST_BYTES && self.parts <= MOST_PARTS {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::TooLarge,
-            format!(
-                "a sample of the class would have over {MOST_BYTES} bytes, or {MOST_PARTS} parts"
-            ),
-        ))
+        Err(too_large())
     }
 
     fn part(&mut self, kind: &KindSchema, size: Size) -> Result<()> {
@@ -205,12 +205,45 @@ impl<'v> Value<'v> {
             KindSchema::Array(inner, len) => self.array(inner, *len, size),
             KindSchema::Tuple(parts) => parts.iter().try_for_each(|part| self.kind(part, size)),
             KindSchema::Class(class) => self.class(*class, size),
+            KindSchema::Dynamic(name) => match self.implementor(name, chosen, size) {
+                Some(class) => {
+                    let number = self.numbers.number(class, &self.section.classes);
+                    count::push(number, &mut self.out);
+                    self.class(class, size)
+                }
+                None => Ok(()),
+            },
+            leaf => {
+                self.leaf(leaf, chosen, size);
+                Ok(())
+            }
+        }
+    }
+
+    /// The class of a trait object.
+    #[inline(never)]
+    fn implementor(&self, name: &str, chosen: Option<usize>, size: Size) -> Option<usize> {
+        let classes = self.section.classes_of(name);
+        let depth = |class: &&usize| self.ends.classes[**class];
+        let mut there = classes.iter().filter(|class| depth(class).is_some());
+        let chosen = chosen.and_then(|chosen| classes.get(chosen));
+        let class = chosen.filter(|class| depth(class).is_some()).or_else(|| match size {
+            Size::Full => there.next(),
+            _ => there.min_by_key(depth),
+        });
+        class.copied()
+    }
+
+    /// A value that no others lie in. Apart from [`part`](Self::part), which is called for each level.
+    #[inline(never)]
+    fn leaf(&mut self, kind: &KindSchema, chosen: Option<usize>, size: Size) {
+        let usual = usize::from(size == Size::Full);
+        match kind {
             KindSchema::Reference { holder, weak, class } => {
                 let objects = &self.section.objects;
                 let object = objects.binary_search(&(*class, *holder)).ok();
                 let wanted = !*weak || chosen.unwrap_or(usual) > 0;
                 self.reference(object.filter(|_| wanted));
-                Ok(())
             }
             KindSchema::TraitReference { holder, weak, name } => {
                 let mut objects = self.section.objects_of(name, *holder);
@@ -222,36 +255,18 @@ impl<'v> Value<'v> {
                     _ => objects.filter(|object| depth(object).is_some()).min_by_key(depth),
                 };
                 self.reference(object);
-                Ok(())
-            }
-            KindSchema::Dynamic(name) => {
-                let classes = self.section.classes_of(name);
-                let depth = |class: &&usize| self.ends.classes[**class];
-                let mut there = classes.iter().filter(|class| depth(class).is_some());
-                let chosen = chosen.and_then(|chosen| classes.get(chosen));
-                let class = chosen.filter(|class| depth(class).is_some()).or_else(|| match size {
-                    Size::Full => there.next(),
-                    _ => there.min_by_key(depth),
-                });
-                let Some(class) = class.copied() else { return Ok(()) };
-                let number = self.numbers.number(class, &self.section.classes);
-                count::push(number, &mut self.out);
-                self.class(class, size)
             }
             KindSchema::Handle(_) => {
                 let (_, bytes) = scalars::handle(chosen.unwrap_or(0));
                 self.out.extend_from_slice(&bytes);
-                Ok(())
             }
             KindSchema::Unknown => {
                 self.out.push(0);
-                Ok(())
             }
             KindSchema::Text if let Some(names) = self.texts.get(&address(kind)) => {
                 let choice = chosen.and_then(|chosen| chosen.checked_sub(1));
                 let name = names[choice.unwrap_or(usize::from(self.nth)) % names.len()];
                 self.out.extend_from_slice(&scalars::text(name));
-                Ok(())
             }
             scalar => {
                 let boundary = chosen.and_then(|chosen| {
@@ -260,7 +275,6 @@ impl<'v> Value<'v> {
                 let bytes =
                     boundary.map_or_else(|| scalars::plain(scalar, self.nth), |(_, bytes)| bytes);
                 self.out.extend_from_slice(&bytes);
-                Ok(())
             }
         }
     }
@@ -329,4 +343,20 @@ impl<'v> Value<'v> {
         });
         count::push(id, &mut self.out);
     }
+}
+
+#[cold]
+fn too_deep() -> Error {
+    Error::new(
+        ErrorKind::TooDeep,
+        format!("a sample would be nested more than {MOST_LEVELS} levels deep"),
+    )
+}
+
+#[cold]
+fn too_large() -> Error {
+    Error::new(
+        ErrorKind::TooLarge,
+        format!("a sample of the class would have over {MOST_BYTES} bytes, or {MOST_PARTS} parts"),
+    )
 }
