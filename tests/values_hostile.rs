@@ -9,6 +9,8 @@ mod fixture_types;
 #[path = "forge.rs"]
 #[expect(dead_code, reason = "shared with the saves made by hand")]
 mod forge;
+#[path = "small_stacks.rs"]
+mod small_stacks;
 
 use fixture_types::{NAMES, read};
 use forge::{

@@ -44,6 +44,12 @@ pub struct Limits {
     /// Levels of nesting inside one value: each `Box`, sequence or map that
     /// can hold a class is a level, and one more for every 2 KiB that what is
     /// inside has in memory. Default 128.
+    ///
+    /// Where values are read without their types ([`Document`](crate::Document), [`dump`](crate::dump), `migrate`),
+    /// they may nest four times as deep: there every option, list, map, array, tuple, struct and enum is a level.
+    ///
+    /// Within the default, loads and saves of small types fit in a stack of 128 KiB, or 512 KiB in
+    /// unoptimized builds.
     pub depth: u32,
     /// Bytes of one string; shorter than 248 bytes is never refused.
     /// Default 64 MiB.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
+use std::vec::IntoIter;
 
 use super::file::Rescue;
 use super::{Document, SaveManager};
@@ -132,74 +133,164 @@ struct Mend<'s> {
     cut: u64,
 }
 
+/// A value some of whose parts are mended.
+struct Open<'s> {
+    /// Without its parts.
+    value: Value,
+    kind: &'s KindSchema,
+    parts: IntoIter<Value>,
+    /// `None` for one that is lost.
+    mended: Vec<Option<Value>>,
+}
+
 impl Mend<'_> {
+    /// False if the object cannot be without something that is lost; its value is gone then.
     fn object(&mut self, class: usize, value: &mut Value) -> bool {
+        let whole = std::mem::replace(value, Value::Unit);
+        let mended = match &self.stored[class].form {
+            Form::Value(kind) => self.value(whole, kind),
+            _ => self.value(whole, &KindSchema::Class(class)),
+        };
+        mended.map(|mended| *value = mended).is_some()
+    }
+
+    /// The value without what is lost; `None` if it cannot be without.
+    ///
+    /// What is open is on a stack of its own: a value may nest deeper than the calls of a small
+    /// thread.
+    fn value(&mut self, value: Value, kind: &KindSchema) -> Option<Value> {
         let stored = self.stored;
-        match &stored[class].form {
-            Form::Value(kind) => self.value(value, kind),
-            _ => self.value(value, &KindSchema::Class(class)),
+        let mut open = Vec::new();
+        let mut mended = self.begin(value, kind, &mut open);
+        loop {
+            let Some(last) = open.last_mut() else { return mended.flatten() };
+            match mended.take() {
+                Some(None) if !last.may_lose() => {
+                    open.pop();
+                    mended = Some(None);
+                    continue;
+                }
+                Some(part) => last.put(part),
+                None => {}
+            }
+            mended = match last.parts.next() {
+                None => open.pop().map(|last| Some(last.whole(&mut self.cut))),
+                Some(part) => match last.kind_of_next(stored) {
+                    Some(kind) => self.begin(part, kind, &mut open),
+                    None => Some(Some(part)),
+                },
+            };
         }
     }
 
-    /// False if the value cannot be without something that is lost.
-    fn value(&mut self, value: &mut Value, kind: &KindSchema) -> bool {
-        match (value, kind) {
+    /// Opens a value with parts; else what becomes of it.
+    fn begin<'k>(
+        &self,
+        mut value: Value,
+        kind: &'k KindSchema,
+        open: &mut Vec<Open<'k>>,
+    ) -> Option<Option<Value>> {
+        let is_lost = match (&value, kind) {
             (
                 Value::Ref(Some(id)),
                 KindSchema::Reference { weak: false, .. }
                 | KindSchema::TraitReference { weak: false, .. },
-            ) => self.alive.contains(id),
-            (option @ Value::Option(Some(_)), KindSchema::Option(kind)) => {
-                let Value::Option(Some(inner)) = option else { return true };
-                if !self.value(inner, kind) {
-                    *option = Value::Option(None);
-                    self.cut += 1;
-                }
-                true
-            }
-            (Value::Seq(items), KindSchema::List(kind) | KindSchema::Set(kind)) => {
-                let before = items.len();
-                items.retain_mut(|item| self.value(item, kind));
-                self.cut += (before - items.len()) as u64;
-                true
-            }
-            (Value::Seq(items), KindSchema::Array(kind, _)) => {
-                items.iter_mut().all(|item| self.value(item, kind))
-            }
-            (Value::Map(entries), KindSchema::Map(kinds)) => {
-                let before = entries.len();
-                entries.retain_mut(|(key, value)| {
-                    self.value(key, &kinds.0) && self.value(value, &kinds.1)
-                });
-                self.cut += (before - entries.len()) as u64;
-                true
-            }
-            (Value::Tuple(parts), KindSchema::Tuple(kinds)) => {
-                parts.iter_mut().zip(kinds).all(|(part, kind)| self.value(part, kind))
-            }
-            (Value::Struct(record) | Value::Enum(record), _) => self.record(record),
-            _ => true,
+            ) => !self.alive.contains(id),
+            _ => false,
+        };
+        if is_lost || !value.may_have_parts() {
+            return Some(Some(value).filter(|_| !is_lost));
         }
+        let parts = value.parts_mut().map(|part| std::mem::replace(part, Value::Unit));
+        let parts = parts.collect::<Vec<_>>().into_iter();
+        open.push(Open { mended: Vec::with_capacity(parts.len()), value, kind, parts });
+        None
+    }
+}
+
+impl Open<'_> {
+    /// True if the value can be without one of its parts.
+    fn may_lose(&self) -> bool {
+        matches!(
+            self.kind,
+            KindSchema::Option(_) | KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Map(_)
+        )
     }
 
-    fn record(&mut self, record: &mut Record) -> bool {
-        let stored = self.stored;
-        let fields: &[FieldSchema] = match record.origin.and_then(|class| stored.get(class)) {
-            Some(class) => match &class.form {
-                Form::Struct(fields) => fields,
-                Form::Enum(variants) => {
-                    let is_it = |name: &str| record.variant.as_deref() == Some(name);
-                    let variant = variants.iter().find(|variant| is_it(&variant.name));
-                    variant.map_or(&[], |variant| &variant.fields)
+    fn put(&mut self, part: Option<Value>) {
+        let is_key = matches!(self.value, Value::Map(_)) && self.mended.len().is_multiple_of(2);
+        if part.is_none() && is_key {
+            // Its value goes with it.
+            drop(self.parts.next());
+            self.mended.push(None);
+        }
+        self.mended.push(part);
+    }
+
+    /// The value, when all of its parts are mended; counts those that are lost.
+    fn whole(mut self, cut: &mut u64) -> Value {
+        match (&mut self.value, self.kind) {
+            (Value::Option(value), _) => {
+                *value = self.mended.pop().flatten().map(Box::new);
+                *cut += u64::from(value.is_none());
+            }
+            (Value::Seq(items), KindSchema::List(_) | KindSchema::Set(_)) => {
+                let before = items.len();
+                *items = self.mended.into_iter().flatten().collect();
+                *cut += (before - items.len()) as u64;
+            }
+            (Value::Map(entries), _) => {
+                let before = entries.len();
+                let mut parts = self.mended.into_iter();
+                entries.clear();
+                while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
+                    entries.extend(key.zip(value));
                 }
-                Form::Value(_) => &[],
-            },
-            None => &[],
-        };
-        record
-            .fields
-            .iter_mut()
-            .zip(fields)
-            .all(|(field, schema)| self.value(&mut field.value, &schema.kind))
+                *cut += (before - entries.len()) as u64;
+            }
+            (value, _) => {
+                let parts = value.parts_mut().zip(self.mended);
+                parts.for_each(|(place, part)| *place = part.unwrap_or(Value::Unit));
+            }
+        }
+        self.value
+    }
+}
+
+impl<'k> Open<'k> {
+    /// What the next part is stored as; `None` if it holds no pointers.
+    fn kind_of_next<'s: 'k>(&self, stored: &'s Stored) -> Option<&'k KindSchema> {
+        let next = self.mended.len();
+        match (&self.value, self.kind) {
+            (Value::Option(_), KindSchema::Option(kind))
+            | (
+                Value::Seq(_),
+                KindSchema::List(kind) | KindSchema::Set(kind) | KindSchema::Array(kind, _),
+            ) => Some(kind),
+            (Value::Map(_), KindSchema::Map(kinds)) => {
+                Some(if next.is_multiple_of(2) { &kinds.0 } else { &kinds.1 })
+            }
+            (Value::Tuple(_), KindSchema::Tuple(kinds)) => kinds.get(next),
+            (Value::Struct(record) | Value::Enum(record), _) => {
+                Some(&fields(record, stored).get(next)?.kind)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The fields that a record was read from.
+fn fields<'s>(record: &Record, stored: &'s Stored) -> &'s [FieldSchema] {
+    match record.origin.and_then(|class| stored.get(class)) {
+        Some(class) => match &class.form {
+            Form::Struct(fields) => fields,
+            Form::Enum(variants) => {
+                let is_it = |name: &str| record.variant.as_deref() == Some(name);
+                let variant = variants.iter().find(|variant| is_it(&variant.name));
+                variant.map_or(&[], |variant| &variant.fields)
+            }
+            Form::Value(_) => &[],
+        },
+        None => &[],
     }
 }

@@ -5,7 +5,7 @@ use super::matching::{find_variant, is_older};
 use super::migrate::{Written, migrate};
 use super::{Change, FieldSchema, Form, KindSchema};
 use crate::Result;
-use crate::value::{Field, Record, Value};
+use crate::value::{Field, PartsMut, Record, Value, next_part};
 
 /// What was kept of a record.
 struct Kept {
@@ -24,31 +24,41 @@ impl Written<'_, '_> {
         Ok(value)
     }
 
+    /// Without recursion, each record before the values inside of it.
     fn bring_on(&mut self, value: &mut Value) -> Result<()> {
+        let mut open = Vec::new();
+        let mut next = Some(value);
+        while let Some(value) = next {
+            open.push(self.bring_on_head(value)?);
+            next = next_part(&mut open);
+        }
+        Ok(())
+    }
+
+    /// Brings on a record, not the values inside; those that are to follow.
+    fn bring_on_head<'v>(&mut self, value: &'v mut Value) -> Result<PartsMut<'v>> {
+        let class = value.as_record().and_then(|record| record.origin);
+        let Some((class, target)) =
+            class.and_then(|class| Some((class, self.plans.resolve(class)?)))
+        else {
+            return Ok(value.parts_mut());
+        };
         match value {
-            Value::Option(Some(inner)) => self.bring_on(inner),
-            Value::Seq(parts) | Value::Tuple(parts) => {
-                parts.iter_mut().try_for_each(|part| self.bring_on(part))
-            }
-            Value::Map(entries) => entries.iter_mut().try_for_each(|(key, value)| {
-                self.bring_on(key)?;
-                self.bring_on(value)
-            }),
             Value::Struct(record) | Value::Enum(record) => {
-                let resolve = |class: usize| Some((class, self.plans.resolve(class)?));
-                match record.origin.and_then(resolve) {
-                    Some((class, target)) => self.bring_on_record(record, class, target),
-                    None => record
-                        .fields
-                        .iter_mut()
-                        .try_for_each(|field| self.bring_on(&mut field.value)),
-                }
+                let brought = self.bring_on_record(record, class, target)?;
+                Ok(PartsMut::Fields(record.fields[..brought].iter_mut()))
             }
-            _ => Ok(()),
+            value => Ok(value.parts_mut()),
         }
     }
 
-    fn bring_on_record(&mut self, record: &mut Record, class: usize, target: usize) -> Result<()> {
+    /// Brings on a record; how many of its fields are its own, before what is kept of it.
+    fn bring_on_record(
+        &mut self,
+        record: &mut Record,
+        class: usize,
+        target: usize,
+    ) -> Result<usize> {
         let mut kept = self.unpack(record, class, target);
         if let Some(described) = self.plans.program.targets[target].map(|target| target.class)
             && is_older(kept.version, described)
@@ -66,15 +76,12 @@ impl Written<'_, '_> {
                     part.fields[0].value = field.value;
                     kept.rest.push(Value::Struct(part.clone()));
                 }
-                _ => {
-                    self.bring_on(&mut field.value)?;
-                    fields.push(field);
-                }
+                _ => fields.push(field),
             }
         }
         record.fields = fields;
-        self.keep(record, kept.rest, target, variant);
-        Ok(())
+        let is_kept = self.keep(record, kept.rest, target, variant);
+        Ok(record.len() - usize::from(is_kept))
     }
 
     /// Makes what was kept of a record fields of it, or the variant that it was.
@@ -122,12 +129,23 @@ impl Written<'_, '_> {
         kept
     }
 
-    /// Puts what is kept of a record into the field for it, if there is one.
-    fn keep(&mut self, record: &mut Record, kept: Vec<Value>, target: usize, variant: usize) {
+    /// Puts what is kept of a record into the field for it, if there is one, as the last; true if
+    /// something is.
+    fn keep(
+        &mut self,
+        record: &mut Record,
+        kept: Vec<Value>,
+        target: usize,
+        variant: usize,
+    ) -> bool {
         let room = self.fields(target, variant).0.iter();
         let room = room.clone().find(|field| field.kind == KindSchema::Unknown);
         match room.map(|room| room.name.clone()) {
-            Some(room) if !kept.is_empty() => drop(record.set(&room, Value::Seq(kept))),
+            Some(room) if !kept.is_empty() => {
+                record.take(&room);
+                record.push(room, Value::Seq(kept));
+                return true;
+            }
             Some(_) => {}
             None => {
                 for part in kept {
@@ -136,6 +154,7 @@ impl Written<'_, '_> {
                 }
             }
         }
+        false
     }
 
     /// True if the program has a variant.

@@ -93,6 +93,22 @@ impl KindSchema {
         }
     }
 
+    /// True if values of it may have others inside.
+    pub(crate) fn has_parts(&self) -> bool {
+        matches!(
+            self,
+            Self::Option(_)
+                | Self::List(_)
+                | Self::Set(_)
+                | Self::Map(_)
+                | Self::Array(..)
+                | Self::Tuple(_)
+                | Self::Class(_)
+                | Self::Dynamic(_)
+                | Self::Unknown
+        )
+    }
+
     /// The kind as a Rust programmer would write it; of a long one the beginning.
     pub(crate) fn display(&self, classes: &[ClassSchema]) -> String {
         let mut text = Short(String::new());

@@ -221,6 +221,10 @@ impl WriteTarget for Written<'_, '_> {
         Ok(true)
     }
 
+    fn limits(&self) -> &Limits {
+        self.limits
+    }
+
     fn check_reference(&self, _: &KindSchema, _: Option<ObjectId>) -> Result<()> {
         // The load checks every reference.
         Ok(())

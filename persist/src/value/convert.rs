@@ -126,10 +126,13 @@ impl Value {
     /// ```
     #[must_use]
     pub fn as_object(&self) -> Option<ObjectId> {
-        match self {
+        let mut value = self;
+        while let Self::Option(Some(inner)) = value {
+            value = inner;
+        }
+        match value {
             Self::Ref(id) => *id,
             Self::Handle(HandleValue::Live(bits)) => ObjectId::new(*bits),
-            Self::Option(Some(value)) => value.as_object(),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@
 
 mod convert;
 mod parse;
+mod parts;
 mod record;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -11,18 +12,33 @@ mod text;
 mod tree;
 
 pub(crate) use parse::{first_name, first_value};
+pub(crate) use parts::{Parts, PartsMut, next_part};
 pub(crate) use record::Field;
 pub use record::Record;
 pub(crate) use text::{NameOf, write_name};
 pub use tree::{HandleValue, Value};
 
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Limits};
 
-/// Values nest this deep when they are read, written or parsed: each is a call, and the
-/// stack of a thread may have 2 MiB.
-pub(crate) const NESTING: u32 = 512;
+/// Levels of values for each of [`Limits::depth`]: between two boxes, lists or maps of a type there
+/// may be options, tuples, structs and enums, which are levels here.
+const LEVELS: u32 = 4;
 
+/// How deep the values of a save may nest when they are read or written without their types.
+///
+/// The walks over them have stacks of their own, but a tree is dropped by recursion.
+pub(crate) fn levels(limits: &Limits) -> usize {
+    limits.depth.saturating_mul(LEVELS) as usize
+}
+
+/// The error for values of a save that nest deeper.
 #[cold]
-pub(crate) fn too_deep() -> Error {
-    Error::new(ErrorKind::TooDeep, format!("values are nested deeper than {NESTING} levels"))
+pub(crate) fn too_deep(limits: &Limits) -> Error {
+    let levels = levels(limits);
+    Error::new(
+        ErrorKind::TooDeep,
+        format!(
+            "values are nested deeper than {levels} levels, {LEVELS} for each of `Limits::depth`; raise `Limits::depth`, on a thread with more stack"
+        ),
+    )
 }

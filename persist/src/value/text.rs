@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Formatter, Write};
 
-use super::{HandleValue, Record, Value};
+use super::{HandleValue, Parts, Value};
 
 /// Columns that a value on one line takes at most, where there are several lines.
 const COLUMNS: usize = 96;
@@ -40,6 +40,13 @@ impl fmt::Display for Value {
     }
 }
 
+/// The text of the value; `{:#?}` is on several lines.
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 struct Printer<'o> {
     out: &'o mut dyn Write,
     /// Columns before a line; `None` if all is on one.
@@ -60,93 +67,105 @@ impl Write for Line {
     }
 }
 
+/// A value some of whose parts are printed.
+struct Open<'v> {
+    value: &'v Value,
+    parts: Parts<'v>,
+    printed: usize,
+}
+
 impl Printer<'_> {
     fn value(&mut self, value: &Value) -> fmt::Result {
-        match value {
-            Value::Option(Some(_))
-            | Value::Seq(_)
-            | Value::Tuple(_)
-            | Value::Map(_)
-            | Value::Struct(_)
-            | Value::Enum(_) => self.parts(value),
-            scalar => write_scalar(scalar, self.out),
+        let mut open = Vec::new();
+        self.begin(value, &mut open)?;
+        while let Some(last) = open.last_mut() {
+            match last.parts.next() {
+                Some(part) => {
+                    self.before_part(last.value, last.printed)?;
+                    last.printed += 1;
+                    self.begin(part, &mut open)?;
+                }
+                None => {
+                    self.end(last.value)?;
+                    open.pop();
+                }
+            }
         }
+        Ok(())
     }
 
-    fn parts(&mut self, value: &Value) -> fmt::Result {
-        if let Some(indent) = self.indent {
+    /// Prints a value up to its first part, or all of one that fits on the line.
+    fn begin<'v>(&mut self, value: &'v Value, open: &mut Vec<Open<'v>>) -> fmt::Result {
+        let is_open = match value {
+            Value::Struct(record) | Value::Enum(record) => {
+                record.variant().is_none() || !record.is_empty()
+            }
+            value => value.may_have_parts(),
+        };
+        if let Some(indent) = self.indent.filter(|_| is_open) {
             let room = COLUMNS.saturating_sub(indent).max(LEAST_COLUMNS);
             let mut line = Line { text: String::new(), room };
-            if (Printer { out: &mut line, indent: None }).parts(value).is_ok() {
+            if (Printer { out: &mut line, indent: None }).value(value).is_ok() {
                 return self.out.write_str(&line.text);
             }
         }
         match value {
-            Value::Option(Some(value)) => {
-                self.out.write_str("some(")?;
-                self.value(value)?;
-                self.out.write_str(")")
+            Value::Option(Some(_)) => self.out.write_str("some(")?,
+            Value::Seq(_) => self.open("[")?,
+            Value::Tuple(_) => self.open("(")?,
+            Value::Map(_) => self.open("{")?,
+            Value::Struct(record) | Value::Enum(record) => {
+                write_name(record.class(), NameOf::Class, self.out)?;
+                if let Some(variant) = record.variant() {
+                    self.out.write_str("::")?;
+                    write_name(variant, NameOf::Variant, self.out)?;
+                }
+                if is_open {
+                    self.open(" {")?;
+                }
             }
-            Value::Seq(values) => self.sequence("[", values, "]"),
-            Value::Tuple(values) if values.is_empty() => self.out.write_str("(,)"),
+            scalar => write_scalar(scalar, self.out)?,
+        }
+        if is_open {
+            open.push(Open { value, parts: value.parts(), printed: 0 });
+        }
+        Ok(())
+    }
+
+    /// Prints what stands before a part.
+    fn before_part(&mut self, value: &Value, part: usize) -> fmt::Result {
+        match value {
+            Value::Option(_) => Ok(()),
+            Value::Map(_) if part % 2 == 1 => self.out.write_str(": "),
+            Value::Map(_) => self.next(part / 2, " "),
+            Value::Struct(record) | Value::Enum(record) => {
+                self.next(part, " ")?;
+                let name = record.fields.get(part).map_or("", |field| &field.name);
+                write_name(name, NameOf::Field, self.out)?;
+                self.out.write_str(": ")
+            }
+            _ => self.next(part, ""),
+        }
+    }
+
+    /// Prints what stands behind the last part.
+    fn end(&mut self, value: &Value) -> fmt::Result {
+        match value {
+            Value::Seq(values) => self.close(!values.is_empty(), "", "]"),
             Value::Tuple(values) => {
-                let one = self.indent.is_none() && values.len() == 1;
-                self.sequence("(", values, if one { ",)" } else { ")" })
+                let one = self.indent.is_none() && values.len() < 2;
+                self.close(!values.is_empty(), "", if one { ",)" } else { ")" })
             }
-            Value::Map(entries) => self.map(entries),
-            Value::Struct(record) | Value::Enum(record) => self.record(record),
-            _ => Ok(()),
+            Value::Map(entries) => self.close(!entries.is_empty(), " ", "}"),
+            Value::Struct(record) | Value::Enum(record) => self.close(!record.is_empty(), " ", "}"),
+            _ => self.out.write_str(")"),
         }
-    }
-
-    fn sequence(&mut self, open: &str, values: &[Value], close: &str) -> fmt::Result {
-        self.out.write_str(open)?;
-        self.open();
-        for (i, value) in values.iter().enumerate() {
-            self.next(i, "")?;
-            self.value(value)?;
-        }
-        self.close(!values.is_empty(), "")?;
-        self.out.write_str(close)
-    }
-
-    fn map(&mut self, entries: &[(Value, Value)]) -> fmt::Result {
-        self.out.write_str("{")?;
-        self.open();
-        for (i, (key, value)) in entries.iter().enumerate() {
-            self.next(i, " ")?;
-            self.value(key)?;
-            self.out.write_str(": ")?;
-            self.value(value)?;
-        }
-        self.close(!entries.is_empty(), " ")?;
-        self.out.write_str("}")
-    }
-
-    fn record(&mut self, record: &Record) -> fmt::Result {
-        write_name(record.class(), NameOf::Class, self.out)?;
-        if let Some(variant) = record.variant() {
-            self.out.write_str("::")?;
-            write_name(variant, NameOf::Variant, self.out)?;
-            if record.is_empty() {
-                return Ok(());
-            }
-        }
-        self.out.write_str(" {")?;
-        self.open();
-        for (i, (name, value)) in record.fields().enumerate() {
-            self.next(i, " ")?;
-            write_name(name, NameOf::Field, self.out)?;
-            self.out.write_str(": ")?;
-            self.value(value)?;
-        }
-        self.close(!record.is_empty(), " ")?;
-        self.out.write_str("}")
     }
 
     /// Begins parts.
-    fn open(&mut self) {
+    fn open(&mut self, bracket: &str) -> fmt::Result {
         self.indent = self.indent.map(|indent| indent + INDENT);
+        self.out.write_str(bracket)
     }
 
     /// Goes to the next part; `space` stands before the first one on a line.
@@ -160,13 +179,14 @@ impl Printer<'_> {
     }
 
     /// Ends parts, of which there are `some`.
-    fn close(&mut self, some: bool, space: &str) -> fmt::Result {
+    fn close(&mut self, some: bool, space: &str, bracket: &str) -> fmt::Result {
         self.indent = self.indent.map(|indent| indent - INDENT);
         match self.indent {
-            Some(indent) if some => write!(self.out, ",\n{:indent$}", ""),
-            None if some => self.out.write_str(space),
-            _ => Ok(()),
+            Some(indent) if some => write!(self.out, ",\n{:indent$}", "")?,
+            None if some => self.out.write_str(space)?,
+            _ => {}
         }
+        self.out.write_str(bracket)
     }
 }
 

@@ -1,10 +1,13 @@
 use super::Record;
+use super::parts::{Parts, PartsMut, next_part};
 use crate::ObjectId;
 
 /// A value without its type, as a save describes it.
 ///
 /// Two are equal if their bytes in a save would be: floats are compared bit by bit.
-#[derive(Clone, Debug)]
+///
+/// Values that a save or a text holds nest no deeper than four times [`Limits::depth`](crate::Limits::depth). To drop a
+/// value, or to give it to serde, takes stack for each level; to read, write, clone, compare and show it does not.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Value {
@@ -72,8 +75,80 @@ pub enum HandleValue {
     Dead(u64),
 }
 
-impl PartialEq for Value {
-    fn eq(&self, other: &Self) -> bool {
+impl Value {
+    /// True unless it is of a kind that no others lie in.
+    pub(crate) fn may_have_parts(&self) -> bool {
+        matches!(
+            self,
+            Self::Option(Some(_))
+                | Self::Seq(_)
+                | Self::Tuple(_)
+                | Self::Map(_)
+                | Self::Struct(_)
+                | Self::Enum(_)
+        )
+    }
+
+    /// The values right inside of this one.
+    pub(crate) fn parts(&self) -> Parts<'_> {
+        match self {
+            Self::Option(Some(value)) => Parts::Values(std::slice::from_ref(&**value).iter()),
+            Self::Seq(values) | Self::Tuple(values) => Parts::Values(values.iter()),
+            Self::Map(entries) => Parts::entries(entries),
+            Self::Struct(record) | Self::Enum(record) => Parts::Fields(record.fields.iter()),
+            _ => Parts::Values([].iter()),
+        }
+    }
+
+    /// The values right inside of this one, to be changed.
+    pub(crate) fn parts_mut(&mut self) -> PartsMut<'_> {
+        match self {
+            Self::Option(Some(value)) => {
+                PartsMut::Values(std::slice::from_mut(&mut **value).iter_mut())
+            }
+            Self::Seq(values) | Self::Tuple(values) => PartsMut::Values(values.iter_mut()),
+            Self::Map(entries) => PartsMut::entries(entries),
+            Self::Struct(record) | Self::Enum(record) => PartsMut::Fields(record.fields.iter_mut()),
+            _ => PartsMut::Values([].iter_mut()),
+        }
+    }
+
+    /// A copy whose parts are units.
+    fn copy_of_head(&self) -> Self {
+        let units = |values: &[Value]| values.iter().map(|_| Self::Unit).collect();
+        match self {
+            Self::Unit => Self::Unit,
+            Self::Bool(value) => Self::Bool(*value),
+            Self::Char(value) => Self::Char(*value),
+            Self::U8(number) => Self::U8(*number),
+            Self::U16(number) => Self::U16(*number),
+            Self::U32(number) => Self::U32(*number),
+            Self::U64(number) => Self::U64(*number),
+            Self::U128(number) => Self::U128(*number),
+            Self::I8(number) => Self::I8(*number),
+            Self::I16(number) => Self::I16(*number),
+            Self::I32(number) => Self::I32(*number),
+            Self::I64(number) => Self::I64(*number),
+            Self::I128(number) => Self::I128(*number),
+            Self::F32(number) => Self::F32(*number),
+            Self::F64(number) => Self::F64(*number),
+            Self::Text(text) => Self::Text(text.clone()),
+            Self::Bytes(bytes) => Self::Bytes(bytes.clone()),
+            Self::Option(value) => Self::Option(value.as_ref().map(|_| Box::new(Self::Unit))),
+            Self::Seq(values) => Self::Seq(units(values)),
+            Self::Tuple(values) => Self::Tuple(units(values)),
+            Self::Map(entries) => {
+                Self::Map(entries.iter().map(|_| (Self::Unit, Self::Unit)).collect())
+            }
+            Self::Struct(record) => Self::Struct(record.copy_of_head()),
+            Self::Enum(record) => Self::Enum(record.copy_of_head()),
+            Self::Ref(id) => Self::Ref(*id),
+            Self::Handle(handle) => Self::Handle(*handle),
+        }
+    }
+
+    /// True if the values are equal, or would be if their parts were.
+    fn has_head_of(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Unit, Self::Unit) => true,
             (Self::Bool(a), Self::Bool(b)) => a == b,
@@ -92,14 +167,49 @@ impl PartialEq for Value {
             (Self::F64(a), Self::F64(b)) => a.to_bits() == b.to_bits(),
             (Self::Text(a), Self::Text(b)) => a == b,
             (Self::Bytes(a), Self::Bytes(b)) => a == b,
-            (Self::Option(a), Self::Option(b)) => a == b,
-            (Self::Seq(a), Self::Seq(b)) | (Self::Tuple(a), Self::Tuple(b)) => a == b,
-            (Self::Map(a), Self::Map(b)) => a == b,
-            (Self::Struct(a), Self::Struct(b)) | (Self::Enum(a), Self::Enum(b)) => a == b,
+            (Self::Option(a), Self::Option(b)) => a.is_some() == b.is_some(),
+            (Self::Seq(a), Self::Seq(b)) | (Self::Tuple(a), Self::Tuple(b)) => a.len() == b.len(),
+            (Self::Map(a), Self::Map(b)) => a.len() == b.len(),
+            (Self::Struct(a), Self::Struct(b)) | (Self::Enum(a), Self::Enum(b)) => a.has_head_of(b),
             (Self::Ref(a), Self::Ref(b)) => a == b,
             (Self::Handle(a), Self::Handle(b)) => a == b,
             _ => false,
         }
+    }
+}
+
+/// Without recursion, so that a deep value takes no more stack than a flat one.
+impl Clone for Value {
+    fn clone(&self) -> Self {
+        let mut copy = Self::Unit;
+        let mut open = Vec::new();
+        let mut pair = Some((self, &mut copy));
+        while let Some((from, to)) = pair {
+            *to = from.copy_of_head();
+            if from.may_have_parts() {
+                open.push(from.parts().zip(to.parts_mut()));
+            }
+            pair = next_part(&mut open);
+        }
+        copy
+    }
+}
+
+/// Without recursion, as [`Clone`].
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        let mut open = Vec::new();
+        let mut pair = Some((self, other));
+        while let Some((a, b)) = pair {
+            if !a.has_head_of(b) {
+                return false;
+            }
+            if a.may_have_parts() {
+                open.push(a.parts().zip(b.parts()));
+            }
+            pair = next_part(&mut open);
+        }
+        true
     }
 }
 

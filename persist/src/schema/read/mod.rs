@@ -1,8 +1,9 @@
 //! Stored bytes as values without their types.
 //!
-//! By recursion, bounded by [`NESTING`]: a tree that deep must be dropped, compared and
-//! shown by recursion too.
+//! With an explicit stack, and bounded by [`levels`](crate::value::levels) all the same: a tree
+//! is dropped by recursion.
 
+mod open;
 mod value;
 
 use std::sync::Arc;
@@ -10,9 +11,9 @@ use std::sync::Arc;
 use super::walk::left_behind;
 use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, NoLinks};
-use crate::value::{NESTING, Value};
+use crate::value::Value;
 use crate::{Error, ErrorKind, Limits, Result};
-use value::Run;
+use value::{As, Run};
 
 /// Bytes that the trees of a save may always take.
 const FREE_MEMORY: u64 = 64 << 20;
@@ -93,7 +94,7 @@ impl Reader {
         class: usize,
         input: &mut Decoder<'_>,
     ) -> Result<Value> {
-        Run { reader: self, stored, input, depth: NESTING }.class(class)
+        Run { reader: self, stored, input }.value(As::Class(class))
     }
 
     /// Reads a value of a stored kind; `node` is the one of this kind.
@@ -107,7 +108,7 @@ impl Reader {
         (kind, node): (&KindSchema, usize),
         input: &mut Decoder<'_>,
     ) -> Result<Value> {
-        Run { reader: self, stored, input, depth: NESTING }.value((kind, Some(node)))
+        Run { reader: self, stored, input }.value(As::Kind(kind, Some(node)))
     }
 
     /// Allows all values that were read so far as much memory as so many bytes of a save may take.

@@ -1,11 +1,12 @@
 use std::mem::size_of;
 
 use super::Reader;
-use crate::codec::{Decoder, Fail, LoadLinks, count};
+use super::open::{Around, Open};
+use crate::codec::{Decoder, Fail, count};
 use crate::schema::layout::Shape;
 use crate::schema::walk::{check_count, dynamic, fault, tag};
-use crate::schema::{FieldSchema, Form, KindSchema, Stored};
-use crate::value::{Field, HandleValue, Record, Value, too_deep};
+use crate::schema::{Form, KindSchema, Stored};
+use crate::value::{Field, HandleValue, Record, Value, levels, too_deep};
 use crate::{ObjectId, Result};
 
 /// A value that is being read.
@@ -13,46 +14,81 @@ pub(super) struct Run<'r, 'i, 'd> {
     pub(super) reader: &'r mut Reader,
     pub(super) stored: &'r Stored,
     pub(super) input: &'i mut Decoder<'d>,
-    pub(super) depth: u32,
 }
 
-/// A kind, and its node unless it lies in a run of fixed width.
-type Place<'k> = (&'k KindSchema, Option<usize>);
+/// What a value is to be read as.
+#[derive(Clone, Copy)]
+pub(super) enum As<'r> {
+    /// A kind, and its node unless it lies in a run of fixed width.
+    Kind(&'r KindSchema, Option<usize>),
+    Class(usize),
+    /// A trait object: the record of its class, whose number is next.
+    Dynamic,
+}
 
-impl<'d> Run<'_, '_, 'd> {
+impl<'r, 'd> Run<'r, '_, 'd> {
     fn read<T: crate::Persist>(&mut self) -> Result<T> {
         self.input.value().map_err(fault)
     }
 
-    pub(super) fn value(&mut self, (kind, node): Place<'_>) -> Result<Value> {
-        match kind {
-            KindSchema::Option(_)
-            | KindSchema::List(_)
-            | KindSchema::Set(_)
-            | KindSchema::Map(_)
-            | KindSchema::Array(..)
-            | KindSchema::Tuple(_)
-            | KindSchema::Dynamic(_)
-            | KindSchema::Unknown => self.nested(|run| run.parts((kind, node))),
-            KindSchema::Class(class) => self.class(*class),
-            _ => self.scalar(kind),
+    /// Reads a value. What is open is on a stack of its own: a value may nest deeper than the
+    /// calls of a small thread.
+    pub(super) fn value(&mut self, of: As<'r>) -> Result<Value> {
+        let mut open = Vec::new();
+        let value = self.parts(of, &mut open);
+        value.map_err(|error| open.iter().rev().fold(error, |error, open| open.locate(error)))
+    }
+
+    fn parts(&mut self, of: As<'r>, open: &mut Vec<Open<'r, 'd>>) -> Result<Value> {
+        let mut whole = self.begin(of, open)?;
+        loop {
+            let part = match (whole.take(), open.last_mut()) {
+                (Some(value), None) => return Ok(value),
+                (Some(value), Some(last)) => {
+                    last.put(value, self)?;
+                    last.next(self)
+                }
+                (None, Some(last)) => last.next(self),
+                // A value is whole, or open.
+                (None, None) => return Err(fault(Fail::Value)),
+            };
+            match part {
+                Some(part) => whole = self.begin(part, open)?,
+                None => whole = open.pop().map(Open::whole).transpose()?,
+            }
         }
     }
 
-    /// Reads one level further in.
-    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
-        self.depth = self.depth.checked_sub(1).ok_or_else(too_deep)?;
-        let value = read(self);
-        self.depth += 1;
-        value
+    /// Reads a value without parts, or opens one whose parts are next.
+    fn begin(&mut self, of: As<'r>, open: &mut Vec<Open<'r, 'd>>) -> Result<Option<Value>> {
+        if let As::Kind(kind, _) = of
+            && !kind.has_parts()
+        {
+            return self.scalar(kind).map(Some);
+        }
+        if open.len() >= levels(self.input.limits()) {
+            return Err(too_deep(self.input.limits()));
+        }
+        let begun = match of {
+            As::Kind(KindSchema::Class(class), _) => self.class(*class)?,
+            As::Class(class) => self.class(class)?,
+            As::Kind(kind, node) => return self.kind(kind, node, open),
+            As::Dynamic => self.dynamic()?,
+        };
+        open.push(begun);
+        Ok(None)
     }
 
-    /// Reads a value that others lie in.
-    fn parts(&mut self, (kind, node): Place<'_>) -> Result<Value> {
+    /// Opens a value of a kind whose parts are no fields.
+    fn kind(
+        &mut self,
+        kind: &'r KindSchema,
+        node: Option<usize>,
+        open: &mut Vec<Open<'r, 'd>>,
+    ) -> Result<Option<Value>> {
         let stored = self.stored;
-        let shape = node.map(|node| stored.node(node).shape);
         // The node of the first part; there is none where all have a fixed width.
-        let part = match shape {
+        let node = match node.map(|node| stored.node(node).shape) {
             Some(
                 Shape::Option(part)
                 | Shape::List(part)
@@ -62,26 +98,57 @@ impl<'d> Run<'_, '_, 'd> {
             ) => Some(part),
             _ => None,
         };
-        match kind {
-            KindSchema::Option(inner) => self.option((inner, part)),
-            KindSchema::List(inner) | KindSchema::Set(inner) => {
-                let least = part.map_or(1, |part| stored.node(part).least);
-                let count = self.count(least)?;
-                let sure = if least == 0 { 0 } else { count };
-                if matches!(kind, KindSchema::List(_)) {
-                    return self.elements((inner, part), count, sure, None);
+        let least = |node: usize| stored.node(node).least;
+        let begun = match kind {
+            KindSchema::Option(kind) => {
+                if !self.read::<bool>()? {
+                    return Ok(Some(Value::Option(None)));
                 }
-                let mut seen = Vec::new();
-                let set = self.elements((inner, part), count, sure, Some(&mut seen))?;
-                check_different(seen)?;
-                Ok(set)
+                self.reader.charge(1, size_of::<Value>())?;
+                Open::One { part: Some(As::Kind(kind, node)), value: None, around: Around::Option }
             }
-            KindSchema::Map(parts) => self.entries(parts, part),
-            KindSchema::Array(inner, len) => self.elements((inner, part), *len, 0, None),
-            KindSchema::Tuple(parts) => self.tuple(parts, part),
-            KindSchema::Dynamic(_) => self.dynamic(),
-            _ => self.unknown(),
-        }
+            KindSchema::List(part) | KindSchema::Set(part) => {
+                let least = node.map_or(1, least);
+                let count = self.count(least)?;
+                let is_set = matches!(kind, KindSchema::Set(_));
+                if **part == KindSchema::U8 && count > 0 {
+                    return self.bytes(count, is_set).map(Some);
+                }
+                let sure = if least == 0 { 0 } else { count };
+                self.elements(As::Kind(part, node), count, sure, is_set)?
+            }
+            KindSchema::Map(parts) => {
+                let least = |node| least(node).saturating_add(least(node + 1));
+                let count = self.count(node.map_or(1, least))?;
+                Open::Entries {
+                    parts: [
+                        As::Kind(&parts.0, node),
+                        As::Kind(&parts.1, node.map(|node| node + 1)),
+                    ],
+                    count,
+                    entries: Vec::new(),
+                    key: None,
+                    seen: Vec::new(),
+                    before: self.input.rest(),
+                }
+            }
+            KindSchema::Array(part, len) if **part == KindSchema::U8 && *len > 0 => {
+                return self.bytes(*len, false).map(Some);
+            }
+            KindSchema::Array(part, len) => self.elements(As::Kind(part, node), *len, 0, false)?,
+            KindSchema::Tuple(kinds) => {
+                self.reader.charge(kinds.len(), size_of::<Value>())?;
+                Open::Tuple { kinds, first: node, values: Vec::with_capacity(kinds.len()) }
+            }
+            KindSchema::Dynamic(_) => self.dynamic()?,
+            // Parts that a program did not have: a list of trait objects.
+            _ => {
+                let count = self.count(1)?;
+                self.elements(As::Dynamic, count, count, false)?
+            }
+        };
+        open.push(begun);
+        Ok(None)
     }
 
     /// Reads a count of elements of at least so many bytes each.
@@ -91,163 +158,75 @@ impl<'d> Run<'_, '_, 'd> {
         usize::try_from(count).map_err(|_| fault(Fail::Count))
     }
 
-    #[inline(never)]
-    fn option(&mut self, inner: Place<'_>) -> Result<Value> {
-        if !self.read::<bool>()? {
-            return Ok(Value::Option(None));
+    fn bytes(&mut self, count: usize, is_set: bool) -> Result<Value> {
+        let bytes = self.input.take(count).map_err(fault)?;
+        if is_set {
+            self.reader.charge(count, size_of::<&[u8]>())?;
+            check_different(bytes.chunks(1).collect())?;
         }
-        self.reader.charge(1, size_of::<Value>())?;
-        Ok(Value::Option(Some(Box::new(self.value(inner)?))))
+        Ok(Value::Bytes(bytes.to_vec()))
     }
 
-    /// Reads elements, of which so many are known to have bytes that are there; those of a set are
-    /// noted.
-    #[inline(never)]
+    /// Opens elements, of which so many are known to have bytes that are there.
     fn elements(
         &mut self,
-        part: Place<'_>,
+        part: As<'r>,
         count: usize,
         sure: usize,
-        mut seen: Option<&mut Vec<&'d [u8]>>,
-    ) -> Result<Value> {
-        if *part.0 == KindSchema::U8 && count > 0 {
-            let bytes = self.input.take(count).map_err(fault)?;
-            if let Some(seen) = seen {
-                self.reader.charge(count, size_of::<&[u8]>())?;
-                seen.extend(bytes.chunks(1));
-            }
-            return Ok(Value::Bytes(bytes.to_vec()));
-        }
+        is_set: bool,
+    ) -> Result<Open<'r, 'd>> {
         self.reader.charge(sure, size_of::<Value>())?;
-        let mut values = Vec::with_capacity(sure);
-        for i in 0..count {
-            let before = self.input.rest();
-            let value = match self.value(part) {
-                Ok(value) => value,
-                Err(error) => return Err(error.in_element(i)),
-            };
-            if let Some(seen) = &mut seen {
-                self.reader.charge(1, size_of::<&[u8]>())?;
-                seen.push(self.read_since(before));
-            }
-            if self.input.rest().len() == before.len() {
-                LoadLinks::charge(&mut self.reader.empty, 1, 0, self.input.limits())?;
-            } else if i >= sure {
-                self.reader.charge(1, size_of::<Value>())?;
-            }
-            values.push(value);
-        }
-        Ok(Value::Seq(values))
+        Ok(Open::Elements {
+            part,
+            count,
+            sure,
+            values: Vec::with_capacity(sure),
+            seen: is_set.then(Vec::new),
+            before: self.input.rest(),
+        })
     }
 
-    #[inline(never)]
-    fn entries(&mut self, parts: &(KindSchema, KindSchema), first: Option<usize>) -> Result<Value> {
-        let least = |part: usize| self.stored.node(part).least;
-        let least = first.map_or(1, |part| least(part).saturating_add(least(part + 1)));
-        let count = self.count(least)?;
-        let (mut entries, mut seen) = (Vec::new(), Vec::new());
-        for i in 0..count {
-            let before = self.input.rest();
-            let key = self
-                .value((&parts.0, first))
-                .map_err(|error| error.in_field("key").in_field(&format!("[{i}]")))?;
-            seen.push(self.read_since(before));
-            let value = self
-                .value((&parts.1, first.map(|first| first + 1)))
-                .map_err(|error| error.in_element(i))?;
-            if self.input.rest().len() == before.len() {
-                LoadLinks::charge(&mut self.reader.empty, 1, 0, self.input.limits())?;
-            }
-            self.reader.charge(1, 2 * size_of::<Value>() + size_of::<&[u8]>())?;
-            entries.push((key, value));
-        }
-        check_different(seen)?;
-        Ok(Value::Map(entries))
-    }
-
-    /// The bytes that were read since these were all that was left.
-    fn read_since(&self, before: &'d [u8]) -> &'d [u8] {
-        &before[..before.len() - self.input.rest().len()]
-    }
-
-    #[inline(never)]
-    fn tuple(&mut self, parts: &[KindSchema], first: Option<usize>) -> Result<Value> {
-        self.reader.charge(parts.len(), size_of::<Value>())?;
-        let mut values = Vec::with_capacity(parts.len());
-        for (i, kind) in parts.iter().enumerate() {
-            match self.value((kind, first.map(|first| first + i))) {
-                Ok(value) => values.push(value),
-                Err(error) => return Err(error.in_field(&i.to_string())),
-            }
-        }
-        Ok(Value::Tuple(values))
-    }
-
-    pub(super) fn class(&mut self, class: usize) -> Result<Value> {
-        self.nested(|run| run.form(class))
-    }
-
-    #[inline(never)]
-    fn form(&mut self, class: usize) -> Result<Value> {
+    fn class(&mut self, class: usize) -> Result<Open<'r, 'd>> {
         let stored = self.stored;
         let form = &stored[class].form;
-        match form {
-            Form::Struct(fields) => self.record(class, 0, fields).map(Value::Struct),
+        let (variant, fields) = match form {
+            Form::Struct(fields) => (0, fields),
             Form::Enum(variants) => {
                 let variant = tag(form, self.input).map_err(fault)?;
-                let fields = &variants.get(variant).ok_or_else(|| fault(Fail::Value))?.fields;
-                self.record(class, variant, fields).map(Value::Enum)
+                (variant, &variants.get(variant).ok_or_else(|| fault(Fail::Value))?.fields)
             }
-            Form::Value(kind) => self.value((kind, Some(stored.first(class, 0)))),
-        }
-    }
-
-    #[inline(never)]
-    fn record(&mut self, class: usize, variant: usize, fields: &[FieldSchema]) -> Result<Record> {
-        let names = self.reader.names(self.stored, class);
+            Form::Value(kind) => {
+                let part = Some(As::Kind(kind, Some(stored.first(class, 0))));
+                return Ok(Open::One { part, value: None, around: Around::Nothing });
+            }
+        };
+        let names = self.reader.names(stored, class);
         self.reader.charge(fields.len(), size_of::<Field>())?;
-        let of_variant = &names.variants[variant];
-        let mut record = Record {
+        let record = Record {
             class: names.class.clone(),
-            variant: of_variant.name.clone(),
+            variant: names.variants[variant].name.clone(),
             fields: Vec::with_capacity(fields.len()),
             origin: Some(class),
         };
-        let first = self.stored.first(class, variant);
-        for ((field, name), node) in fields.iter().zip(&of_variant.fields).zip(first..) {
-            let value = match self.value((&field.kind, Some(node))) {
-                Ok(value) => value,
-                Err(error) => return Err(error.in_field(name)),
-            };
-            record.fields.push(Field { name: name.clone(), value, origin: None });
-        }
-        Ok(record)
+        Ok(Open::Fields { fields, first: stored.first(class, variant), names, variant, record })
     }
 
-    /// A trait object: the record of its class.
-    #[inline(never)]
-    fn dynamic(&mut self) -> Result<Value> {
+    /// Opens a trait object: the record of its class.
+    fn dynamic(&mut self) -> Result<Open<'r, 'd>> {
         let class = dynamic(self.stored, self.input).map_err(fault)?;
         if let Form::Value(_) = self.stored[class].form {
             // No library writes one. It would lose its class, so that it becomes a field.
             let mut record = Record::new(self.reader.names(self.stored, class).class.clone());
             record.origin = Some(class);
-            record.set("", self.class(class)?);
-            return Ok(Value::Struct(record));
+            let part = Some(As::Class(class));
+            return Ok(Open::One { part, value: None, around: Around::Record(record) });
         }
         self.class(class)
     }
 
-    /// Parts that a program did not have: a list of trait objects.
-    #[inline(never)]
-    fn unknown(&mut self) -> Result<Value> {
-        let count = self.count(1)?;
-        self.reader.charge(count, size_of::<Value>())?;
-        let mut values = Vec::with_capacity(count);
-        for i in 0..count {
-            values.push(self.dynamic().map_err(|error| error.in_element(i))?);
-        }
-        Ok(Value::Seq(values))
+    /// The bytes that were read since these were all that was left.
+    pub(super) fn read_since(&self, before: &'d [u8]) -> &'d [u8] {
+        &before[..before.len() - self.input.rest().len()]
     }
 
     /// Reads a value that no others lie in.
@@ -292,7 +271,7 @@ impl<'d> Run<'_, '_, 'd> {
 }
 
 /// Checks that no key of a map and no element of a set stands twice, by their bytes.
-fn check_different(mut seen: Vec<&[u8]>) -> Result<()> {
+pub(super) fn check_different(mut seen: Vec<&[u8]>) -> Result<()> {
     seen.sort_unstable();
     if seen.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(fault(Fail::Duplicate));

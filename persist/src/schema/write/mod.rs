@@ -3,6 +3,7 @@
 //! A value need not be of the very kind: what it can be without loss is written,
 //! such as a `u8` as a `u32`; the rest is an error.
 
+mod open;
 mod scalar;
 mod shown;
 mod strict;
@@ -10,7 +11,7 @@ mod value;
 
 use super::KindSchema;
 use crate::value::{Field, HandleValue, Record, Value};
-use crate::{ObjectId, Result};
+use crate::{Limits, ObjectId, Result};
 
 pub(crate) use strict::Strict;
 pub(crate) use value::{write_class, write_value};
@@ -80,6 +81,9 @@ pub(crate) trait Target {
         let _ = (part, out);
         Ok(false)
     }
+
+    /// The limits of what is written.
+    fn limits(&self) -> &Limits;
 
     /// Checks that a text may be so long.
     ///

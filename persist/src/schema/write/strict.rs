@@ -167,6 +167,10 @@ impl Target for Strict<'_> {
         number
     }
 
+    fn limits(&self) -> &Limits {
+        self.limits
+    }
+
     fn check_text(&self, length: usize) -> Result<()> {
         let limit = self.limits.text;
         if length <= limit || length as u64 <= count::SHORT {

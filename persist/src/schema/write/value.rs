@@ -1,8 +1,9 @@
 use super::Target;
+use super::open::{Found, Items, Open};
 use super::shown::{short, shown};
 use crate::codec::count;
-use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema};
-use crate::value::{NESTING, Record, Value, too_deep};
+use crate::schema::{ClassSchema, Form, KindSchema};
+use crate::value::{Record, Value, levels, too_deep};
 use crate::{Error, ErrorKind, Result};
 
 /// Appends a value as one of a class.
@@ -17,7 +18,7 @@ pub(crate) fn write_class(
     value: &Value,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    Run { target, classes, out, depth: NESTING + 1 }.class(class, value)
+    Run { target, classes, out }.all(As::Class(class), value)
 }
 
 /// Appends a value as one of a kind.
@@ -32,213 +33,177 @@ pub(crate) fn write_value(
     value: &Value,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    Run { target, classes, out, depth: NESTING + 1 }.value(kind, value)
+    Run { target, classes, out }.all(As::Kind(kind), value)
+}
+
+/// What a value is to be written as.
+#[derive(Clone, Copy)]
+pub(super) enum As<'r> {
+    Kind(&'r KindSchema),
+    Class(usize),
+    /// A trait object of one of these kinds.
+    Dynamic(&'r KindSchema),
 }
 
 pub(super) struct Run<'r> {
     pub(super) target: &'r mut dyn Target,
-    classes: &'r [ClassSchema],
+    pub(super) classes: &'r [ClassSchema],
     pub(super) out: &'r mut Vec<u8>,
-    depth: u32,
 }
 
-/// The parts of a value that has some, whatever it is.
-enum Parts<'v> {
-    Values(&'v [Value]),
-    Bytes(&'v [u8]),
-    /// Pairs of key and value.
-    Entries(&'v [(Value, Value)]),
-}
-
-impl Parts<'_> {
-    fn of(value: &Value) -> Option<Parts<'_>> {
-        Some(match value {
-            Value::Seq(values) | Value::Tuple(values) => Parts::Values(values),
-            Value::Bytes(bytes) => Parts::Bytes(bytes),
-            Value::Map(entries) => Parts::Entries(entries),
-            _ => return None,
-        })
+impl<'r> Run<'r> {
+    /// Appends a value. What is open is on a stack of its own: a value may nest deeper than the
+    /// calls of a small thread.
+    pub(super) fn all(&mut self, of: As<'r>, value: &'r Value) -> Result<()> {
+        let mut open = Vec::new();
+        let result = self.parts(of, value, &mut open);
+        result.map_err(|error| open.iter().rev().fold(error, |error, open| open.locate(error)))
     }
 
-    fn len(&self) -> usize {
-        match self {
-            Self::Values(values) => values.len(),
-            Self::Bytes(bytes) => bytes.len(),
-            Self::Entries(entries) => entries.len(),
+    fn parts(&mut self, of: As<'r>, value: &'r Value, open: &mut Vec<Open<'r>>) -> Result<()> {
+        self.begin(of, Found::Value(value), open)?;
+        while let Some(last) = open.last_mut() {
+            if let Some((of, part)) = last.next(self)? {
+                self.begin(of, part, open)?;
+            } else if let Some(last) = open.pop() {
+                last.end(self)?;
+            }
         }
-    }
-}
-
-impl Run<'_> {
-    fn value(&mut self, kind: &KindSchema, value: &Value) -> Result<()> {
-        self.depth = self.depth.checked_sub(1).ok_or_else(too_deep)?;
-        let result = match kind {
-            KindSchema::Option(inner) => self.option(inner, value),
-            KindSchema::List(part) => self.list(kind, part, value),
-            KindSchema::Set(part) => self.set(kind, part, value),
-            KindSchema::Array(part, len) => self.array(kind, part, *len, value),
-            KindSchema::Tuple(parts) => self.tuple(kind, parts, value),
-            KindSchema::Map(parts) => self.map(kind, parts, value),
-            KindSchema::Class(class) => self.class(*class, value),
-            KindSchema::Dynamic(_) => self.dynamic(kind, value),
-            KindSchema::Unknown => self.unknown(kind, value),
-            _ => self.scalar(kind, value),
-        };
-        self.depth += 1;
-        result
+        Ok(())
     }
 
-    #[inline(never)]
-    fn option(&mut self, inner: &KindSchema, value: &Value) -> Result<()> {
-        let value = match value {
-            Value::Option(None) => {
-                self.out.push(0);
+    /// Appends a value without parts, or the beginning of one whose parts are next.
+    fn begin(&mut self, of: As<'r>, found: Found<'r>, open: &mut Vec<Open<'r>>) -> Result<()> {
+        let value = match (found, of) {
+            (Found::Value(value), _) => value,
+            (Found::Byte(byte), of) => {
+                // No byte lies in it in its turn.
+                let (target, out) = (&mut *self.target, &mut *self.out);
+                return Run { target, classes: self.classes, out }.all(of, &Value::U8(byte));
+            }
+            (Found::Entry(entry), As::Kind(KindSchema::Tuple(kinds))) if kinds.len() == 2 => {
+                open.push(Open::Tuple { kinds, items: Items::Entry(entry), begun: 0 });
                 return Ok(());
             }
-            Value::Option(Some(value)) => value,
-            // What is there is present.
-            value => value,
+            (Found::Entry(_), As::Kind(kind) | As::Dynamic(kind)) => {
+                return Err(self.wanted("a key with its value", kind));
+            }
+            (Found::Entry(_), As::Class(class)) => {
+                return Err(self.wanted("a key with its value", &KindSchema::Class(class)));
+            }
         };
-        self.out.push(1);
-        self.value(inner, value)
+        if let As::Kind(kind) = of
+            && !kind.has_parts()
+        {
+            return self.scalar(kind, value);
+        }
+        if open.len() >= levels(self.target.limits()) {
+            return Err(too_deep(self.target.limits()));
+        }
+        let begun = match of {
+            As::Kind(KindSchema::Class(class)) => self.class(*class, value)?,
+            As::Class(class) => self.class(class, value)?,
+            As::Kind(kind @ KindSchema::Dynamic(_)) | As::Dynamic(kind) => {
+                self.dynamic(kind, value)?
+            }
+            As::Kind(kind) => self.kind(kind, value)?,
+        };
+        open.extend(begun);
+        Ok(())
+    }
+
+    /// Begins a value of a kind whose parts are no fields.
+    fn kind(&mut self, kind: &'r KindSchema, value: &'r Value) -> Result<Option<Open<'r>>> {
+        Ok(Some(match kind {
+            KindSchema::Option(inner) => {
+                let value = match value {
+                    Value::Option(None) => {
+                        self.out.push(0);
+                        return Ok(None);
+                    }
+                    Value::Option(Some(value)) => value,
+                    // What is there is present.
+                    value => value,
+                };
+                self.out.push(1);
+                Open::One { part: Some((As::Kind(inner), value)) }
+            }
+            KindSchema::List(part) | KindSchema::Set(part) => {
+                let items = self.items(kind, None, value)?;
+                count::push(items.len() as u64, self.out);
+                let is_set = matches!(kind, KindSchema::Set(_));
+                return self.elements(part, items, is_set);
+            }
+            KindSchema::Array(part, len) => {
+                let items = self.items(kind, Some(*len), value)?;
+                return self.elements(part, items, false);
+            }
+            KindSchema::Tuple(kinds) if kinds.is_empty() && matches!(value, Value::Unit) => {
+                return Ok(None);
+            }
+            KindSchema::Tuple(kinds) => {
+                let items = self.items(kind, Some(kinds.len()), value)?;
+                Open::Tuple { kinds, items, begun: 0 }
+            }
+            KindSchema::Map(kinds) => {
+                let items = self.items(kind, None, value)?;
+                count::push(items.len() as u64, self.out);
+                let keys = Vec::with_capacity(items.len());
+                Open::Map { kind, kinds, items, begun: 0, value: None, start: 0, keys }
+            }
+            _ => {
+                let Value::Seq(values) = value else { return Err(self.mismatch(kind, value)) };
+                count::push(values.len() as u64, self.out);
+                Open::Unknown { kind, values, begun: 0 }
+            }
+        }))
     }
 
     /// The parts of a value, of which there must be `wanted`, if that is given.
-    fn parts<'v>(
+    fn items(
         &self,
         kind: &KindSchema,
         wanted: Option<usize>,
-        value: &'v Value,
-    ) -> Result<Parts<'v>> {
-        let Some(parts) = Parts::of(value) else { return Err(self.mismatch(kind, value)) };
+        value: &'r Value,
+    ) -> Result<Items<'r>> {
+        let Some(items) = Items::of(value) else { return Err(self.mismatch(kind, value)) };
         match wanted {
-            Some(wanted) if wanted != parts.len() => {
+            Some(wanted) if wanted != items.len() => {
                 let (value, kind) = (shown(value), kind.display(self.classes));
                 Err(Error::new(
                     ErrorKind::KindMismatch,
                     format!("the value is {value}, {kind} has {wanted} parts"),
                 ))
             }
-            _ => Ok(parts),
+            _ => Ok(items),
         }
     }
 
-    #[inline(never)]
-    fn list(&mut self, kind: &KindSchema, part: &KindSchema, value: &Value) -> Result<()> {
-        let parts = self.parts(kind, None, value)?;
-        count::push(parts.len() as u64, self.out);
-        self.elements(part, &parts, &mut |_| {})
-    }
-
-    #[inline(never)]
-    fn set(&mut self, kind: &KindSchema, part: &KindSchema, value: &Value) -> Result<()> {
-        let parts = self.parts(kind, None, value)?;
-        count::push(parts.len() as u64, self.out);
-        let mut starts = Vec::with_capacity(parts.len());
-        let first = self.out.len();
-        self.elements(part, &parts, &mut |end| starts.push(end))?;
-        let mut start = first;
-        let ranges = starts.into_iter().map(|end| (std::mem::replace(&mut start, end), end));
-        self.check_different(ranges.collect(), "an element")
-    }
-
-    #[inline(never)]
-    fn array(
-        &mut self,
-        kind: &KindSchema,
-        part: &KindSchema,
-        len: usize,
-        value: &Value,
-    ) -> Result<()> {
-        let parts = self.parts(kind, Some(len), value)?;
-        self.elements(part, &parts, &mut |_| {})
-    }
-
-    /// Appends elements of one kind; `ended` is told where each ends.
     fn elements(
         &mut self,
-        kind: &KindSchema,
-        parts: &Parts<'_>,
-        ended: &mut dyn FnMut(usize),
-    ) -> Result<()> {
-        if let (Parts::Bytes(bytes), KindSchema::U8) = (parts, kind) {
-            let start = self.out.len() + 1;
+        kind: &'r KindSchema,
+        items: Items<'r>,
+        is_set: bool,
+    ) -> Result<Option<Open<'r>>> {
+        let start = self.out.len();
+        if let (Items::Bytes(bytes), KindSchema::U8) = (&items, kind) {
             self.out.extend_from_slice(bytes);
-            (start..start + bytes.len()).for_each(ended);
-            return Ok(());
-        }
-        for i in 0..parts.len() {
-            self.part(kind, parts, i).map_err(|error| error.in_element(i))?;
-            ended(self.out.len());
-        }
-        Ok(())
-    }
-
-    fn part(&mut self, kind: &KindSchema, parts: &Parts<'_>, i: usize) -> Result<()> {
-        match parts {
-            Parts::Values(values) => self.value(kind, &values[i]),
-            Parts::Bytes(bytes) => self.value(kind, &Value::U8(bytes[i])),
-            Parts::Entries(entries) => {
-                let (key, value) = &entries[i];
-                let (KindSchema::Tuple(kinds), [first, second]) = (kind, [key, value]) else {
-                    return Err(self.wanted("a key with its value", kind));
-                };
-                let [first_kind, second_kind] = &kinds[..] else {
-                    return Err(self.wanted("a key with its value", kind));
-                };
-                self.value(first_kind, first).map_err(|error| error.in_field("0"))?;
-                self.value(second_kind, second).map_err(|error| error.in_field("1"))
+            if is_set {
+                let ranges = (start..self.out.len()).map(|at| (at, at + 1));
+                self.check_different(ranges.collect(), "an element")?;
             }
+            return Ok(None);
         }
-    }
-
-    #[inline(never)]
-    fn tuple(&mut self, kind: &KindSchema, kinds: &[KindSchema], value: &Value) -> Result<()> {
-        if kinds.is_empty() && matches!(value, Value::Unit) {
-            return Ok(());
-        }
-        let parts = self.parts(kind, Some(kinds.len()), value)?;
-        for (i, kind) in kinds.iter().enumerate() {
-            self.part(kind, &parts, i).map_err(|error| error.in_field(&i.to_string()))?;
-        }
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn map(
-        &mut self,
-        kind: &KindSchema,
-        kinds: &(KindSchema, KindSchema),
-        value: &Value,
-    ) -> Result<()> {
-        let parts = self.parts(kind, None, value)?;
-        count::push(parts.len() as u64, self.out);
-        let mut keys = Vec::with_capacity(parts.len());
-        for i in 0..parts.len() {
-            let (key, value) = match &parts {
-                Parts::Entries(entries) => (&entries[i].0, &entries[i].1),
-                Parts::Values(values) => match &values[i] {
-                    Value::Tuple(pair) | Value::Seq(pair) if pair.len() == 2 => {
-                        (&pair[0], &pair[1])
-                    }
-                    other => {
-                        let error = self.wanted(&shown(other), kind);
-                        return Err(error.in_element(i));
-                    }
-                },
-                Parts::Bytes(_) => return Err(self.mismatch(kind, value)),
-            };
-            let start = self.out.len();
-            self.value(&kinds.0, key)
-                .map_err(|error| error.in_field("key").in_field(&format!("[{i}]")))?;
-            keys.push((start, self.out.len()));
-            self.value(&kinds.1, value).map_err(|error| error.in_element(i))?;
-        }
-        self.check_different(keys, "a key")
+        let starts = is_set.then(Vec::new);
+        Ok(Some(Open::Elements { kind, items, begun: 0, starts }))
     }
 
     /// Checks that no element of a set, or key of a map, stands twice.
-    fn check_different(&self, mut ranges: Vec<(usize, usize)>, what: &str) -> Result<()> {
+    pub(super) fn check_different(
+        &self,
+        mut ranges: Vec<(usize, usize)>,
+        what: &str,
+    ) -> Result<()> {
         let out = &self.out[..];
         ranges.sort_unstable_by_key(|(start, end)| &out[*start..*end]);
         let twice =
@@ -252,29 +217,36 @@ impl Run<'_> {
         Ok(())
     }
 
-    #[inline(never)]
-    fn class(&mut self, class: usize, value: &Value) -> Result<()> {
+    fn class(&mut self, class: usize, value: &'r Value) -> Result<Option<Open<'r>>> {
         let classes = self.classes;
         let form = &classes[class].form;
-        match (form, value) {
-            (Form::Value(kind), value) => self.value(kind, value),
+        let (variant, fields, record) = match (form, value) {
+            (Form::Value(kind), value) => {
+                return Ok(Some(Open::One { part: Some((As::Kind(kind), value)) }));
+            }
             (Form::Struct(fields), Value::Struct(record)) => {
                 self.target.check_class(class, record)?;
-                self.fields(class, 0, fields, record)
+                (0, fields, record)
             }
             (Form::Enum(variants), Value::Enum(record)) => {
                 self.target.check_class(class, record)?;
                 let variant = self.tag(class, record.variant().unwrap_or_default())?;
-                self.fields(class, variant, &variants[variant].fields, record)
+                (variant, &variants[variant].fields, record)
             }
             // A variant without fields may be given by its name.
             (Form::Enum(variants), Value::Text(name)) => {
                 let variant = self.tag(class, name)?;
+                for (i, field) in variants[variant].fields.iter().enumerate() {
+                    let missing = self.target.missing(class, variant, i, self.out);
+                    missing.map_err(|error| error.in_field(&field.name))?;
+                }
                 let record = Record::of_variant(&*classes[class].name, &**name);
-                self.fields(class, variant, &variants[variant].fields, &record)
+                self.target.check_rest(class, variant, 0, &record)?;
+                return Ok(None);
             }
-            _ => Err(self.wanted(&shown(value), &KindSchema::Class(class))),
-        }
+            _ => return Err(self.wanted(&shown(value), &KindSchema::Class(class))),
+        };
+        Ok(Some(Open::Fields { class, variant, fields, record, begun: 0, found: 0 }))
     }
 
     /// Appends the tag of a variant.
@@ -293,55 +265,18 @@ impl Run<'_> {
         Ok(variant)
     }
 
-    #[inline(never)]
-    fn fields(
-        &mut self,
-        class: usize,
-        variant: usize,
-        fields: &[FieldSchema],
-        record: &Record,
-    ) -> Result<()> {
-        let mut found = 0;
-        for (i, field) in fields.iter().enumerate() {
-            let result = match self.target.find(class, variant, i, record) {
-                Some(value) => {
-                    found += 1;
-                    self.value(&field.kind, &value.value)
-                }
-                None => self.target.missing(class, variant, i, self.out),
-            };
-            if let Err(error) = result {
-                return Err(error.in_field(&field.name));
-            }
-        }
-        self.target.check_rest(class, variant, found, record)
-    }
-
-    #[inline(never)]
-    fn dynamic(&mut self, kind: &KindSchema, value: &Value) -> Result<()> {
+    fn dynamic(&mut self, kind: &KindSchema, value: &'r Value) -> Result<Option<Open<'r>>> {
         let Some(record) = value.as_record() else { return Err(self.mismatch(kind, value)) };
         let class = self.target.class_of(record)?;
         let number = self.target.number(class);
         count::push(number, self.out);
         match (&self.classes[class].form, record.get("")) {
-            (Form::Value(kind), Some(value)) => self.value(kind, value),
+            (Form::Value(kind), Some(value)) => {
+                Ok(Some(Open::One { part: Some((As::Kind(kind), value)) }))
+            }
             (Form::Value(_), None) => Err(self.wanted(&shown(value), kind)),
             _ => self.class(class, value),
         }
-    }
-
-    #[inline(never)]
-    fn unknown(&mut self, kind: &KindSchema, value: &Value) -> Result<()> {
-        let Value::Seq(values) = value else { return Err(self.mismatch(kind, value)) };
-        count::push(values.len() as u64, self.out);
-        for (i, value) in values.iter().enumerate() {
-            let result = match self.target.kept(value, self.out) {
-                Ok(false) => self.dynamic(kind, value),
-                result => result.map(drop),
-            };
-            result.map_err(|error| error.in_element(i))?;
-        }
-        Ok(())
     }
 
     #[cold]
@@ -350,7 +285,7 @@ impl Run<'_> {
     }
 
     #[cold]
-    fn wanted(&self, what: &str, kind: &KindSchema) -> Error {
+    pub(super) fn wanted(&self, what: &str, kind: &KindSchema) -> Error {
         let kind = kind.display(self.classes);
         Error::new(ErrorKind::KindMismatch, format!("the value is {what}, {kind} is wanted"))
     }

@@ -1,15 +1,18 @@
 //! The text of a value back into the value.
 
 mod number;
+mod open;
 mod quoted;
 
+use std::collections::HashSet;
 use std::str::FromStr;
 
 use number::infinite;
+use open::Open;
 
 use super::text::{continues_word, starts_word};
-use super::{HandleValue, NESTING, Record, Value, too_deep};
-use crate::{Error, ErrorKind, ObjectId, Result};
+use super::{HandleValue, Record, Value, levels};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// Reads what [`Display`](std::fmt::Display) writes, in either form.
 ///
@@ -18,12 +21,13 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidValue`] with the offset in the text, or [`ErrorKind::TooDeep`].
+/// [`ErrorKind::InvalidValue`] with the offset in the text, or [`ErrorKind::TooDeep`] for a value
+/// that no save may hold within the default [`Limits::depth`].
 impl FromStr for Value {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let mut parser = Parser { text, at: 0, depth: NESTING };
+        let mut parser = Parser { text, at: 0 };
         let value = parser.value()?;
         parser.space();
         if parser.at < text.len() {
@@ -39,7 +43,7 @@ impl FromStr for Value {
 ///
 /// As those of [`Value::from_str`].
 pub(crate) fn first_value(text: &str) -> Result<(Value, usize)> {
-    let mut parser = Parser { text, at: 0, depth: NESTING };
+    let mut parser = Parser { text, at: 0 };
     let value = parser.value()?;
     Ok((value, parser.at))
 }
@@ -50,7 +54,7 @@ pub(crate) fn first_value(text: &str) -> Result<(Value, usize)> {
 ///
 /// [`ErrorKind::InvalidValue`] if there is none.
 pub(crate) fn first_name(text: &str) -> Result<(String, usize)> {
-    let mut parser = Parser { text, at: 0, depth: NESTING };
+    let mut parser = Parser { text, at: 0 };
     let name = parser.name()?;
     Ok((name, parser.at))
 }
@@ -58,8 +62,6 @@ pub(crate) fn first_name(text: &str) -> Result<(String, usize)> {
 struct Parser<'t> {
     text: &'t str,
     at: usize,
-    /// Levels that are left.
-    depth: u32,
 }
 
 impl<'t> Parser<'t> {
@@ -113,114 +115,96 @@ impl<'t> Parser<'t> {
         &rest[..end]
     }
 
+    /// The value that is next.
+    ///
+    /// Without recursion: what is open is on a stack of its own.
     fn value(&mut self) -> Result<Value> {
+        let mut open = Vec::new();
+        let mut whole = self.begin(&mut open)?;
+        loop {
+            let Some(last) = open.last_mut() else {
+                // Nothing is open: the first value was one without parts, or has ended.
+                return whole.ok_or_else(|| self.expected("a value"));
+            };
+            if let Some(part) = whole.take() {
+                last.put(part, self)?;
+            }
+            if last.ends(self)? {
+                whole = open.pop().map(|last| last.whole(self)).transpose()?;
+            } else {
+                whole = self.begin(&mut open)?;
+            }
+        }
+    }
+
+    /// Takes a value without parts, or opens one whose parts are next.
+    fn begin(&mut self, open: &mut Vec<Open>) -> Result<Option<Value>> {
         self.space();
-        match self.peek() {
-            Some('(' | '[' | '{') => self.nested(Self::parts),
-            Some('"') => self.quoted('"').map(Value::Text),
-            Some('\'') => self.char(),
-            Some('#') => self.reference(),
-            Some('`') => self.nested(Self::record),
-            Some(c) if c == '-' || c.is_ascii_digit() => self.number(),
-            Some(c) if starts_word(c) => self.word(),
-            _ => Err(self.expected("a value")),
-        }
-    }
-
-    fn nested(&mut self, parse: fn(&mut Self) -> Result<Value>) -> Result<Value> {
-        let left = self.depth.checked_sub(1);
-        self.depth = left.ok_or_else(|| too_deep().at(self.at as u64))?;
-        let value = parse(self);
-        self.depth += 1;
-        value
-    }
-
-    /// A tuple, sequence or map.
-    fn parts(&mut self) -> Result<Value> {
-        if self.take("[") {
-            return self.sequence("]").map(|(values, _)| Value::Seq(values));
-        }
-        if self.take("{") {
-            return self.map();
-        }
-        self.need("(")?;
-        if self.take(",") {
-            self.need(")")?;
-            return Ok(Value::Tuple(Vec::new()));
-        }
-        let at = self.at;
-        let (values, comma) = self.sequence(")")?;
-        match values.len() {
-            0 => Ok(Value::Unit),
-            1 if !comma => Err(self.bad(at, "a tuple of one value is written `(value,)`")),
-            _ => Ok(Value::Tuple(values)),
-        }
-    }
-
-    /// Values up to the end, and whether a comma stood before it.
-    fn sequence(&mut self, close: &str) -> Result<(Vec<Value>, bool)> {
-        let mut values = Vec::new();
-        let mut comma = false;
-        while !self.take(close) {
-            if !values.is_empty() && !comma {
-                return Err(self.expected(&format!("`,` or `{close}`")));
-            }
-            values.push(self.value()?);
-            comma = self.take(",");
-        }
-        Ok((values, comma))
-    }
-
-    fn map(&mut self) -> Result<Value> {
-        let mut entries = Vec::new();
-        let mut comma = true;
-        while !self.take("}") {
-            if !comma {
-                return Err(self.expected("`,` or `}`"));
-            }
-            let key = self.value()?;
-            self.need(":")?;
-            entries.push((key, self.value()?));
-            comma = self.take(",");
-        }
-        Ok(Value::Map(entries))
-    }
-
-    /// A struct or an enum; its class is next.
-    fn record(&mut self) -> Result<Value> {
-        let class = self.name()?;
-        let variant = if self.take("::") { Some(self.name()?) } else { None };
-        let is_enum = variant.is_some();
-        let mut record = match variant {
-            Some(variant) => Record::of_variant(class, variant),
-            None => Record::new(class),
+        let begun = match self.peek() {
+            Some('(' | '[' | '{' | '`') => None,
+            Some('"') => Some(self.quoted('"').map(Value::Text)?),
+            Some('\'') => Some(self.char()?),
+            Some('#') => Some(self.reference()?),
+            Some(c) if c == '-' || c.is_ascii_digit() => Some(self.number()?),
+            Some(c) if starts_word(c) => self.word()?,
+            _ => return Err(self.expected("a value")),
         };
-        if self.take("{") {
-            self.fields(&mut record)?;
-        } else if !is_enum {
-            return Err(self.expected("`::` or `{` behind the name of a class"));
+        if begun.is_some() {
+            return Ok(begun);
         }
-        Ok(Value::from(record))
+        let most = levels(&Limits::DEFAULT);
+        if open.len() >= most {
+            let message = format!("the value is nested deeper than {most} levels");
+            return Err(Error::new(ErrorKind::TooDeep, message).at(self.at as u64));
+        }
+        let (begun, whole) = self.parts()?;
+        open.extend(begun);
+        Ok(whole)
     }
 
-    fn fields(&mut self, record: &mut Record) -> Result<()> {
-        let mut names = std::collections::HashSet::new();
-        let mut comma = true;
-        while !self.take("}") {
-            if !comma {
-                return Err(self.expected("`,` or `}`"));
+    /// Opens a value with parts, or takes an enum without any.
+    fn parts(&mut self) -> Result<(Option<Open>, Option<Value>)> {
+        let begun = if self.take("[") {
+            Open::Seq { values: Vec::new(), comma: false }
+        } else if self.take("{") {
+            Open::Map { entries: Vec::new(), key: None, comma: true }
+        } else if self.take("(") {
+            if self.take(",") {
+                self.need(")")?;
+                return Ok((None, Some(Value::Tuple(Vec::new()))));
             }
-            let at = self.at;
-            let name = self.name()?;
-            self.need(":")?;
-            let value = self.value()?;
-            if !names.insert(name.clone()) {
-                return Err(self.bad(at, &format!("the field {name} stands twice")));
+            Open::Tuple { at: self.at, values: Vec::new(), comma: false }
+        } else if self.some() {
+            self.need("(")?;
+            Open::Some { value: None }
+        } else {
+            let class = self.name()?;
+            let variant = if self.take("::") { Some(self.name()?) } else { None };
+            let is_enum = variant.is_some();
+            let record = match variant {
+                Some(variant) => Record::of_variant(class, variant),
+                None => Record::new(class),
+            };
+            if self.take("{") {
+                let (names, name) = (HashSet::new(), (0, String::new()));
+                Open::Fields { record, names, name, comma: true }
+            } else if is_enum {
+                return Ok((None, Some(Value::from(record))));
+            } else {
+                return Err(self.expected("`::` or `{` behind the name of a class"));
             }
-            record.push(name, value);
-            comma = self.take(",");
+        };
+        Ok((Some(begun), None))
+    }
+
+    /// Takes the word `some`, unless it is a name in backticks or the beginning of one.
+    fn some(&mut self) -> bool {
+        let start = self.at;
+        let found = self.take_while(continues_word) == "some";
+        if !found {
+            self.at = start;
         }
-        Ok(())
+        found
     }
 
     /// A name, plain or in backticks.
@@ -235,36 +219,27 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What begins with a word.
-    fn word(&mut self) -> Result<Value> {
+    /// What begins with a word; of a value with parts nothing is taken.
+    fn word(&mut self) -> Result<Option<Value>> {
         let start = self.at;
         let word = self.take_while(continues_word);
         if word == "b" && self.peek() == Some('"') {
-            return self.bytes();
+            return self.bytes().map(Some);
         }
         if let Some(value) = infinite(word, false) {
-            return Ok(value);
+            return Ok(Some(value));
         }
-        match word {
-            "true" => Ok(Value::Bool(true)),
-            "false" => Ok(Value::Bool(false)),
-            "none" => Ok(Value::Option(None)),
-            "some" => self.nested(Self::some),
-            "nan" => self.nan(),
-            "handle" => self.handle(),
+        Ok(Some(match word {
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            "none" => Value::Option(None),
+            "nan" => self.nan()?,
+            "handle" => self.handle()?,
             _ => {
                 self.at = start;
-                self.nested(Self::record)
+                return Ok(None);
             }
-        }
-    }
-
-    fn some(&mut self) -> Result<Value> {
-        self.need("(")?;
-        let value = self.value()?;
-        self.take(",");
-        self.need(")")?;
-        Ok(Value::Option(Some(Box::new(value))))
+        }))
     }
 
     fn handle(&mut self) -> Result<Value> {
