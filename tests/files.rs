@@ -276,14 +276,34 @@ mod on_unix {
 
     type Use = fn(&Path) -> persist::Result<()>;
 
-    const USES: [(&str, Use); 8] = [
+    const USES: [(&str, Use); 14] = [
         ("load", |path| persist::load::<u32>(path).map(drop)),
         ("load_value", |path| SaveManager::new().load_value::<u32>(path).map(drop)),
         ("Document::open", |path| Document::open(path).map(drop)),
-        ("save", |path| persist::save(path, &7_u32)),
+        ("save", |path| persist::save(path, &7_u32).map(drop)),
         ("Session", |path| {
             let session = Session::<u32>::with(SaveManager::new(), History::new(8));
             session.open(path, path.with_extension("journal")).map(drop)
+        }),
+        ("a session's save", |path| {
+            let session = Session::<u32>::with(SaveManager::new(), History::new(8)).memory(1);
+            session.open(path, path.with_extension("journal"))?.0.save().map(drop)
+        }),
+        ("inspect", |path| {
+            let session = Session::<u32>::with(SaveManager::new(), History::new(8));
+            session.inspect(path, path.with_extension("journal")).map(drop)
+        }),
+        ("save_in_background", |path| {
+            SaveManager::new().save_value_in_background(path, &7_u32)?.wait().map(drop)
+        }),
+        ("Document::save", |path| {
+            Document::from_slice(&persist::to_vec(&7_u32)?)?.save(path).map(drop)
+        }),
+        ("slots", |path| SaveManager::new().slots(path.parent().expect("a folder")).map(drop)),
+        ("reconcile", |path| {
+            let other = path.with_extension("other");
+            persist::save(&other, &7_u32)?;
+            SaveManager::new().reconcile(path, other, persist::Keep::Remote).map(drop)
         }),
         ("rename_slot", |path| {
             SaveManager::new().rename_slot(path.parent().expect("a folder"), "a", "b")
@@ -302,7 +322,11 @@ mod on_unix {
             let folder = tempfile::tempdir().expect("a folder");
             let path = slot_path(folder.path(), "a").expect("a name");
             pipe(&path);
-            let error = soon(move || act(&path)).expect_err(name);
+            let result = soon(move || act(&path));
+            if name == "slots" {
+                continue;
+            }
+            let error = result.expect_err(name);
             let kinds = [ErrorKind::Io, ErrorKind::NotFound, ErrorKind::AlreadyExists];
             assert!(kinds.contains(&error.kind()), "{name}: {error}");
         }
@@ -310,7 +334,9 @@ mod on_unix {
 
     #[test]
     fn a_pipe_beside_a_save_keeps_nothing_waiting() {
-        for beside in ["a.sav.bak", ".a.sav.tmp", ".a.sav.old", ".a.sav.lock"] {
+        let of_saves = ["a.sav.bak", "a.sav.damaged", ".a.sav.tmp", ".a.sav.old", ".a.sav.lock"];
+        let of_journals = [".a.sav.session", ".a.journal.lock", ".a.journal.new", "a.journal"];
+        for beside in of_saves.into_iter().chain(of_journals) {
             for (name, act) in USES {
                 let folder = tempfile::tempdir().expect("a folder");
                 let path = slot_path(folder.path(), "a").expect("a name");
@@ -325,6 +351,36 @@ mod on_unix {
                     assert_eq!(soon(move || persist::load::<u32>(path)).expect(beside), 1);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_replaced_by_the_backup_of_a_renamed_slot() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = slot_path(folder.path(), "a").expect("a name");
+        for level in 1..=2 {
+            persist::save(&path, &level).expect("a save");
+        }
+        let other = folder.path().join("b.sav.bak");
+        pipe(&other);
+        let error = SaveManager::new().rename_slot(folder.path(), "a", "b").expect_err("a pipe");
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert!(error.message().contains("b.sav.bak"), "{error}");
+        assert!(!other.is_file(), "the pipe is gone");
+        assert!(path.is_file() && folder.path().join("a.sav.bak").is_file());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_looked_at_is_not_taken_for_a_missing_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("circle");
+        std::os::unix::fs::symlink(&path, &path).expect("a link");
+        let session = Session::<u32>::with(SaveManager::new(), History::new(8));
+        let opened = session.open(path.join("a.sav"), path.join("a.journal"));
+        let saved = persist::save(path.join("a.sav"), &7_u32).map(drop);
+        for error in [opened.map(drop).expect_err("a circle"), saved.expect_err("a circle")] {
+            assert_eq!(error.kind(), ErrorKind::Io);
+            assert!(!error.message().contains("there is no folder"), "{error}");
         }
     }
 

@@ -80,7 +80,7 @@ fn an_edit_that_failed_is_not_there_when_the_journal_is_opened_again() -> Result
     for operation in 1..=last {
         let disk = Disk::default();
         let mut driver = Driver::new(&disk)?;
-        disk.fail(operation, Fault::Syncs(io::ErrorKind::Other));
+        disk.fail(operation, Fault::Calls(&["sync", "sync folder"], io::ErrorKind::Other));
         for (step, action) in SCRIPT.iter().enumerate() {
             if driver.act(*action).is_ok() {
                 continue;

@@ -4,7 +4,7 @@
 //! of a file reaches the disk in any order, in sectors, and surely only when it is synced.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Cursor, Write};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -23,9 +23,9 @@ pub(crate) enum Fault {
     Once(io::ErrorKind),
     /// It and all later ones fail, as if the program were killed there or the disk gone.
     Ever(io::ErrorKind),
-    /// From it on every flush fails, and everything else is done: a disk whose driver has given up.
+    /// From it on every call of these names fails, and everything else is done: a disk whose driver has given up.
     #[allow(dead_code, reason = "for journals")]
-    Syncs(io::ErrorKind),
+    Calls(&'static [&'static str], io::ErrorKind),
     /// A write takes some of its bytes, or is interrupted before it takes any.
     Short,
     /// It and all later ones are interrupted, then take one byte or half of theirs.
@@ -56,6 +56,10 @@ struct State {
     room: Option<usize>,
     /// How often opens of a file still fail, with which number of the system.
     unreadable: BTreeMap<PathBuf, (usize, i32)>,
+    /// Reads of a file that is open fail with this number of the system.
+    unread: BTreeMap<PathBuf, i32>,
+    /// What another program puts there after a step.
+    meanwhile: Option<(String, PathBuf, Vec<u8>)>,
     is_read_only: bool,
     /// Taken after each operation, if they are wanted.
     cuts: Option<Vec<Cut>>,
@@ -114,6 +118,19 @@ impl Disk {
     /// Lets this many opens of a file fail with an error number of the system.
     pub(crate) fn fail_opens(&self, name: &str, times: usize, code: i32) {
         self.state().unreadable.insert(PathBuf::from(name), (times, code));
+    }
+
+    /// Lets all reads of a file fail, which can be opened.
+    #[allow(dead_code, reason = "for saves")]
+    pub(crate) fn fail_reads(&self, name: &str, code: i32) {
+        self.state().unread.insert(PathBuf::from(name), code);
+    }
+
+    /// Lets another program put a file there after a step, such as `sync game.sav`.
+    #[allow(dead_code, reason = "for saves")]
+    pub(crate) fn put_after(&self, step: &str, name: &str, bytes: &[u8]) {
+        let put = (step.to_owned(), PathBuf::from(name), bytes.to_vec());
+        self.state().meanwhile = Some(put);
     }
 
     /// Leaves room for this many more bytes; one that is cut off or removed gives none back.
@@ -204,8 +221,8 @@ impl Disk {
         let fires = match state.fault {
             Some((number, Fault::Once(kind))) if number == state.operations => Some(kind),
             Some((number, Fault::Ever(kind))) if number <= state.operations => Some(kind),
-            Some((number, Fault::Syncs(kind)))
-                if number <= state.operations && what.starts_with("sync") =>
+            Some((number, Fault::Calls(names, kind)))
+                if number <= state.operations && names.contains(&what) =>
             {
                 Some(kind)
             }
@@ -224,7 +241,12 @@ impl Disk {
         if let (Some(cuts), Some(cut)) = (&mut state.cuts, cut) {
             cuts.push(cut);
         }
-        state.log.push(after);
+        state.log.push(after.clone());
+        let meanwhile = state.meanwhile.take_if(|(step, ..)| *step == after);
+        drop(state);
+        if let Some((_, name, bytes)) = meanwhile {
+            self.put(&name.to_string_lossy(), &bytes);
+        }
         Ok(result)
     }
 
@@ -379,6 +401,20 @@ impl NewFile for DiskFile {
     }
 }
 
+struct Unread(i32);
+
+impl Read for Unread {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::from_raw_os_error(self.0))
+    }
+}
+
+impl Seek for Unread {
+    fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
+        Ok(0)
+    }
+}
+
 struct DiskLock(Disk, PathBuf);
 
 impl Drop for DiskLock {
@@ -397,6 +433,9 @@ impl Storage for Disk {
                 return Err(io::Error::from_raw_os_error(*code));
             }
             let file = *state.names.get(path).ok_or(io::ErrorKind::NotFound)?;
+            if let Some(code) = state.unread.get(path) {
+                return Ok(Box::new(Unread(*code)) as Box<dyn StoredFile>);
+            }
             Ok(Box::new(Cursor::new(state.files[file].0.clone())) as Box<dyn StoredFile>)
         })
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use persist::{ErrorKind, Persist, SaveManager, SaveOutcome};
 
-use super::{Disk, Image, SAVE, assert_no_strays, game, load, manager, path, save};
+use super::{Disk, Image, SAVE, assert_no_strays, game, load, manager, path, save, saved};
 
 thread_local! {
     /// What another program does while this one encodes its save.
@@ -79,4 +79,32 @@ fn a_file_that_another_program_is_writing_is_neither_taken_nor_removed() {
     assert_eq!(error.unwrap_err().kind(), ErrorKind::InUse);
     assert_eq!(load(&disk).unwrap(), 1);
     assert_eq!(disk.image()[&path(".game.sav.tmp")], b"half of theirs");
+}
+
+#[test]
+fn a_copy_of_a_slot_does_not_replace_one_that_came_meanwhile_without_locks() {
+    let disk = Disk::new(saved([1], 1));
+    disk.never_lock();
+    disk.put_after("sync .other.sav.tmp", "other.sav", b"theirs");
+    let error = manager(&disk, 1).copy_slot("", "game", "other").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    assert_eq!(disk.image()[&path("other.sav")], b"theirs");
+    disk.put_after("sync .third.sav.tmp", ".third.sav.tmp", b"half of theirs");
+    let error = manager(&disk, 1).copy_slot("", "game", "third").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InUse);
+    assert_eq!(disk.image()[&path(".third.sav.tmp")], b"half of theirs");
+}
+
+#[test]
+fn a_recovery_does_not_replace_a_save_that_came_meanwhile_without_locks() {
+    let theirs = saved([1, 2, 3], 1)[&path(SAVE)].clone();
+    let mut image = saved([1, 2], 1);
+    image.get_mut(&path(SAVE)).unwrap()[300] ^= 1;
+    let disk = Disk::new(image);
+    disk.never_lock();
+    disk.put_after("sync .game.sav.tmp", SAVE, &theirs);
+    assert_eq!(load(&disk).unwrap(), 1);
+    assert_eq!(disk.image()[&path(SAVE)], theirs);
+    assert_eq!(load(&disk).unwrap(), 3);
+    assert_no_strays(&disk, "a recovery that came second");
 }

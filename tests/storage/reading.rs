@@ -155,3 +155,14 @@ fn a_stream_that_is_no_save_is_read_no_further_than_its_start() {
     assert_eq!(error.kind(), ErrorKind::NotASave);
     assert!(endless.0 <= 64, "{} bytes were read", endless.0);
 }
+
+#[test]
+fn a_save_whose_predecessor_cannot_be_read_is_an_error_and_changes_nothing() {
+    for file in [SAVE, "game.sav.bak"] {
+        let disk = Disk::new(saved([1, 2, 3], 1));
+        let before = disk.image();
+        disk.fail_reads(file, EIO);
+        assert_eq!(save(&disk, 1, 4).unwrap_err().kind(), ErrorKind::Io);
+        assert_eq!(disk.image(), before);
+    }
+}

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Entry;
+use super::{Entry, SaveOutcome};
 use crate::codec::Buffer;
 use crate::format::{
     Compression, Header, Plain, RecordPlace, Scan, Sealer, Writer, scan_definitions, unpacked,
@@ -265,12 +265,12 @@ impl Document {
     /// # Errors
     ///
     /// As [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         let options = SaveOptions::DEFAULT;
         storage::replace(&FILES, path.as_ref(), &options, &self.limits, |out, past| {
             self.write(out, &past.lead_to(self.header.clone(), None, 0))
         })
-        .map(drop)
+        .map(|replaced| SaveOutcome::of(&replaced))
     }
 
     /// Writes the save into memory.

@@ -86,7 +86,7 @@ impl SaveManager {
     }
 
     /// Puts the save that stays into the local slot, as one that goes on from both: wherever they are compared with it, it is the newer one.
-    /// Returns its header.
+    /// Returns its header, which does not say whether the slot was locked meanwhile.
     ///
     /// The other one stays, too: what was in the slot is a backup (also if [`SaveOptions::backups`] is 0), and the remote file is not touched.
     /// The save is committed as any other, and its content is that of the one that stays, checked and byte for byte.

@@ -162,9 +162,11 @@ impl SaveManager {
     /// its name. It is one that is not there yet, or the oldest by the generations of the saves, whatever the clock says. A `keep` of 0
     /// is taken for 1.
     ///
+    /// It does not report [`SaveOutcome::SavedUnlocked`]; [`auto_save_in_background`](Self::auto_save_in_background) does.
+    ///
     /// # Errors
     ///
-    /// As [`save`](Self::save).
+    /// As [`save`](Self::save); [`ErrorKind::Io`] if one of these slots cannot be opened or read, since it may be the newest.
     pub fn auto_save(&mut self, folder: impl AsRef<Path>, keep: u32) -> Result<String> {
         let next = self.next_auto(folder.as_ref(), keep)?;
         self.replace_since(&next.path, next.least, |saves, out| saves.write_blocks(out))?;
@@ -176,7 +178,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`auto_save`](Self::auto_save) and [`save_in_background`](Self::save_in_background).
     pub fn auto_save_in_background(
         &mut self,
         folder: impl AsRef<Path>,
@@ -190,7 +192,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`save_value`](Self::save_value).
+    /// As [`auto_save`](Self::auto_save) and [`save_value`](Self::save_value).
     pub fn auto_save_value<T: Persist>(
         &mut self,
         folder: impl AsRef<Path>,

@@ -9,7 +9,8 @@ use crate::{Error, ErrorKind, Limits, Result, storage};
 
 /// Saves one value with everything in it, and every object that it points to.
 ///
-/// The file is replaced whole: a crash leaves the old save or the new one.
+/// The file is replaced whole: a crash leaves the old save or the new one. The outcome says whether it was locked against
+/// other programs.
 ///
 /// # Errors
 ///
@@ -31,8 +32,8 @@ use crate::{Error, ErrorKind, Limits, Result, storage};
 /// assert_eq!(persist::load::<Game>(&path)?, game);
 /// # Ok::<(), persist::Error>(())
 /// ```
-pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<()> {
-    SaveManager::new().save_value(path, value).map(drop)
+pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<SaveOutcome> {
+    SaveManager::new().save_value(path, value)
 }
 
 /// Saves one value like [`save`], after its `before_save` hooks have run.
@@ -40,9 +41,9 @@ pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<()> {
 /// # Errors
 ///
 /// As [`save`], and what a hook refuses.
-pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<()> {
+pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<SaveOutcome> {
     let mut saves = SaveManager::new();
-    saves.replace(path.as_ref(), |saves, out| saves.write_value_mut(out, value)).map(drop)
+    saves.replace(path.as_ref(), |saves, out| saves.write_value_mut(out, value))
 }
 
 /// Loads one value from a file.

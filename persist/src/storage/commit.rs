@@ -77,9 +77,8 @@ pub(crate) fn replace<T>(
         .map_err(failed("remove what is left of an earlier save beside"))?;
     let past = Past::read(storage, path)?;
 
-    let mut temporary =
-        Temporary::create(storage, path, path).map_err(failed("create a temporary file beside"))?;
-    temporary.written = (!is_locked).then(Sum::default);
+    let mut temporary = Temporary::create(storage, path, path, &lock)
+        .map_err(failed("create a temporary file beside"))?;
     let result = temporary.write(|file| Ok(write(file, &past))).map_err(failed("flush"))??;
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
@@ -92,8 +91,8 @@ pub(crate) fn replace<T>(
             )
         })?;
     }
-    let is_alone = is_locked || (temporary.is_still_own() && past.is_still_replaced(storage, path));
-    if !is_alone {
+    temporary.check_own(path)?;
+    if !is_locked && !past.is_still_replaced(storage, path)? {
         return Err(in_use(path));
     }
     let aside = if options.backups > 0 { Aside::put(storage, path) } else { Ok(None) };
@@ -157,10 +156,16 @@ pub(super) struct Temporary<'s> {
 
 impl<'s> Temporary<'s> {
     /// One that is to take the place of `of`, with the permissions of `like`.
-    pub(super) fn create(storage: &'s dyn Storage, of: &Path, like: &Path) -> io::Result<Self> {
+    pub(super) fn create(
+        storage: &'s dyn Storage,
+        of: &Path,
+        like: &Path,
+        lock: &Locked,
+    ) -> io::Result<Self> {
         let path = names::temporary(of);
         let file = storage.create(&path, like)?;
-        Ok(Self { storage, path, file: Some(file), written: None })
+        let written = (!lock.is_held()).then(Sum::default);
+        Ok(Self { storage, path, file: Some(file), written })
     }
 
     /// Writes its content, once, and makes it last unless that fails.
@@ -181,17 +186,18 @@ impl<'s> Temporary<'s> {
         Ok(result)
     }
 
-    /// True if it has what was written to it. Else another program has written a file of that name, which stays.
-    fn is_still_own(&mut self) -> bool {
+    /// An error if another program has written a file of its name, which stays.
+    pub(super) fn check_own(&mut self, path: &Path) -> Result<()> {
+        let Some(written) = &self.written else { return Ok(()) };
         let mut found = Sum::default();
         let read = self.storage.open(&self.path).and_then(|mut file| {
             io::copy(&mut file, &mut Summed { to: &mut io::sink(), sum: &mut found })
         });
-        let is_own = read.is_ok() && self.written.as_ref() == Some(&found);
-        if !is_own {
-            self.path = PathBuf::new();
+        if read.is_ok() && *written == found {
+            return Ok(());
         }
-        is_own
+        self.path = PathBuf::new();
+        Err(in_use(path))
     }
 
     pub(super) fn replace(mut self, path: &Path) -> io::Result<()> {

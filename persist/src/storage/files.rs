@@ -146,13 +146,19 @@ impl Storage for Files {
     }
 
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        use io::ErrorKind::{NotADirectory, NotFound};
         let path = through_links(path);
         // A device or a pipe would be gone, with a file in its place.
         if fs::metadata(&path).is_ok_and(|old| !old.is_file()) {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is not a file"));
         }
         let folder = folder_of(&path);
-        if !folder.is_dir() {
+        let is_folder = match fs::metadata(folder).map(|folder| folder.is_dir()) {
+            Err(error) if [NotFound, NotADirectory].contains(&error.kind()) => false,
+            // It may be there.
+            is_folder => is_folder?,
+        };
+        if !is_folder {
             let folder = folder.display();
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::recover::backups;
-use super::rotate::{header, is_free};
+use super::rotate::{header, is_free, known_header};
 use super::{Storage, names};
 use crate::Result;
 use crate::format::{Header, Latest, Lineage, VersionVector};
@@ -19,19 +19,20 @@ pub(crate) struct Past {
 impl Past {
     pub(super) fn read(storage: &dyn Storage, path: &Path) -> Result<Self> {
         let backups = backups(storage, path)?.into_iter();
-        let backups = backups.filter_map(|n| header(storage, &names::backup(path, n)));
+        let backups = backups.map(|n| known_header(storage, &names::backup(path, n)));
+        let backups = backups.collect::<Result<Vec<_>>>()?;
         let damaged = (1..).map(|n| names::damaged(path, n));
         let damaged = damaged.take_while(|path| is_free(storage, path).is_ok_and(|free| !free));
         Ok(Self {
-            replaced: header(storage, path),
-            backups: backups.collect(),
+            replaced: known_header(storage, path)?,
+            backups: backups.into_iter().flatten().collect(),
             damaged: damaged.filter_map(|path| header(storage, &path)).collect(),
         })
     }
 
     /// True if the save is the one that this was read of.
-    pub(super) fn is_still_replaced(&self, storage: &dyn Storage, path: &Path) -> bool {
-        header(storage, path) == self.replaced
+    pub(super) fn is_still_replaced(&self, storage: &dyn Storage, path: &Path) -> Result<bool> {
+        Ok(known_header(storage, path)? == self.replaced)
     }
 
     /// The header of a save that goes on from the one that it replaces; its generation is no smaller than `least`.

@@ -112,6 +112,6 @@ impl<S: Storage> Storage for Patient<S> {
     }
 
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
-        self.0.resolve(path)
+        patiently(|| self.0.resolve(path))
     }
 }

@@ -229,13 +229,14 @@ fn keep_damaged(
     backup: &[u8],
 ) -> Option<PathBuf> {
     let Reading { storage, limits, wait } = reading;
-    let _lock = lock(storage, path, wait).ok()?;
-    // Another program may have saved meanwhile.
+    let lock = lock(storage, path, wait).ok()?;
+    let mut copy = Temporary::create(storage, path, path, &lock).ok()?;
+    copy.write(|file| file.write_all(backup).map(Ok::<(), Error>)).ok()?.ok()?;
+    copy.check_own(path).ok()?;
+    // Another program may have saved meanwhile; without locks, also while the copy was written.
     if read_save(storage, path, limits).ok().as_deref() != damaged {
         return None;
     }
-    let mut copy = Temporary::create(storage, path, path).ok()?;
-    copy.write(|file| file.write_all(backup).map(Ok::<(), Error>)).ok()?.ok()?;
     let name = free_damaged(storage, path).ok()?;
     // With two names it is never without one.
     let has_both = storage.link(path, &name).is_ok();

@@ -92,6 +92,20 @@ pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> Result<u64> {
     }
 }
 
+/// The header of a save; `None` if it is damaged, not there, or may not be read. A disk that fails is an error: what is
+/// counted on from an unknown header may have been counted before.
+pub(super) fn known_header(storage: &dyn Storage, path: &Path) -> Result<Option<Header>> {
+    use io::ErrorKind::{NotFound, PermissionDenied};
+    let mut file = match storage.open(path) {
+        Err(error) if [NotFound, PermissionDenied].contains(&error.kind()) => return Ok(None),
+        file => file.map_err(|error| Error::of_opening(path, error))?,
+    };
+    match Header::within(&mut *file, &Limits::WHOLE_HEADER) {
+        Err(error) if error.kind() == ErrorKind::Io => Err(error),
+        header => Ok(header.ok()),
+    }
+}
+
 /// The header of a save, as far as it can be read.
 pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
     Header::within(&mut *storage.open(path).ok()?, &Limits::WHOLE_HEADER).ok()
@@ -132,7 +146,7 @@ pub(super) fn free_damaged(storage: &dyn Storage, path: &Path) -> io::Result<Pat
 }
 
 /// True if two files surely have the same bytes.
-pub(super) fn are_same(storage: &dyn Storage, one: &Path, other: &Path) -> bool {
+pub(crate) fn are_same(storage: &dyn Storage, one: &Path, other: &Path) -> bool {
     let files = storage.open(one).and_then(|one| Ok((one, storage.open(other)?)));
     files.and_then(|(mut one, mut other)| have_same_bytes(&mut *one, &mut *other)).unwrap_or(false)
 }

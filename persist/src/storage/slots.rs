@@ -147,6 +147,11 @@ pub(crate) fn rename(
         return Ok(());
     }
     check_free(storage, to)?;
+    for number in &files.backups {
+        // A file that is there already is put aside. Nothing else is replaced.
+        let name = names::backup(to, *number);
+        is_free(storage, &name).map_err(|error| Error::io("open", &name, error))?;
+    }
     put_aside(storage, to).map_err(failed)?;
     let damaged = files.damaged(from).into_iter();
     let mut moves: Vec<_> = damaged.map(|name| (name, None)).collect();
@@ -176,12 +181,14 @@ pub(crate) fn copy(
         _ => error,
     })?;
     unpacked(&save, limits, |save| scan(save.bytes, limits))?;
-    let _lock = lock(storage, to, options.wait)?;
+    let lock = lock(storage, to, options.wait)?;
     tidy(storage, to, u32::MAX).map_err(failed)?;
     check_free(storage, to)?;
     put_aside(storage, to).map_err(failed)?;
-    let mut file = Temporary::create(storage, to, from).map_err(failed)?;
+    let mut file = Temporary::create(storage, to, from, &lock).map_err(failed)?;
     file.write(|file| file.write_all(&save).map(Ok::<(), Error>)).map_err(failed)??;
+    file.check_own(to)?;
+    check_free(storage, to)?;
     file.replace(to).and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
 }
 

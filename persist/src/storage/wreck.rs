@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::commit::{Temporary, lock};
+use super::commit::{Locked, Temporary, lock};
 use super::recover::{Reading, backups_by_age};
 use super::rotate::{free_damaged, kept_as_damaged};
 use super::{folder_of, names, read_save};
@@ -27,10 +27,10 @@ pub(crate) fn wrecks<'s>(
 pub(crate) fn keep_wreck(reading: Reading<'_>, path: &Path, wreck: &Path) -> Option<PathBuf> {
     let Reading { storage, wait, .. } = reading;
     let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
-    let _lock = lock(storage, &path, wait).ok()?;
-    let kept = keep(reading, &path, wreck);
+    let lock = lock(storage, &path, wait).ok()?;
+    let kept = keep(reading, &path, wreck, &lock);
     if wreck != path {
-        keep(reading, &path, &path);
+        keep(reading, &path, &path, &lock);
     }
     // If it is not flushed, the next load keeps it again.
     let _ = storage.sync_folder(folder_of(&path));
@@ -38,7 +38,7 @@ pub(crate) fn keep_wreck(reading: Reading<'_>, path: &Path, wreck: &Path) -> Opt
 }
 
 /// Gives a file a second name as a damaged save, or a copy where files have one name.
-fn keep(reading: Reading<'_>, path: &Path, file: &Path) -> Option<PathBuf> {
+fn keep(reading: Reading<'_>, path: &Path, file: &Path, lock: &Locked) -> Option<PathBuf> {
     let Reading { storage, limits, .. } = reading;
     if let Some(kept) = kept_as_damaged(storage, path, file) {
         return Some(kept);
@@ -46,8 +46,9 @@ fn keep(reading: Reading<'_>, path: &Path, file: &Path) -> Option<PathBuf> {
     let name = free_damaged(storage, path).ok()?;
     if storage.link(file, &name).is_err() {
         let save = read_save(storage, file, limits).ok()?;
-        let mut copy = Temporary::create(storage, path, file).ok()?;
+        let mut copy = Temporary::create(storage, path, file, lock).ok()?;
         copy.write(|file| file.write_all(&save).map(Ok::<(), ()>)).ok()?.ok()?;
+        copy.check_own(path).ok()?;
         copy.replace(&name).ok()?;
     }
     Some(name)
