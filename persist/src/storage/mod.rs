@@ -29,7 +29,7 @@ pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{have_same_bytes, read_file, read_save, read_stream};
 pub use recover::Recovery;
 pub(crate) use recover::{Reading, load};
-pub(crate) use rotate::is_free;
+pub(crate) use rotate::{are_same, is_free};
 pub(crate) use slots::SlotFiles;
 pub(crate) use wreck::{keep_wreck, wrecks};
 

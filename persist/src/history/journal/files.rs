@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::reader::{Scan, scan};
 use super::recovered::{Recovered, Stopped, Torn};
 use crate::format::Digest;
-use crate::storage::{Lock, Storage, is_free, names};
+use crate::storage::{Lock, Storage, are_same, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
 /// What a session has locked while it is open: its journal, and its save against sessions with other journals.
@@ -161,13 +161,16 @@ pub(super) fn stopped(offset: u64, error: &Error) -> Stopped {
     Stopped { offset, kind: error.kind(), cause: error.to_string() }
 }
 
-/// Copies a journal to a name that is free, for the user to look at.
+/// Copies a journal to a name that is free, for the user to look at, unless a copy of it is kept already.
 pub(super) fn keep(storage: &dyn Storage, from: &Path, journal: &Path) -> io::Result<PathBuf> {
     let mut number = 1;
     let name = loop {
         let name = names::kept_journal(journal, number);
         if is_free(storage, &name)? {
             break name;
+        }
+        if are_same(storage, from, &name) {
+            return Ok(name);
         }
         number += 1;
     };

@@ -105,6 +105,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         let mut recovered = Recovered { report: loaded.report.take(), ..Recovered::default() };
         let (chosen, mut unkept) =
             choose(&*storage, &journal, loaded.digest.as_ref(), &mut recovered)?;
+        // That of a journal that is not gone on with.
+        let stopped = recovered.stopped.take();
         let end = match &chosen {
             Some(chosen) => {
                 recover(&mut saves, &mut history, &save, &mut loaded, chosen, &mut recovered)?
@@ -115,6 +117,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         if let Some(Chosen { path, .. }) = chosen.as_ref().filter(|_| is_stopped) {
             keep_if_room(&*storage, path, &journal, &mut recovered, &mut unkept)?;
         }
+        recovered.stopped = recovered.stopped.or(stopped);
         let is_all_kept = unkept.is_empty();
         let paths = (journal, save.clone());
         let mut writer = Writer::new(Arc::clone(&storage), paths, locks, unkept, &options);

@@ -142,7 +142,8 @@ impl<T: 'static> Session<T> {
     ///
     /// # Errors
     ///
-    /// What keeps the journal from being removed; it then may still be there.
+    /// What keeps the journal from being removed; it then may still be there. [`InUse`](crate::ErrorKind::InUse) if another session has written
+    /// to it, where the system has no locks.
     pub fn discard(self) -> Result<()> {
         self.journal.borrow_mut().remove()
     }
@@ -156,10 +157,12 @@ impl<T: Persist> Session<T> {
     ///
     /// # Errors
     ///
-    /// [`OpenTransaction`](crate::ErrorKind::OpenTransaction) while a transaction is open; as [`SaveManager::save`]: the old save then is as it was, with its journal, but
+    /// [`OpenTransaction`](crate::ErrorKind::OpenTransaction) while a transaction is open; [`InUse`](crate::ErrorKind::InUse) if another session
+    /// has written to the journal, where the system has no locks; as [`SaveManager::save`]: the old save then is as it was, with its journal, but
     /// for a folder that cannot be flushed, which the message says.
     pub fn save(&mut self) -> Result<SaveOutcome> {
         self.history.check_no_transaction()?;
+        self.journal.borrow().check_own()?;
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;
         let there = history.bring_all(&mut self.target);

@@ -228,8 +228,11 @@ impl Writer {
 
     /// Appends to a good file. If that fails they are cut off again, so that what is rolled back now is not replayed later.
     fn append_bytes(&mut self, bytes: &[u8], waits: bool, last: u64) -> Result<()> {
-        self.check_own()?;
-        let kept = self.keep_all();
+        let own = self.is_own();
+        if matches!(own, Ok(false)) {
+            return self.refuse(waits);
+        }
+        let kept = own.and_then(|_| self.keep_all());
         let State::Good { file, length, waiting } = &mut self.state else { return Ok(()) };
         let is_due = self.flush.is_due(self.unsynced);
         let written = kept.and_then(|()| {
@@ -262,25 +265,47 @@ impl Writer {
         self.mend(bytes, waits, last)
     }
 
-    /// Where the journal cannot be locked: an error if another session has written to it, or replaced it.
-    fn check_own(&self) -> Result<()> {
-        let State::Good { length, .. } = &self.state else { return Ok(()) };
-        if self.locks.journal.is_some() {
-            return Ok(());
+    /// Where the journal cannot be locked: false if another session has written to it, or replaced it.
+    pub(super) fn is_own(&self) -> io::Result<bool> {
+        let (good, excess) = match &self.state {
+            _ if self.locks.journal.is_some() => return Ok(true),
+            State::Good { length, .. } => (*length, Some(self.excess)),
+            // What could not be cut off may follow.
+            State::Broken { good: Good::File(length), .. } => (*length, None),
+            State::Broken { .. } => return Ok(true),
+            State::Lost { kind, .. } => return Ok(*kind != ErrorKind::InUse),
+        };
+        let mut file = self.storage.open(&self.live)?;
+        let size = file.seek(SeekFrom::End(0))?;
+        if size < good || excess.is_some_and(|excess| size != good + excess) {
+            return Ok(false);
         }
         let mut crc = [0; CRC];
-        let found = self.storage.open(&self.live).and_then(|mut file| {
-            let last = file.seek(SeekFrom::End(-(CRC as i64)))?;
-            file.read_exact(&mut crc)?;
-            Ok(last + CRC as u64)
-        });
-        let size = found.map_err(|error| self.failed(error))?;
-        let is_own = self.last_crc.is_none_or(|last| last == crc);
-        if size == *length + self.excess && is_own { Ok(()) } else { Err(in_use(&self.path)) }
+        file.seek(SeekFrom::Start(good.saturating_sub(CRC as u64)))?;
+        file.read_exact(&mut crc)?;
+        Ok(self.last_crc.is_none_or(|last| last == crc))
+    }
+
+    /// Refuses to replace the journal of another session. One that cannot be looked at keeps no save from being made.
+    pub(super) fn check_own(&self) -> Result<()> {
+        if matches!(self.is_own(), Ok(false)) { Err(in_use(&self.path)) } else { Ok(()) }
+    }
+
+    /// The journal is that of another session now. What has happened all the same is in no journal.
+    fn refuse(&mut self, waits: bool) -> Result<()> {
+        if waits {
+            let why = "another session has written to it; close that, and open this one again";
+            self.lose(ErrorKind::InUse, why);
+        }
+        Err(in_use(&self.path))
     }
 
     /// Makes a fresh file of what is good, what waits and these bytes.
     fn mend(&mut self, bytes: &[u8], waits: bool, last: u64) -> Result<()> {
+        let own = self.is_own();
+        if matches!(own, Ok(false)) {
+            return self.refuse(waits);
+        }
         let before = std::mem::replace(
             &mut self.state,
             State::Lost { kind: ErrorKind::Io, why: String::new() },
@@ -290,7 +315,7 @@ impl Writer {
             return Ok(());
         };
         let source = self.live.clone();
-        let written = self.keep_all().and_then(|()| {
+        let written = own.and_then(|_| self.keep_all()).and_then(|()| {
             self.write_fresh(|storage, out| {
                 match &good {
                     Good::File(length) => copy_start(storage, &source, *length, out)?,
@@ -303,11 +328,17 @@ impl Writer {
         let error = match written {
             Ok(mut file) => {
                 let kept = good.length() + pending.len() as u64;
+                self.excess = 0;
+                if let Good::Memory(content) = &good {
+                    self.last_crc = content.last_chunk().copied();
+                }
+                self.last_crc = pending.last_chunk().copied().or(self.last_crc);
+                let with_bytes = bytes.last_chunk().copied().or(self.last_crc);
                 let whole = kept + bytes.len() as u64;
                 match self.storage.sync_folder(folder_of(&self.live)) {
                     Ok(()) => {
                         self.state = State::good(file, whole);
-                        self.last_crc = None;
+                        self.last_crc = with_bytes;
                         self.sequence = last;
                         self.unsynced = None;
                         return Ok(());
@@ -317,6 +348,7 @@ impl Writer {
                         good = Good::File(if waits { whole } else { kept });
                         pending.clear();
                         if waits {
+                            self.last_crc = with_bytes;
                             self.sequence = last;
                         } else {
                             let _ = file.truncate(kept);
@@ -401,6 +433,7 @@ impl Writer {
 
     /// Removes the journal, so that the next session begins with the save.
     pub(super) fn remove(&mut self) -> Result<()> {
+        self.check_own()?;
         self.keep_all().map_err(|error| self.failed(error))?;
         self.state = State::Lost { kind: ErrorKind::Io, why: String::from("it was removed") };
         let next = names::next_journal(&self.path);
