@@ -704,3 +704,31 @@ fn a_journal_that_was_mended_is_its_own_where_there_are_no_locks() -> Result<()>
     assert_eq!(open(&disk)?.0.target().lines, ["third", "second", "first"]);
     Ok(())
 }
+
+#[test]
+fn an_edit_that_found_no_room_leaves_the_journal_its_own_where_there_are_no_locks() -> Result<()> {
+    let disk = Disk::default();
+    disk.never_lock();
+    let (mut session, _) = open(&disk)?;
+    for line in ["first", "second"] {
+        session.apply(Insert { at: 0, line: String::from(line) })?;
+    }
+    drop(session);
+    let mut image = disk.image();
+    let journal = image.get_mut(Path::new(JOURNAL)).unwrap();
+    *journal.last_mut().unwrap() ^= 1;
+    let length = journal.len();
+    let disk = Disk::new(image);
+    disk.never_lock();
+    disk.leave_room(0);
+    // No room to keep what would be cut off, which stays.
+    let (mut session, _) = open(&disk)?;
+    disk.leave_room(length + 20);
+    let refused = session.apply(Insert { at: 0, line: String::from("third") });
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::NoSpace);
+    disk.leave_room(usize::MAX);
+    session.apply(Insert { at: 0, line: String::from("fourth") })?;
+    drop(session);
+    assert_eq!(open(&disk)?.0.target().lines, ["fourth", "first"]);
+    Ok(())
+}

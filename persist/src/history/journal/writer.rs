@@ -237,6 +237,7 @@ impl Writer {
         let is_due = self.flush.is_due(self.unsynced);
         let written = kept.and_then(|()| {
             let file = open(file, &*self.storage, &self.live, *length)?;
+            self.excess = 0;
             file.write_all(waiting)?;
             file.write_all(bytes)?;
             Ok(file)
@@ -250,7 +251,6 @@ impl Writer {
                 self.sequence = last;
                 let since = self.unsynced.unwrap_or_else(Instant::now);
                 self.unsynced = (!is_due).then_some(since);
-                self.excess = 0;
                 return Ok(());
             }
             Err(error) => error,
