@@ -524,3 +524,100 @@ fn a_stop_that_is_not_passed_on_loses_nothing() {
     let error = persist::to_vec(&Lossy(Vec::new())).expect_err("it was refused");
     assert_eq!(error.message(), "no words");
 }
+
+/// Counts how often it is encoded.
+struct Counted(Cell<u32>);
+
+impl Persist for Counted {
+    fn persist_kind() -> Kind {
+        Kind::Text
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+        Ok(Self(Cell::new(0)))
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        self.0.set(self.0.get() + 1);
+        out.value(&"a text".to_owned())
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        input.value::<String>().map(|_| Self(Cell::new(0)))
+    }
+}
+
+#[test]
+fn the_first_save_of_a_value_encodes_it_once() {
+    let value: (Vec<HashMap<u32, Counted>>, String) = (
+        (0..50).map(|_| (0..100).map(|key| (key, Counted(Cell::new(0)))).collect()).collect(),
+        "behind".repeat(1000),
+    );
+    let bytes = Buffer::new().encode(&value).unwrap().to_vec();
+    assert!(value.0.iter().flat_map(HashMap::values).all(|counted| counted.0.get() == 1));
+    let save = persist::to_vec(&value).unwrap();
+    assert!(value.0.iter().flat_map(HashMap::values).all(|counted| counted.0.get() == 2));
+    assert!(save.windows(64).any(|part| part == &bytes[bytes.len() - 64..]));
+}
+
+#[test]
+fn a_value_has_the_same_bytes_wherever_a_buffer_is_full() {
+    type Behind =
+        (Vec<(u8, String)>, [Option<Box<u64>>; 2], HashMap<u16, Vec<String>>, VecDeque<u32>);
+    let lists = |n: u16| (0..n).map(|i| i.to_string()).collect::<Vec<_>>();
+    let behind: Behind = (
+        (0..40).map(|i| (i, "text ".repeat(i.into()))).collect(),
+        [Some(Box::new(1)), None],
+        (0..20).map(|i| (i, lists(i))).collect(),
+        (0..300).collect(),
+    );
+    let alone = Buffer::new().encode(&behind).unwrap().to_vec();
+    let mut warm = Buffer::new();
+    warm.encode(&vec![0_u8; 20_000]).unwrap();
+    for len in 0..1200 {
+        let value = (vec![7_u8; len], behind.clone());
+        let mut first = Buffer::new();
+        let bytes = first.encode(&value).unwrap().to_vec();
+        assert_eq!(bytes[bytes.len() - alone.len()..], alone, "behind {len} bytes");
+        assert_eq!(decode::<(Vec<u8>, Behind)>(&bytes).unwrap(), value);
+        assert_eq!(first.encode(&value).unwrap(), bytes, "in the same buffer again");
+        assert_eq!(warm.encode(&value).unwrap(), bytes, "in a large buffer");
+    }
+}
+
+#[test]
+fn a_value_over_the_limit_of_bytes_is_refused_even_if_its_type_hides_it() {
+    struct Hides(Vec<u8>);
+
+    impl Persist for Hides {
+        fn persist_kind() -> Kind {
+            <Vec<u8>>::persist_kind()
+        }
+
+        fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+            Ok(Self(Vec::new()))
+        }
+
+        fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            let _ = out.value(&self.0);
+            Ok(())
+        }
+
+        fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            input.value().map(Self)
+        }
+    }
+
+    let mut manager = persist::SaveManager::new();
+    let limits = persist::Limits { bytes: 100_000, ..persist::Limits::default() };
+    manager.set_limits(limits);
+    let mut save = Vec::new();
+    let error = manager.value_to_writer(&mut save, &Hides(vec![1; 200_000])).unwrap_err();
+    assert_eq!(error.kind(), persist::ErrorKind::TooLarge);
+    let error = manager.value_to_writer(&mut save, &vec![vec![1_u64; 20]; 10_000]).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "one value takes more than the limit of 100000 bytes; raise `Limits::bytes`"
+    );
+    manager.value_to_writer(&mut save, &vec![1_u8; 90_000]).unwrap();
+}

@@ -1,12 +1,13 @@
-use super::encoder::EncodeState;
+use super::copy::copy;
+use super::encoder::{Chunk, EncodeState};
 use super::{Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A reusable buffer that values are encoded into, one at a time.
 ///
 /// It stays initialised at its full size, so that a warm encode neither
-/// allocates nor clears anything. What does not fit is encoded again in a
-/// larger buffer.
+/// allocates nor clears anything. What does not fit continues in chunks, which
+/// are then put together in a larger buffer.
 ///
 /// # Example
 ///
@@ -49,45 +50,42 @@ impl Buffer {
         start: usize,
         limits: &Limits,
         links: &mut dyn SaveLinks,
-        mut write: impl FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
+        write: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<usize> {
-        loop {
-            let size = self.bytes.len();
-            let window = self.bytes.get_mut(start..).unwrap_or_default();
-            let mut state = EncodeState::new(limits);
-            let mut out = Encoder::new(window, &mut *links, &mut state);
-            let result = write(&mut out);
-            let end = size - out.free();
-            // Asked first: a type written by hand may not have passed its `Stop` on.
-            if let Some(error) = state.error {
-                return Err(error);
-            }
-            if result.is_ok() {
-                state.charge(links)?;
-                return Ok(end);
-            }
-            self.grow(start, limits)?;
+        let mut chunks = None;
+        let window = self.bytes.get_mut(start..).unwrap_or_default();
+        let mut state = EncodeState::new(limits);
+        let mut out = Encoder::new(window, &mut chunks, &mut *links, &mut state);
+        let result = write(&mut out);
+        let end = start + out.written();
+        // Asked first: a type written by hand may not have passed its `Stop` on.
+        if let Some(error) = state.error {
+            return Err(error);
         }
+        result.map_err(|_| Error::from(Fail::Refused))?;
+        state.charge(links)?;
+        if let Some(first) = chunks {
+            self.gather(first, end);
+        }
+        Ok(end)
     }
 
-    /// Takes a larger buffer.
+    /// Puts the chunks behind the window that they continue. The buffer is then large enough for a somewhat larger value.
     #[cold]
-    fn grow(&mut self, start: usize, limits: &Limits) -> Result<()> {
-        let size = self.bytes.len();
-        // A single record is bounded by the limit; the block before it is small.
-        if size.saturating_sub(start) as u64 > limits.bytes {
-            let limit = limits.bytes;
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                format!(
-                    "one value takes more than the limit of {limit} bytes; raise `Limits::bytes`"
-                ),
-            ));
+    fn gather(&mut self, first: Box<Chunk>, end: usize) {
+        let mut whole = vec![0; end + end / 2];
+        let mut at = 0;
+        let (mut window, mut next) = (std::mem::take(&mut self.bytes), Some(first));
+        while at < end {
+            let left = next.as_ref().map_or(0, |chunk| chunk.left);
+            let used = (window.len() - left).min(end - at);
+            copy(&mut whole[at..at + used], &window[..used]);
+            at += used;
+            // Each is freed before the next one is copied.
+            let Some(chunk) = next else { break };
+            (window, next) = (chunk.bytes, chunk.next);
         }
-        // Small sizes are passed faster: every step encodes the record again.
-        let factor = if size < 1 << 20 { 4 } else { 2 };
-        self.bytes.resize((size * factor).max(start + 64), 0);
-        Ok(())
+        self.bytes = whole;
     }
 
     pub(crate) fn with_size(size: usize) -> Self {

@@ -5,21 +5,18 @@ use super::row::Inline;
 use super::{Persist, Pointed, Pointing, SaveLinks, Shared, Within, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
-/// An encode cannot go on.
-///
-/// Either the buffer is full, and the caller repeats the value in a larger
-/// one, or a reason was left with [`Encoder::refuse`], which is the only way to
-/// make one.
+/// An encode cannot go on. The reason was left with [`Encoder::refuse`], which is the only way to make one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop(());
 
 /// The place that values are written to: a window of a buffer.
 ///
-/// A write that does not fit returns [`Stop`] instead of growing anything; a
-/// cursor that can only leave on overflow stays in registers. Whoever owns the
-/// buffer grows it and encodes the value again.
+/// A write that does not fit continues in a [`Chunk`] of its own. What was written stays where it is, so that no value
+/// is encoded twice.
 pub struct Encoder<'a> {
     rest: &'a mut [u8],
+    /// Where the next chunk goes; `None` after a [`Stop`].
+    next: Option<&'a mut NextChunk>,
     links: &'a mut dyn SaveLinks,
     state: &'a mut EncodeState,
 }
@@ -31,7 +28,20 @@ pub(crate) struct EncodeState {
     within: Within,
     empty_elements: usize,
     large: u64,
+    /// Bytes of all windows, without those at the end of full ones that were left free.
+    room: usize,
     pub(crate) error: Option<Error>,
+}
+
+/// Where the chunk behind a window goes when that is full.
+pub(crate) type NextChunk = Option<Box<Chunk>>;
+
+/// A window behind a full one.
+pub(crate) struct Chunk {
+    pub(crate) bytes: Vec<u8>,
+    /// Bytes at the end of the full window that were left free: what is taken at once lies together.
+    pub(crate) left: usize,
+    pub(crate) next: NextChunk,
 }
 
 impl EncodeState {
@@ -42,6 +52,7 @@ impl EncodeState {
             within: Within::Bare,
             empty_elements: 0,
             large: 0,
+            room: 0,
             error: None,
         }
     }
@@ -55,28 +66,39 @@ impl EncodeState {
 impl<'a> Encoder<'a> {
     pub(crate) fn new(
         rest: &'a mut [u8],
+        next: &'a mut NextChunk,
         links: &'a mut dyn SaveLinks,
         state: &'a mut EncodeState,
     ) -> Self {
-        Self { rest, links, state }
+        state.room = rest.len();
+        Self { rest, next: Some(next), links, state }
     }
 
-    /// Bytes of the window that are still free.
+    /// Bytes of the last window that are still free.
     pub(crate) fn free(&self) -> usize {
         self.rest.len()
+    }
+
+    /// Bytes that were written.
+    pub(crate) fn written(&self) -> usize {
+        self.state.room.wrapping_sub(self.rest.len())
     }
 
     /// The next `len` bytes of the buffer, to be written by the caller.
     ///
     /// # Errors
     ///
-    /// [`Stop`] if fewer are left.
+    /// [`Stop`] if the value is over [`Limits::bytes`].
     #[inline(always)]
     pub fn take(&mut self, len: usize) -> Result<&'a mut [u8], Stop> {
-        if len > self.rest.len() {
-            return Err(Stop(()));
-        }
-        let (taken, rest) = mem::take(&mut self.rest).split_at_mut(len);
+        let rest = mem::take(&mut self.rest);
+        let (taken, rest) = if len <= rest.len() {
+            rest.split_at_mut(len)
+        } else {
+            let chunk = grow(rest.len(), len, self.next.take(), self.state)?;
+            self.next = Some(&mut chunk.next);
+            chunk.bytes.split_at_mut_checked(len).ok_or(Stop(()))?
+        };
         self.rest = rest;
         Ok(taken)
     }
@@ -85,7 +107,7 @@ impl<'a> Encoder<'a> {
     ///
     /// # Errors
     ///
-    /// [`Stop`] if they do not fit.
+    /// [`Stop`] if the value is over [`Limits::bytes`].
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         copy(self.take(bytes.len())?, bytes);
@@ -96,7 +118,7 @@ impl<'a> Encoder<'a> {
     ///
     /// # Errors
     ///
-    /// [`Stop`] if it does not fit or refuses.
+    /// [`Stop`] if it refuses.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
         if Inline::<T>::IN_PLACE {
@@ -121,7 +143,7 @@ impl<'a> Encoder<'a> {
     ///
     /// # Errors
     ///
-    /// [`Stop`] if it does not fit.
+    /// [`Stop`] if the value is over [`Limits::bytes`].
     pub fn count(&mut self, count: usize) -> Result<(), Stop> {
         count::encode(count as u64, self)
     }
@@ -150,14 +172,21 @@ impl<'a> Encoder<'a> {
         &mut self,
         encode: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        // After a `Stop` nothing is left to write to, even if a hand-written type does not pass it on.
         let whole = mem::take(&mut self.rest);
-        let mut copy =
-            Encoder { rest: &mut *whole, links: &mut *self.links, state: &mut *self.state };
+        let Some(next) = self.next.take() else { return Err(Stop(())) };
+        let mut copy = Encoder {
+            rest: &mut *whole,
+            next: Some(&mut *next),
+            links: &mut *self.links,
+            state: &mut *self.state,
+        };
         encode(&mut copy)?;
         let free = copy.free();
-        self.rest = whole;
-        self.take(self.rest.len() - free).map(drop)
+        let (window, next) = if next.is_none() { (whole, next) } else { last_window(whole, next) };
+        let used = window.len().wrapping_sub(free);
+        self.rest = window.split_at_mut_checked(used).ok_or(Stop(()))?.1;
+        self.next = Some(next);
+        Ok(())
     }
 
     /// Encodes what lies in a cell of this sort.
@@ -266,9 +295,9 @@ impl<'a> Encoder<'a> {
         count: usize,
         elements: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let before = self.rest.len();
+        let before = self.written();
         elements(self)?;
-        if before - self.rest.len() < count.saturating_mul(T::__MIN) {
+        if self.written() - before < count.saturating_mul(T::__MIN) {
             return Err(too_short(self.state, count));
         }
         Ok(())
@@ -298,6 +327,52 @@ impl<'a> Encoder<'a> {
 fn keep(state: &mut EncodeState, error: Error) -> Stop {
     state.error.get_or_insert(error);
     Stop(())
+}
+
+/// The chunk behind a full window, with room for `len` bytes.
+#[cold]
+#[inline(never)]
+fn grow<'a>(
+    left: usize,
+    len: usize,
+    next: Option<&'a mut NextChunk>,
+    state: &mut EncodeState,
+) -> Result<&'a mut Chunk, Stop> {
+    let Some(next) = next else { return Err(Stop(())) };
+    let written = state.room - left;
+    if written.saturating_add(len) as u64 > state.limits.bytes {
+        return Err(too_large(state));
+    }
+    // As much again, so that a small value takes little and a large one few chunks. Together they are hardly more than
+    // the value.
+    let size = written.clamp(SMALLEST_CHUNK, LARGEST_CHUNK).max(len);
+    state.room = written + size;
+    Ok(next.insert(Box::new(Chunk { bytes: vec![0; size], left, next: None })))
+}
+
+const SMALLEST_CHUNK: usize = 256;
+const LARGEST_CHUNK: usize = 1 << 20;
+
+/// The window behind which nothing follows, and where a chunk behind it goes.
+#[cold]
+#[inline(never)]
+fn last_window<'a>(
+    mut window: &'a mut [u8],
+    mut next: &'a mut NextChunk,
+) -> (&'a mut [u8], &'a mut NextChunk) {
+    while let Some(chunk) = next {
+        (window, next) = (&mut chunk.bytes, &mut chunk.next);
+    }
+    (window, next)
+}
+
+#[cold]
+#[inline(never)]
+fn too_large(state: &mut EncodeState) -> Stop {
+    let limit = state.limits.bytes;
+    let message =
+        format!("one value takes more than the limit of {limit} bytes; raise `Limits::bytes`");
+    keep(state, Error::new(ErrorKind::TooLarge, message))
 }
 
 #[cold]

@@ -44,15 +44,14 @@ impl<'w> Writer<'w> {
     }
 
     /// Writes a record, behind the definitions of its class, of all that this
-    /// mentions and of those whose values are in it as trait objects; `payload` may
-    /// run more than once.
+    /// mentions and of those whose values are in it as trait objects.
     pub(crate) fn record(
         &mut self,
         number: u64,
         (holder, added): (Holder, bool),
         id: u64,
         links: &mut dyn RecordLinks,
-        mut payload: impl FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
+        payload: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<()> {
         self.define(links.numbers())?;
         let holder = holder.code() | if added { ADDED } else { 0 };
@@ -66,9 +65,9 @@ impl<'w> Writer<'w> {
             out.value(&holder)?;
             count::encode(id, out)?;
             let length = out.take(4)?;
-            let free = out.free();
+            let before = out.written();
             payload(out)?;
-            match item_length(free - out.free(), "this") {
+            match item_length(out.written() - before, "this") {
                 Ok(bytes) => LittleEndian::write_u32(length, bytes),
                 Err(error) => return Err(out.refuse(error)),
             }
