@@ -8,6 +8,7 @@
 mod data;
 
 mod codecs;
+mod first;
 mod graph;
 mod graph_times;
 mod harness;
@@ -57,10 +58,28 @@ fn main() -> ExitCode {
     if options.sets.contains(&"older") {
         older(&older::run(&data::minecraft::generate(), rounds), options.csv);
     }
+    if options.sets.contains(&"first") {
+        first(&first::run(options.rounds.unwrap_or(11)), options.csv);
+    }
     if options.sets.contains(&"graph") {
         graph_times::run(options.rounds.unwrap_or(11), options.csv);
     }
     ExitCode::SUCCESS
+}
+
+fn first(rows: &[first::Row], csv: bool) {
+    if !csv {
+        println!("| save, ms | bytes | first | second | ratio |");
+        println!("|---|---|---|---|---|");
+    }
+    for first::Row { name, size, first, second } in rows {
+        let ratio = first / second;
+        if csv {
+            println!("\"first save, ms\",\"{name}\",{size},{first:.3},{ratio:.4}");
+        } else {
+            println!("| {name} | {size} | {first:.1} | {second:.1} | {ratio:.2} |");
+        }
+    }
 }
 
 fn older(rows: &[older::Row], csv: bool) {
