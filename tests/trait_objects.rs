@@ -148,6 +148,30 @@ fn shop() -> Shop {
 }
 
 #[test]
+fn classes_that_a_long_value_turns_out_to_hold_are_defined_before_it_wherever_a_buffer_is_full() {
+    // Values of the first class fill several windows before the next one is met.
+    let swords = || (0..300).map(sword).chain([Box::new(opal(3)) as _, Box::new(Gem::Ruby) as _]);
+    let bags = || vec![shared(*bag("swords", swords().collect())), shared(*bag("", vec![]))];
+    let objects = bags();
+    let save = |size: usize| {
+        let mut saves = manager();
+        saves.set_buffer_size(size);
+        for bag in &objects {
+            saves.add(bag).unwrap();
+        }
+        saves.add(&shared(Sword { sharp: 7 })).unwrap();
+        saves.to_vec().unwrap()
+    };
+    let whole = save(1 << 20);
+    for size in [0, 5, 64, 300, 301, 302, 1000] {
+        assert!(save(size) == whole, "in {size} bytes");
+    }
+    let loaded = load::<Bag>(manager(), &whole).unwrap();
+    let prices: Vec<_> = loaded.iter::<Bag>().map(|bag| bag.borrow().price()).collect();
+    assert_eq!(prices, [objects[0].borrow().price(), 0]);
+}
+
+#[test]
 fn boxes_come_back_wherever_they_are_kept() {
     let mut saves = manager();
     saves.register_as::<Sword, dyn Item + Send>().unwrap();

@@ -585,6 +585,66 @@ fn a_value_has_the_same_bytes_wherever_a_buffer_is_full() {
     }
 }
 
+#[derive(Clone, Debug, PartialEq, Persist)]
+enum Shape {
+    Nothing,
+    Texts(Vec<String>),
+    Map { of: HashMap<u16, Option<Box<Shape>>>, behind: u64 },
+    Bytes(Vec<u8>, (f32, bool)),
+}
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    let leaf = prop_oneof![
+        Just(Shape::Nothing),
+        vec("[a-z]{0,400}", 0..6).prop_map(Shape::Texts),
+        (vec(any::<u8>(), 0..3000), any::<bool>()).prop_map(|(b, is)| Shape::Bytes(b, (1.5, is))),
+    ];
+    leaf.prop_recursive(4, 60, 6, |inner| {
+        let inner = proptest::option::of(inner.prop_map(Box::new));
+        let of = proptest::collection::hash_map(any::<u16>(), inner, 0..6);
+        (of, any::<u64>()).prop_map(|(of, behind)| Shape::Map { of, behind })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_save_has_the_same_bytes_whatever_the_size_of_the_buffer(
+        value in vec(shapes(), 0..8),
+        other in vec(any::<u64>(), 0..4000),
+        sizes in vec(0..6000_usize, 12),
+    ) {
+        let mut warm = persist::SaveManager::new();
+        warm.set_buffer_size(1 << 20);
+        let save = warm.value_to_vec(&value).unwrap();
+        for size in (0..2).chain(256..264).chain(sizes) {
+            let mut manager = persist::SaveManager::new();
+            manager.set_buffer_size(size);
+            prop_assert!(manager.value_to_vec(&value).unwrap() == save, "in {size} bytes");
+            manager.value_to_vec(&other).unwrap();
+            prop_assert!(manager.value_to_vec(&value).unwrap() == save, "again, {size} bytes");
+        }
+        prop_assert!(persist::from_slice::<Vec<Shape>>(&save).unwrap() == value);
+    }
+}
+
+#[test]
+fn a_buffer_holds_about_twice_its_largest_value_whatever_it_held_before() {
+    // Each list is taken at once and a little too long for the memory that the last one left.
+    let mut manager = persist::SaveManager::new();
+    let mut held = 0;
+    for rounds in 0..60 {
+        let value: Vec<Vec<u8>> = (0..rounds).map(|n| vec![1; 3000 + 517 * n % 9000]).collect();
+        let taken = allocation_counter::measure(|| {
+            manager.value_to_writer(&mut std::io::sink(), &value).unwrap();
+        });
+        held += taken.bytes_current;
+    }
+    let largest: i64 = (0..60).map(|n| 3000 + 517 * n % 9000).sum();
+    assert!(held < largest * 3, "{held} bytes for values of at most {largest}");
+}
+
 #[test]
 fn a_value_over_the_limit_of_bytes_is_refused_even_if_its_type_hides_it() {
     struct Hides(Vec<u8>);

@@ -66,7 +66,30 @@ pub(crate) fn run(rounds: u32) -> Vec<Row> {
         row("a text of 20 MB", &"text".repeat(5_000_000), rounds),
         row("a tree of 270,000 structs", &tree(11, &mut 0), rounds),
         row("a game", &game(), rounds),
+        row("`Vec<u8>` of 40 MB", &vec![7_u8; 40_000_000], rounds),
+        copies("no save: a copy of 20 MB", 20_000_000, rounds),
+        copies("no save: a copy of 40 MB", 40_000_000, rounds),
     ]
+}
+
+/// The least that a save of flat bytes can cost: a copy into memory that is fresh or not, its checksum, and a copy
+/// into the save. More than 32 MiB come fresh from the system each time, less is memory that the heap has kept.
+fn copies(name: &'static str, size: usize, rounds: u32) -> Row {
+    let bytes = vec![7_u8; size];
+    let copy = |window: &mut Vec<u8>, out: &mut Vec<u8>| {
+        window.clear();
+        window.extend_from_slice(black_box(&bytes));
+        out.clear();
+        out.extend_from_slice(window);
+        black_box(crc32fast::hash(out));
+    };
+    let (mut kept, mut out, mut other) = (Vec::new(), Vec::new(), Vec::new());
+    let contenders = vec![
+        Contender::new("first", || copy(&mut Vec::new(), &mut other)),
+        Contender::new("second", || copy(&mut kept, &mut out)),
+    ];
+    let times: Vec<_> = measure(contenders, rounds).map(|(_, us)| us / 1000.0).collect();
+    Row { name, size, first: times[0], second: times[1] }
 }
 
 fn maps() -> HashMap<u32, HashMap<u32, u32>> {

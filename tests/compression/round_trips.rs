@@ -44,6 +44,19 @@ fn the_same_state_has_the_same_bytes() {
 }
 
 #[test]
+fn a_block_in_pieces_is_compressed_like_a_whole_one() {
+    let names: Vec<_> = (0..40_000).map(|n| format!("{n} {}", "ab".repeat(n % 40))).collect();
+    for compression in BOTH {
+        let mut saves = SaveManager::new();
+        saves.set_compression(compression);
+        saves.set_buffer_size(4 << 20);
+        let whole = saves.value_to_vec(&names).unwrap();
+        assert!(packed(compression, &names) == whole);
+        assert_eq!(persist::from_slice::<Vec<String>>(&whole).unwrap(), names);
+    }
+}
+
+#[test]
 fn what_does_not_get_smaller_is_written_as_it_is() {
     let world = world(noise(200_000));
     let plain = persist::to_vec(&world).unwrap();

@@ -1,13 +1,14 @@
-use super::copy::copy;
-use super::encoder::{Chunk, EncodeState};
+use super::encoder::EncodeState;
+use super::row::cut_mut;
+use super::windows::{Next, SMALLEST, Window};
 use super::{Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A reusable buffer that values are encoded into, one at a time.
 ///
 /// It stays initialised at its full size, so that a warm encode neither
-/// allocates nor clears anything. What does not fit continues in chunks, which
-/// are then put together in a larger buffer.
+/// allocates nor clears anything. What does not fit continues in further windows,
+/// so that no value is encoded twice.
 ///
 /// # Example
 ///
@@ -22,7 +23,12 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// ```
 #[derive(Debug, Default)]
 pub struct Buffer {
-    bytes: Vec<u8>,
+    first: Vec<u8>,
+    /// The windows behind the first one, for the next value too; empty until there is need of one.
+    table: Vec<Window>,
+    /// How many of them hold bytes.
+    used: usize,
+    len: usize,
 }
 
 impl Buffer {
@@ -39,76 +45,108 @@ impl Buffer {
     /// What the value refuses: a string or nesting beyond the default
     /// [`Limits`], and any shared pointer, since only a whole save has ids.
     pub fn encode<T: Persist>(&mut self, value: &T) -> Result<&[u8]> {
-        let len =
-            self.append(0, &Limits::DEFAULT, &mut NoLinks::default(), |out| out.value(value))?;
-        Ok(&self.bytes[..len])
+        self.encode_with(&Limits::DEFAULT, &mut NoLinks::default(), |out| out.value(value))
     }
 
-    /// Writes behind the first `start` bytes and returns where the writing ended.
-    pub(crate) fn append(
+    /// What `write` writes, valid until the next call.
+    pub(crate) fn encode_with(
         &mut self,
-        start: usize,
         limits: &Limits,
         links: &mut dyn SaveLinks,
         write: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
-    ) -> Result<usize> {
-        let mut chunks = None;
-        let window = self.bytes.get_mut(start..).unwrap_or_default();
-        let mut state = EncodeState::new(limits);
-        let mut out = Encoder::new(window, &mut chunks, &mut *links, &mut state);
-        let result = write(&mut out);
-        let end = start + out.written();
-        // Asked first: a type written by hand may not have passed its `Stop` on.
-        if let Some(error) = state.error {
-            return Err(error);
-        }
-        result.map_err(|_| Error::from(Fail::Refused))?;
-        state.charge(links)?;
-        if let Some(first) = chunks {
-            self.gather(first, end);
-        }
-        Ok(end)
+    ) -> Result<&[u8]> {
+        self.clear();
+        self.append(limits, links, write)?;
+        Ok(self.gather())
     }
 
-    /// Puts the chunks behind the window that they continue. The buffer is then large enough for a somewhat larger value.
-    #[cold]
-    fn gather(&mut self, first: Box<Chunk>, end: usize) {
-        let mut whole = vec![0; end + end / 2];
-        let mut at = 0;
-        let (mut window, mut next) = (std::mem::take(&mut self.bytes), Some(first));
-        while at < end {
-            let left = next.as_ref().map_or(0, |chunk| chunk.left);
-            let used = (window.len() - left).min(end - at);
-            copy(&mut whole[at..at + used], &window[..used]);
-            at += used;
-            // Each is freed before the next one is copied.
-            let Some(chunk) = next else { break };
-            (window, next) = (chunk.bytes, chunk.next);
+    /// Adds what `write` writes.
+    pub(crate) fn append(
+        &mut self,
+        limits: &Limits,
+        links: &mut dyn SaveLinks,
+        write: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
+    ) -> Result<()> {
+        if self.first.is_empty() {
+            self.first = Self::with_size(0).first;
         }
-        self.bytes = whole;
+        let (used, rest) = self.table.split_at_mut(self.used);
+        let (window, next) = match used.last_mut() {
+            Some(Window { bytes, start }) => (&mut bytes[self.len - *start..], Next::Rest(rest)),
+            None => (&mut self.first[self.len..], Next::All(&mut self.table)),
+        };
+        let state = EncodeState::new(self.len, next, limits, links);
+        let mut out = Encoder::new(window, &state);
+        let result = write(&mut out);
+        let (end, left) = out.finish(result)?;
+        self.len = end;
+        self.used = left.map_or(0, |left| self.table.len() - left);
+        Ok(())
+    }
+
+    /// Bytes that were written since the last [`clear`](Self::clear).
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn clear(&mut self) {
+        (self.len, self.used) = (0, 0);
+    }
+
+    /// What was written, in the windows where it lies; none of them is empty.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let used = &self.table[..self.used];
+        let windows = std::iter::once((&self.first, 0));
+        let windows = windows.chain(used.iter().map(|window| (&window.bytes, window.start)));
+        let ends = used.iter().map(|window| window.start).chain([self.len]);
+        windows.zip(ends).filter_map(|((bytes, start), end)| {
+            bytes.get(..end - start).filter(|piece| !piece.is_empty())
+        })
+    }
+
+    /// Puts what was written together, in a buffer that is large enough for a somewhat larger value.
+    pub(crate) fn gather(&mut self) -> &[u8] {
+        if self.used > 0 {
+            self.gather_windows();
+        }
+        self.bytes()
+    }
+
+    #[cold]
+    fn gather_windows(&mut self) {
+        let mut whole = vec![0; self.len + self.len / 2];
+        let mut rest = &mut whole[..];
+        for piece in self.pieces() {
+            cut_mut(&mut rest, piece.len()).copy_from_slice(piece);
+        }
+        (self.first, self.table, self.used) = (whole, Vec::new(), 0);
+    }
+
+    /// What was written, if it was gathered or is less than the buffer had room for.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.first.get(..self.len).unwrap_or_default()
+    }
+
+    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
+        if self.used > 0 {
+            return self.pieces().collect::<Vec<_>>().concat();
+        }
+        self.first.truncate(self.len);
+        self.first
     }
 
     pub(crate) fn with_size(size: usize) -> Self {
-        Self { bytes: vec![0; size] }
+        Self { first: vec![0; size.max(SMALLEST)], ..Self::default() }
     }
 
-    /// Makes room for so many bytes at least.
-    pub(crate) fn reserve(&mut self, size: usize) {
-        if self.bytes.len() < size {
-            self.bytes.resize(size, 0);
-        }
+    /// Bytes of memory.
+    pub(crate) fn size(&self) -> usize {
+        self.first.len() + self.table.iter().map(|window| window.bytes.len()).sum::<usize>()
     }
 
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
-    }
-
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.bytes
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// The first bytes, which were written as one.
+    pub(crate) fn head_mut(&mut self, len: usize) -> &mut [u8] {
+        &mut self.first[..len]
     }
 }
 

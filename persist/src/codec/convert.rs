@@ -39,7 +39,7 @@ use crate::{Error, ErrorKind, Limits, Result};
 pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut buffer = Buffer::new();
     let mut left = 0;
-    let len = buffer.append(0, &Limits::DEFAULT, &mut NoLinks::default(), |out| {
+    buffer.append(&Limits::DEFAULT, &mut NoLinks::default(), |out| {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
         let result = T::persist_make_field(variant, field, Some(&mut input), out);
@@ -49,9 +49,7 @@ pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> Result
     if left > 0 {
         return Err(left_over(left).at((bytes.len() - left) as u64));
     }
-    let mut bytes = buffer.into_bytes();
-    bytes.truncate(len);
-    Ok(bytes)
+    Ok(buffer.into_bytes())
 }
 
 /// Where a type stands that a `convert` takes, in the words of an error.

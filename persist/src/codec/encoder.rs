@@ -1,8 +1,10 @@
+use std::cell::Cell;
 use std::mem;
 
 use super::list::{large, large_box, levels};
 use super::row::Inline;
-use super::{Persist, Pointed, Pointing, SaveLinks, Shared, Within, copy::copy, count};
+use super::windows::Next;
+use super::{Fail, Persist, Pointed, Pointing, SaveLinks, Shared, Within, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
 /// An encode cannot go on. The reason was left with [`Encoder::refuse`], which is the only way to make one.
@@ -11,77 +13,86 @@ pub struct Stop(());
 
 /// The place that values are written to: a window of a buffer.
 ///
-/// A write that does not fit continues in a [`Chunk`] of its own. What was written stays where it is, so that no value
-/// is encoded twice.
+/// A write that does not fit continues in the next window. What was written stays where it is, so that no value is
+/// encoded twice.
 pub struct Encoder<'a> {
     rest: &'a mut [u8],
-    /// Where the next chunk goes; `None` after a [`Stop`].
-    next: Option<&'a mut NextChunk>,
-    links: &'a mut dyn SaveLinks,
-    state: &'a mut EncodeState,
+    state: &'a EncodeState<'a>,
 }
 
-/// What an encode knows beside its cursor. It stands apart, so that a cursor is quickly copied.
-pub(crate) struct EncodeState {
-    limits: Limits,
-    depth: u32,
-    within: Within,
-    empty_elements: usize,
-    large: u64,
-    /// Bytes of all windows, without those at the end of full ones that were left free.
-    room: usize,
-    pub(crate) error: Option<Error>,
+/// What an encode knows beside its cursor. It stands apart and is shared, so that the cursor is quickly copied.
+pub(super) struct EncodeState<'a> {
+    /// `None` while they are asked.
+    links: Cell<Option<&'a mut dyn SaveLinks>>,
+    next: Cell<Next<'a>>,
+    limits: &'a Limits,
+    depth: Cell<u32>,
+    within: Cell<Within>,
+    empty_elements: Cell<usize>,
+    large: Cell<u64>,
+    /// Where the value begins, and where the window ends, both counted from the first byte of the buffer.
+    start: usize,
+    end: Cell<usize>,
+    error: Cell<Option<Error>>,
 }
 
-/// Where the chunk behind a window goes when that is full.
-pub(crate) type NextChunk = Option<Box<Chunk>>;
-
-/// A window behind a full one.
-pub(crate) struct Chunk {
-    pub(crate) bytes: Vec<u8>,
-    /// Bytes at the end of the full window that were left free: what is taken at once lies together.
-    pub(crate) left: usize,
-    pub(crate) next: NextChunk,
-}
-
-impl EncodeState {
-    pub(crate) fn new(limits: &Limits) -> Self {
+impl<'a> EncodeState<'a> {
+    pub(super) fn new(
+        start: usize,
+        next: Next<'a>,
+        limits: &'a Limits,
+        links: &'a mut dyn SaveLinks,
+    ) -> Self {
         Self {
-            limits: *limits,
-            depth: limits.depth,
-            within: Within::Bare,
-            empty_elements: 0,
-            large: 0,
-            room: 0,
-            error: None,
+            links: Cell::new(Some(links)),
+            next: Cell::new(next),
+            limits,
+            depth: Cell::new(limits.depth),
+            within: Cell::default(),
+            empty_elements: Cell::default(),
+            large: Cell::default(),
+            start,
+            end: Cell::new(start),
+            error: Cell::default(),
         }
     }
 
-    /// Tells a save of the elements that were counted.
-    pub(crate) fn charge(&self, links: &mut dyn SaveLinks) -> Result<(), Error> {
-        links.charge(self.empty_elements, self.large, &self.limits)
+    fn ask<R>(&self, ask: impl FnOnce(&mut dyn SaveLinks) -> Result<R, Error>) -> Result<R, Error> {
+        let Some(links) = self.links.take() else { return Err(Fail::Refused.into()) };
+        let result = ask(links);
+        self.links.set(Some(links));
+        result
     }
 }
 
 impl<'a> Encoder<'a> {
-    pub(crate) fn new(
-        rest: &'a mut [u8],
-        next: &'a mut NextChunk,
-        links: &'a mut dyn SaveLinks,
-        state: &'a mut EncodeState,
-    ) -> Self {
-        state.room = rest.len();
-        Self { rest, next: Some(next), links, state }
+    pub(super) fn new(window: &'a mut [u8], state: &'a EncodeState<'a>) -> Self {
+        state.end.set(state.start + window.len());
+        Self { rest: window, state }
     }
 
-    /// Bytes of the last window that are still free.
-    pub(crate) fn free(&self) -> usize {
-        self.rest.len()
+    /// Returns where the encode ended, and how many windows it did not reach.
+    pub(super) fn finish(self, result: Result<(), Stop>) -> Result<(usize, Option<usize>), Error> {
+        let state = self.state;
+        // Asked first: a type written by hand may not have passed its `Stop` on.
+        if let Some(error) = state.error.take() {
+            return Err(error);
+        }
+        result.map_err(|_| Error::from(Fail::Refused))?;
+        let end = self.position();
+        // A window that is there from a larger value takes it without growing.
+        if (end - state.start) as u64 > state.limits.bytes {
+            return Err(too_large(state.limits));
+        }
+        let (empty, large) = (state.empty_elements.get(), state.large.get());
+        state.ask(|links| links.charge(empty, large, state.limits))?;
+        Ok((end, state.next.take().len()))
     }
 
-    /// Bytes that were written.
-    pub(crate) fn written(&self) -> usize {
-        self.state.room.wrapping_sub(self.rest.len())
+    /// Bytes of the buffer that are before the cursor.
+    pub(crate) fn position(&self) -> usize {
+        // Never below zero; a check would be one in each loop over elements.
+        self.state.end.get().wrapping_sub(self.rest.len())
     }
 
     /// The next `len` bytes of the buffer, to be written by the caller.
@@ -91,14 +102,11 @@ impl<'a> Encoder<'a> {
     /// [`Stop`] if the value is over [`Limits::bytes`].
     #[inline(always)]
     pub fn take(&mut self, len: usize) -> Result<&'a mut [u8], Stop> {
-        let rest = mem::take(&mut self.rest);
-        let (taken, rest) = if len <= rest.len() {
-            rest.split_at_mut(len)
-        } else {
-            let chunk = grow(rest.len(), len, self.next.take(), self.state)?;
-            self.next = Some(&mut chunk.next);
-            chunk.bytes.split_at_mut_checked(len).ok_or(Stop(()))?
-        };
+        let mut rest = mem::take(&mut self.rest);
+        if len > rest.len() {
+            rest = grow(rest.len(), len, &[], self.state).unwrap_or_default();
+        }
+        let (taken, rest) = rest.split_at_mut_checked(len).ok_or(Stop(()))?;
         self.rest = rest;
         Ok(taken)
     }
@@ -110,7 +118,14 @@ impl<'a> Encoder<'a> {
     /// [`Stop`] if the value is over [`Limits::bytes`].
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        copy(self.take(bytes.len())?, bytes);
+        let rest = mem::take(&mut self.rest);
+        if bytes.len() > rest.len() {
+            self.rest = grow(rest.len(), bytes.len(), bytes, self.state).ok_or(Stop(()))?;
+            return Ok(());
+        }
+        let (taken, rest) = rest.split_at_mut(bytes.len());
+        copy(taken, bytes);
+        self.rest = rest;
         Ok(())
     }
 
@@ -165,27 +180,17 @@ impl<'a> Encoder<'a> {
         ))
     }
 
-    /// Encodes with a copy of the cursor. Code that is not inlined here then
-    /// takes the address of the copy, and this cursor stays in registers.
+    /// Encodes with a copy of the cursor. Code that is not inlined here then takes the address of the copy, and this
+    /// cursor stays in registers.
     #[inline(always)]
     pub(crate) fn apart(
         &mut self,
-        encode: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
+        encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let whole = mem::take(&mut self.rest);
-        let Some(next) = self.next.take() else { return Err(Stop(())) };
-        let mut copy = Encoder {
-            rest: &mut *whole,
-            next: Some(&mut *next),
-            links: &mut *self.links,
-            state: &mut *self.state,
-        };
+        // After a `Stop` nothing is left to write to, even if a hand-written type does not pass it on.
+        let mut copy = Self { rest: mem::take(&mut self.rest), state: self.state };
         encode(&mut copy)?;
-        let free = copy.free();
-        let (window, next) = if next.is_none() { (whole, next) } else { last_window(whole, next) };
-        let used = window.len().wrapping_sub(free);
-        self.rest = window.split_at_mut_checked(used).ok_or(Stop(()))?.1;
-        self.next = Some(next);
+        self.rest = copy.rest;
         Ok(())
     }
 
@@ -205,10 +210,10 @@ impl<'a> Encoder<'a> {
         cell: Within,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let before = self.state.within;
-        self.state.within = before.then(cell);
+        let before = self.state.within.get();
+        self.state.within.set(before.then(cell));
         let result = encode(self);
-        self.state.within = before;
+        self.state.within.set(before);
         result
     }
 
@@ -221,11 +226,16 @@ impl<'a> Encoder<'a> {
         pointed: Pointed,
         target: &dyn Fn() -> Shared,
     ) -> Result<u64, Stop> {
-        let reference = Pointing { weak, pointed, within: self.state.within };
-        match self.links.link(address, reference, target) {
-            Ok(id) => Ok(id),
-            Err(error) => Err(self.refuse(error)),
-        }
+        let reference = Pointing { weak, pointed, within: self.state.within.get() };
+        self.ask(|links| links.link(address, reference, target))
+    }
+
+    /// Asks who gives shared objects their ids.
+    pub(crate) fn ask<R>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn SaveLinks) -> Result<R, Error>,
+    ) -> Result<R, Stop> {
+        self.state.ask(ask).map_err(|error| self.refuse(error))
     }
 
     /// Encodes one level further in, within [`Limits::depth`].
@@ -249,12 +259,12 @@ impl<'a> Encoder<'a> {
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let levels = const { levels::<T>() };
-        let Some(depth) = self.state.depth.checked_sub(levels) else {
+        let Some(depth) = self.state.depth.get().checked_sub(levels) else {
             return Err(too_deep(self.state));
         };
-        self.state.depth = depth;
+        self.state.depth.set(depth);
         let result = encode(self);
-        self.state.depth += levels;
+        self.state.depth.set(depth + levels);
         result
     }
 
@@ -271,7 +281,7 @@ impl<'a> Encoder<'a> {
             self.add_empty(count.saturating_mul(super::list::weight::<T>()));
         }
         if let Some(bytes) = large::<T>(count) {
-            self.state.large = self.state.large.saturating_add(bytes);
+            self.add_large(bytes);
         }
     }
 
@@ -279,12 +289,18 @@ impl<'a> Encoder<'a> {
     #[inline(always)]
     pub(crate) fn count_box<T: Persist>(&mut self) {
         if let Some(bytes) = large_box::<T>() {
-            self.state.large = self.state.large.saturating_add(bytes);
+            self.add_large(bytes);
         }
     }
 
     pub(crate) fn add_empty(&mut self, count: usize) {
-        self.state.empty_elements = self.state.empty_elements.saturating_add(count);
+        let empty = &self.state.empty_elements;
+        empty.set(empty.get().saturating_add(count));
+    }
+
+    fn add_large(&mut self, bytes: u64) {
+        let large = &self.state.large;
+        large.set(large.get().saturating_add(bytes));
     }
 
     /// Writes so many elements, and checks that a loader would believe their
@@ -295,9 +311,9 @@ impl<'a> Encoder<'a> {
         count: usize,
         elements: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let before = self.written();
+        let before = self.position();
         elements(self)?;
-        if self.written() - before < count.saturating_mul(T::__MIN) {
+        if self.position() - before < count.saturating_mul(T::__MIN) {
             return Err(too_short(self.state, count));
         }
         Ok(())
@@ -305,17 +321,12 @@ impl<'a> Encoder<'a> {
 
     /// The limits inside of a `T`, for a part that is encoded on its own.
     pub(crate) fn limits_inside<T>(&self) -> Limits {
-        let depth = self.state.depth.saturating_sub(const { levels::<T>() });
-        Limits { depth, ..self.state.limits }
+        let depth = self.state.depth.get().saturating_sub(const { levels::<T>() });
+        Limits { depth, ..*self.state.limits }
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        &self.state.limits
-    }
-
-    /// Who gives shared objects their ids.
-    pub(crate) fn links(&mut self) -> &mut dyn SaveLinks {
-        self.links
+        self.state.limits
     }
 }
 
@@ -324,60 +335,49 @@ impl<'a> Encoder<'a> {
 
 #[cold]
 #[inline(never)]
-fn keep(state: &mut EncodeState, error: Error) -> Stop {
-    state.error.get_or_insert(error);
+fn keep(state: &EncodeState<'_>, error: Error) -> Stop {
+    // The first one: those behind it may follow from it.
+    let first = state.error.take();
+    state.error.set(first.or(Some(error)));
     Stop(())
 }
 
-/// The chunk behind a full window, with room for `len` bytes.
+/// The window behind a full one, of which `left` bytes stay free: the `len` bytes that are taken lie together. `None` if
+/// the value is refused. If these bytes are there, the window begins behind them.
 #[cold]
 #[inline(never)]
 fn grow<'a>(
     left: usize,
     len: usize,
-    next: Option<&'a mut NextChunk>,
-    state: &mut EncodeState,
-) -> Result<&'a mut Chunk, Stop> {
-    let Some(next) = next else { return Err(Stop(())) };
-    let written = state.room - left;
-    if written.saturating_add(len) as u64 > state.limits.bytes {
-        return Err(too_large(state));
-    }
-    // As much again, so that a small value takes little and a large one few chunks. Together they are hardly more than
-    // the value.
-    let size = written.clamp(SMALLEST_CHUNK, LARGEST_CHUNK).max(len);
-    state.room = written + size;
-    Ok(next.insert(Box::new(Chunk { bytes: vec![0; size], left, next: None })))
+    bytes: &[u8],
+    state: &EncodeState<'a>,
+) -> Option<&'a mut [u8]> {
+    let start = state.end.get() - left;
+    let total = (start - state.start).saturating_add(len) as u64;
+    // Nothing follows a `Stop`, even if a hand-written type does not pass it on.
+    let next = state.next.take();
+    let window = if total > state.limits.bytes { None } else { next.window(start, len, bytes) };
+    let Some((window, next)) = window else {
+        keep(state, too_large(state.limits));
+        return None;
+    };
+    state.next.set(next);
+    state.end.set(start + window.len());
+    window.get_mut(bytes.len()..)
 }
 
-const SMALLEST_CHUNK: usize = 256;
-const LARGEST_CHUNK: usize = 1 << 20;
-
-/// The window behind which nothing follows, and where a chunk behind it goes.
 #[cold]
-#[inline(never)]
-fn last_window<'a>(
-    mut window: &'a mut [u8],
-    mut next: &'a mut NextChunk,
-) -> (&'a mut [u8], &'a mut NextChunk) {
-    while let Some(chunk) = next {
-        (window, next) = (&mut chunk.bytes, &mut chunk.next);
-    }
-    (window, next)
+fn too_large(limits: &Limits) -> Error {
+    let limit = limits.bytes;
+    Error::new(
+        ErrorKind::TooLarge,
+        format!("one value takes more than the limit of {limit} bytes; raise `Limits::bytes`"),
+    )
 }
 
 #[cold]
 #[inline(never)]
-fn too_large(state: &mut EncodeState) -> Stop {
-    let limit = state.limits.bytes;
-    let message =
-        format!("one value takes more than the limit of {limit} bytes; raise `Limits::bytes`");
-    keep(state, Error::new(ErrorKind::TooLarge, message))
-}
-
-#[cold]
-#[inline(never)]
-fn too_deep(state: &mut EncodeState) -> Stop {
+fn too_deep(state: &EncodeState<'_>) -> Stop {
     let limit = state.limits.depth;
     keep(
         state,
@@ -392,7 +392,7 @@ fn too_deep(state: &mut EncodeState) -> Stop {
 
 #[cold]
 #[inline(never)]
-fn too_long(state: &mut EncodeState, len: usize) -> Stop {
+fn too_long(state: &EncodeState<'_>, len: usize) -> Stop {
     let limit = state.limits.text;
     let message =
         format!("a string of {len} bytes is over the limit of {limit}; raise `Limits::text`");
@@ -401,7 +401,7 @@ fn too_long(state: &mut EncodeState, len: usize) -> Stop {
 
 #[cold]
 #[inline(never)]
-fn too_short(state: &mut EncodeState, count: usize) -> Stop {
+fn too_short(state: &EncodeState<'_>, count: usize) -> Stop {
     let message = format!(
         "a collection of {count} elements that are stored in no bytes cannot be saved; store their number"
     );

@@ -27,6 +27,7 @@ pub(crate) mod row;
 mod text;
 mod type_set;
 mod visitor;
+mod windows;
 
 pub use buffer::{Buffer, decode, decode_into};
 pub use content::{BoxOf, Content};

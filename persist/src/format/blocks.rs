@@ -10,12 +10,15 @@ use super::reader::{Block, trailer};
 use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE};
 use crate::{Error, ErrorKind, Limits, Result};
 
+/// Bytes that are written before the next are put into the checksum.
+const CACHED: usize = 256 << 10;
+
 /// Takes the parts of a save in order.
 pub(crate) trait Blocks {
     fn header(&mut self, header: &Header) -> Result<()>;
 
-    /// Takes a block, its tag and length included.
-    fn block(&mut self, block: &[u8]) -> Result<()>;
+    /// Takes a block in pieces, its tag and length included, which are at the beginning of the first.
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<()>;
 
     /// Ends the save, whose objects take so many bytes of memory even when they are empty; returns how many bytes
     /// it has.
@@ -61,12 +64,20 @@ impl Blocks for Sealer<'_> {
         self.emit(&bytes)
     }
 
-    fn block(&mut self, block: &[u8]) -> Result<()> {
-        let block = self.packer.pack(block, self.written, self.limits)?;
-        let crc = crc32fast::hash(block).to_le_bytes();
-        self.written += (block.len() + crc.len()) as u64;
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<()> {
+        let packed = self.packer.pack(pieces, self.written, self.limits)?;
+        let packed = packed.as_slice();
+        let pieces = if packed.is_empty() { pieces } else { packed };
+        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+        self.written += (length + CRC_SIZE) as u64;
         check_total(self.written, self.limits)?;
-        self.out.write_all(block).and_then(|()| self.out.write_all(&crc)).map_err(write_error)
+        let mut crc = crc32fast::Hasher::new();
+        // A piece is still in the cache when it is written.
+        for piece in pieces.iter().flat_map(|piece| piece.chunks(CACHED)) {
+            crc.update(piece);
+            self.out.write_all(piece).map_err(write_error)?;
+        }
+        self.out.write_all(&crc.finalize().to_le_bytes()).map_err(write_error)
     }
 
     fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<u64> {
@@ -133,7 +144,7 @@ impl Snapshot {
         while let Some(head) = rest.get(..BLOCK_HEAD) {
             let length = BLOCK_HEAD + LittleEndian::read_u32(&head[1..]) as usize;
             let (block, behind) = rest.split_at(length);
-            sealer.block(block)?;
+            sealer.block(&[block])?;
             go_on(length as u64)?;
             rest = behind;
         }
@@ -148,12 +159,14 @@ impl Blocks for Snapshot {
         Ok(())
     }
 
-    fn block(&mut self, block: &[u8]) -> Result<()> {
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<()> {
         self.count += 1;
+        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
         if self.compression == Compression::None {
-            check_total(self.size() + block.len() as u64, &self.limits)?;
+            check_total(self.size() + length as u64, &self.limits)?;
         }
-        self.blocks.extend_from_slice(block);
+        self.blocks.reserve(length);
+        pieces.iter().for_each(|piece| self.blocks.extend_from_slice(piece));
         Ok(())
     }
 
@@ -175,7 +188,7 @@ pub(crate) fn write_again(save: &[u8], header: &Header, out: &mut dyn Blocks) ->
     out.header(header)?;
     while save.get(at) != Some(&BLOCK_TRAILER) {
         let block = Block::read(save, at)?;
-        out.block(&save[at..block.end])?;
+        out.block(&[&save[at..block.end]])?;
         at = block.end + CRC_SIZE;
     }
     let trailer = trailer(save, at)?;

@@ -82,11 +82,14 @@ pub(super) mod lz4 {
     /// Magic; version 1, linked parts, no checksums; parts of at most 64 KiB; its checksum.
     const HEAD: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x40, 0x40, 0xc0];
 
-    /// Appends the frame of some bytes.
-    pub(in crate::format) fn compress(bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    /// Appends the frame of some bytes, which come in pieces.
+    pub(in crate::format) fn compress<'p>(
+        mut pieces: impl Iterator<Item = &'p [u8]>,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         let info = FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Linked);
         let mut encoder = FrameEncoder::with_frame_info(info, out);
-        encoder.write_all(bytes)?;
+        pieces.try_for_each(|piece| encoder.write_all(piece))?;
         encoder.finish().map(drop).map_err(io::Error::from)
     }
 

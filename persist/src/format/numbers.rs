@@ -108,11 +108,6 @@ impl ClassNumbers {
         self.foreign.get(&(address, class)).copied().unwrap_or(0)
     }
 
-    /// True if definitions are missing.
-    pub(super) fn is_fresh(&self) -> bool {
-        !self.fresh.is_empty()
-    }
-
     /// The names and bodies of the definitions that are missing, in order.
     pub(super) fn definitions(&mut self) -> Vec<(String, Vec<u8>)> {
         let fresh = std::mem::take(&mut self.fresh);

@@ -28,25 +28,28 @@ impl Packer {
         }
     }
 
-    /// The block as it is to be written; `written` bytes of the save are before it.
-    pub(super) fn pack<'b>(
-        &'b mut self,
-        block: &'b [u8],
+    /// The compressed block, unless it is to be written as it is; `written` bytes of the save are before it.
+    pub(super) fn pack(
+        &mut self,
+        pieces: &[&[u8]],
         written: u64,
         limits: &Limits,
-    ) -> Result<&'b [u8]> {
+    ) -> Result<Option<&[u8]>> {
+        let Some((first, behind)) = pieces.split_first() else { return Ok(None) };
         // A decompressor that is missing costs no definition.
-        if block[0] != BLOCK_RECORDS {
-            return Ok(block);
+        if self.compression == Compression::None || first[0] != BLOCK_RECORDS {
+            return Ok(None);
         }
-        let items = &block[BLOCK_HEAD..];
-        let Some(tag) = self.compress(items).map_err(failed)? else { return Ok(block) };
-        let (before, after) = (items.len(), self.packed.len() - BLOCK_HEAD);
+        let first = &first[BLOCK_HEAD..];
+        let before = first.len() + behind.iter().map(|piece| piece.len()).sum::<usize>();
+        let items = std::iter::once(first).chain(behind.iter().copied());
+        let Some(tag) = self.compress(items, before).map_err(failed)? else { return Ok(None) };
+        let after = self.packed.len() - BLOCK_HEAD;
         let contents = self.contents + before as u64;
         let most = limits.most_expanded(written + self.packed.len() as u64);
         // What a load could take for an attack is written as it is.
         if after >= before || contents > most {
-            return Ok(block);
+            return Ok(None);
         }
         limits.check_decompressed(contents)?;
         self.contents = contents;
@@ -54,7 +57,7 @@ impl Packer {
         self.packed[0] = tag;
         let length = u32::try_from(after).unwrap_or(u32::MAX);
         LittleEndian::write_u32(&mut self.packed[1..], length);
-        Ok(&self.packed)
+        Ok(Some(&self.packed))
     }
 
     /// Bytes of a save of so many, for limits in proportion to it.
@@ -63,14 +66,15 @@ impl Packer {
     }
 
     /// Leaves a head, the length of the items and their frame in `packed`, and returns the block's tag.
-    fn compress(&mut self, items: &[u8]) -> std::io::Result<Option<u8>> {
-        if self.compression == Compression::None {
-            return Ok(None);
-        }
+    fn compress<'i>(
+        &mut self,
+        items: impl Iterator<Item = &'i [u8]>,
+        length: usize,
+    ) -> std::io::Result<Option<u8>> {
         self.packed.clear();
         self.packed.resize(BLOCK_HEAD, 0);
         // A record fits a `u32` with room for the block before it.
-        let length = u32::try_from(items.len()).unwrap_or(u32::MAX);
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
         self.packed.extend_from_slice(&length.to_le_bytes());
         match self.compression {
             Compression::None => Ok(None),
@@ -85,7 +89,8 @@ impl Packer {
                     Some(compressor) => compressor,
                     none => none.insert(zstd::bulk::Compressor::new(level.clamp(1, 22))?),
                 };
-                super::compression::zstd::compress(compressor, items, &mut self.packed)?;
+                let items = items.collect::<Vec<_>>().concat();
+                super::compression::zstd::compress(compressor, &items, &mut self.packed)?;
                 Ok(Some(super::BLOCK_ZSTD))
             }
         }

@@ -1,10 +1,12 @@
+use std::ops::Range;
+
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::{
     ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, Blocks, ClassNumbers, Header,
     SEPARATOR, definition,
 };
-use crate::codec::{Buffer, Encoder, SaveLinks, Stop, count};
+use crate::codec::{Buffer, Encoder, NoLinks, SaveLinks, Stop, count};
 use crate::reflect::Holder;
 use crate::schema::ClassSchema;
 use crate::{Error, ErrorKind, Limits, Result};
@@ -13,9 +15,11 @@ use crate::{Error, ErrorKind, Limits, Result};
 pub(crate) struct Writer<'w> {
     out: &'w mut dyn Blocks,
     limits: Limits,
+    /// The block, its head included.
     buffer: &'w mut Buffer,
-    /// Bytes of the buffer in use, the block's head included.
-    end: usize,
+    /// Definitions that a record turned out to need, which go before it: its place in the buffer, and theirs in
+    /// `defined`. So no record is moved.
+    late: Vec<(usize, Range<usize>)>,
     records: u64,
     definitions: u64,
     blocks: u64,
@@ -37,10 +41,25 @@ impl<'w> Writer<'w> {
         limits: &Limits,
         buffer: &'w mut Buffer,
     ) -> Result<Self> {
-        buffer.reserve(BLOCK_HEAD);
         out.header(header)?;
-        let (limits, end, defined) = (*limits, BLOCK_HEAD, Vec::new());
-        Ok(Self { out, limits, buffer, end, records: 0, definitions: 0, blocks: 0, defined })
+        let (limits, late, defined) = (*limits, Vec::new(), Vec::new());
+        let mut writer =
+            Self { out, limits, buffer, late, records: 0, definitions: 0, blocks: 0, defined };
+        writer.begin()?;
+        Ok(writer)
+    }
+
+    /// Begins a block.
+    fn begin(&mut self) -> Result<()> {
+        self.late.clear();
+        self.buffer.clear();
+        self.buffer
+            .append(&self.limits, &mut NoLinks::default(), |out| out.take(BLOCK_HEAD).map(drop))
+    }
+
+    /// Bytes of the block.
+    fn end(&self) -> usize {
+        self.buffer.len() + self.late.iter().map(|(_, range)| range.len()).sum::<usize>()
     }
 
     /// Writes a record, behind the definitions of its class, of all that this
@@ -59,24 +78,23 @@ impl<'w> Writer<'w> {
         if self.records >= limits.objects {
             return Err(too_many(limits.objects));
         }
-        let start = self.end;
-        self.end = self.buffer.append(start, &limits, &mut *links, |out| {
+        let start = self.buffer.len();
+        self.buffer.append(&limits, &mut *links, |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
             count::encode(id, out)?;
             let length = out.take(4)?;
-            let before = out.written();
+            let before = out.position();
             payload(out)?;
-            match item_length(out.written() - before, "this") {
+            match item_length(out.position() - before, "this") {
                 Ok(bytes) => LittleEndian::write_u32(length, bytes),
                 Err(error) => return Err(out.refuse(error)),
             }
             out.value(&SEPARATOR)
         })?;
-        if links.numbers().is_fresh() {
-            let record = self.end - start;
-            self.define(links.numbers())?;
-            self.buffer.bytes_mut()[start..self.end].rotate_left(record);
+        for (name, body) in links.numbers().definitions() {
+            let range = self.add_definition(&name, &body)?;
+            self.late.push((start, range));
         }
         self.records += 1;
         self.close_if_full()
@@ -91,18 +109,21 @@ impl<'w> Writer<'w> {
     }
 
     fn define_as(&mut self, name: &str, body: &[u8]) -> Result<()> {
+        let range = self.add_definition(name, body)?;
+        let item = &self.defined[range];
+        self.buffer.append(&self.limits, &mut NoLinks::default(), |out| out.bytes(item))
+    }
+
+    /// Adds a definition to those so far, and returns its place among them.
+    fn add_definition(&mut self, name: &str, body: &[u8]) -> Result<Range<usize>> {
         let length = item_length(body.len(), name)?;
-        let limits = self.limits;
-        let (start, mut links) = (self.end, crate::codec::NoLinks::default());
-        self.end = self.buffer.append(start, &limits, &mut links, |out| {
-            out.value(&0_u8)?;
-            out.value(&length)?;
-            out.bytes(body)?;
-            out.value(&SEPARATOR)
-        })?;
-        self.defined.extend_from_slice(&self.buffer.bytes()[start..self.end]);
+        let start = self.defined.len();
+        self.defined.push(0);
+        self.defined.extend_from_slice(&length.to_le_bytes());
+        self.defined.extend_from_slice(body);
+        self.defined.push(SEPARATOR);
         self.definitions += 1;
-        Ok(())
+        Ok(start..self.defined.len())
     }
 
     /// Writes the definition of a class whose index in its save is its number here, less one.
@@ -126,8 +147,7 @@ impl<'w> Writer<'w> {
             return Err(too_many(limits.objects));
         }
         let length = item_length(payload.len(), "this")?;
-        let mut links = crate::codec::NoLinks::default();
-        self.end = self.buffer.append(self.end, &limits, &mut links, |out| {
+        self.buffer.append(&limits, &mut NoLinks::default(), |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
             count::encode(id, out)?;
@@ -146,30 +166,41 @@ impl<'w> Writer<'w> {
         if self.blocks > 1
             && let Ok(length) = u32::try_from(self.defined.len())
         {
-            let mut block = vec![BLOCK_DEFINITIONS];
-            block.extend_from_slice(&length.to_le_bytes());
-            block.append(&mut self.defined);
-            self.out.block(&block)?;
+            let mut head = vec![BLOCK_DEFINITIONS];
+            head.extend_from_slice(&length.to_le_bytes());
+            self.out.block(&[&head, &self.defined])?;
         }
         self.out.finish(self.records, self.definitions, memory)
     }
 
     fn close_if_full(&mut self) -> Result<()> {
-        if self.end >= BLOCK_SIZE { self.close() } else { Ok(()) }
+        if self.end() >= BLOCK_SIZE { self.close() } else { Ok(()) }
     }
 
     fn close(&mut self) -> Result<()> {
-        let end = std::mem::replace(&mut self.end, BLOCK_HEAD);
+        let end = self.end();
         if end == BLOCK_HEAD {
             return Ok(());
         }
         // One record fits a `u32` with room for the block before it.
         let length = u32::try_from(end - BLOCK_HEAD).unwrap_or(u32::MAX);
-        let head = &mut self.buffer.bytes_mut()[..BLOCK_HEAD];
+        let head = self.buffer.head_mut(BLOCK_HEAD);
         head[0] = BLOCK_RECORDS;
         LittleEndian::write_u32(&mut head[1..], length);
         self.blocks += 1;
-        self.out.block(&self.buffer.bytes()[..end])
+        let mut late = self.late.iter().peekable();
+        let (mut pieces, mut at) = (Vec::new(), 0);
+        for mut piece in self.buffer.pieces() {
+            while let Some((place, range)) = late.next_if(|(place, _)| *place < at + piece.len()) {
+                let (before, after) = piece.split_at(place - at);
+                pieces.extend([before, &self.defined[range.clone()]]);
+                (piece, at) = (after, *place);
+            }
+            pieces.push(piece);
+            at += piece.len();
+        }
+        self.out.block(&pieces)?;
+        self.begin()
     }
 }
 

@@ -296,7 +296,8 @@ impl<'s> Saver<'s> {
         };
         for (i, record) in fields.iter().enumerate() {
             let encode = |out: &mut Encoder<'_>| access.encode_field(value, i, out);
-            if buffer.append(0, self.limits, &mut self.links, encode).is_ok() {
+            buffer.clear();
+            if buffer.append(self.limits, &mut self.links, encode).is_ok() {
                 continue;
             }
             let inner = access.field(value, i).map(|field| self.find_field(field, buffer));

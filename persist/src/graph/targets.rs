@@ -37,7 +37,8 @@ impl Targets {
             ..Limits::DEFAULT
         };
         // What refuses to be encoded shows what stands before.
-        let _ = self.buffer.append(0, &limits, &mut self.found, |out| object.encode_object(out));
+        self.buffer.clear();
+        let _ = self.buffer.append(&limits, &mut self.found, |out| object.encode_object(out));
         &self.found.targets
     }
 }

@@ -168,8 +168,7 @@ impl WriteTarget for Written<'_, '_> {
         }
         let step = Step::Default { variant, field };
         let mut buffer = Buffer::new();
-        let end = buffer.append(
-            0,
+        let bytes = buffer.encode_with(
             self.limits,
             &mut NoLinks::default(),
             |out: &mut Encoder<'_>| match (step, program.targets[class]) {
@@ -182,7 +181,7 @@ impl WriteTarget for Written<'_, '_> {
                 },
             },
         )?;
-        out.extend_from_slice(&buffer.bytes()[..end]);
+        out.extend_from_slice(bytes);
         Ok(())
     }
 

@@ -89,7 +89,6 @@ where
         // The pass that connects goes by what the program would write now, which
         // is not always what was stored: variants may have another order.
         let mut keys = Buffer::new();
-        let mut end = 0;
         let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
         input.nested_in::<Entry<K, V>, _>(|input| {
             for _ in 0..count {
@@ -98,12 +97,11 @@ where
                 let value = input.value()?;
                 let references = first..input.links().pending();
                 if !references.is_empty() {
-                    let begin = end;
+                    let begin = keys.len();
                     let key: &K = &key;
-                    end = keys
-                        .append(end, input.limits(), &mut NoLinks::default(), |out| out.value(key))
+                    keys.append(input.limits(), &mut NoLinks::default(), |out| out.value(key))
                         .map_err(|error| input.refuse(error))?;
-                    places.push((begin..end, references));
+                    places.push((begin..keys.len(), references));
                 }
                 match map.entry(key) {
                     hash_map::Entry::Vacant(entry) => entry.insert(value),
@@ -112,7 +110,7 @@ where
             }
             Ok(())
         })?;
-        reorder_by_keys(input.links(), start, keys.bytes(), places);
+        reorder_by_keys(input.links(), start, keys.gather(), places);
         Ok(map)
     }
 

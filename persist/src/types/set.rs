@@ -29,14 +29,14 @@ impl<V> Encoded<V> {
         values: impl Iterator<Item = (&'k K, V)>,
         limits: &Limits,
     ) -> Result<Self> {
-        let mut keys = Buffer::new();
+        let count = values.size_hint().0;
+        let mut keys = Buffer::with_size(count.saturating_mul(K::__MIN));
         let mut links = NoLinks::default();
-        let mut end = 0;
-        let mut entries = Vec::with_capacity(values.size_hint().0);
+        let mut entries = Vec::with_capacity(count);
         for (key, value) in values {
-            let start = end;
-            end = keys.append(start, limits, &mut links, |out| out.value(key))?;
-            entries.push((start..end, Some(value)));
+            let start = keys.len();
+            keys.append(limits, &mut links, |out| out.value(key))?;
+            entries.push((start..keys.len(), Some(value)));
         }
         let keys = keys.into_bytes();
         let key = |entry: usize| &keys[entries[entry].0.clone()];

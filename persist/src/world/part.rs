@@ -29,8 +29,6 @@ pub(super) struct Part<'p> {
     room: Room,
     /// Class, variant and index of the field; `None` if it is the component itself.
     place: Option<(usize, usize, usize)>,
-    /// How many bytes it has.
-    len: usize,
     pub(super) steps: &'p [Step],
     /// How many steps led to it.
     taken: usize,
@@ -85,17 +83,16 @@ impl<'p> Part<'p> {
             }
             entry = if path.len() < steps.len() { registry.entry(value) } else { None };
         }
-        buffer.reserve(64);
         let mut links = FieldLinks::new(registry);
         let write = |out: &mut crate::codec::Encoder<'_>| match path.last() {
             Some((access, field)) => access.encode_field(owner, *field, out),
             None => root.encode(out),
         };
         let taken = path.len();
-        let len = buffer
-            .append(0, &Limits::DEFAULT, &mut links, write)
+        buffer
+            .encode_with(&Limits::DEFAULT, &mut links, write)
             .map_err(|error| error.in_field(&Steps(&steps[..taken]).to_string()))?;
-        Ok(Self { class: root_class, room: Room { path, buffer }, place, len, steps, taken })
+        Ok(Self { class: root_class, room: Room { path, buffer }, place, steps, taken })
     }
 
     /// The classes that lead to it, each with a field.
@@ -104,18 +101,16 @@ impl<'p> Part<'p> {
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        self.room.buffer.bytes().get(..self.len).unwrap_or_default()
+        self.room.buffer.bytes()
     }
 
     pub(super) fn into_bytes(self) -> Vec<u8> {
-        let mut bytes = self.room.buffer.into_bytes();
-        bytes.truncate(self.len);
-        bytes
+        self.room.buffer.into_bytes()
     }
 
     /// Its memory, if that is to be kept.
     pub(super) fn into_room(self) -> Room {
-        if self.room.buffer.bytes().len() > MOST_KEPT { Room::default() } else { self.room }
+        if self.room.buffer.size() > MOST_KEPT { Room::default() } else { self.room }
     }
 
     /// At what the rest of the path leads to.
@@ -133,7 +128,7 @@ impl<'p> Part<'p> {
     /// Where the bytes are of what the path leads to.
     pub(super) fn range(&self, registry: &Registry) -> Result<Range<usize>> {
         if self.taken == self.steps.len() {
-            return Ok(0..self.len);
+            return Ok(0..self.bytes().len());
         }
         let range = self.cursor(registry)?.range();
         range.map_err(|error| error.in_field(&Steps(self.steps).to_string()))

@@ -161,10 +161,11 @@ impl World {
             Some(number) => number,
             None => {
                 let of = trait_name::<dyn AnyComponent>();
-                match out.links().class(entry.of.id, of, &entry.of.name) {
-                    Ok(number) => *numbers[column].insert(number),
-                    Err(_) => return Err(out.refuse(unregistered(&(entry.of.name)()))),
-                }
+                let class = out.ask(|links| {
+                    let class = links.class(entry.of.id, of, &entry.of.name);
+                    class.map_err(|_| unregistered(&(entry.of.name)()))
+                });
+                *numbers[column].insert(class?)
             }
         };
         count::encode(number, out)?;

@@ -61,10 +61,10 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
                 Err(error) => Err(out.refuse(error)),
             };
         }
-        match out.links().class(value.type_id(), trait_name::<D>(), &|| value.class_name()) {
-            Ok(number) => count::encode(number, out)?,
-            Err(error) => return Err(out.refuse(error)),
-        }
+        let class = value.type_id();
+        let number =
+            out.ask(|links| links.class(class, trait_name::<D>(), &|| value.class_name()))?;
+        count::encode(number, out)?;
         value.count_box(out);
         value.encode(out)
     }

@@ -161,10 +161,9 @@ impl Piece {
 
     /// Writes the number of the class in the save that is being written.
     pub(crate) fn encode_class(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match out.links().foreign_class(&self.class.schema, self.class.index) {
-            Ok(number) => count::encode(number, out),
-            Err(error) => Err(out.refuse(error)),
-        }
+        let class = &self.class;
+        let number = out.ask(|links| links.foreign_class(&class.schema, class.index))?;
+        count::encode(number, out)
     }
 
     /// Writes the value as it was, but for ids and numbers.
@@ -180,8 +179,7 @@ impl Piece {
             let number = match &part.content {
                 Content::Reference { weak, target } => link(target.as_ref(), *weak, out)?,
                 Content::Class(index) => {
-                    let number = out.links().foreign_class(&self.class.schema, *index);
-                    number.map_err(|error| out.refuse(error))?
+                    out.ask(|links| links.foreign_class(&self.class.schema, *index))?
                 }
             };
             count::encode(number, out)?;
@@ -215,7 +213,7 @@ impl Persist for Unknown {
     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode(self.pieces.len() as u64, out)?;
         for piece in &self.pieces {
-            if !out.links().only_lists() {
+            if !out.ask(|links| Ok(links.only_lists()))? {
                 piece.encode_class(out)?;
             }
             piece.encode(out)?;

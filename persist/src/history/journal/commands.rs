@@ -134,12 +134,10 @@ impl<C: Command<T> + Persist, T: 'static> CommandClass<T> for Of<C> {
     fn encode(&self, command: &dyn Any, registry: &Registry) -> Result<Vec<u8>> {
         let Some(command) = command.downcast_ref::<C>() else { return Err(unregistered::<C>()) };
         let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
-        let end = buffer
-            .append(0, &Limits::DEFAULT, &mut links, |out| out.value(command))
+        buffer
+            .append(&Limits::DEFAULT, &mut links, |out| out.value(command))
             .map_err(|error| error.in_class(C::persist_name()))?;
-        let mut bytes = buffer.into_bytes();
-        bytes.truncate(end);
-        Ok(bytes)
+        Ok(buffer.into_bytes())
     }
 
     fn restore(

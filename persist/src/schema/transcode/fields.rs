@@ -166,12 +166,10 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Appends the defaults that are next.
     fn defaults(&mut self, record: &mut Record<'t>, plan: &Fields) -> Result<()> {
         while let Some(step) = plan.steps.get(record.step) {
-            let end = match step {
-                Step::Take(_) => break,
-                step => self.make(record.target, *step, record.kept)?,
-            };
-            self.check(self.out.len() + end)?;
-            self.out.extend_from_slice(&self.defaults.bytes()[..end]);
+            if matches!(step, Step::Take(_)) {
+                break;
+            }
+            self.append(record.target, *step, record.kept)?;
             record.step += 1;
         }
         Ok(())
@@ -189,8 +187,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                     }
                 },
                 step => {
-                    let end = self.make(record.target, step, record.kept)?;
-                    self.ordered.extend_from_slice(&self.defaults.bytes()[..end]);
+                    self.make(record.target, step, record.kept)?;
+                    self.ordered.extend_from_slice(self.defaults.bytes());
                 }
             }
         }
@@ -201,8 +199,8 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(())
     }
 
-    /// Makes a field that the save does not have, so many bytes of a buffer.
-    pub(super) fn make(&mut self, class: usize, step: Step, kept: usize) -> Result<usize> {
+    /// Makes a field that the save does not have, in `defaults`.
+    pub(super) fn make(&mut self, class: usize, step: Step, kept: usize) -> Result<()> {
         match step {
             Step::Default { variant, field } => self.default(class, variant, field),
             Step::Empty { variant, field } => {
@@ -210,11 +208,11 @@ impl<'t> Transcoder<'t, '_, '_> {
                 let kind = program.field_kind(class, variant, field);
                 let limits = self.limits;
                 let result =
-                    self.defaults.append(0, limits, &mut NoLinks::default(), |out| match kind {
+                    self.defaults.encode_with(limits, &mut NoLinks::default(), |out| match kind {
                         Some(kind) => empty::write(kind, program, &Prototypes::bare(), out),
                         None => Err(out.no_field()),
                     });
-                result.map_err(|error| {
+                result.map(drop).map_err(|error| {
                     let (name, of) = self.field_of(class, variant, field);
                     Error::new(
                         error.kind(),
@@ -228,26 +226,30 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             Step::Unknown => {
                 let (pieces, limits) = (&self.kept[kept..], self.limits);
-                self.defaults.append(0, limits, &mut NoLinks::default(), |out| {
+                self.defaults.encode_with(limits, &mut NoLinks::default(), |out| {
                     count::encode(pieces.len() as u64, out)?;
                     for (class, bytes) in pieces {
                         count::encode(*class as u64 + 1, out)?;
                         out.bytes(bytes)?;
                     }
                     Ok(())
-                })
+                })?;
+                Ok(())
             }
-            Step::Take(_) => Ok(0),
+            Step::Take(_) => {
+                self.defaults.clear();
+                Ok(())
+            }
         }
     }
 
-    /// Makes the default of a field of the program, so many bytes of a buffer.
-    fn default(&mut self, class: usize, variant: usize, field: usize) -> Result<usize> {
+    /// Makes the default of a field of the program, in `defaults`.
+    fn default(&mut self, class: usize, variant: usize, field: usize) -> Result<()> {
         let Some(target) = self.plans.program.targets[class] else {
             return Err(fault(Fail::Value));
         };
         let encode = |out: &mut Encoder<'_>| target.access.make_field(variant, field, None, out);
-        self.defaults.append(0, self.limits, &mut NoLinks::default(), encode).map_err(|error| {
+        self.defaults.encode_with(self.limits, &mut NoLinks::default(), encode).map(drop).map_err(|error| {
             if error.kind() != ErrorKind::Unsupported {
                 return error;
             }

@@ -139,10 +139,10 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Appends a field that the save does not have.
-    fn append(&mut self, target: usize, step: Step, kept: usize) -> Result<()> {
-        let end = self.make(target, step, kept)?;
-        self.check(self.out.len() + end)?;
-        self.out.extend_from_slice(&self.defaults.bytes()[..end]);
+    pub(super) fn append(&mut self, target: usize, step: Step, kept: usize) -> Result<()> {
+        self.make(target, step, kept)?;
+        self.check(self.out.len() + self.defaults.len())?;
+        self.out.extend_from_slice(self.defaults.bytes());
         Ok(())
     }
 

@@ -180,14 +180,14 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     ) -> Result<()> {
         let Some(target) = self.plans.program.targets[class] else { return Ok(()) };
         let (old, limits) = (&self.out[start..], self.limits);
-        let end = self.defaults.append(0, limits, &mut NoLinks::default(), |out| {
+        self.defaults.encode_with(limits, &mut NoLinks::default(), |out| {
             let mut links = NoLinks::default();
             let mut input = Decoder::new(old, limits, &mut links);
             target.access.make_field(variant, field, Some(&mut input), out)
         })?;
         self.out.truncate(start);
-        self.check(start + end)?;
-        self.out.extend_from_slice(&self.defaults.bytes()[..end]);
+        self.check(start + self.defaults.len())?;
+        self.out.extend_from_slice(self.defaults.bytes());
         Ok(())
     }
 }

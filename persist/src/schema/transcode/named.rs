@@ -134,11 +134,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                     return Ok(Some(conversion));
                 }
                 Action::Made(bytes) => self.out.extend_from_slice(&bytes),
-                Action::Make(step) => {
-                    let end = self.make(named.target, step, named.kept)?;
-                    self.check(self.out.len() + end)?;
-                    self.out.extend_from_slice(&self.defaults.bytes()[..end]);
-                }
+                Action::Make(step) => self.append(named.target, step, named.kept)?,
             }
         }
         self.kept.truncate(named.kept);
