@@ -1,11 +1,17 @@
 //! Where a value goes on that does not fit the first window of its buffer.
 
-/// More windows than a value can fill: each has at least [`SMALLEST`] bytes times four for each of the first before
-/// it, then twice as many as the one before it, and a record ends before 2^32 bytes.
-const MOST: usize = 24;
+/// More windows than a value can fill: see [`least`], and a record ends before 2^32 bytes.
+const MOST: usize = 64;
 
 /// Bytes of the smallest window.
 pub(super) const SMALLEST: usize = 256;
+
+/// The fewest bytes of the window in this place of the table, so that there are few windows, whatever is taken of them:
+/// four times as many as of the one before, then a quarter more.
+fn least(place: usize) -> usize {
+    let quadrupled = SMALLEST << (2 * place.min(4));
+    (4..place).fold(quadrupled, |size, _| size.saturating_add(size / 4))
+}
 
 /// A part of a buffer's memory, in which a value goes on when the one before it is full.
 #[derive(Debug, Default)]
@@ -49,8 +55,7 @@ impl<'a> Next<'a> {
         let place = MOST.checked_sub(windows.len())?;
         let (window, rest) = windows.split_first_mut()?;
         window.start = start;
-        // By their places, so that there are few, whatever is taken.
-        let least = SMALLEST << (place + place.min(4));
+        let least = least(place);
         let is_small = window.bytes.len() < len;
         if is_small {
             // Freed before the larger one is allocated.
@@ -61,8 +66,9 @@ impl<'a> Next<'a> {
             window.bytes = bytes.to_vec();
         } else {
             if is_small {
-                // As much again as before, so that together they are no more than about twice the value.
-                window.bytes = vec![0; start.max(least).max(len)];
+                // It is cleared first, so what it has too much is paid for; and it is still in the cache when it is
+                // written.
+                window.bytes = vec![0; (start / 4).max(least).max(len)];
             }
             window.bytes[..bytes.len()].copy_from_slice(bytes);
         }
