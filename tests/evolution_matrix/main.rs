@@ -14,6 +14,7 @@ mod migrations;
 mod nest;
 mod numbers;
 mod onward;
+mod precedence;
 mod refusals;
 mod shapes;
 mod strict;

@@ -299,8 +299,14 @@ impl<'l> Loader<'l> {
         };
         let classes = self.plans.stored.clone();
         let named = |error: Error| error.in_object(record.id).in_class(&*classes[class].name);
-        let identical = self.plans.is_identical(class);
-        let keeps = self.rewrite(record, identical).map_err(|error| named(place(error)))?;
+        let kept = self.kept_before(record.id);
+        // One of what is kept may be a field of the program.
+        let identical = self.plans.is_identical(class) && kept.is_empty();
+        let keeps = if identical {
+            kept
+        } else {
+            self.rewrite(record, &kept).map_err(|error| named(place(error)))?
+        };
         let payload = if identical { stored } else { &self.scratch[..] };
         self.table.dangling = 0;
         self.table.handles.enter(record);

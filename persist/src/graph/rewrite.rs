@@ -21,18 +21,7 @@ fn kept_of<'l>(before: &HashMap<u64, Vec<RecordPlace>>, id: u64, save: &'l [u8])
 
 impl<'l> Loader<'l> {
     /// Rewrites a record into the program's form; returns what is to be kept of it.
-    pub(super) fn rewrite(&mut self, record: &RecordPlace, identical: bool) -> Result<Keeps<'l>> {
-        let kept = self.kept_before(record.id);
-        if identical {
-            if !self.plans.options().drop_unknown {
-                return Ok(kept);
-            }
-            for (class, _) in kept {
-                let name = self.table.name_of(class);
-                self.plans.drop_kept(&name, record.id);
-            }
-            return Ok(Vec::new());
-        }
+    pub(super) fn rewrite(&mut self, record: &RecordPlace, kept: &Keeps<'l>) -> Result<Keeps<'l>> {
         let payload = record.payload(self.save);
         let (save, table, records, before) = (self.save, &self.table, &self.records, &self.before);
         let objects = |id, class, holder| {
@@ -41,7 +30,7 @@ impl<'l> Loader<'l> {
             (table.is_target(found, Some(class), holder))
                 .then(|| Found { payload: record.payload(save), kept: kept_of(before, id, save) })
         };
-        let source = Source { class: record.class as usize, id: record.id, payload, kept: &kept };
+        let source = Source { class: record.class as usize, id: record.id, payload, kept };
         self.scratch.clear();
         // Mostly it is about as long.
         self.scratch.reserve(payload.len() + payload.len() / 4);
@@ -319,6 +308,8 @@ impl<'l> Loader<'l> {
                 Change::Dropped => "the program does not have a stored field",
                 Change::Clamped => "a number did not fit",
                 Change::Kept => "the program does not have what is stored",
+                Change::Superseded => "a kept field is older than what is stored",
+                Change::Restored => "a kept field took the place of what `migrate` made",
                 Change::Newer => "the record is of a newer version of its class",
                 Change::Replaced => "the program does not have a stored variant",
                 Change::Unshared => "several pointers shared an object that now is a value",

@@ -112,7 +112,14 @@ impl LoadReport {
             found.map(|finding| finding.count.max(1)).sum()
         };
         let kept = count(&[Change::Kept]);
-        let changed = count(&[Change::Clamped, Change::Replaced, Change::Filled, Change::Unshared]);
+        let changed = count(&[
+            Change::Clamped,
+            Change::Replaced,
+            Change::Filled,
+            Change::Unshared,
+            Change::Superseded,
+            Change::Restored,
+        ]);
         let lost = count(&[
             Change::Dropped,
             Change::Unknown,
@@ -229,6 +236,8 @@ impl fmt::Display for Finding {
             Change::Unknown => "skipped, not registered",
             Change::Dangling => "dangling weak reference",
             Change::Kept => "kept as unknown",
+            Change::Superseded => "dropped what was kept, the save has a newer value",
+            Change::Restored => "kept value used in place of the migrated one",
             Change::Unregistered => "set to `None`, not registered for its trait",
             Change::Nulled => "handle set to null, not in the remap",
             Change::Dead => "dead handle, not in the remap",

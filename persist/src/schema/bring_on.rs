@@ -1,18 +1,20 @@
 //! The values inside of what a migration has made, brought on in their turn, with what a program
 //! kept of them.
 
+use super::conversion::Place;
 use super::matching::{find_variant, is_older};
 use super::migrate::{Written, migrate};
+use super::pairing::pair;
 use super::{Change, FieldSchema, Form, KindSchema};
 use crate::Result;
-use crate::value::{Field, PartsMut, Record, Value, next_part};
+use crate::value::{Field, Origin, PartsMut, Record, Value, next_part};
 
 /// What was kept of a record.
 struct Kept {
+    /// Its fields, each in a struct of its own.
+    fields: Vec<Record>,
     /// Parts that are no fields of it.
     rest: Vec<Value>,
-    /// Those that are; a field of the record has the place here as its origin.
-    fields: Vec<Record>,
     /// The version that the record is of.
     version: u32,
 }
@@ -60,31 +62,144 @@ impl Written<'_, '_> {
         target: usize,
     ) -> Result<usize> {
         let mut kept = self.unpack(record, class, target);
-        if let Some(described) = self.plans.program.targets[target].map(|target| target.class)
-            && is_older(kept.version, described)
-        {
+        let read = record.fields.len();
+        let described = self.plans.program.targets[target].map(|target| target.class);
+        if let Some(described) = described.filter(|described| is_older(kept.version, described)) {
+            let shown = self.show_kept(record, &mut kept.fields, target);
             migrate(record, kept.version..described.version, described.migration)?;
+            self.take_back(record, read, shown, &mut kept.fields);
         }
         let variant = self.variant_of(target, record);
-        let used = self.sources(target, variant, record);
-        let mut fields = Vec::with_capacity(record.fields.len());
-        for (place, mut field) in std::mem::take(&mut record.fields).into_iter().enumerate() {
-            let part = field.origin.take().and_then(|origin| kept.fields.get_mut(origin));
-            match part {
-                Some(part) if !used.contains(&Some(place)) => {
-                    // It stays as it is stored.
-                    part.fields[0].value = field.value;
-                    kept.rest.push(Value::Struct(part.clone()));
-                }
-                _ => fields.push(field),
-            }
-        }
-        record.fields = fields;
+        self.settle(record, &mut kept, target, variant)?;
         let is_kept = self.keep(record, kept.rest, target, variant);
         Ok(record.len() - usize::from(is_kept))
     }
 
-    /// Makes what was kept of a record fields of it, or the variant that it was.
+    /// Makes those fields that were kept fields of the record, but those that the program knows as they
+    /// are: no migration is to see them. Returns those that it sees.
+    fn show_kept(
+        &mut self,
+        record: &mut Record,
+        kept: &mut Vec<Record>,
+        target: usize,
+    ) -> Vec<Record> {
+        let variant = self.variant_of(target, record);
+        let pairing = {
+            let fields = candidates(record, kept);
+            pair(&fields, self.wanted(target, variant).records)
+        };
+        let read = record.fields.len();
+        let mut shown = Vec::new();
+        for (i, mut part) in std::mem::take(kept).into_iter().enumerate() {
+            if pairing.superseded.contains(&(read + i)) {
+                self.superseded(record, &part.fields[0]);
+            } else if pairing.sources.contains(&Some(read + i)) {
+                kept.push(part);
+            } else {
+                let field = &mut part.fields[0];
+                let value = std::mem::replace(&mut field.value, Value::Unit);
+                let (name, place) = (field.name.clone(), Some(read + shown.len()));
+                record.fields.push(Field { name, value, place, ..*field });
+                shown.push(part);
+            }
+        }
+        shown
+    }
+
+    /// Takes those fields that a migration saw, and left as they were, for kept ones again.
+    fn take_back(
+        &mut self,
+        record: &mut Record,
+        read: usize,
+        mut shown: Vec<Record>,
+        kept: &mut Vec<Record>,
+    ) {
+        record.fields.retain_mut(|field| {
+            let part = field.place.and_then(|place| place.checked_sub(read));
+            let part = part.and_then(|part| shown.get_mut(part));
+            let Some(part) = part.filter(|_| field.origin == Origin::Kept) else {
+                return true;
+            };
+            part.fields[0].value = std::mem::replace(&mut field.value, Value::Unit);
+            kept.push(part.clone());
+            false
+        });
+    }
+
+    /// Gives the record the program's fields, as far as there are any; others go to the rest that is kept.
+    fn settle(
+        &mut self,
+        record: &mut Record,
+        kept: &mut Kept,
+        target: usize,
+        variant: usize,
+    ) -> Result<()> {
+        let wanted = self.wanted(target, variant);
+        let pairing = {
+            let fields = candidates(record, &kept.fields);
+            let pairing = pair(&fields, wanted.records);
+            pairing.check(record.class(), &fields, wanted.records)?;
+            pairing
+        };
+        let stored = self.plans.stored.clone();
+        let read = record.fields.len();
+        let mut fields: Vec<Option<Field>> =
+            std::mem::take(&mut record.fields).into_iter().map(Some).collect();
+        let mut parts: Vec<Option<Record>> =
+            std::mem::take(&mut kept.fields).into_iter().map(Some).collect();
+        for part in &pairing.superseded {
+            if let Some(part) = parts[part - read].take() {
+                self.superseded(record, &part.fields[0]);
+            }
+        }
+        for (i, (source, made)) in pairing.sources.into_iter().zip(pairing.made).enumerate() {
+            let Some(source) = source else { continue };
+            let made = made.and_then(|made| fields[made].take());
+            let field = match source.checked_sub(read).map(|part| parts[part].take()) {
+                None => fields[source].take(),
+                Some(None) => made,
+                Some(Some(mut part)) => {
+                    let path = path(record, &part.fields[0].name);
+                    let class = part.origin.filter(|_| made.is_some());
+                    let place = Place { class: record.class(), field: &path };
+                    let fits = class.is_none_or(|class| {
+                        let Form::Struct(old) = &stored[class].form else { return false };
+                        let node = stored.first(class, 0);
+                        let kind = &old[0].kind;
+                        self.plans.field_conversion(node, kind, &wanted, i, &place).is_some()
+                    });
+                    if !fits {
+                        self.superseded(record, &part.fields[0]);
+                        made
+                    } else {
+                        if made.is_some() {
+                            let name = record.class();
+                            self.plans.happened(Change::Restored, name, &path, "", self.id);
+                        }
+                        part.fields.pop()
+                    }
+                }
+            };
+            // From here on it has the program's name, so that nothing else is taken for it.
+            let name = wanted.fields[i].name.as_str().into();
+            let number = wanted.fields[i].id;
+            record.fields.extend(field.map(|field| Field { name, number, ..field }));
+        }
+        kept.rest.extend(parts.into_iter().flatten().map(Value::Struct));
+        for field in fields.into_iter().flatten().filter(|field| field.place.is_some()) {
+            let path = path(record, &field.name);
+            self.plans.happened(Change::Dropped, record.class(), &path, "", self.id);
+        }
+        Ok(())
+    }
+
+    /// Reports a kept field that is dropped.
+    fn superseded(&mut self, record: &Record, field: &Field) {
+        let path = path(record, &field.name);
+        self.plans.happened(Change::Superseded, record.class(), &path, "", self.id);
+    }
+
+    /// Takes what was kept of a record out of it, or makes it the variant that it was.
     fn unpack(&mut self, record: &mut Record, class: usize, target: usize) -> Kept {
         let stored = self.plans.stored.clone();
         let mut kept =
@@ -106,17 +221,16 @@ impl Written<'_, '_> {
         for part in parts {
             match part {
                 Value::Struct(mut part) if part.len() == 1 => {
-                    let name = part.fields[0].name.clone();
-                    let of_variant = record.variant().is_none_or(|variant| {
+                    part.fields[0].origin = Origin::Kept;
+                    let name = &part.fields[0].name;
+                    let is_own = record.variant().is_none_or(|variant| {
                         part.class().ends_with(&format!("::{variant}.{name}"))
                     });
-                    if !of_variant || record.get(&name).is_some() {
+                    if is_own {
+                        kept.fields.push(part);
+                    } else {
                         kept.rest.push(Value::Struct(part));
-                        continue;
                     }
-                    let value = std::mem::replace(&mut part.fields[0].value, Value::Unit);
-                    record.fields.push(Field { name, value, origin: Some(kept.fields.len()) });
-                    kept.fields.push(part);
                 }
                 Value::Enum(part) if fields.len() == 1 && self.knows(target, &part) => {
                     kept.version = part.origin.map_or(kept.version, |of| stored[of].version);
@@ -138,7 +252,7 @@ impl Written<'_, '_> {
         target: usize,
         variant: usize,
     ) -> bool {
-        let room = self.fields(target, variant).0.iter();
+        let room = self.wanted(target, variant).fields.iter();
         let room = room.clone().find(|field| field.kind == KindSchema::Unknown);
         match room.map(|room| room.name.clone()) {
             Some(room) if !kept.is_empty() => {
@@ -173,4 +287,14 @@ impl Written<'_, '_> {
             .and_then(|(target, variant)| find_variant(variant, target.variants()));
         found.unwrap_or(0)
     }
+}
+
+/// The fields of a record, then those that were kept of it.
+fn candidates<'r>(record: &'r Record, kept: &'r [Record]) -> Vec<&'r Field> {
+    record.fields.iter().chain(kept.iter().map(|part| &part.fields[0])).collect()
+}
+
+/// A field's name, behind that of the variant.
+fn path(record: &Record, field: &str) -> String {
+    record.variant().map_or_else(|| field.to_owned(), |variant| format!("{variant}.{field}"))
 }

@@ -37,6 +37,10 @@ pub enum Change {
     /// Objects, values or fields that the program does not have are kept as they are, and
     /// go back to the next save.
     Kept,
+    /// Kept fields were dropped, since the program that wrote the save stored the fields themselves.
+    Superseded,
+    /// Fields that an older program kept came back, in place of what `migrate` made of its other fields.
+    Restored,
     /// Handles for which the [`Remap`](crate::Remap) had no new id became null.
     Nulled,
     /// Handles for which the [`Remap`](crate::Remap) had no new id became dead.
@@ -144,11 +148,6 @@ impl Plans<'_> {
             run
         });
         self.events.count(run, object);
-    }
-
-    /// Counts what was kept before and is dropped now.
-    pub(crate) fn drop_kept(&mut self, class: &str, object: u64) {
-        self.happened(Change::Dropped, class, "", "", object);
     }
 
     /// True if an object has become a value.

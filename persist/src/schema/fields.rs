@@ -2,7 +2,7 @@
 
 use super::conversion::Place;
 use super::event::shortened;
-use super::matching::sources;
+use super::pairing::pair;
 use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
 use super::quick::Quick;
 use super::{Change, FieldSchema, Form, KindSchema, Stored};
@@ -13,7 +13,9 @@ impl Plans<'_> {
     /// Plans the fields of a struct or a variant.
     pub(super) fn fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<Fields> {
         let runs = [self.events.run(), self.events.run(), self.events.run()];
-        let sources = sources(old.fields, new.fields, new.records);
+        let pairing = pair(old.fields, new.records);
+        pairing.check(old.class, old.fields, new.records).map_err(|error| error.in_field(old.variant.unwrap_or_default()))?;
+        let sources = pairing.sources;
         let mut targets = vec![None; old.fields.len()];
         let mut actions = vec![None; old.fields.len()];
         let mut steps = Vec::new();
@@ -312,7 +314,12 @@ pub(super) fn given(all: &Stored, class: usize, variant: usize) -> Given<'_> {
     Given { class: &all[class].name, variant: name, fields, first, is_tuple: false }
 }
 
-impl Given<'_> {
+impl<'a> Given<'a> {
+    /// A class whose fields are found by their names.
+    pub(super) fn named(class: &'a str) -> Self {
+        Self { class, variant: None, fields: &[], first: 0, is_tuple: true }
+    }
+
     /// A field's name, behind that of its variant.
     pub(super) fn path(&self, field: &str) -> String {
         match self.variant {

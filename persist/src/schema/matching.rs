@@ -1,7 +1,8 @@
 use std::collections::HashSet;
 
+use super::pairing::pair;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program};
-use crate::reflect::{Class, ClassId, FieldRecord, Migration, VariantRecord};
+use crate::reflect::{Body, Class, ClassId, FieldRecord, Migration, VariantRecord};
 
 /// Which of the program's classes those of a save are.
 pub(super) struct Matching<'p> {
@@ -81,7 +82,7 @@ impl<'p> Matching<'p> {
     /// have kept something are not, if that is to be dropped.
     pub(super) fn identical(&self, stored: &[ClassSchema], drop_unknown: bool) -> Vec<bool> {
         let keeps = |schema: &ClassSchema| schema.kinds().any(|kind| *kind == KindSchema::Unknown);
-        let kept = kept_variants(stored);
+        let kept = Kept::of(stored);
         let is_same = |(class, schema): (usize, &ClassSchema)| {
             self.is_same(schema, self.resolved[class])
                 && !(keeps(schema) && (drop_unknown || self.knows(class, &kept)))
@@ -106,13 +107,22 @@ impl<'p> Matching<'p> {
         identical
     }
 
-    /// True if the program's class has one of the variants that were kept.
-    fn knows(&self, class: usize, kept: &HashSet<&str>) -> bool {
+    /// True if the program's class has a variant, or a field, that was kept.
+    fn knows(&self, class: usize, kept: &Kept<'_>) -> bool {
         let target = self.resolved[class].and_then(|target| self.program.targets[target]);
-        let variants = target.map_or(&[][..], |target| target.class.variants());
-        variants.iter().any(|variant| {
-            kept.contains(variant.name) || variant.aliases.iter().any(|name| kept.contains(name))
-        })
+        let Some(target) = target.map(|target| target.class) else { return false };
+        let knows_field = |records: &[FieldRecord]| {
+            let mut fields = kept.fields.iter();
+            fields.any(|field| records.iter().any(|record| record.may_be(*field)))
+        };
+        let knows_variant = |variant: &VariantRecord| {
+            let mut names = variant.aliases.iter().chain([&variant.name]);
+            names.any(|name| kept.variants.contains(name)) || knows_field(variant.fields)
+        };
+        match target.body {
+            Body::Struct(records) => knows_field(records),
+            Body::Enum(variants) => variants.iter().any(knows_variant),
+        }
     }
 
     /// True if a class has the bytes of the program's, but for the classes inside.
@@ -127,10 +137,7 @@ impl<'p> Matching<'p> {
         }
         let same_fields = |stored: &[FieldSchema], compiled: &[FieldSchema], records| {
             stored.len() == compiled.len()
-                && sources(stored, compiled, records)
-                    .iter()
-                    .enumerate()
-                    .all(|(i, source)| *source == Some(i))
+                && pair(stored, records).is_in_order()
                 && stored.iter().zip(compiled).all(|(a, b)| self.is_compatible(&a.kind, &b.kind))
         };
         match (&stored.form, &self.program.classes[target].form, class) {
@@ -181,67 +188,41 @@ impl<'p> Matching<'p> {
     }
 }
 
-/// The variants that stand in a save as classes of their own.
-fn kept_variants(stored: &[ClassSchema]) -> HashSet<&str> {
-    let mut kept = HashSet::new();
-    for class in stored {
-        if let Form::Enum(variants) = &class.form
-            && let [variant] = &variants[..]
-            && class.name.ends_with(&format!("::{}", variant.name))
-        {
-            kept.insert(&*variant.name);
+/// The variants and fields that stand in a save as classes of their own.
+struct Kept<'s> {
+    variants: HashSet<&'s str>,
+    fields: Vec<&'s FieldSchema>,
+}
+
+impl<'s> Kept<'s> {
+    fn of(stored: &'s [ClassSchema]) -> Self {
+        let mut kept = Self { variants: HashSet::new(), fields: Vec::new() };
+        for class in stored {
+            match &class.form {
+                Form::Enum(variants) => {
+                    if let [variant] = &variants[..]
+                        && class.name.ends_with(&format!("::{}", variant.name))
+                    {
+                        kept.variants.insert(&*variant.name);
+                    }
+                }
+                Form::Struct(fields) => {
+                    if let [field] = &fields[..]
+                        && class.name.ends_with(&format!(".{}", field.name))
+                    {
+                        kept.fields.push(field);
+                    }
+                }
+                Form::Value(_) => {}
+            }
         }
+        kept
     }
-    kept
 }
 
 /// True if records of this version of a class must be migrated.
 pub(super) fn is_older(version: u32, class: &Class) -> bool {
     version < class.version && !matches!(class.migration, Migration::None)
-}
-
-/// A field of the save, or what has come of it.
-pub(crate) trait StoredField {
-    fn name(&self) -> &str;
-
-    fn id(&self) -> Option<u32>;
-}
-
-impl StoredField for FieldSchema {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn id(&self) -> Option<u32> {
-        self.id
-    }
-}
-
-/// For each field of the program, the stored field that it is: of its name, else of an alias, else
-/// of its number. No stored field is two.
-pub(crate) fn sources<F: StoredField>(
-    stored: &[F],
-    wanted: &[FieldSchema],
-    records: &[FieldRecord],
-) -> Vec<Option<usize>> {
-    let mut taken = vec![false; stored.len()];
-    let mut sources: Vec<Option<usize>> = wanted
-        .iter()
-        .map(|field| stored.iter().position(|stored| stored.name() == field.name))
-        .collect();
-    sources.iter().flatten().for_each(|source| taken[*source] = true);
-    let mut find = |is: &dyn Fn(&F, &FieldRecord) -> bool| {
-        for (source, record) in sources.iter_mut().zip(records) {
-            if source.is_none() {
-                let mut free = stored.iter().zip(&taken);
-                *source = free.position(|(stored, taken)| !taken && is(stored, record));
-                source.iter().for_each(|source| taken[*source] = true);
-            }
-        }
-    };
-    find(&|stored, record| record.aliases.contains(&stored.name()));
-    find(&|stored, record| stored.id().is_some() && stored.id() == record.id);
-    sources
 }
 
 /// The program's variant for a stored one.
@@ -258,7 +239,7 @@ fn fields_in_pairs(
     records: &[FieldRecord],
     found: &mut dyn FnMut(usize, usize),
 ) {
-    for (source, wanted) in sources(old, new, records).into_iter().zip(new) {
+    for (source, wanted) in pair(old, records).sources.into_iter().zip(new) {
         if let Some(source) = source {
             in_pairs(&old[source].kind, &wanted.kind, found);
         }

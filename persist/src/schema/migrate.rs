@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::matching::{StoredField, find_variant, sources};
-use super::plan::{Plans, Step};
+use super::matching::find_variant;
+use super::pairing::{Origin, StoredField, pair};
+use super::plan::{Plans, Step, Wanted};
 use super::{
-    Change, FieldSchema, Form, KindSchema, Reader, Strict, WriteTarget, empty, write_class,
+    Change, KindSchema, Reader, Strict, WriteTarget, empty, write_class,
 };
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
-use crate::reflect::{FieldRecord, Migration};
+use crate::reflect::Migration;
 use crate::value::{Field, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
@@ -68,33 +69,10 @@ pub(super) struct Written<'w, 'p> {
     pub(super) id: u64,
 }
 
-impl Written<'_, '_> {
+impl<'p> Written<'_, 'p> {
     /// The program's fields of a class or a variant.
-    pub(super) fn fields(
-        &self,
-        class: usize,
-        variant: usize,
-    ) -> (&[FieldSchema], &'static [FieldRecord]) {
-        let program = self.plans.program;
-        let target = program.targets[class].map(|target| target.class);
-        match (&program.classes[class].form, target) {
-            (Form::Struct(fields), Some(target)) => (fields, target.fields()),
-            (Form::Enum(variants), Some(target)) if variant < variants.len() => {
-                (&variants[variant].fields, target.variants()[variant].fields)
-            }
-            _ => (&[], &[]),
-        }
-    }
-
-    /// For each field of the program the field of a record that it is.
-    pub(super) fn sources(
-        &self,
-        class: usize,
-        variant: usize,
-        record: &Record,
-    ) -> Vec<Option<usize>> {
-        let (fields, records) = self.fields(class, variant);
-        sources(&record.fields, fields, records)
+    pub(super) fn wanted(&self, class: usize, variant: usize) -> Wanted<'p> {
+        self.plans.wanted(class, variant)
     }
 }
 
@@ -103,8 +81,12 @@ impl StoredField for Field {
         &self.name
     }
 
-    fn id(&self) -> Option<u32> {
-        None
+    fn number(&self) -> Option<u32> {
+        self.number
+    }
+
+    fn origin(&self) -> Origin {
+        if self.place.is_some() { Origin::Written } else { Origin::Made }
     }
 }
 
@@ -138,8 +120,8 @@ impl WriteTarget for Written<'_, '_> {
         field: usize,
         record: &'r Record,
     ) -> Option<&'r Field> {
-        let source = self.sources(class, variant, record).get(field).copied().flatten();
-        source.and_then(|source| record.fields.get(source))
+        let pairing = pair(&record.fields, self.wanted(class, variant).records);
+        record.fields.get(pairing.sources.get(field).copied().flatten()?)
     }
 
     fn missing(
@@ -150,8 +132,8 @@ impl WriteTarget for Written<'_, '_> {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let program = self.plans.program;
-        let (fields, records) = self.fields(class, variant);
-        let (name, record) = (fields[field].name.clone(), &records[field]);
+        let wanted = self.wanted(class, variant);
+        let (name, record) = (&wanted.fields[field].name, &wanted.records[field]);
         let is_default = record.flags.default && !record.flags.unknown;
         if !is_default && !record.flags.unknown && !self.plans.options.fill {
             return Err(Error::new(
@@ -164,7 +146,7 @@ impl WriteTarget for Written<'_, '_> {
         }
         let change = if is_default { Change::Defaulted } else { Change::Filled };
         if !record.flags.unknown {
-            self.plans.happened(change, &program.classes[class].name, &name, "", self.id);
+            self.plans.happened(change, &program.classes[class].name, name, "", self.id);
         }
         let step = Step::Default { variant, field };
         let mut buffer = Buffer::new();

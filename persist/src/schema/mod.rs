@@ -20,6 +20,7 @@ mod matching;
 mod migrate;
 mod number;
 mod order;
+mod pairing;
 mod pass;
 mod paths;
 mod plan;
@@ -39,8 +40,9 @@ pub(crate) use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSch
 pub use event::Change;
 pub(crate) use event::{Event, Run};
 pub(crate) use layout::Stored;
-pub(crate) use matching::{find_variant, sources};
+pub(crate) use matching::find_variant;
 pub(crate) use order::inner_first;
+pub(crate) use pairing::pair;
 pub(crate) use paths::paths;
 pub(crate) use plan::Plans;
 pub(crate) use program::{Program, Target};

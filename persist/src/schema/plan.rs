@@ -265,6 +265,20 @@ impl<'p> Plans<'p> {
         }
     }
 
+    /// The program's fields of a struct (`variant` is 0) or of a variant.
+    pub(super) fn wanted(&self, class: usize, variant: usize) -> Wanted<'p> {
+        let program = self.program;
+        let target = program.targets[class].map(|target| target.class);
+        let (fields, records) = match (&program.classes[class].form, target) {
+            (Form::Struct(fields), Some(target)) => (&fields[..], target.fields()),
+            (Form::Enum(variants), Some(target)) if variant < variants.len() => {
+                (&variants[variant].fields[..], target.variants()[variant].fields)
+            }
+            _ => (&[][..], &[][..]),
+        };
+        Wanted { class, variant, fields, records }
+    }
+
     /// Makes the plan for a stored class that the program has, as a load of its records would.
     ///
     /// # Errors

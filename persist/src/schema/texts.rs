@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::conversion::{Conversion, Place};
 use super::fields::given;
 use super::layout::Shape;
-use super::matching::{find_variant, sources};
+use super::matching::find_variant;
+use super::pairing::pair;
 use super::plan::{Plans, Wanted};
 use super::{ClassSchema, Form, KindSchema, Program, Stored};
 use crate::LoadOptions;
@@ -91,7 +92,7 @@ impl Plans<'_> {
         let is_migrated = self.is_migrated(class, target);
         for (variant, wanted) in pairs {
             let given = given(&all, class, variant);
-            let sources = sources(given.fields, wanted.fields, wanted.records);
+            let sources = pair(given.fields, wanted.records).sources;
             let is_free = |source: &usize| !sources.contains(&Some(*source));
             let free: Vec<usize> = (0..given.fields.len()).filter(is_free).collect();
             let pairs = sources.iter().enumerate().flat_map(|(field, source)| {

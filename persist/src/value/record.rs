@@ -44,9 +44,11 @@ pub struct Record {
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) name: Arc<str>,
+    /// The number that the save has for it, as long as it has its name.
+    pub(crate) number: Option<u32>,
     pub(crate) value: Value,
     /// Its place among the fields that were read, as long as it is as it was.
-    pub(crate) origin: Option<usize>,
+    pub(crate) place: Option<usize>,
 }
 
 impl Record {
@@ -89,7 +91,7 @@ impl Record {
     /// The field of this name, to be changed.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let field = self.fields.iter_mut().find(|field| &*field.name == name)?;
-        field.origin = None;
+        field.place = None;
         Some(&mut field.value)
     }
 
@@ -105,7 +107,7 @@ impl Record {
 
     /// Adds a field whose name no other has.
     pub(crate) fn push(&mut self, name: impl Into<Arc<str>>, value: Value) {
-        self.fields.push(Field { name: name.into(), value, origin: None });
+        self.fields.push(Field { name: name.into(), number: None, value, place: None });
     }
 
     /// Takes the field of this name out.
@@ -121,6 +123,7 @@ impl Record {
         };
         if name != new {
             self.fields[place].name = new.into();
+            self.fields[place].number = None;
             let mut at = 0;
             self.fields.retain(|field| {
                 at += 1;

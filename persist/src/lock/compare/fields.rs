@@ -5,7 +5,7 @@ use super::plans::{Failure, Place};
 use crate::ErrorKind;
 use crate::lock::report::{Difference, Verdict};
 use crate::reflect::FieldRecord;
-use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Target, find_variant, sources};
+use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Target, find_variant, pair};
 
 /// The fields of a struct or a variant, as they were and as they are.
 pub(super) struct Pair<'p> {
@@ -27,7 +27,7 @@ impl<'p> Pair<'p> {
         new: &'p [FieldSchema],
         records: &'p [FieldRecord],
     ) -> Self {
-        let sources = sources(old, new, records);
+        let sources = pair(old, records).sources;
         Self { name, variant, old, new, records, sources }
     }
 

@@ -5,7 +5,7 @@ use super::Names;
 use super::value::{As, Run, check_different};
 use crate::codec::LoadLinks;
 use crate::schema::{FieldSchema, KindSchema};
-use crate::value::{Field, Record, Value};
+use crate::value::{Field, Origin, Record, Value};
 use crate::{Error, Result};
 
 /// A value some of whose parts are read.
@@ -116,9 +116,11 @@ impl<'r, 'd> Open<'r, 'd> {
                 entries.extend(key.take().map(|key| (key, part)));
             }
             Self::Tuple { values, .. } => values.push(part),
-            Self::Fields { names, variant, record, .. } => {
-                let name = names.variants[*variant].fields[record.len()].clone();
-                record.fields.push(Field { name, value: part, origin: None });
+            Self::Fields { fields, names, variant, record, .. } => {
+                let place = record.len();
+                let name = names.variants[*variant].fields[place].clone();
+                let (number, origin) = (fields[place].id, Origin::Written);
+                record.fields.push(Field { name, number, value: part, origin, place: Some(place) });
             }
         }
         Ok(())

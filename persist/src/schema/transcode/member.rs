@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{KeptPlace, Transcoder};
 use crate::Result;
 use crate::codec::count;
+use crate::schema::pairing::{Origin, StoredField};
 use crate::schema::walk::{dynamic, fault};
 use crate::schema::{FieldSchema, Form, KindSchema};
 use crate::value::Value;
@@ -12,7 +13,8 @@ use crate::value::Value;
 /// What a record has.
 pub(super) struct Member<'t> {
     pub(super) name: Arc<str>,
-    pub(super) id: Option<u32>,
+    pub(super) number: Option<u32>,
+    pub(super) origin: Origin,
     pub(super) value: MemberValue<'t>,
     /// The class as which it can be kept.
     pub(super) kept: Option<usize>,
@@ -94,7 +96,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             let end = self.length.saturating_sub(self.input.rest().len());
             found.push(Member {
                 name: self.plans.field_name(node, &field.name),
-                id: field.id,
+                number: field.id,
+                origin: Origin::Written,
                 value: MemberValue::Stored { kind: &field.kind, node, bytes },
                 kept: Some(stored.field_alone(node)),
                 place: Some(KeptPlace::Payload(end.saturating_sub(bytes.len())..end)),
@@ -130,17 +133,27 @@ impl<'t> Transcoder<'t, '_, '_> {
         let Form::Struct(fields) = &self.stored[class].form else { return None };
         let [field] = &fields[..] else { return None };
         let node = self.stored.first(class, 0);
-        // One of another variant belongs to none of this one's.
-        let name: Arc<str> = match variant {
-            Some(variant)
-                if !self.stored[class].name.ends_with(&format!("::{variant}.{}", field.name)) =>
-            {
-                "".into()
-            }
-            _ => self.plans.field_name(node, &field.name),
+        let is_own = |variant: &str| {
+            self.stored[class].name.ends_with(&format!("::{variant}.{}", field.name))
         };
+        let origin =
+            if variant.is_none_or(is_own) { Origin::Kept } else { Origin::OtherVariant };
+        let name = self.plans.field_name(node, &field.name);
         let value = MemberValue::Stored { kind: &field.kind, node, bytes };
-        let id = field.id.filter(|_| !name.is_empty());
-        Some(Member { name, id, value, kept: Some(class), place })
+        Some(Member { name, number: field.id, origin, value, kept: Some(class), place })
+    }
+}
+
+impl StoredField for Member<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn number(&self) -> Option<u32> {
+        self.number
+    }
+
+    fn origin(&self) -> Origin {
+        self.origin
     }
 }

@@ -8,11 +8,12 @@ use super::{Frame, KeptPlace, Transcoder};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::reflect::Class;
 use crate::schema::conversion::Place;
-use crate::schema::matching::{StoredField, find_variant, is_older, sources};
+use crate::schema::matching::{find_variant, is_older};
 use crate::schema::migrate::{Written, migrate};
+use crate::schema::pairing::{Origin, pair};
 use crate::schema::plan::{Given, Step, Wanted};
 use crate::schema::walk::left_behind;
-use crate::schema::{Change, Form, write_value};
+use crate::schema::{Change, write_value};
 use crate::value::{Field, Record};
 use crate::{Error, ErrorKind, Result};
 
@@ -82,8 +83,10 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut variant = head.variant.map(|(_, name)| name.to_owned());
         let described = self.plans.program.targets[target].map(|target| target.class);
         if let Some(described) = described.filter(|described| is_older(head.version, described)) {
+            let withheld = self.withhold((class, target), variant.as_deref(), &mut found);
             let from = (class, head.version);
             (found, variant) = self.migrated(from, described, found, variant)?;
+            found.extend(withheld);
         }
         let kept = self.kept.len();
         let mut actions = Vec::new();
@@ -172,7 +175,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 .reader(self.limits)
                 .value(stored, (kind, *node), &mut input)
                 .map_err(|error| error.in_field(&field.name))?;
-            record.fields.push(Field { name: field.name.clone(), value, origin: Some(i) });
+            let (name, number) = (field.name.clone(), field.number);
+            record.fields.push(Field { name, number, value, place: Some(i) });
         }
         migrate(&mut record, version..target.version, target.migration)?;
         let detail = format!("version {version} to {}", target.version);
@@ -180,12 +184,17 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
         let variant = record.variant().map(str::to_owned);
         let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
-            let origin = field.origin.and_then(|origin| found.get_mut(origin)?.take());
-            match origin {
-                Some(found) => Member { name: field.name, ..found },
+            let found = field.place.and_then(|place| found.get_mut(place)?.take());
+            match found {
+                Some(found) if found.name == field.name => found,
+                // Its new name says what it is.
+                Some(found) => {
+                    Member { name: field.name, number: None, origin: Origin::Made, ..found }
+                }
                 None => Member {
                     name: field.name,
-                    id: None,
+                    number: None,
+                    origin: Origin::Made,
                     value: MemberValue::Made(field.value),
                     kept: None,
                     place: None,
@@ -193,6 +202,37 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
         });
         Ok((fields.collect(), variant))
+    }
+
+    /// Takes those fields out that no migration is to see: the program knows them as they are, or they
+    /// are of another variant. Copies of others are dropped.
+    fn withhold(
+        &mut self,
+        (class, target): (usize, usize),
+        variant: Option<&str>,
+        found: &mut Vec<Member<'t>>,
+    ) -> Vec<Member<'t>> {
+        let number = self.target_variant(target, variant);
+        let records = number.map_or(&[][..], |number| self.plans.wanted(target, number).records);
+        let pairing = pair(found, records);
+        let mut withheld = Vec::new();
+        for (i, field) in std::mem::take(found).into_iter().enumerate() {
+            let is_source = || pairing.sources.contains(&Some(i));
+            match field.origin {
+                _ if pairing.superseded.contains(&i) => self.superseded(class, variant, &field),
+                Origin::OtherVariant => withheld.push(field),
+                Origin::Kept if is_source() => withheld.push(field),
+                _ => found.push(field),
+            }
+        }
+        withheld
+    }
+
+    /// Reports a kept field that is dropped.
+    fn superseded(&mut self, class: usize, variant: Option<&str>, field: &Member<'t>) {
+        let name = &self.stored[class].name;
+        let path = Given { variant, ..Given::named(name) }.path(&field.name);
+        self.plans.happened(Change::Superseded, name, &path, "", self.id);
     }
 
     /// What the program's fields become, and what is kept of the rest.
@@ -203,44 +243,68 @@ impl<'t> Transcoder<'t, '_, '_> {
         number: usize,
         found: Vec<Member<'t>>,
     ) -> Result<Vec<Action<'t>>> {
-        let program = self.plans.program;
-        let stored = self.stored;
-        let name = &stored[class].name;
-        let Some(described) = program.targets[target].map(|target| target.class) else {
-            return Ok(Vec::new());
-        };
-        let (fields, records) = match &program.classes[target].form {
-            Form::Struct(fields) => (&fields[..], described.fields()),
-            Form::Enum(variants) => {
-                (&variants[number].fields[..], described.variants()[number].fields)
-            }
-            Form::Value(_) => (&[][..], &[][..]),
-        };
-        let wanted = Wanted { class: target, variant: number, fields, records };
-        let given = Given { class: name, variant, fields: &[], first: 0, is_tuple: true };
-        let sources = sources(&found, fields, records);
+        let name = &self.stored[class].name;
+        let wanted = self.plans.wanted(target, number);
+        let given = Given { variant, ..Given::named(name) };
+        let pairing = pair(&found, wanted.records);
+        pairing
+            .check(name, &found, wanted.records)
+            .map_err(|error| error.in_field(variant.unwrap_or_default()))?;
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
+        for field in pairing.superseded {
+            if let Some(field) = found[field].take() {
+                self.superseded(class, variant, &field);
+            }
+        }
         let mut actions = Vec::new();
-        for (field, source) in sources.into_iter().enumerate() {
-            let Some(source) = source.and_then(|source| found[source].take()) else {
+        for (field, (source, made)) in pairing.sources.into_iter().zip(pairing.made).enumerate() {
+            let Some(mut source) = source.and_then(|source| found[source].take()) else {
                 let (step, change) = self.plans.without_source(&given, &wanted, field)?;
                 if let Some(change) = change {
-                    let path = given.path(&fields[field].name);
+                    let path = given.path(&wanted.fields[field].name);
                     self.plans.happened(change, name, &path, "", self.id);
                 }
                 actions.push(Action::Make(step));
                 continue;
             };
+            if let Some(made) = made.and_then(|made| found[made].take()) {
+                let path = given.path(&source.name);
+                let place = Place { class: name, field: &path };
+                if self.conversion(&source, &wanted, field, &place).is_some() {
+                    self.plans.happened(Change::Restored, name, &path, "", self.id);
+                } else {
+                    self.superseded(class, variant, &source);
+                    source = made;
+                }
+            }
             let path = given.path(&source.name);
             let result =
                 self.field_action(source, &wanted, field, &Place { class: name, field: &path });
             actions.push(result.map_err(|error| error.in_field(&path))?);
         }
+        let records = wanted.records;
         let has_room = records.iter().any(|record| record.flags.unknown);
         for field in found.into_iter().flatten() {
             self.keep_or_drop(field, &given, has_room);
         }
         Ok(actions)
+    }
+
+    /// The conversion of a stored field to one of the program.
+    fn conversion(
+        &mut self,
+        source: &Member<'t>,
+        wanted: &Wanted<'_>,
+        field: usize,
+        place: &Place<'_>,
+    ) -> Option<usize> {
+        let MemberValue::Stored { kind, node, .. } = source.value else { return None };
+        let key = (node, wanted.class, wanted.variant, field);
+        let known = self.plans.named.get(&key).copied();
+        let found =
+            known.or_else(|| self.plans.field_conversion(node, kind, wanted, field, place))?;
+        self.plans.named.insert(key, found);
+        Some(found)
     }
 
     fn field_action(
@@ -252,12 +316,9 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Result<Action<'t>> {
         let program = self.plans.program;
         let kind = &wanted.fields[field].kind;
+        let conversion = self.conversion(&source, wanted, field, place);
         match source.value {
-            MemberValue::Stored { kind: stored, node, bytes } => {
-                let key = (node, wanted.class, wanted.variant, field);
-                let known = self.plans.named.get(&key).copied();
-                let conversion = known
-                    .or_else(|| self.plans.field_conversion(node, stored, wanted, field, place));
+            MemberValue::Stored { kind: stored, bytes, .. } => {
                 let Some(conversion) = conversion else {
                     let (schema, record) = (&wanted.fields[field], &wanted.records[field]);
                     return Err(self.plans.field_mismatch(
@@ -268,7 +329,6 @@ impl<'t> Transcoder<'t, '_, '_> {
                         (wanted.class, wanted.variant, field),
                     ));
                 };
-                self.plans.named.insert(key, conversion);
                 if !self.plans.matching.is_compatible(stored, kind) {
                     let detail = self.plans.both_kinds(stored, kind);
                     self.plans.happened(
@@ -354,16 +414,6 @@ impl<'t> Transcoder<'t, '_, '_> {
         };
         self.plans.happened(change, &self.stored[class].name, name, "", self.id);
         Ok(())
-    }
-}
-
-impl StoredField for Member<'_> {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn id(&self) -> Option<u32> {
-        self.id
     }
 }
 

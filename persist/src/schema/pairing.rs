@@ -1,0 +1,259 @@
+//! Which stored field becomes which field of the program. This is the one place that decides it: for
+//! identical, rewritten and migrated records, for kept fields, and for the lock.
+//!
+//! 1. Where both fields have a number, the number decides. They are the same field if it is the same number,
+//!    whatever their names are.
+//! 2. Else the name decides, then the aliases.
+//! 3. What the program that wrote the save stored itself wins over what it kept for another program.
+//! 4. What it kept wins over what a migration made.
+
+use std::collections::HashSet;
+
+use super::FieldSchema;
+use crate::reflect::FieldRecord;
+use crate::{Error, ErrorKind};
+
+/// Where a field of a record comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The program that wrote the save had it.
+    Written,
+    /// That program did not have it, and kept it.
+    Kept,
+    /// That program kept it of another variant; it is no field of this one.
+    OtherVariant,
+    /// A migration made it, or gave it its name.
+    Made,
+}
+
+/// A field of the save, or what a migration has made of it.
+pub(crate) trait StoredField {
+    fn name(&self) -> &str;
+
+    fn number(&self) -> Option<u32>;
+
+    fn origin(&self) -> Origin {
+        Origin::Written
+    }
+}
+
+impl StoredField for FieldSchema {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn number(&self) -> Option<u32> {
+        self.id
+    }
+}
+
+/// The stored fields, by the fields of the program that they become.
+pub(crate) struct Pairing {
+    /// For each field of the program its stored field. No stored field stands twice.
+    pub(crate) sources: Vec<Option<usize>>,
+    /// For each field of the program whose kept field is its source, what a migration made of it.
+    pub(crate) made: Vec<Option<usize>>,
+    /// Kept fields that are copies of another field of the record, or of one that is a source.
+    pub(crate) superseded: Vec<usize>,
+    clash: Option<Clash>,
+}
+
+/// Number and name say different things of a field.
+enum Clash {
+    /// A field of the program has one source by its number, and another by name or alias.
+    TwoSources { field: usize, numbered: usize, named: usize },
+    /// A stored field is one of the program's by its number, and another by name or alias.
+    TwoFields { stored: usize, numbered: usize, named: usize },
+}
+
+/// Pairs the fields of a record with those of the program.
+pub(crate) fn pair<F: StoredField>(stored: &[F], records: &[FieldRecord]) -> Pairing {
+    let mut pairs = Pairs {
+        stored,
+        records,
+        copies: copies(stored),
+        is_taken: vec![false; stored.len()],
+        sources: vec![None; records.len()],
+    };
+    pairs.take(|stored, field| stored.origin() == Origin::Made && stored.name() == field.name);
+    pairs.take(|stored, field| stored.origin() == Origin::Written && is_numbered(stored, field));
+    pairs.take(|stored, field| stored.origin() == Origin::Written && is_named(stored, field));
+    pairs.take(|stored, field| stored.origin() != Origin::Kept && is_alias(stored, field));
+    let clash = pairs.clash();
+    // Kept ones take the place of what was made.
+    let mut made = vec![None; records.len()];
+    let written = pairs.sources.clone();
+    for (source, made) in pairs.sources.iter_mut().zip(&mut made) {
+        *made = source.take_if(|source| stored[*source].origin() == Origin::Made);
+    }
+    let is_kept = |stored: &F| stored.origin() == Origin::Kept;
+    pairs.take(|stored, field| is_kept(stored) && is_numbered(stored, field));
+    pairs.take(|stored, field| is_kept(stored) && is_named(stored, field));
+    pairs.take(|stored, field| is_kept(stored) && is_alias(stored, field));
+    for ((source, made), written) in pairs.sources.iter_mut().zip(&mut made).zip(written) {
+        if source.is_none() {
+            (*source, *made) = (written, None);
+        }
+    }
+    let superseded = pairs.superseded();
+    Pairing { sources: pairs.sources, made, superseded, clash }
+}
+
+impl Pairing {
+    /// True if each field of the program is the stored one of its place.
+    pub(super) fn is_in_order(&self) -> bool {
+        let mut sources = self.sources.iter().enumerate();
+        self.clash.is_none() && sources.all(|(i, source)| *source == Some(i))
+    }
+
+    /// The error for a record in which number and name say different things of a field.
+    pub(crate) fn check<F: StoredField>(
+        &self,
+        class: &str,
+        stored: &[F],
+        records: &[FieldRecord],
+    ) -> Result<(), Error> {
+        let number = |field: usize| records[field].id.unwrap_or_default();
+        let (field, message) = match self.clash {
+            None => return Ok(()),
+            Some(Clash::TwoSources { field, numbered, named }) => (
+                field,
+                format!(
+                    "field {} of {class} is number {}, which the save has as {}, and the save has {} too, without a number, by whose name the field is known; give the class a `version` and a `migrate` that renames one of the two",
+                    records[field].name,
+                    number(field),
+                    stored[numbered].name(),
+                    stored[named].name(),
+                ),
+            ),
+            Some(Clash::TwoFields { stored: of, numbered, named }) => (
+                named,
+                format!(
+                    "{} of the save is two fields of {class}: {} by its number {}, and {} by its name; give {} a number of its own, `#[persist(id = n)]`",
+                    stored[of].name(),
+                    records[numbered].name,
+                    number(numbered),
+                    records[named].name,
+                    records[named].name,
+                ),
+            ),
+        };
+        Err(Error::new(ErrorKind::Unsupported, message).in_field(records[field].name))
+    }
+}
+
+impl FieldRecord {
+    /// True if a stored field may be this one.
+    pub(super) fn may_be(&self, stored: &impl StoredField) -> bool {
+        is_numbered(stored, self) || is_named(stored, self) || is_alias(stored, self)
+    }
+}
+
+/// A pairing that is being made.
+struct Pairs<'a, F> {
+    stored: &'a [F],
+    records: &'a [FieldRecord],
+    /// Kept fields that are copies of another.
+    copies: Vec<bool>,
+    is_taken: Vec<bool>,
+    sources: Vec<Option<usize>>,
+}
+
+impl<F: StoredField> Pairs<'_, F> {
+    /// Gives each field without a source the first free stored field that it is.
+    fn take(&mut self, is: impl Fn(&F, &FieldRecord) -> bool) {
+        for (source, record) in self.sources.iter_mut().zip(self.records) {
+            if source.is_some() {
+                continue;
+            }
+            let free = |i: &usize| !self.is_taken[*i] && !self.copies[*i];
+            *source = (0..self.stored.len())
+                .filter(free)
+                .find(|stored| is(&self.stored[*stored], record));
+            source.iter().for_each(|source| self.is_taken[*source] = true);
+        }
+    }
+
+    fn clash(&self) -> Option<Clash> {
+        let written = |i: &usize| self.stored[*i].origin() == Origin::Written;
+        for (field, (source, record)) in self.sources.iter().zip(self.records).enumerate() {
+            let by_name = |i: &usize| {
+                written(i) && (is_named(&self.stored[*i], record) || is_alias(&self.stored[*i], record))
+            };
+            let by_number = source.filter(|source| {
+                written(source) && is_numbered(&self.stored[*source], record)
+            });
+            if let Some(numbered) = by_number {
+                let mut free = (0..self.stored.len()).filter(|i| !self.is_taken[*i]);
+                if let Some(named) = free.find(by_name) {
+                    return Some(Clash::TwoSources { field, numbered, named });
+                }
+            } else if source.is_none() && record.id.is_none() {
+                for (numbered, source) in self.sources.iter().enumerate() {
+                    let taken = source.filter(|source| {
+                        by_name(source)
+                            && is_numbered(&self.stored[*source], &self.records[numbered])
+                    });
+                    if let Some(stored) = taken {
+                        return Some(Clash::TwoFields { stored, numbered, named: field });
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Kept fields that lost their place to another.
+    fn superseded(&self) -> Vec<usize> {
+        let is_source = |stored: &F| {
+            let mut sources = self.sources.iter().zip(self.records);
+            sources.any(|(source, record)| source.is_some() && record.may_be(stored))
+        };
+        let lost = |i: &usize| {
+            let stored = &self.stored[*i];
+            stored.origin() == Origin::Kept && !self.is_taken[*i] && (self.copies[*i] || is_source(stored))
+        };
+        (0..self.stored.len()).filter(lost).collect()
+    }
+}
+
+/// True for each kept field that was stored too, or kept before: the other is newer.
+fn copies<F: StoredField>(stored: &[F]) -> Vec<bool> {
+    let mut copies = vec![false; stored.len()];
+    let of = |origin| stored.iter().enumerate().filter(move |(_, field)| field.origin() == origin);
+    if of(Origin::Kept).next().is_none() {
+        return copies;
+    }
+    let (mut numbers, mut names, mut unnumbered) = (HashSet::new(), HashSet::new(), HashSet::new());
+    for (i, field) in of(Origin::Written).chain(of(Origin::Kept)) {
+        let name = field.name();
+        let is_known = match field.number() {
+            Some(number) => numbers.contains(&number) || unnumbered.contains(name),
+            None => names.contains(name),
+        };
+        copies[i] = is_known && field.origin() == Origin::Kept;
+        names.insert(name);
+        match field.number() {
+            Some(number) => numbers.insert(number),
+            None => unnumbered.insert(name),
+        };
+    }
+    copies
+}
+
+fn is_numbered<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {
+    stored.number().is_some() && stored.number() == field.id
+}
+
+/// True if the name may decide.
+fn is_unnumbered<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {
+    stored.number().is_none() || field.id.is_none()
+}
+
+fn is_named<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {
+    is_unnumbered(stored, field) && stored.name() == field.name
+}
+
+fn is_alias<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {
+    is_unnumbered(stored, field) && field.aliases.contains(&stored.name())
+}

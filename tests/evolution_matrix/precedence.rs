@@ -1,0 +1,301 @@
+//! Where two stored fields could be one of the program's, one rule decides, whatever else has changed.
+
+use persist::{Change, ErrorKind, Persist, Record, Unknown};
+
+use super::harness::{LENIENT, STRICT, load, manager, row, save, try_load};
+
+/// A program that has renamed `hp`.
+mod renamed {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Case {
+        #[persist(alias = "hp")]
+        pub(super) health: u32,
+    }
+
+    /// Here another field has changed, too.
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Changed {
+        #[persist(alias = "hp")]
+        pub(super) health: u32,
+        #[persist(default)]
+        pub(super) level: u8,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Roomy {
+        #[persist(alias = "hp")]
+        pub(super) health: u32,
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+    }
+}
+
+/// The program before.
+mod before {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Case {
+        #[persist(default)]
+        pub(super) hp: u32,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Roomy {
+        #[persist(default)]
+        pub(super) hp: u32,
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+    }
+}
+
+/// What a program makes of a save: it loads, changes the object, and saves.
+fn pass<T: Persist>(save: &[u8], change: impl FnOnce(&mut T)) -> Vec<u8> {
+    let mut saves = manager::<T>(LENIENT);
+    let loaded = saves.from_slice(save).unwrap();
+    change(&mut loaded.first::<T>().unwrap().borrow_mut());
+    saves.adopt(loaded);
+    saves.to_vec().unwrap()
+}
+
+#[test]
+fn what_the_last_program_stored_wins_over_what_it_kept() {
+    let first = save(renamed::Case { health: 300 });
+    let second = pass::<before::Case>(&first, |case| case.hp = 50);
+
+    let (found, found_rows) = load::<renamed::Case>(&second);
+    assert_eq!(found.borrow().health, 50);
+    let superseded = row(Change::Superseded, "Case", "health", 1);
+    assert_eq!(found_rows, [superseded.clone()]);
+
+    let (found, found_rows) = load::<renamed::Changed>(&second);
+    assert_eq!(found.borrow().health, 50);
+    assert_eq!(found_rows, [row(Change::Defaulted, "Case", "level", 1), superseded]);
+}
+
+#[test]
+fn what_the_last_program_stored_wins_over_an_unknown_field() {
+    let first = save(renamed::Roomy { health: 300, rest: Unknown::default() });
+    let second = pass::<before::Roomy>(&first, |case| case.hp = 50);
+    let third = pass::<renamed::Roomy>(&second, |case| {
+        assert_eq!((case.health, case.rest.is_empty()), (50, true));
+    });
+    assert_eq!(third.len(), first.len());
+
+    // In a save of one value, too.
+    let mut saves = manager::<renamed::Roomy>(LENIENT);
+    let roomy = renamed::Roomy { health: 7, rest: Unknown::default() };
+    let first = saves.value_to_vec(&roomy).unwrap();
+    let mut saves = manager::<before::Roomy>(LENIENT);
+    let (mut value, _) = saves.value_from_slice::<before::Roomy>(&first).unwrap();
+    value.hp = 8;
+    let second = saves.value_to_vec(&value).unwrap();
+    let mut saves = manager::<renamed::Roomy>(LENIENT);
+    let (value, _) = saves.value_from_slice::<renamed::Roomy>(&second).unwrap();
+    assert_eq!((value.health, value.rest.is_empty()), (8, true));
+}
+
+#[test]
+fn kept_copies_do_not_pile_up() {
+    let first = save(renamed::Case { health: 1 });
+    let mut last = first.clone();
+    let mut lengths = Vec::new();
+    for round in 0..15 {
+        last = pass::<before::Case>(&last, |case| case.hp = round);
+        lengths.push(last.len());
+        last = pass::<renamed::Case>(&last, |case| assert_eq!(case.health, round));
+        assert_eq!(last.len(), first.len());
+    }
+    assert!(lengths.iter().all(|length| *length == lengths[0]), "{lengths:?}");
+}
+
+/// Numbers from the start.
+mod numbered {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Case {
+        #[persist(id = 1)]
+        pub(super) a: u32,
+        #[persist(id = 2)]
+        pub(super) b: u32,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Swapped {
+        #[persist(id = 1)]
+        pub(super) b: u32,
+        #[persist(id = 2)]
+        pub(super) a: u32,
+    }
+
+    /// The name of number 1 belongs to another field now.
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Reused {
+        #[persist(id = 1)]
+        pub(super) life: u32,
+        #[persist(id = 3, default)]
+        pub(super) a: u32,
+        #[persist(id = 2)]
+        pub(super) b: u32,
+    }
+
+    /// The same without a number.
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Doubtful {
+        #[persist(id = 1)]
+        pub(super) life: u32,
+        #[persist(default)]
+        pub(super) a: u32,
+        #[persist(id = 2)]
+        pub(super) b: u32,
+    }
+
+    /// Number 1 and a name that the save has without a number.
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Half {
+        #[persist(id = 1)]
+        pub(super) a: u32,
+        pub(super) b: u32,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Merged {
+        #[persist(id = 1)]
+        pub(super) b: u32,
+    }
+}
+
+#[test]
+fn a_number_decides_where_both_fields_have_one() {
+    let old = save(numbered::Case { a: 1, b: 2 });
+    let (found, _) = load::<numbered::Swapped>(&old);
+    assert_eq!((found.borrow().b, found.borrow().a), (1, 2));
+    let (found, _) = load::<numbered::Reused>(&old);
+    let found = found.borrow();
+    assert_eq!((found.life, found.a, found.b), (1, 0, 2));
+}
+
+#[test]
+fn number_and_name_of_two_fields_are_refused() {
+    let old = save(numbered::Case { a: 1, b: 2 });
+    let error = try_load::<numbered::Doubtful>(&old, LENIENT).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    insta::assert_snapshot!(error);
+
+    let old = save(numbered::Half { a: 1, b: 2 });
+    let error = try_load::<numbered::Merged>(&old, LENIENT).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    insta::assert_snapshot!(error);
+}
+
+/// Version 1 has two names.
+mod two_names {
+    use super::*;
+
+    #[derive(Persist, Debug, Default, Clone)]
+    #[persist(class = "Case")]
+    pub(super) struct Case {
+        #[persist(default)]
+        pub(super) first: String,
+        #[persist(default)]
+        pub(super) last: String,
+    }
+
+    #[derive(Persist, Debug)]
+    pub(super) struct Team {
+        pub(super) members: Vec<Case>,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Roomy {
+        #[persist(default)]
+        pub(super) first: String,
+        #[persist(default)]
+        pub(super) last: String,
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+    }
+}
+
+/// Version 2 has one.
+mod one_name {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case", version = 2, migrate = join)]
+    pub(super) struct Case {
+        pub(super) name: String,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case", version = 2, migrate = join)]
+    pub(super) struct Roomy {
+        pub(super) name: String,
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+    }
+
+    /// Here the name has another form.
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case", version = 2, migrate = number)]
+    pub(super) struct Number {
+        pub(super) name: u64,
+    }
+
+    fn join(case: &mut Record, _: u32) {
+        let part = |part: Option<persist::Value>| {
+            part.and_then(|part| part.as_text().map(str::to_owned)).unwrap_or_default()
+        };
+        let (first, last) = (part(case.take("first")), part(case.take("last")));
+        case.set("name", format!("{first} {last}"));
+    }
+
+    fn number(case: &mut Record, _: u32) {
+        case.set("name", 7_u64);
+    }
+}
+
+#[test]
+fn a_kept_field_wins_over_what_a_migration_makes() {
+    let first = save(one_name::Case { name: "Ada Love".into() });
+    let second = pass::<two_names::Case>(&first, |_| {});
+    let (found, found_rows) = load::<one_name::Case>(&second);
+    assert_eq!(found.borrow().name, "Ada Love");
+    let expected =
+        [row(Change::Migrated, "Case", "", 1), row(Change::Restored, "Case", "name", 1)];
+    assert_eq!(found_rows, expected);
+    let error = try_load::<one_name::Case>(&second, STRICT).unwrap_err();
+    insta::assert_snapshot!(error);
+
+    // In a field of its own it is the same.
+    let first = save(one_name::Roomy { name: "Ada Love".into(), rest: Unknown::default() });
+    let second = pass::<two_names::Roomy>(&first, |_| {});
+    let (found, found_rows) = load::<one_name::Roomy>(&second);
+    assert_eq!(found.borrow().name, "Ada Love");
+    assert!(found.borrow().rest.is_empty());
+    assert_eq!(found_rows, expected);
+}
+
+#[test]
+fn a_migration_makes_what_a_kept_field_cannot_become() {
+    let first = save(one_name::Case { name: "Ada Love".into() });
+    let second = pass::<two_names::Case>(&first, |_| {});
+    let (found, found_rows) = load::<one_name::Number>(&second);
+    assert_eq!(found.borrow().name, 7);
+    assert!(found_rows.contains(&row(Change::Superseded, "Case", "name", 1)), "{found_rows:?}");
+}
