@@ -216,11 +216,6 @@ mod two_names {
     }
 
     #[derive(Persist, Debug)]
-    pub(super) struct Team {
-        pub(super) members: Vec<Case>,
-    }
-
-    #[derive(Persist, Debug)]
     #[persist(class = "Case")]
     pub(super) struct Roomy {
         #[persist(default)]
@@ -276,8 +271,7 @@ fn a_kept_field_wins_over_what_a_migration_makes() {
     let second = pass::<two_names::Case>(&first, |_| {});
     let (found, found_rows) = load::<one_name::Case>(&second);
     assert_eq!(found.borrow().name, "Ada Love");
-    let expected =
-        [row(Change::Migrated, "Case", "", 1), row(Change::Restored, "Case", "name", 1)];
+    let expected = [row(Change::Migrated, "Case", "", 1), row(Change::Restored, "Case", "name", 1)];
     assert_eq!(found_rows, expected);
     let error = try_load::<one_name::Case>(&second, STRICT).unwrap_err();
     insta::assert_snapshot!(error);
@@ -298,4 +292,69 @@ fn a_migration_makes_what_a_kept_field_cannot_become() {
     let (found, found_rows) = load::<one_name::Number>(&second);
     assert_eq!(found.borrow().name, 7);
     assert!(found_rows.contains(&row(Change::Superseded, "Case", "name", 1)), "{found_rows:?}");
+}
+
+/// Values inside of what a migration moves.
+mod moved {
+    use super::*;
+
+    /// One program: the first version of its team, and the second.
+    macro_rules! program {
+        ($name:ident, $case:ty) => {
+            pub(super) mod $name {
+                use super::*;
+
+                #[derive(Persist, Debug)]
+                #[persist(class = "Team")]
+                pub(in super::super) struct First {
+                    pub(in super::super) one: $case,
+                }
+
+                #[derive(Persist, Debug)]
+                #[persist(class = "Team", version = 2, migrate = gather)]
+                pub(in super::super) struct Second {
+                    pub(in super::super) all: Vec<$case>,
+                }
+            }
+        };
+    }
+
+    fn gather(team: &mut Record, _: u32) {
+        let one: Vec<persist::Value> = team.take("one").into_iter().collect();
+        team.set("all", persist::Value::Seq(one));
+    }
+
+    program!(two_names, crate::precedence::two_names::Roomy);
+    program!(one_name, crate::precedence::one_name::Roomy);
+    program!(renamed, crate::precedence::renamed::Roomy);
+    program!(before, crate::precedence::before::Roomy);
+    program!(numbered, crate::precedence::numbered::Case);
+    program!(swapped, crate::precedence::numbered::Swapped);
+    program!(doubtful, crate::precedence::numbered::Doubtful);
+}
+
+fn through<From: Persist, To: Persist>(value: &From) -> Result<To, persist::Error> {
+    persist::from_slice(&persist::to_vec(value).unwrap())
+}
+
+#[test]
+fn a_value_that_a_migration_moves_follows_the_same_rules() {
+    let case = one_name::Roomy { name: "Ada Love".into(), rest: Unknown::default() };
+    let old: moved::two_names::First = through(&moved::one_name::First { one: case }).unwrap();
+    assert_eq!(old.one.rest.names().collect::<Vec<_>>(), ["Case.name"]);
+    let new: moved::one_name::Second = through(&old).unwrap();
+    assert_eq!(new.all[0].name, "Ada Love");
+    assert!(new.all[0].rest.is_empty());
+
+    let case = renamed::Roomy { health: 300, rest: Unknown::default() };
+    let mut old: moved::before::First = through(&moved::renamed::First { one: case }).unwrap();
+    old.one.hp = 50;
+    let new: moved::renamed::Second = through(&old).unwrap();
+    assert_eq!((new.all[0].health, new.all[0].rest.is_empty()), (50, true));
+
+    let old = moved::numbered::First { one: numbered::Case { a: 1, b: 2 } };
+    let new: moved::swapped::Second = through(&old).unwrap();
+    assert_eq!((new.all[0].b, new.all[0].a), (1, 2));
+    let error = through::<_, moved::doubtful::Second>(&old).unwrap_err();
+    insta::assert_snapshot!(error);
 }

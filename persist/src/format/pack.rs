@@ -42,8 +42,8 @@ impl Packer {
         }
         let first = &first[BLOCK_HEAD..];
         let before = first.len() + behind.iter().map(|piece| piece.len()).sum::<usize>();
-        let items = std::iter::once(first).chain(behind.iter().copied());
-        let Some(tag) = self.compress(items, before).map_err(failed)? else { return Ok(None) };
+        let mut items = std::iter::once(first).chain(behind.iter().copied());
+        let Some(tag) = self.compress(&mut items, before).map_err(failed)? else { return Ok(None) };
         let after = self.packed.len() - BLOCK_HEAD;
         let contents = self.contents + before as u64;
         let most = limits.most_expanded(written + self.packed.len() as u64);
@@ -66,9 +66,13 @@ impl Packer {
     }
 
     /// Leaves a head, the length of the items and their frame in `packed`, and returns the block's tag.
-    fn compress<'i>(
+    #[cfg_attr(
+        not(any(feature = "lz4", feature = "zstd")),
+        allow(unused_variables, reason = "without these features nothing is compressed")
+    )]
+    fn compress(
         &mut self,
-        items: impl Iterator<Item = &'i [u8]>,
+        items: &mut dyn Iterator<Item = &[u8]>,
         length: usize,
     ) -> std::io::Result<Option<u8>> {
         self.packed.clear();

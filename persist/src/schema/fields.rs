@@ -14,7 +14,9 @@ impl Plans<'_> {
     pub(super) fn fields(&mut self, old: &Given<'_>, new: &Wanted<'_>) -> Result<Fields> {
         let runs = [self.events.run(), self.events.run(), self.events.run()];
         let pairing = pair(old.fields, new.records);
-        pairing.check(old.class, old.fields, new.records).map_err(|error| error.in_field(old.variant.unwrap_or_default()))?;
+        pairing
+            .check(old.class, old.fields, new.records)
+            .map_err(|error| error.in_field(old.variant.unwrap_or_default()))?;
         let sources = pairing.sources;
         let mut targets = vec![None; old.fields.len()];
         let mut actions = vec![None; old.fields.len()];

@@ -4,11 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::matching::find_variant;
-use super::pairing::{Origin, StoredField, pair};
+use super::pairing::pair;
 use super::plan::{Plans, Step, Wanted};
-use super::{
-    Change, KindSchema, Reader, Strict, WriteTarget, empty, write_class,
-};
+use super::{Change, KindSchema, Reader, Strict, WriteTarget, empty, write_class};
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::reflect::Migration;
 use crate::value::{Field, Record, Value};
@@ -76,20 +74,6 @@ impl<'p> Written<'_, 'p> {
     }
 }
 
-impl StoredField for Field {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn number(&self) -> Option<u32> {
-        self.number
-    }
-
-    fn origin(&self) -> Origin {
-        if self.place.is_some() { Origin::Written } else { Origin::Made }
-    }
-}
-
 impl WriteTarget for Written<'_, '_> {
     fn check_class(&self, class: usize, record: &Record) -> Result<()> {
         let program = self.plans.program;
@@ -120,7 +104,8 @@ impl WriteTarget for Written<'_, '_> {
         field: usize,
         record: &'r Record,
     ) -> Option<&'r Field> {
-        let pairing = pair(&record.fields, self.wanted(class, variant).records);
+        let fields: Vec<&Field> = record.fields.iter().collect();
+        let pairing = pair(&fields, self.wanted(class, variant).records);
         record.fields.get(pairing.sources.get(field).copied().flatten()?)
     }
 

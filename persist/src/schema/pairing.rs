@@ -11,20 +11,8 @@ use std::collections::HashSet;
 
 use super::FieldSchema;
 use crate::reflect::FieldRecord;
+use crate::value::{Field, Origin};
 use crate::{Error, ErrorKind};
-
-/// Where a field of a record comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// The program that wrote the save had it.
-    Written,
-    /// That program did not have it, and kept it.
-    Kept,
-    /// That program kept it of another variant; it is no field of this one.
-    OtherVariant,
-    /// A migration made it, or gave it its name.
-    Made,
-}
 
 /// A field of the save, or what a migration has made of it.
 pub(crate) trait StoredField {
@@ -44,6 +32,20 @@ impl StoredField for FieldSchema {
 
     fn number(&self) -> Option<u32> {
         self.id
+    }
+}
+
+impl StoredField for &Field {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn number(&self) -> Option<u32> {
+        self.number
+    }
+
+    fn origin(&self) -> Origin {
+        self.origin
     }
 }
 
@@ -178,11 +180,11 @@ impl<F: StoredField> Pairs<'_, F> {
         let written = |i: &usize| self.stored[*i].origin() == Origin::Written;
         for (field, (source, record)) in self.sources.iter().zip(self.records).enumerate() {
             let by_name = |i: &usize| {
-                written(i) && (is_named(&self.stored[*i], record) || is_alias(&self.stored[*i], record))
+                written(i)
+                    && (is_named(&self.stored[*i], record) || is_alias(&self.stored[*i], record))
             };
-            let by_number = source.filter(|source| {
-                written(source) && is_numbered(&self.stored[*source], record)
-            });
+            let by_number = source
+                .filter(|source| written(source) && is_numbered(&self.stored[*source], record));
             if let Some(numbered) = by_number {
                 let mut free = (0..self.stored.len()).filter(|i| !self.is_taken[*i]);
                 if let Some(named) = free.find(by_name) {
@@ -211,7 +213,9 @@ impl<F: StoredField> Pairs<'_, F> {
         };
         let lost = |i: &usize| {
             let stored = &self.stored[*i];
-            stored.origin() == Origin::Kept && !self.is_taken[*i] && (self.copies[*i] || is_source(stored))
+            stored.origin() == Origin::Kept
+                && !self.is_taken[*i]
+                && (self.copies[*i] || is_source(stored))
         };
         (0..self.stored.len()).filter(lost).collect()
     }

@@ -13,8 +13,8 @@ mod tree;
 
 pub(crate) use parse::{first_name, first_value};
 pub(crate) use parts::{Parts, PartsMut, next_part};
-pub(crate) use record::Field;
 pub use record::Record;
+pub(crate) use record::{Field, Origin};
 pub(crate) use text::{NameOf, write_name};
 pub use tree::{HandleValue, Value};
 

@@ -47,8 +47,22 @@ pub(crate) struct Field {
     /// The number that the save has for it, as long as it has its name.
     pub(crate) number: Option<u32>,
     pub(crate) value: Value,
+    pub(crate) origin: Origin,
     /// Its place among the fields that were read, as long as it is as it was.
     pub(crate) place: Option<usize>,
+}
+
+/// Where a field of a record comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The program that wrote the save had it.
+    Written,
+    /// That program did not have it, and kept it.
+    Kept,
+    /// That program kept it of another variant; it is no field of this one.
+    OtherVariant,
+    /// A migration made it, or gave it its name.
+    Made,
 }
 
 impl Record {
@@ -91,7 +105,7 @@ impl Record {
     /// The field of this name, to be changed.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let field = self.fields.iter_mut().find(|field| &*field.name == name)?;
-        field.place = None;
+        (field.origin, field.place) = (Origin::Made, None);
         Some(&mut field.value)
     }
 
@@ -107,7 +121,13 @@ impl Record {
 
     /// Adds a field whose name no other has.
     pub(crate) fn push(&mut self, name: impl Into<Arc<str>>, value: Value) {
-        self.fields.push(Field { name: name.into(), number: None, value, place: None });
+        self.fields.push(Field {
+            name: name.into(),
+            number: None,
+            value,
+            origin: Origin::Made,
+            place: None,
+        });
     }
 
     /// Takes the field of this name out.
@@ -123,7 +143,8 @@ impl Record {
         };
         if name != new {
             self.fields[place].name = new.into();
-            self.fields[place].number = None;
+            // Its new name says what it is.
+            (self.fields[place].number, self.fields[place].origin) = (None, Origin::Made);
             let mut at = 0;
             self.fields.retain(|field| {
                 at += 1;
@@ -156,8 +177,10 @@ impl Record {
     pub(super) fn copy_of_head(&self) -> Self {
         let unit = |field: &Field| Field {
             name: field.name.clone(),
+            number: field.number,
             value: Value::Unit,
             origin: field.origin,
+            place: field.place,
         };
         Self {
             class: self.class.clone(),

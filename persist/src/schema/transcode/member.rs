@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::{KeptPlace, Transcoder};
 use crate::Result;
 use crate::codec::count;
-use crate::schema::pairing::{Origin, StoredField};
+use crate::schema::pairing::StoredField;
 use crate::schema::walk::{dynamic, fault};
 use crate::schema::{FieldSchema, Form, KindSchema};
-use crate::value::Value;
+use crate::value::{Origin, Value};
 
 /// What a record has.
 pub(super) struct Member<'t> {
@@ -136,8 +136,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let is_own = |variant: &str| {
             self.stored[class].name.ends_with(&format!("::{variant}.{}", field.name))
         };
-        let origin =
-            if variant.is_none_or(is_own) { Origin::Kept } else { Origin::OtherVariant };
+        let origin = if variant.is_none_or(is_own) { Origin::Kept } else { Origin::OtherVariant };
         let name = self.plans.field_name(node, &field.name);
         let value = MemberValue::Stored { kind: &field.kind, node, bytes };
         Some(Member { name, number: field.id, origin, value, kept: Some(class), place })

@@ -10,11 +10,11 @@ use crate::reflect::Class;
 use crate::schema::conversion::Place;
 use crate::schema::matching::{find_variant, is_older};
 use crate::schema::migrate::{Written, migrate};
-use crate::schema::pairing::{Origin, pair};
+use crate::schema::pairing::pair;
 use crate::schema::plan::{Given, Step, Wanted};
 use crate::schema::walk::left_behind;
 use crate::schema::{Change, write_value};
-use crate::value::{Field, Record};
+use crate::value::{Field, Origin, Record};
 use crate::{Error, ErrorKind, Result};
 
 /// What a field of such a record takes, in memory and in time, beside its bytes and those of its name.
@@ -175,8 +175,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 .reader(self.limits)
                 .value(stored, (kind, *node), &mut input)
                 .map_err(|error| error.in_field(&field.name))?;
-            let (name, number) = (field.name.clone(), field.number);
-            record.fields.push(Field { name, number, value, place: Some(i) });
+            let (name, number, origin) = (field.name.clone(), field.number, field.origin);
+            record.fields.push(Field { name, number, value, origin, place: Some(i) });
         }
         migrate(&mut record, version..target.version, target.migration)?;
         let detail = format!("version {version} to {}", target.version);
@@ -186,10 +186,8 @@ impl<'t> Transcoder<'t, '_, '_> {
         let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
             let found = field.place.and_then(|place| found.get_mut(place)?.take());
             match found {
-                Some(found) if found.name == field.name => found,
-                // Its new name says what it is.
                 Some(found) => {
-                    Member { name: field.name, number: None, origin: Origin::Made, ..found }
+                    Member { name: field.name, number: field.number, origin: field.origin, ..found }
                 }
                 None => Member {
                     name: field.name,
