@@ -108,8 +108,9 @@ impl SaveManager {
         Ok(())
     }
 
-    /// Gives the manager a buffer of this size. It doubles as records ask for it
-    /// and is kept for the next save: at most about twice the largest record.
+    /// Gives the manager a buffer of this size, in bytes.
+    ///
+    /// It grows with the records, and is kept for the next save. It then holds little more than the largest record.
     pub fn set_buffer_size(&mut self, bytes: usize) {
         self.buffer = Buffer::with_size(bytes);
     }
