@@ -224,7 +224,7 @@ const UNKNOWN: FieldRecord =
     FieldRecord::new::<Unknown>("rest", None, <Unknown as Persist>::persist_kind).keeps_unknown();
 
 const fn other(name: &'static str, fields: &'static [FieldRecord]) -> VariantRecord {
-    VariantRecord { name, aliases: &[], fields, other: true }
+    VariantRecord { name, aliases: &[], fields, other: true, removed: &[] }
 }
 
 by_hand!(Keepers, Class::new::<Keepers>("ByHand", Body::Struct(&[UNKNOWN, UNKNOWN])));
@@ -243,4 +243,61 @@ fn several_places_for_what_is_unknown_are_found_at_registration() {
     assert!(error.message().starts_with("`A` stands for unknown variants already"), "{error}");
     let error = refused::<Crowd>();
     assert!(error.message().ends_with("this one has 2 fields; remove all but one"), "{error}");
+}
+
+const LEVEL: FieldRecord = FieldRecord::new::<u8>("level", None, <u8 as Persist>::persist_kind);
+
+by_hand!(
+    GoneField,
+    Class::new::<GoneField>("ByHand", Body::Struct(&[LEVEL.aliases(&["rank"])])).removed(&["rank"])
+);
+by_hand!(
+    GoneVariant,
+    Class::new::<GoneVariant>(
+        "ByHand",
+        Body::Enum(&[VariantRecord {
+            name: "A",
+            aliases: &[],
+            fields: &[],
+            other: false,
+            removed: &[]
+        }])
+    )
+    .removed(&["B"])
+);
+
+#[test]
+fn what_is_removed_and_there_is_found_at_registration() {
+    let error = refused::<GoneField>();
+    assert_eq!(error.field(), Some("level"));
+    assert_eq!(error.message(), "`rank` is `removed` and there at once; remove one of the two");
+    let error = refused::<GoneVariant>();
+    assert_eq!(error.message(), "a stored `B` must become some variant; mark one as `other`");
+}
+
+#[derive(Persist)]
+#[persist(class = "quest.Wagon", alias = "quest.Cart")]
+struct Wagon {
+    wheels: u8,
+}
+
+#[test]
+fn a_class_that_is_there_is_not_gone_for_good() {
+    for name in ["quest.Cart", "quest.Wagon"] {
+        let mut registry = Registry::new();
+        registry.removed_class(name).unwrap();
+        let error = registry.register::<Wagon>().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        let message = format!(
+            "`removed_class` says that {name} is gone, and quest.Wagon is registered, which has that name or had it; remove one of the two"
+        );
+        assert_eq!(error.message(), message);
+        assert_eq!(registry.classes().count(), 0);
+
+        let mut registry = Registry::new();
+        registry.register::<Wagon>().unwrap();
+        let error = registry.removed_class(name).unwrap_err();
+        assert_eq!(error.message(), message);
+        registry.removed_class("quest.Cartwright").unwrap();
+    }
 }

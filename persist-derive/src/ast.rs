@@ -21,6 +21,8 @@ pub struct Input {
     pub id: Option<Given<u64>>,
     pub version: Option<Given<u32>>,
     pub aliases: Vec<Given<String>>,
+    /// Names of fields or variants that older saves hold and that are gone for good.
+    pub removed: Vec<Given<String>>,
     pub transparent: Option<Given<()>>,
     pub krate: Option<Given<Path>>,
     pub bound: Option<Given<Vec<WherePredicate>>>,
@@ -78,6 +80,8 @@ pub struct Variant {
     pub chosen: Option<Given<()>>,
     /// `#[default]` of `derive(Default)`.
     pub std_default: bool,
+    /// Names of fields of it that are gone for good.
+    pub removed: Vec<Given<String>>,
     /// It stands for stored variants that the enum does not have.
     pub other: Option<Given<()>>,
     pub fields: Fields,
@@ -94,6 +98,8 @@ pub struct Field {
     pub renamed: Option<Span>,
     pub aliases: Vec<Given<String>>,
     pub ty: Type,
+    /// Name and type, or type alone, as they stand in the source.
+    pub written: String,
     pub store: Store,
     pub skip: Option<Given<()>>,
     pub default: Option<Given<DefaultValue>>,
@@ -140,7 +146,7 @@ impl Input {
 impl Fields {
     /// The fields with a record, in the order of their indices.
     pub fn stored(&self) -> impl Iterator<Item = &Field> {
-        self.0.iter().filter(|field| !matches!(field.store, Store::Skip))
+        self.0.iter().filter(|field| field.is_stored())
     }
 
     pub fn any_with(&self) -> bool {
@@ -149,6 +155,11 @@ impl Fields {
 }
 
 impl Field {
+    /// True if it has a record.
+    pub fn is_stored(&self) -> bool {
+        !matches!(self.store, Store::Skip)
+    }
+
     /// True if a save without the field is fine with a missing value.
     pub fn has_default(&self) -> bool {
         // Where nothing unknown was stored, nothing is kept.

@@ -65,6 +65,7 @@ mod tests;
 /// | `id = 7` | Number of the class in the save; else a hash of its name. |
 /// | `version = 2` | Version of the class, from 1; else 1. |
 /// | `alias = "old.Hero"` | A name under which older saves may hold the class; may be repeated. |
+/// | `removed = "hp"` | A field of a struct, or a variant of an enum, that is gone for good: what older saves hold of it is dropped and not kept; may be repeated. See below. |
 /// | `rename_all = "camelCase"` | Style of the names of a struct's fields or an enum's variants: `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case` or `SCREAMING-KEBAB-CASE`. |
 /// | `default`, `default = value` | Of a struct: the empty value that a load fills is `Default::default()`, or the given one; else each field is made empty by itself. It gives no field a default. |
 /// | `before_save = path` | A function `fn(&mut Self)` that runs before the value is saved, before those of the values inside. |
@@ -105,6 +106,7 @@ mod tests;
 /// | `default` | The empty value that a load fills. Else std's `#[default]` variant, else the first without fields, else the first that does not hold the enum itself. |
 /// | `rename = "X"` | Name of the variant in the save. |
 /// | `alias = "Old"` | A name under which older saves may hold the variant; may be repeated. |
+/// | `removed = "since"` | A field of the variant that is gone for good; may be repeated. See below. |
 /// | `rename_all = "camelCase"` | Style of the names of its fields. |
 /// | `other` | The variant stands for stored variants that the enum does not have. With one field, a `persist::Unknown`, it gives them back to the next save; without fields they are lost, and the report of the load says so. |
 ///
@@ -168,6 +170,22 @@ mod tests;
 /// A step of `migrate` gets the version that the record is of and brings it to the next; a single
 /// function is called once for each step. Steps begin at version 1 and end below the version of the
 /// class, and none is missing; one may do nothing. They may return a `Result<(), E>`.
+///
+/// `removed` says that a stored field is not needed any more. Its value is dropped, also where it would
+/// be kept as unknown, and the report of the load has a row for it. A stored variant that is `removed` becomes the
+/// `other` variant, with nothing in it; so the enum must have one. The lock asks for `removed` where a field or a variant
+/// went and old values would be lost, and takes it for an answer:
+///
+/// ```
+/// # use persist::Persist;
+/// #[derive(Persist)]
+/// #[persist(removed = "hp", removed = "mp")]
+/// struct Hero {
+///     name: String,
+/// }
+/// # assert_eq!(persist::from_slice::<Hero>(&persist::to_vec(&Hero { name: "Ada".into() })?)?.name, "Ada");
+/// # Ok::<(), persist::Error>(())
+/// ```
 ///
 /// # Fields of foreign types
 ///

@@ -16,11 +16,19 @@ pub fn check(cx: &Ctxt, input: &Input) {
         Body::Struct(fields) => {
             ids(cx, fields);
             each(cx, fields);
+            removed_fields(cx, &input.removed, fields);
         }
         Body::Enum(variants) => {
             others(cx, variants);
+            removed_variants(cx, &input.removed, variants);
             for variant in variants {
                 ids(cx, &variant.fields);
+                removed_fields(cx, &variant.removed, &variant.fields);
+                if let (Some(_), Some(Given { span, .. })) =
+                    (&variant.other, variant.removed.first())
+                {
+                    cx.error(*span, "an `other` variant has no fields of its own that could go; name removed variants on the enum, or remove `removed`");
+                }
                 if variant.other.is_none() {
                     each(cx, &variant.fields);
                 }
@@ -117,6 +125,36 @@ fn each(cx: &Ctxt, fields: &Fields) {
             && std::mem::replace(&mut found, true)
         {
             cx.error(span, "one field holds all that the type does not have; remove `unknown` here or on the field before");
+        }
+    }
+}
+
+/// What is gone for good is not there.
+fn removed_fields(cx: &Ctxt, removed: &[Given<String>], fields: &Fields) {
+    let live = fields.stored().map(|field| (&field.name.value, &field.aliases));
+    gone(cx, "field", removed, &live.collect::<Vec<_>>());
+}
+
+/// Values of a variant that is gone for good become the `other` variant.
+fn removed_variants(cx: &Ctxt, removed: &[Given<String>], variants: &[Variant]) {
+    let live = variants.iter().map(|variant| (&variant.name.value, &variant.aliases));
+    gone(cx, "variant", removed, &live.collect::<Vec<_>>());
+    if variants.iter().all(|variant| variant.other.is_none())
+        && let Some(Given { span, value }) = removed.first()
+    {
+        cx.error(*span, format!("a stored `{value}` must become some variant; mark the one that it becomes with `#[persist(other)]`, or keep `{value}`"));
+    }
+}
+
+fn gone(cx: &Ctxt, what: &str, removed: &[Given<String>], live: &[(&String, &Vec<Given<String>>)]) {
+    for (i, Given { span, value }) in removed.iter().enumerate() {
+        let is_live = live.iter().any(|(name, aliases)| {
+            *name == value || aliases.iter().any(|alias| alias.value == *value)
+        });
+        if is_live {
+            cx.error(*span, format!("a {what} has the name \"{value}\", so it is not removed; remove `removed`, or the {what}'s name or `alias`"));
+        } else if removed[..i].iter().any(|before| before.value == *value) {
+            cx.error(*span, format!("\"{value}\" is removed here twice; remove one"));
         }
     }
 }

@@ -19,11 +19,12 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
         Body::Enum(variants) => {
             let variants = variants.iter().map(|variant| {
                 let name = &variant.name.value;
-                let aliases = aliases(&variant.aliases);
+                let aliases = names_of(&variant.aliases);
                 let other = variant.other.is_some();
                 let fields = records(&variant.fields, false, other);
+                let removed = names_of(&variant.removed);
                 emit! {
-                    _persist::VariantRecord { name: #name, aliases: &[#aliases], fields: &[#fields], other: #other }
+                    _persist::VariantRecord { name: #name, aliases: &[#aliases], fields: &[#fields], other: #other, removed: &[#removed] }
                 }
             });
             (
@@ -42,9 +43,16 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let version =
         input.version.as_ref().map(|given| given.value).map(|version| emit! { .version(#version) });
     let aliases = (!input.aliases.is_empty()).then(|| {
-        let aliases = aliases(&input.aliases);
+        let aliases = names_of(&input.aliases);
         emit! { .aliases(&[#aliases]) }
     });
+    let removed = (!input.removed.is_empty()).then(|| {
+        let removed = names_of(&input.removed);
+        emit! { .removed(&[#removed]) }
+    });
+    let written: Vec<&str> =
+        input.all_fields().filter(|it| it.is_stored()).map(|it| &*it.written).collect();
+    let written = (!written.is_empty()).then(|| emit! { .written(&[#(#written),*]) });
     let hooks = input.hooks.any().then(|| {
         let before = input.hooks.before_save.is_some();
         let after = input.hooks.after_load.is_some() || input.hooks.validate.is_some();
@@ -63,14 +71,14 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     emit! {
         const CLASS: &'static _persist::Class =
             &_persist::Class::new::<Self>(#name, _persist::Body::#body)
-                #arguments #id #version #aliases #hooks #prototype #migration;
+                #arguments #id #version #aliases #removed #written #hooks #prototype #migration;
         const FIELDS: &'static [_persist::FieldRecord] = &[#fields];
         const VARIANTS: &'static [_persist::VariantRecord] = &[#variants];
     }
 }
 
-fn aliases(aliases: &[Given<String>]) -> TokenStream {
-    let names = aliases.iter().map(|given| &given.value);
+fn names_of(names: &[Given<String>]) -> TokenStream {
+    let names = names.iter().map(|given| &given.value);
     emit! { #(#names),* }
 }
 
@@ -99,7 +107,7 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
         }
     };
     let aliases = (!field.aliases.is_empty()).then(|| {
-        let aliases = aliases(&field.aliases);
+        let aliases = names_of(&field.aliases);
         emit! { .aliases(&[#aliases]) }
     });
     let default = field.has_default().then(|| emit! { .with_default() });

@@ -17,6 +17,7 @@ pub struct TypeAttributes {
     pub id: Option<Given<u64>>,
     pub version: Option<Given<u32>>,
     pub aliases: Vec<Given<String>>,
+    pub removed: Vec<Given<String>>,
     pub rename_all: Option<Given<Case>>,
     pub transparent: Option<Given<()>>,
     pub krate: Option<Given<Path>>,
@@ -46,6 +47,7 @@ pub struct FieldAttributes {
 pub struct VariantAttributes {
     pub rename: Option<Given<String>>,
     pub aliases: Vec<Given<String>>,
+    pub removed: Vec<Given<String>>,
     pub default: Option<Given<()>>,
     pub other: Option<Given<()>>,
     pub rename_all: Option<Given<Case>>,
@@ -71,6 +73,7 @@ impl TypeAttributes {
                 "id" => once(cx, &mut found.id, item, item.integer(cx, "7")),
                 "version" => once(cx, &mut found.version, item, item.integer(cx, "2")),
                 "alias" => found.aliases.extend(item.save_name(cx, "\"old.Hero\"")),
+                "removed" => found.removed.extend(item.save_name(cx, "\"old_name\"")),
                 "rename_all" => once(cx, &mut found.rename_all, item, case(cx, item)),
                 "transparent" => once(cx, &mut found.transparent, item, item.flag(cx)),
                 "crate" => once(cx, &mut found.krate, item, module(cx, item, "my_engine::persist")),
@@ -95,6 +98,7 @@ impl TypeAttributes {
             ("id", self.id.as_ref().map(|given| given.span)),
             ("version", self.version.as_ref().map(|given| given.span)),
             ("alias", self.aliases.first().map(|given| given.span)),
+            ("removed", self.removed.first().map(|given| given.span)),
             ("rename_all", self.rename_all.as_ref().map(|given| given.span)),
             ("before_save", self.before_save.as_ref().map(|given| given.span)),
             ("after_load", self.after_load.as_ref().map(|given| given.span)),
@@ -134,6 +138,7 @@ impl VariantAttributes {
             match &*item.name.to_string() {
                 "rename" => rename(cx, &mut found.rename, item),
                 "alias" => found.aliases.extend(item.save_name(cx, "\"OldName\"")),
+                "removed" => found.removed.extend(item.save_name(cx, "\"old_name\"")),
                 "default" => once(cx, &mut found.default, item, item.flag(cx)),
                 "other" => once(cx, &mut found.other, item, item.flag(cx)),
                 "rename_all" => once(cx, &mut found.rename_all, item, case(cx, item)),
@@ -226,6 +231,7 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
             "id",
             "version",
             "alias",
+            "removed",
             "rename_all",
             "transparent",
             "crate",
@@ -242,7 +248,11 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
         "a field",
         &["skip", "default", "rename", "alias", "with", "id", "convert", "unknown"],
     ),
-    (Place::Variant, "a variant", &["rename", "alias", "default", "rename_all", "other"]),
+    (
+        Place::Variant,
+        "a variant",
+        &["rename", "alias", "removed", "default", "rename_all", "other"],
+    ),
     (Place::Trait, "a trait", &["name", "unknown", "crate"]),
 ];
 

@@ -4,6 +4,7 @@ mod attributes;
 mod case;
 mod dynamic;
 mod items;
+mod written;
 
 use proc_macro2::Span;
 use quote::format_ident;
@@ -42,6 +43,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
         id: attributes.id,
         version: attributes.version,
         aliases: attributes.aliases,
+        removed: attributes.removed,
         transparent: attributes.transparent,
         krate: attributes.krate,
         bound: attributes.bound,
@@ -67,6 +69,7 @@ fn variant(cx: &Ctxt, input: &syn::Variant, case: Option<Case>) -> Variant {
             value: case.map_or(own.clone(), |case| case.variant(&own)),
         }),
         aliases: attributes.aliases,
+        removed: attributes.removed,
         chosen: attributes.default,
         other: attributes.other,
         std_default: input.attrs.iter().any(|attribute| attribute.path().is_ident("default")),
@@ -101,6 +104,7 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         renamed,
         aliases: attributes.aliases,
         ty: input.ty.clone(),
+        written: written::field(input),
         store: match (&attributes.skip, attributes.with) {
             (Some(_), None) => Store::Skip,
             (None, None) => Store::Plain,

@@ -168,3 +168,51 @@ enum Shape {
 }"],
     );
 }
+
+#[test]
+fn fields_and_variants_that_are_gone_for_good() {
+    let hero = lines(
+        r#"
+        #[persist(removed = "hp", removed = "mp")]
+        struct Hero {
+            name: HashMap<String, Box<dyn Item + Send>>,
+            at: (u8, [f32; 2]),
+            call: m::Fn<fn(&'static str) -> r#type>,
+        }
+        "#,
+        &["removed", ": HashMap<", ": (u8", ": m::Fn"],
+    );
+    let mood = lines(
+        r#"
+        #[persist(removed = "Angry")]
+        enum Mood { #[persist(removed = "since")] Sad(u8), #[persist(other)] Other }
+        "#,
+        &["removed", "written"],
+    );
+    snapshot("fields_and_variants_that_are_gone_for_good", &format!("{hero}\n{mood}"));
+}
+
+#[test]
+fn removed_fields_that_are_there() {
+    refusals(
+        "removed_fields_that_are_there",
+        &[
+            "#[persist(removed = \"hp\", removed = \"old\", removed = \"mp\", removed = \"mp\", removed = 3)]
+struct Hero {
+    hp: u32,
+    #[persist(alias = \"old\")]
+    new: u32,
+    #[persist(skip)]
+    mp: u32,
+}",
+            "#[persist(removed = \"Sad\", removed = \"Gone\", removed = \"Calm\")]
+enum Mood {
+    #[persist(alias = \"Calm\", removed = \"0\")]
+    Sad(u8),
+}",
+            "enum Mood { Sad, #[persist(other, removed = \"since\")] Other }",
+            "#[persist(transparent, removed = \"hp\")] struct Metres(f32);",
+            "struct Hero { #[persist(removed)] hp: u32 }",
+        ],
+    );
+}

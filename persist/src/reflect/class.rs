@@ -17,6 +17,12 @@ pub struct Class {
     pub version: u32,
     /// Names under which older saves may hold the class.
     pub aliases: &'static [&'static str],
+    /// Names of fields of a struct, or of variants of an enum, that older saves may hold and
+    /// that are gone for good.
+    pub removed: &'static [&'static str],
+    /// The source of each stored field, in the order of [`all_fields`](Self::all_fields): `level: u32`, or
+    /// the type alone for a field without a name. Empty where it is not known.
+    pub(crate) written: &'static [&'static str],
     /// Fields of a struct, variants of an enum.
     pub body: Body,
     /// Size in memory, in bytes.
@@ -66,6 +72,8 @@ pub struct VariantRecord {
     pub fields: &'static [FieldRecord],
     /// True if it stands for stored variants that the program does not have.
     pub other: bool,
+    /// Names of fields of it that older saves may hold and that are gone for good.
+    pub removed: &'static [&'static str],
 }
 
 /// Brings the fields of an older record one version on: they as values, and the version
@@ -147,6 +155,8 @@ impl Class {
             given_id: None,
             version: 1,
             aliases: &[],
+            removed: &[],
+            written: &[],
             body,
             size: size_of::<T>(),
             before_save: false,
@@ -183,6 +193,21 @@ impl Class {
     #[must_use]
     pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
+        self
+    }
+
+    /// The same class, without these fields or variants for good.
+    #[must_use]
+    pub const fn removed(mut self, removed: &'static [&'static str]) -> Self {
+        self.removed = removed;
+        self
+    }
+
+    /// The same class, with the source of its stored fields.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn written(mut self, written: &'static [&'static str]) -> Self {
+        self.written = written;
         self
     }
 

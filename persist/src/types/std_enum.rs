@@ -23,12 +23,14 @@ macro_rules! std_enums {
                     aliases: &[],
                     fields: &[FieldRecord::new::<$a>("0", None, <$a as Persist>::persist_kind)],
                     other: false,
+                    removed: &[],
                 },
                 VariantRecord {
                     name: stringify!($second),
                     aliases: &[],
                     fields: &[FieldRecord::new::<$b>("0", None, <$b as Persist>::persist_kind)],
                     other: false,
+                    removed: &[],
                 },
             ];
 

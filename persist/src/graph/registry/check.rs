@@ -126,6 +126,7 @@ impl Registry {
     pub(super) fn finish(&mut self) -> Result<()> {
         self.program.changed();
         self.check_unknown()?;
+        self.check_removed_classes()?;
         self.traits = (0..self.program.classes.len())
             .map(|class| self.traits_of_kinds(&[&KindSchema::Class(class)]))
             .collect();

@@ -14,12 +14,18 @@ impl Registry {
     pub(super) fn check_evolution(&mut self, class: &'static Class) -> Result<()> {
         check_migration(class)?;
         match class.body {
-            Body::Struct(fields) => self.check_fields(class, fields, false),
+            Body::Struct(fields) => {
+                check_removed(class, class.removed, names(fields))?;
+                self.check_fields(class, fields, false)
+            }
             Body::Enum(variants) => {
                 check_others(class, variants)?;
-                variants
-                    .iter()
-                    .try_for_each(|variant| self.check_fields(class, variant.fields, variant.other))
+                let live = variants.iter().map(|variant| (variant.name, variant.aliases));
+                check_removed(class, class.removed, live)?;
+                variants.iter().try_for_each(|variant| {
+                    check_removed(class, variant.removed, names(variant.fields))?;
+                    self.check_fields(class, variant.fields, variant.other)
+                })
             }
         }
     }
@@ -89,6 +95,24 @@ impl Registry {
         }
         Ok(())
     }
+
+    /// Finds a class that is gone for good and there at once.
+    pub(super) fn check_removed_classes(&self) -> Result<()> {
+        for class in self.classes() {
+            let name = class.name();
+            let names = std::iter::once(&*name).chain(class.aliases.iter().copied());
+            if let Some(gone) = names.into_iter().find(|name| self.is_removed_class(name)) {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    format!(
+                        "`removed_class` says that {gone} is gone, and {name} is registered, which has that name or had it; remove one of the two"
+                    ),
+                )
+                .in_class(name.clone()));
+            }
+        }
+        Ok(())
+    }
 }
 
 fn parts<'c>(form: &'c Form, class: &'static Class) -> Vec<Part<'c>> {
@@ -116,8 +140,33 @@ fn holds_unknown(kind: &KindSchema) -> bool {
     }
 }
 
+/// A name and the older ones of the same field or variant.
+type Names = (&'static str, &'static [&'static str]);
+
+fn names(fields: &'static [FieldRecord]) -> impl Iterator<Item = Names> {
+    fields.iter().map(|field| (field.name, field.aliases))
+}
+
+/// What is gone for good is not there.
+fn check_removed(class: &Class, removed: &[&str], live: impl Iterator<Item = Names>) -> Result<()> {
+    for (name, aliases) in live {
+        let is_gone = |name: &&str| removed.contains(name);
+        if let Some(gone) = std::iter::once(&name).chain(aliases).find(|name| is_gone(name)) {
+            let why = format!("`{gone}` is `removed` and there at once; remove one of the two");
+            return Err(refused(class, name, &why));
+        }
+    }
+    Ok(())
+}
+
 /// One variant for all that the enum does not have, which holds one field at most.
 fn check_others(class: &Class, variants: &[VariantRecord]) -> Result<()> {
+    if let Some(gone) = class.removed.first()
+        && variants.iter().all(|variant| !variant.other)
+    {
+        let why = format!("a stored `{gone}` must become some variant; mark one as `other`");
+        return Err(refused(class, gone, &why));
+    }
     let mut found: Option<&str> = None;
     for variant in variants.iter().filter(|variant| variant.other) {
         if let Some(before) = found.replace(variant.name) {

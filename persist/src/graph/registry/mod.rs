@@ -58,6 +58,8 @@ pub struct Registry {
     /// The object type behind each pointer.
     pub(super) by_pointee: HashMap<(Pointer, TypeId), usize>,
     pub(crate) implementors: Rc<Implementors>,
+    /// Names of classes that are gone for good.
+    removed: Rc<HashSet<String>>,
     /// Classes that have been entered in a holder for a trait.
     entered: HashSet<(&'static str, Holder, TypeId)>,
     traits: Vec<Traits>,
@@ -179,6 +181,35 @@ impl Registry {
         let factory: Rc<dyn Any> = Rc::new(Factory::<T>(Box::new(make)));
         Rc::make_mut(&mut self.implementors).factories.insert(TypeId::of::<T>(), factory);
         self.register::<T>().inspect_err(|_| self.implementors = before)
+    }
+
+    /// Says that a class is gone for good: objects of it in older saves are dropped instead of being kept as
+    /// unknown, and [the lock](crate::lock) does not ask for it any more.
+    ///
+    /// The name is the one that the saves hold. An object that a kept one leads to is kept with it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if a registered class has the name, also as an alias.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let mut registry = persist::Registry::new();
+    /// registry.removed_class("quest.Cart")?;
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn removed_class(&mut self, name: &str) -> Result<()> {
+        let mut next = self.clone();
+        Rc::make_mut(&mut next.removed).insert(name.to_owned());
+        next.check_removed_classes()?;
+        *self = next;
+        Ok(())
+    }
+
+    /// True for the name of a class that is gone for good.
+    pub(crate) fn is_removed_class(&self, name: &str) -> bool {
+        self.removed.contains(name)
     }
 
     pub(crate) fn register_pointee<P: ?Sized + Pointee>(&mut self, pointer: Pointer) -> Result<()> {

@@ -1,0 +1,63 @@
+//! A field as it stands in the source, for messages.
+
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use quote::ToTokens as _;
+
+/// Name and type of a field; of a field without a name the type.
+pub fn field(field: &syn::Field) -> String {
+    let ty = tokens(field.ty.to_token_stream());
+    match &field.ident {
+        Some(ident) => format!("{ident}: {ty}"),
+        None => ty,
+    }
+}
+
+/// The source of a type, with spaces where rustfmt has them.
+fn tokens(tokens: TokenStream) -> String {
+    let mut text = String::new();
+    let mut joint = false;
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::None => ("", ""),
+                };
+                let inside = self::tokens(group.stream());
+                if open.is_empty() && inside.starts_with(is_word) && text.ends_with(is_word) {
+                    text.push(' ');
+                }
+                text.extend([open, inside.as_str(), close]);
+                joint = false;
+            }
+            TokenTree::Punct(punct) => {
+                let is_joint = punct.spacing() == Spacing::Joint;
+                let is_arrow = punct.as_char() == '>' && text.ends_with('-');
+                match punct.as_char() {
+                    ',' | ';' => text.extend([punct.as_char(), ' ']),
+                    ':' if !is_joint && !joint => text.push_str(": "),
+                    '+' | '=' => text.extend([' ', punct.as_char(), ' ']),
+                    '-' if is_joint => text.push_str(" -"),
+                    _ if is_arrow => text.push_str("> "),
+                    mark => text.push(mark),
+                }
+                joint = is_joint;
+            }
+            word => {
+                let word = word.to_string();
+                if text.ends_with(is_word) && !joint {
+                    text.push(' ');
+                }
+                text.push_str(&word);
+                joint = false;
+            }
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
