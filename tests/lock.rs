@@ -3,6 +3,9 @@
 #![allow(dead_code, reason = "the fields of old classes are there to be compared")]
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
+#[path = "lock/losses.rs"]
+mod losses;
+
 use persist::lock::{Difference, Lock, LockReport, Values, Verdict};
 use persist::{ErrorKind, Persist, Registry, SaveManager};
 
@@ -87,7 +90,7 @@ fn safe_changes_are_told_and_pass() {
         ),
         (
             report::<plain::Hero, without_name::Hero>(),
-            "Hero.name: the field went; its old values are kept as unknown with an object, else skipped",
+            "Hero.name: the field went; its old values are kept as unknown with the object",
         ),
         (report::<plain::Hero, with_alias::Hero>(), "Hero.health: the field was hp"),
     ];
@@ -106,12 +109,13 @@ fn a_default_that_hides_a_rename_is_told() {
     let report = report::<plain::Hero, renamed_with_default::Hero>();
     assert!(!report.loads());
     let worst = worst(&report);
-    assert_eq!((worst.verdict, worst.field.as_deref()), (Verdict::NeedsAlias, Some("health")));
+    assert_eq!((worst.verdict, worst.field.as_deref()), (Verdict::Loses, Some("hp")));
     assert_eq!(worst.attribute.as_deref(), Some("#[persist(alias = \"hp\")]"));
-    // Locked, it is meant.
+    assert_eq!(worst.above.as_deref(), Some("health: u32"));
+    // That it is locked does not bring the old values back.
     let mut lock = locked(&registry::<plain::Hero>());
     lock.update("0.2.0", &registry::<renamed_with_default::Hero>()).unwrap();
-    assert!(lock.compare(&registry::<renamed_with_default::Hero>()).loads());
+    assert!(!lock.compare(&registry::<renamed_with_default::Hero>()).loads());
 }
 
 #[test]
@@ -289,29 +293,23 @@ fn a_report_is_a_page_for_people() {
         #[persist(default)]
         mana: f32
 
-    safe: Hero.mp (since 0.1.0): the field went; its old values are kept as unknown with an object, else skipped
+    safe: Hero.mp (since 0.1.0): the field went; its old values are kept as unknown with the object
     "#);
     insta::assert_snapshot!(lock.compare(&registry::<renamed::Hero>()).to_string(), @r#"
-    old saves are not safe: 2 of 4 changes, since 2 locked versions up to 0.2.0
+    old saves are not safe: 1 of 2 changes, since 2 locked versions up to 0.2.0
 
-    needs alias: Hero.health (since 0.2.0): the field came without a default, and hp of its kind went
+    needs alias: Hero.health (since 0.1.0, 0.2.0): the field came without a default, and hp of its kind went
         #[persist(alias = "hp")]
         health: u32
 
-    needs default: Hero.health (since 0.1.0): the field came without a default; if it is what hp or mp was, give it that as an `alias`
-        #[persist(default)]
-        health: u32
-
-    safe: Hero.hp (since 0.1.0): the field went; its old values are kept as unknown with an object, else skipped
-
-    safe: Hero.mp (since 0.1.0): the field went; its old values are kept as unknown with an object, else skipped
+    safe: Hero.mp (since 0.1.0): the field went; its old values are kept as unknown with the object
     "#);
     insta::assert_snapshot!(lock.compare(&registry::<other_kind::Hero>()).to_string(), @r#"
     old saves are not safe: 1 of 2 changes, since 2 locked versions up to 0.2.0
 
     breaks: Hero.hp (since 0.1.0, 0.2.0): the save holds u32 where field hp of Hero is Vec<String>; give the field `#[persist(convert = function)]`, a function from the old type to the new one, or keep the old type
 
-    safe: Hero.mp (since 0.1.0): the field went; its old values are kept as unknown with an object, else skipped
+    safe: Hero.mp (since 0.1.0): the field went; its old values are kept as unknown with the object
     "#);
     let without = report::<enums::plain::Hero, enums::without::Hero>();
     insta::assert_snapshot!(without.to_string(), @r#"

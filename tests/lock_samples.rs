@@ -72,6 +72,7 @@ fn what_the_schema_does_not_show_is_a_note() {
     the program refuses Values.lasting.1 = 4294967295: a value is none of those its type can have
     the program refuses Values.before_1970.1 = 4294967295: a value is none of those its type can have
     the program refuses quest.World.heroes with several elements: `validate` of quest.World refused: there are 3 heroes, but 0 members of the guild
+    the program refuses quest.World.heroes with equal elements: `validate` of quest.World refused: there are 2 heroes, but 0 members of the guild
     ");
 }
 
@@ -157,6 +158,7 @@ fn a_sample_has_the_boundaries_of_every_kind() {
     has(all(&|e| e.text.len().to_string()), &["0", "1", "400"]);
     assert!(found.iter().any(|object| !object.borrow().text.is_ascii()));
     has(all(&|e| e.list.len().to_string()), &["0", "1", "3"]);
+    assert!(found.iter().any(|object| matches!(object.borrow().list[..], [a, b] if a == b)));
     has(all(&|e| e.set.len().to_string()), &["0", "1", "3"]);
     has(all(&|e| e.map.len().to_string()), &["0", "1", "3"]);
     has(all(&|e| format!("{:?}", e.option)), &["None", "Some(Some(0))", "Some(Some(255))"]);

@@ -59,8 +59,8 @@ pub fn check(folder: impl AsRef<Path>, version: &str, registry: &Registry) -> Re
 ///
 /// If old saves do not load, the kind of error that they get first, with the whole report as its message.
 /// [`ErrorKind::NotFound`] if there is no lock, or if it is not up to date under
-/// [`Mode::Locked`]; what [`Lock::load`], [`Lock::update`] and [`Lock::save`] return. [`Mode::Update`] does not
-/// replace the section of a version whose saves would not load any more.
+/// [`Mode::Locked`]; what [`Lock::load`], [`Lock::update`] and [`Lock::save`] return. With an error, [`Mode::Update`]
+/// leaves the file as it was.
 ///
 /// # Example
 ///
@@ -92,8 +92,12 @@ pub fn check_file(
     let is_there = path.try_exists().map_err(|error| Error::io("look for", path, error))?;
     let mut lock = if is_there { Lock::load(path)? } else { Lock::new() };
     match mode {
+        // Nothing is written before it is known that all that is locked loads.
         Mode::Update => {
-            keep_promise(&lock, version, registry)?;
+            let report = lock.compare(registry);
+            if let Some(kind) = broken(&report) {
+                return Err(Error::new(kind, not_updated(&lock, version, &report)));
+            }
             if lock.update(version, registry)? {
                 lock.save(path)?;
             }
@@ -131,19 +135,19 @@ fn broken(report: &LockReport) -> Option<ErrorKind> {
     worst.filter(|worst| worst.verdict.is_bad()).map(|worst| worst.kind)
 }
 
-/// Refuses to replace the section of a version whose saves would not load any more: if it is
-/// released, nobody would hear of that again.
-fn keep_promise(lock: &Lock, version: &str, registry: &Registry) -> Result<()> {
-    let locked = lock.sections.last().filter(|last| last.version == version);
-    let alone = Lock { sections: locked.cloned().into_iter().collect() };
-    let report = alone.compare(registry);
-    let Some(kind) = broken(&report) else { return Ok(()) };
-    Err(Error::new(
-        kind,
-        format!(
-            "the lock has version {version} already, and its saves would not load any more; if it is released, raise the version in `Cargo.toml`, else take its section out of the lock, and update again\n\n{report}"
-        ),
-    ))
+/// Why a lock is not updated. If the version's own saves would not load any more, nobody would hear of that again
+/// once its section is replaced.
+fn not_updated(lock: &Lock, version: &str, report: &LockReport) -> String {
+    let is_locked = lock.sections.last().is_some_and(|last| last.version == version);
+    let breaks_own = report.differences().iter().any(|difference| {
+        difference.verdict.is_bad() && difference.versions.iter().any(|its| its == version)
+    });
+    if !(is_locked && breaks_own) {
+        return format!("the lock was not updated: {report}");
+    }
+    format!(
+        "the lock was not updated: it has version {version} already, and its saves would not load any more; if it is released, raise the version in `Cargo.toml`, else take its section out of the lock, and update again\n\n{report}"
+    )
 }
 
 /// Tests that the saves of every version in `persist.lock`, beside the `Cargo.toml` of the crate in which

@@ -6,7 +6,7 @@ use super::report::{Difference, Verdict};
 use super::sample::{Samples, Skip, Subject, Values};
 use super::section::Section;
 use crate::schema::texts_of_variants;
-use crate::{Error, ErrorKind, Registry, SaveManager};
+use crate::{Error, ErrorKind, Finding, Registry, SaveManager};
 
 /// So many objects that do not load are told of one version.
 const MOST_FAILURES: usize = 20;
@@ -22,17 +22,23 @@ pub(super) struct Loads {
     pub(super) refused: Vec<(String, String)>,
     /// The places of texts that were names of variants, as they must be.
     pub(super) named: Vec<String>,
-    /// The classes of which not all values were loaded, for something else that does not load.
+    /// The classes of which not all values were loaded, for something else that does not load, or
+    /// of which there is no sample.
     pub(super) untested: HashSet<usize>,
+    /// What the loads report.
+    pub(super) findings: Vec<Finding>,
 }
 
 impl Loads {
-    pub(super) fn new(section: &Section, registry: &Registry) -> Self {
+    /// `names` are those by which reports call the classes.
+    pub(super) fn new(section: &Section, registry: &Registry, names: Vec<String>) -> Self {
         let saves = SaveManager::with_registry(registry.clone());
         let texts = texts_of_variants(&section.classes, registry.program());
-        let samples = Samples::new(section, texts);
+        let samples = Samples::new(section, texts, names);
         let named = samples.named().to_vec();
         let mut loads = Self { is_whole: true, named, ..Self::default() };
+        let tested: HashSet<usize> = samples.classes().collect();
+        loads.untested = (0..section.classes.len()).filter(|it| !tested.contains(it)).collect();
         for object in samples.missing(&Skip::default()) {
             let name = samples.object(object);
             loads.notes.push(format!(
@@ -83,6 +89,7 @@ impl Loads {
             };
             let error = match saves.from_slice(&sample.bytes) {
                 Ok(loaded) => {
+                    self.findings.extend(loaded.report().findings().iter().cloned());
                     loaded.dismantle();
                     if sample.left_out > 0 {
                         self.is_whole = false;

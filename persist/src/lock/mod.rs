@@ -78,6 +78,7 @@ mod parse;
 mod report;
 mod sample;
 mod section;
+mod source;
 mod text;
 mod words;
 
@@ -188,10 +189,10 @@ impl Lock {
         report.newest = Some(newest.version.clone());
         report.is_current = Section::of(&newest.version, registry) == *newest;
         let mut last: Option<(&Section, compare::Findings)> = None;
-        for section in &self.sections {
+        for (at, section) in self.sections.iter().enumerate() {
             let same = last.take().filter(|(before, _)| before.is_same(section));
             let (_, findings) =
-                same.unwrap_or_else(|| (section, compare::compare(section, registry, newest)));
+                same.unwrap_or_else(|| (section, compare::compare(&self.sections, at, registry)));
             report.add(&section.version, &findings.differences, &findings.notes);
             last = Some((section, findings));
         }
@@ -230,7 +231,8 @@ impl Lock {
                 format!("the lock does not have version {version}"),
             ));
         };
-        Ok(Samples::new(section, Texts::new()).make(values, &Skip::default())?.bytes)
+        let names = section.classes.iter().map(|class| class.name.clone()).collect();
+        Ok(Samples::new(section, Texts::new(), names).make(values, &Skip::default())?.bytes)
     }
 }
 

@@ -19,7 +19,7 @@ pub struct LockReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// They load.
+    /// They load, and nothing of them is lost or changed.
     Safe,
     /// They load as far as the schemas tell; no sample shows it, for another change that must be mended
     /// first, or for a hook.
@@ -28,7 +28,9 @@ pub enum Verdict {
     NeedsDefault,
     /// They do not load, or lose something, until the new name has an `#[persist(alias = "old")]`.
     NeedsAlias,
-    /// They do not load.
+    /// They load, and lose something.
+    Loses,
+    /// They do not load, or they never will again.
     Breaks,
 }
 
@@ -57,6 +59,8 @@ pub struct Difference {
     pub attribute: Option<String>,
     /// What it stands above: `mana: u32`, `struct Hero`.
     pub above: Option<String>,
+    /// The function that the attribute names, where it is known what it must do.
+    pub code: Option<String>,
     /// The error that old saves get, and its message, where one is known.
     pub(super) kind: ErrorKind,
     pub(super) cause: Option<String>,
@@ -64,6 +68,14 @@ pub struct Difference {
     pub(super) converted: Option<String>,
     /// The stored class whose samples show whether it is safe.
     pub(super) shown_by: Option<usize>,
+    /// The stored class and the field or variant, as the report of a load names them.
+    pub(super) stored: Option<(String, String)>,
+    /// The same of a field that the class's `migrate` may take.
+    pub(super) migrated: Option<(String, String)>,
+    /// The stored class whose trait objects become `None`.
+    pub(super) unregistered: Option<String>,
+    /// True if the program says that what is lost is meant to be.
+    pub(super) is_accepted: bool,
 }
 
 impl Difference {
@@ -76,10 +88,15 @@ impl Difference {
             verdict,
             attribute: None,
             above: None,
+            code: None,
             kind: ErrorKind::NotFound,
             cause: None,
             converted: None,
             shown_by: None,
+            stored: None,
+            migrated: None,
+            unregistered: None,
+            is_accepted: false,
         }
     }
 
@@ -103,15 +120,11 @@ impl Difference {
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        (&self.class, &self.field, &self.change, self.verdict, &self.attribute, &self.above)
-            == (
-                &other.class,
-                &other.field,
-                &other.change,
-                other.verdict,
-                &other.attribute,
-                &other.above,
-            )
+        let text = |it: &Self| {
+            (it.class.clone(), it.field.clone(), it.change.clone(), it.attribute.clone())
+        };
+        (self.verdict, &self.above, &self.code) == (other.verdict, &other.above, &other.code)
+            && text(self) == text(other)
     }
 }
 
@@ -230,6 +243,7 @@ impl fmt::Display for Verdict {
             Self::Untested => "untested",
             Self::NeedsDefault => "needs default",
             Self::NeedsAlias => "needs alias",
+            Self::Loses => "loses",
             Self::Breaks => "breaks",
         })
     }
@@ -247,6 +261,10 @@ impl fmt::Display for Difference {
             if let Some(above) = &self.above {
                 writeln!(f, "    {above}")?;
             }
+        }
+        if let Some(code) = &self.code {
+            writeln!(f)?;
+            code.lines().try_for_each(|line| writeln!(f, "    {line}"))?;
         }
         Ok(())
     }

@@ -1,9 +1,13 @@
 //! The fields and variants of a class that both sides have.
 
 use super::Comparison;
+use super::guesses::{Guess, is_akin, is_near, refers, shrinks, sure};
+use super::history::{From, History, Owner};
+use super::moves::{Came, Left};
 use super::plans::{Failure, Place};
 use crate::ErrorKind;
 use crate::lock::report::{Difference, Verdict};
+use crate::lock::source;
 use crate::reflect::FieldRecord;
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Target, find_variant, pair};
 
@@ -15,7 +19,11 @@ pub(super) struct Pair<'p> {
     pub(super) variant: usize,
     pub(super) old: &'p [FieldSchema],
     pub(super) new: &'p [FieldSchema],
-    records: &'p [FieldRecord],
+    pub(super) records: &'p [FieldRecord],
+    /// Names of fields that are gone for good.
+    removed: &'p [&'static str],
+    /// The program's class, and the variant.
+    pub(super) owner: Owner,
     /// For each of the program's fields the stored one that it is.
     sources: Vec<Option<usize>>,
 }
@@ -25,10 +33,11 @@ impl<'p> Pair<'p> {
         (name, variant): (Option<&'p str>, usize),
         old: &'p [FieldSchema],
         new: &'p [FieldSchema],
-        records: &'p [FieldRecord],
+        (records, removed): (&'p [FieldRecord], &'p [&'static str]),
+        owner: Owner,
     ) -> Self {
         let sources = pair(old, records).sources;
-        Self { name, variant, old, new, records, sources }
+        Self { name, variant, old, new, records, removed, owner, sources }
     }
 
     /// A field as an error names it.
@@ -39,6 +48,11 @@ impl<'p> Pair<'p> {
     /// The stored field for one of the program's.
     pub(super) fn source(&self, field: usize) -> Option<usize> {
         self.sources[field]
+    }
+
+    /// The place of one of the program's fields, for its source.
+    fn place(&self, field: usize) -> (usize, usize, usize) {
+        (self.owner.class, self.owner.variant.unwrap_or(0), field)
     }
 }
 
@@ -51,22 +65,46 @@ pub(super) fn fields_mut(form: &mut Form, variant: usize) -> Option<&mut Vec<Fie
     }
 }
 
-fn pairs<'p>(old: &'p ClassSchema, new: &'p ClassSchema, target: Option<Target>) -> Vec<Pair<'p>> {
+fn pairs<'p>(
+    old: &'p ClassSchema,
+    new: &'p ClassSchema,
+    (class, target): (usize, Option<Target>),
+) -> Vec<Pair<'p>> {
     match (&old.form, &new.form, target) {
         (Form::Struct(old), Form::Struct(new), Some(target)) => {
-            vec![Pair::new((None, 0), old, new, target.class.fields())]
+            let records = (target.class.fields(), target.class.removed);
+            vec![Pair::new((None, 0), old, new, records, Owner { class, variant: None })]
         }
         (Form::Enum(old), Form::Enum(new), Some(target)) => {
             let records = target.class.variants();
             let found = old.iter().enumerate().filter_map(|(variant, old)| {
                 let place = find_variant(&old.name, records)?;
-                let (new, records) = (&new[place].fields, records[place].fields);
-                Some(Pair::new((Some(&old.name), variant), &old.fields, new, records))
+                let (new, record) = (&new[place].fields, &records[place]);
+                let owner = Owner { class, variant: Some(place) };
+                let records = (record.fields, record.removed);
+                Some(Pair::new((Some(&old.name), variant), &old.fields, new, records, owner))
             });
             found.collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// A field that the program misses, the error that old saves get, and what it may have been.
+struct Missing<'e> {
+    field: usize,
+    error: &'e crate::Error,
+}
+
+/// One pair of structs or variants that is compared.
+#[derive(Clone, Copy)]
+struct Sides<'p> {
+    class: usize,
+    /// The program's name of it.
+    name: &'p str,
+    pair: &'p Pair<'p>,
+    mended: &'p [ClassSchema],
+    is_migrated: bool,
 }
 
 impl Comparison<'_> {
@@ -75,9 +113,10 @@ impl Comparison<'_> {
         let stored = self.stored.clone();
         let program = self.program;
         let (old, new) = (&stored[class], &program.classes[target]);
-        let pairs = pairs(old, new, program.targets[target]);
+        let described = program.targets[target];
+        let pairs = pairs(old, new, (target, described));
         let (failures, mended) =
-            if loads { Default::default() } else { self.failures(class, &pairs) };
+            if loads { (Vec::new(), self.with_program()) } else { self.failures(class, &pairs) };
         for failure in failures.iter().filter(|failure| failure.place.is_none()) {
             let change = failure.error.message().to_owned();
             let difference =
@@ -87,39 +126,40 @@ impl Comparison<'_> {
                 None => difference,
             });
         }
+        let is_migrated = self.migrated[class];
         for pair in &pairs {
-            self.pair(class, &new.name, pair, &failures, &mended);
+            let sides = Sides { class, name: &new.name, pair, mended: &mended, is_migrated };
+            self.pair(sides, &failures);
         }
-        if let (Form::Enum(old), Form::Enum(new), Some(records)) =
-            (&old.form, &new.form, program.targets[target])
+        if let (Form::Enum(old), Form::Enum(new), Some(records)) = (&old.form, &new.form, described)
         {
-            self.variants(class, &program.classes[target].name, (old, new), records);
+            self.variants(class, target, (old, new), records);
         }
     }
 
-    fn pair(
-        &mut self,
-        class: usize,
-        name: &str,
-        pair: &Pair<'_>,
-        failures: &[Failure],
-        mended: &[ClassSchema],
-    ) {
+    fn pair(&mut self, sides: Sides<'_>, failures: &[Failure]) {
+        let Sides { name, pair, .. } = sides;
         let sources = &pair.sources;
-        let mut dropped: Vec<usize> =
-            (0..pair.old.len()).filter(|i| !sources.contains(&Some(*i))).collect();
+        let is_gone = |old: &usize| !sources.contains(&Some(*old));
+        let (removed, gone): (Vec<usize>, Vec<usize>) = (0..pair.old.len())
+            .filter(is_gone)
+            .partition(|old| pair.removed.contains(&&*pair.old[*old].name));
+        for old in removed {
+            let change = String::from("the field is `removed`; its old values are dropped");
+            let row = self.row(sides, old, Verdict::Safe, change);
+            self.tell(Difference { is_accepted: true, ..row });
+        }
         let error = |field: usize| {
             let place = Some(Place { variant: pair.variant, field });
             failures.iter().find(|failure| failure.place == place).map(|failure| &failure.error)
         };
-        // Those that a save must have, and the stored ones that each may have been.
-        let mut missing = Vec::new();
+        // Those that a save must have, and those that have a default.
+        let (mut missing, mut came) = (Vec::new(), Vec::new());
         for (field, source) in sources.iter().enumerate() {
             let path = pair.path(&pair.new[field].name);
             match (error(field), source) {
                 (Some(error), _) if error.kind() == ErrorKind::MissingField => {
-                    let found = self.candidates(class, mended, pair, field, &dropped);
-                    missing.push((field, error, found));
+                    missing.push(Missing { field, error });
                 }
                 (Some(error), _) => {
                     let change = error.message().to_owned();
@@ -128,58 +168,36 @@ impl Comparison<'_> {
                 }
                 (None, None) if pair.records[field].flags.unknown => {}
                 (None, None) => {
-                    let difference = self.defaulted(class, name, pair, field, &dropped);
-                    self.tell(difference.in_field(path));
+                    came.push(field);
+                    let change = String::from("the field came; old saves get its default");
+                    let difference = Difference::new(name, Verdict::Safe, change);
+                    self.tell(difference.shown_by(sides.class).in_field(path));
                 }
-                (None, Some(source)) => self.kept(class, name, pair, field, *source),
+                (None, Some(source)) => self.kept(sides, field, *source),
             }
         }
-        for (field, error, candidates) in &missing {
-            let wanted = &pair.new[*field];
-            let kind = wanted.kind.display(&self.program.classes);
-            let above = format!("{}: {kind}", wanted.name);
-            let is_only = |old: &usize| {
-                let others = missing.iter().filter(|(other, ..)| other != field);
-                candidates.len() == 1 && others.into_iter().all(|(.., them)| !them.contains(old))
-            };
-            let names = candidates.iter().map(|old| &*pair.old[*old].name);
-            let difference = match candidates.first().filter(|old| is_only(old)) {
-                Some(old) => {
-                    dropped.retain(|dropped| dropped != old);
-                    let old = &pair.old[*old].name;
-                    let change =
-                        format!("the field came without a default, and {old} of its kind went");
-                    Difference::new(name, Verdict::NeedsAlias, change)
-                        .paste(format!("#[persist(alias = {old:?})]"), above)
-                }
-                None => {
-                    let mut change = String::from("the field came without a default");
-                    if !candidates.is_empty() {
-                        let names: Vec<_> = names.collect();
-                        change.push_str(&format!(
-                            "; if it is what {} was, give it that as an `alias`",
-                            names.join(" or ")
-                        ));
-                    }
-                    Difference::new(name, Verdict::NeedsDefault, change)
-                        .paste(String::from("#[persist(default)]"), above)
-                }
-            };
-            let path = pair.path(&wanted.name);
-            self.tell(difference.because(error).in_field(path));
+        if pair.owner.variant.is_none() {
+            let missing = missing.iter().map(|missing| missing.field);
+            let all = missing.chain(came.iter().copied());
+            self.came.extend(all.map(|field| Came { class: pair.owner.class, field }));
         }
-        let keeps = pair.records.iter().any(|record| record.flags.unknown);
-        for old in dropped {
-            let change = format!(
-                "the field went; its old values are {}",
-                if keeps {
-                    "kept as unknown"
-                } else {
-                    "kept as unknown with an object, else skipped"
+        let all: Vec<usize> = missing.iter().map(|it| it.field).chain(came.clone()).collect();
+        let guesses = self.guesses(sides, &gone, &all);
+        let sure = sure(guesses.clone());
+        for missing in &missing {
+            self.missing(sides, missing, &guesses, &sure);
+        }
+        let is_missing = |field: usize| missing.iter().any(|missing| missing.field == field);
+        for old in gone {
+            match sure.iter().find(|guess| guess.old == old) {
+                Some(guess) if is_missing(guess.new) => {}
+                Some(guess) => self.replaced(sides, *guess),
+                None => {
+                    let news = guesses.iter().filter(|guess| guess.old == old);
+                    let news = news.map(|guess| guess.new).filter(|new| !is_missing(*new));
+                    self.gone(sides, old, &news.collect::<Vec<_>>());
                 }
-            );
-            let path = pair.path(&pair.old[old].name);
-            self.tell(Difference::new(name, Verdict::Safe, change).in_field(path));
+            }
         }
         if !sources.iter().flatten().is_sorted() {
             let change = String::from("the order of the fields changed");
@@ -191,23 +209,180 @@ impl Comparison<'_> {
         }
     }
 
-    /// The stored fields of its kind that one without a default may have been.
-    fn candidates(
-        &self,
-        class: usize,
-        mended: &[ClassSchema],
-        pair: &Pair<'_>,
-        field: usize,
-        dropped: &[usize],
-    ) -> Vec<usize> {
-        let would_do = |old: &usize| self.would_do(class, mended, pair, field, *old);
-        // Nearly every number can be converted to any other; that says nothing.
-        let is_same = |old: &usize| {
-            let kinds = (&pair.old[*old].kind, &pair.new[field].kind);
-            matches!(kinds, (KindSchema::Class(_), KindSchema::Class(_)))
-                || self.is_same_kind(pair, field, *old)
+    /// What is said of a stored field.
+    fn row(&self, sides: Sides<'_>, old: usize, verdict: Verdict, change: String) -> Difference {
+        let path = sides.pair.path(&sides.pair.old[old].name);
+        let class = self.section.classes[sides.class].name.clone();
+        let row = Difference::new(sides.name, verdict, change).in_field(path.clone());
+        Difference { stored: Some((class, path)), ..row }
+    }
+
+    /// A stored field that went, of which the program has nothing but what a migration may take.
+    fn went(&self, sides: Sides<'_>, old: usize, change: String) -> Difference {
+        let row = self.row(sides, old, Verdict::Loses, change);
+        let migrated = row.stored.clone().filter(|_| sides.is_migrated);
+        Difference { migrated, ..row.shown_by(sides.class) }
+    }
+
+    /// A field that went, and one that came with a default in its place.
+    fn replaced(&mut self, sides: Sides<'_>, guess: Guess) {
+        let Sides { pair, .. } = sides;
+        let (old, new) = (&pair.old[guess.old], &pair.new[guess.new]);
+        let change = format!(
+            "the field went, and {} came, whose default would take the place of every old value; let it take the old ones over, or {}",
+            new.name,
+            self.or_removed(sides, &old.name)
+        );
+        let row = self.went(sides, guess.old, change);
+        self.tell(self.keeping(sides, guess, row));
+    }
+
+    /// How to say that a field is not needed any more.
+    fn or_removed(&self, sides: Sides<'_>, old: &str) -> String {
+        let owner = match sides.pair.name {
+            Some(variant) => format!("variant {variant}"),
+            None => self.head(sides.pair.owner.class),
         };
-        dropped.iter().copied().filter(is_same).filter(would_do).collect()
+        format!(
+            "say that {old} is not needed any more, by `#[persist(removed = {old:?})]` on {owner}"
+        )
+    }
+
+    /// The attribute by which a new field takes over the values of an old one.
+    fn keeping(&self, sides: Sides<'_>, guess: Guess, row: Difference) -> Difference {
+        let pair = sides.pair;
+        let (old, new) = (&pair.old[guess.old], &pair.new[guess.new]);
+        let above = source::field(self.program, pair.place(guess.new), new);
+        if guess.fits || refers(&old.kind) {
+            return row.paste(format!("#[persist(alias = {:?})]", old.name), above);
+        }
+        let is_ident = old.name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let function =
+            if is_ident { format!("from_{}", old.name) } else { String::from("from_old") };
+        let (_, ty) = above.split_once(": ").unwrap_or(("", &above));
+        let from = source::kind(&self.stored, &old.kind);
+        let code = format!("fn {function}(old: {from}) -> {ty} {{\n    todo!()\n}}");
+        let attribute = format!("#[persist(alias = {:?}, convert = {function})]", old.name);
+        Difference { code: Some(code), ..row.paste(attribute, above) }
+    }
+
+    /// A field without a default that old saves do not have.
+    fn missing(
+        &mut self,
+        sides: Sides<'_>,
+        Missing { field, error }: &Missing<'_>,
+        guesses: &[Guess],
+        sure: &[Guess],
+    ) {
+        let Sides { name, pair, .. } = sides;
+        let wanted = &pair.new[*field];
+        let mut change = String::from("the field came without a default");
+        let difference = match sure.iter().find(|guess| guess.new == *field) {
+            Some(guess) => {
+                let old = &pair.old[guess.old].name;
+                let of =
+                    if self.is_same_kind(pair, *field, guess.old) { " of its kind" } else { "" };
+                change.push_str(&format!(", and {old}{of} went"));
+                self.keeping(sides, *guess, Difference::new(name, Verdict::NeedsAlias, change))
+            }
+            None => {
+                let best = guesses.iter().filter(|guess| guess.new == *field && guess.score > 0);
+                let olds: Vec<&str> = best.map(|guess| &*pair.old[guess.old].name).collect();
+                if !olds.is_empty() {
+                    change.push_str(&format!(
+                        "; if it is what {} was, give it that as an `alias`",
+                        olds.join(" or ")
+                    ));
+                }
+                let above = source::field(self.program, pair.place(*field), wanted);
+                Difference::new(name, Verdict::NeedsDefault, change)
+                    .paste(String::from("#[persist(default)]"), above)
+            }
+        };
+        let path = pair.path(&wanted.name);
+        self.tell(difference.because(error).in_field(path));
+    }
+
+    /// A field that went, while others may have come.
+    fn gone(&mut self, sides: Sides<'_>, old: usize, news: &[usize]) {
+        let Sides { class, pair, .. } = sides;
+        let name = &pair.old[old].name;
+        let has_room = pair.records.iter().any(|record| record.flags.unknown);
+        let held = self.held[class].clone().filter(|_| !has_room);
+        let row = if !news.is_empty() {
+            let names: Vec<&str> = news.iter().map(|new| &*pair.new[*new].name).collect();
+            let change = format!(
+                "the field went, and {} came, whose {} would take the place of every old value; if it is what {name} was, give it `#[persist(alias = {name:?})]`, else {}",
+                names.join(" and "),
+                if names.len() == 1 { "default" } else { "defaults" },
+                self.or_removed(sides, name)
+            );
+            let (attribute, above) = self.removing(sides, name);
+            self.went(sides, old, change).paste(attribute, above)
+        } else if let Some(place) = held {
+            let change = format!(
+                "the field went; its old values are lost where the class is held by value, as in {place}; keep them in a field for what is unknown, or {}",
+                self.or_removed(sides, name)
+            );
+            let is_tuple = pair.new.iter().any(|field| field.name == "0");
+            let room = if is_tuple { "persist::Unknown" } else { "rest: persist::Unknown" };
+            let row = self.went(sides, old, change);
+            row.paste(String::from("#[persist(unknown)]"), String::from(room))
+        } else {
+            let change = format!(
+                "the field went; its old values are kept as unknown{}",
+                if has_room { "" } else { " with the object" }
+            );
+            self.row(sides, old, Verdict::Safe, change)
+        };
+        let from = self.differences.len();
+        self.tell(row);
+        self.left.push(Left {
+            stored: class,
+            from: Some(pair.owner),
+            name: name.clone(),
+            kind: pair.old[old].kind.clone(),
+            row: from,
+        });
+    }
+
+    /// The attribute that says that a field is not needed any more.
+    fn removing(&self, sides: Sides<'_>, old: &str) -> (String, String) {
+        let above = match sides.pair.name {
+            Some(variant) => variant.to_owned(),
+            None => self.head(sides.pair.owner.class),
+        };
+        (format!("#[persist(removed = {old:?})]"), above)
+    }
+
+    /// The fields that came, for each that went, as far as the locked versions allow it.
+    fn guesses(&self, sides: Sides<'_>, gone: &[usize], came: &[usize]) -> Vec<Guess> {
+        let Sides { class, pair, mended, is_migrated, .. } = sides;
+        let mut guesses = Vec::new();
+        for (old, new) in gone.iter().flat_map(|old| came.iter().map(|new| (*old, *new))) {
+            let (was, is) = (&pair.old[old], &pair.new[new]);
+            let from = (From::Program(pair.owner), &*was.name);
+            if !self.history.may_be_field(self.program, from, (pair.owner, &pair.records[new])) {
+                continue;
+            }
+            let fits = !is_migrated && self.would_do(class, mended, pair, new, old);
+            let same = fits && self.is_same_kind(pair, new, old);
+            let akin = self.is_akin(&was.kind, &is.kind);
+            let near = is_near(&was.name, &is.name);
+            let score = if same { 8 } else { 0 }
+                + if fits { 4 } else { 0 }
+                + if near { 6 } else { 0 }
+                + if akin { 1 } else { 0 };
+            guesses.push(Guess { old, new, score, fits });
+        }
+        guesses
+    }
+
+    /// True for kinds of a stored and of a new field that hold something of one sort.
+    pub(super) fn is_akin(&self, old: &KindSchema, new: &KindSchema) -> bool {
+        let old_name = |class: usize| self.stored[class].name.clone();
+        let new_name = |class: usize| self.program.classes[class].name.clone();
+        is_akin((old, &old_name), (new, &new_name))
     }
 
     fn is_same_kind(&self, pair: &Pair<'_>, field: usize, old: usize) -> bool {
@@ -215,66 +390,75 @@ impl Comparison<'_> {
         old.display(&self.stored) == new.display(&self.program.classes)
     }
 
-    /// What is said of a field that has a default, which may hide that it was renamed.
-    fn defaulted(
-        &self,
-        class: usize,
-        name: &str,
-        pair: &Pair<'_>,
-        field: usize,
-        dropped: &[usize],
-    ) -> Difference {
-        let new = &pair.new[field];
-        let change = String::from("the field came; old saves get its default");
-        let mut same = dropped.iter().filter(|old| self.is_same_kind(pair, field, **old));
-        let (Some(old), None) = (same.next(), same.next()) else {
-            return Difference::new(name, Verdict::Safe, change).shown_by(class);
-        };
-        if self.is_locked(class, pair, &new.name) {
-            return Difference::new(name, Verdict::Safe, change).shown_by(class);
-        }
-        let old = &pair.old[*old].name;
-        let change = format!(
-            "{change}, and {old} of its kind went; if it is what {old} was, give it the `alias`, else say so by updating the lock"
-        );
-        let kind = new.kind.display(&self.program.classes);
-        Difference::new(name, Verdict::NeedsAlias, change)
-            .paste(format!("#[persist(alias = {old:?})]"), format!("{}: {kind}", new.name))
-    }
-
-    /// True if whoever locked the newest version knew of a field.
-    fn is_locked(&self, class: usize, pair: &Pair<'_>, field: &str) -> bool {
-        let id = self.stored[class].id;
-        let Some(newest) = self.newest else { return false };
-        let Some(class) = newest.classes.iter().find(|class| class.id == id) else { return false };
-        let fields = match &class.form {
-            Form::Struct(fields) => Some(fields),
-            Form::Enum(variants) => variants
-                .iter()
-                .find(|variant| Some(&*variant.name) == pair.name)
-                .map(|variant| &variant.fields),
-            Form::Value(_) => None,
-        };
-        fields.is_some_and(|fields| fields.iter().any(|known| known.name == field))
-    }
-
     /// A field that both sides have.
-    fn kept(&mut self, class: usize, name: &str, pair: &Pair<'_>, field: usize, source: usize) {
+    fn kept(&mut self, sides: Sides<'_>, field: usize, source: usize) {
+        let Sides { class, name, pair, is_migrated, .. } = sides;
         let (old, new) = (&pair.old[source], &pair.new[field]);
         let path = pair.path(&new.name);
         if old.name != new.name {
             let change = format!("the field was {}", old.name);
             self.tell(Difference::new(name, Verdict::Safe, change).in_field(path.clone()));
         }
-        if !self.is_same_kind(pair, field, source) {
-            let (old, new) = (&old.kind, &new.kind);
-            let (old, new) = (old.display(&self.stored), new.display(&self.program.classes));
-            let change = format!("{old} became {new}");
-            let variant = pair.name.map_or_else(String::new, |variant| format!("::{variant}"));
-            let of = &self.section.classes[class].name;
-            let place = format!("{of}{variant}.{}", pair.old[source].name);
-            let difference = Difference::new(name, Verdict::Safe, change).in_field(path);
-            self.tell(Difference { converted: Some(place), ..difference.shown_by(class) });
+        let is_same = self.is_same_kind(pair, field, source);
+        let reused = self.reused(pair, field, source, is_same);
+        if is_same && reused.is_none() {
+            return;
         }
+        let (was, is) = (&old.kind, &new.kind);
+        let (was, is) = (was.display(&self.stored), is.display(&self.program.classes));
+        let is_converted = pair.records[field].convert.is_some();
+        let mut change = match is_same {
+            true => String::from("the field is another"),
+            false => {
+                format!("{was} became {is}{}", if is_converted { ", by its `convert`" } else { "" })
+            }
+        };
+        let mut row = self.row(sides, source, Verdict::Safe, String::new()).in_field(path);
+        if let Some(reused) = reused.filter(|_| !is_converted) {
+            change.push_str(&format!("; {reused}"));
+            row.verdict = Verdict::Loses;
+            let above = source::field(self.program, pair.place(field), new);
+            row = row.paste(format!("#[persist(rename = \"new_{}\")]", new.name), above);
+        } else if let Some((from, to)) = shrinks(&old.kind, &new.kind).filter(|_| !is_converted) {
+            change.push_str(&format!(
+                "; elements {} to {from} of old values are lost; keep the length, or give the field a `convert`",
+                to + 1
+            ));
+            row.verdict = Verdict::Loses;
+        }
+        let variant = pair.name.map_or_else(String::new, |variant| format!("::{variant}"));
+        let place = format!("{name}{variant}.{}", old.name);
+        let converted = Some(place).filter(|_| !is_converted);
+        let is_accepted = is_migrated || is_converted;
+        self.tell(Difference { change, converted, is_accepted, ..row.shown_by(class) });
+    }
+
+    /// What is wrong with a name that was free in between, if it now seems to mean another thing.
+    fn reused(
+        &self,
+        pair: &Pair<'_>,
+        field: usize,
+        source: usize,
+        is_same: bool,
+    ) -> Option<String> {
+        let (old, record) = (&pair.old[source], &pair.records[field]);
+        let absence = self.history.absence(self.program, pair.owner, record)?;
+        let came_then = |other: &usize| {
+            pair.source(*other).is_none()
+                && History::had(self.program, absence, pair.owner, &pair.records[*other])
+                && self.is_akin(&old.kind, &pair.new[*other].kind)
+        };
+        let other = (0..pair.new.len()).find(came_then).map(|other| &pair.new[other].name);
+        if is_same && old.id == record.id && other.is_none() {
+            return None;
+        }
+        let since = match other {
+            Some(other) => format!("{} had no such field, but {other}", absence.version),
+            None => format!("{} had no such field", absence.version),
+        };
+        Some(format!(
+            "{since}, and saves of it may keep an old value of {}, which would become the new one; give the new field another name in the save, and `#[persist(removed = {:?})]` to its type",
+            old.name, old.name
+        ))
     }
 }

@@ -4,18 +4,25 @@
 //! plans by which it would load the records of each class, and of loads of samples.
 
 mod fields;
+mod guesses;
+mod held;
+mod history;
+mod moves;
 mod plans;
 mod renames;
 
 use std::rc::Rc;
 
+use self::history::History;
+use self::moves::{Came, Left};
 use super::load::Loads;
 use super::report::{Difference, Verdict};
 use super::section::Section;
+use super::source;
 use super::text::cell_of;
-use crate::reflect::Holder;
+use crate::reflect::Migration;
 use crate::schema::{ClassSchema, Form, Plans, Program};
-use crate::{ErrorKind, LoadOptions, Registry};
+use crate::{Change, ErrorKind, Finding, LoadOptions, Registry};
 
 /// What was found out about one version.
 pub(super) struct Findings {
@@ -26,55 +33,54 @@ pub(super) struct Findings {
 /// A version against the program.
 struct Comparison<'c> {
     section: &'c Section,
-    /// The newest version, if it is another.
-    newest: Option<&'c Section>,
+    history: History<'c>,
     program: &'c Program,
+    registry: &'c Registry,
     /// The classes of the version, by the new names of those that seem to have been renamed.
     stored: Rc<Vec<ClassSchema>>,
     /// The program's class for each.
     resolved: Vec<Option<usize>>,
+    /// Where each is held by value.
+    held: Vec<Option<String>>,
+    /// True for those that are migrated, or are inside of others that are.
+    migrated: Vec<bool>,
     differences: Vec<Difference>,
     /// Those that matter only if a sample does not load, or if there is none.
     doubtful: Vec<usize>,
-    /// Those that whoever locked a newer version knew of, and that matter only if a sample does
-    /// not load.
-    accepted: Vec<usize>,
+    /// The fields that went, and those that came.
+    left: Vec<Left>,
+    came: Vec<Came>,
 }
 
-/// Compares a version with the program; `newest` is the newest one that was locked, whose changes
-/// since the version are known to whoever locked it.
-pub(super) fn compare(section: &Section, registry: &Registry, newest: &Section) -> Findings {
+/// Compares the version of this index with the program.
+pub(super) fn compare(sections: &[Section], at: usize, registry: &Registry) -> Findings {
     let program = registry.program();
-    let is_newest = section.is_same(newest);
+    let history = History::new(sections, at);
+    let section = history.section();
     let plans = Plans::new(section.classes.clone(), program, LoadOptions::default(), None);
     let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
     let mut comparison = Comparison {
         section,
-        newest: (!is_newest).then_some(newest),
+        history,
         program,
+        registry,
         stored: Rc::new(section.classes.clone()),
         resolved: original.clone(),
+        held: held::places(section),
+        migrated: Vec::new(),
         differences: Vec::new(),
         doubtful: Vec::new(),
-        accepted: Vec::new(),
+        left: Vec::new(),
+        came: Vec::new(),
     };
-    let is_accepted = |class: usize| {
-        let id = section.classes[class].id;
-        !is_newest && newest.classes.iter().all(|other| other.id != id)
-    };
-    comparison.gone_classes(&is_accepted);
+    comparison.gone_classes();
     comparison.changed_classes();
-    comparison.traits(registry, &original);
-    let has = |class: usize, holder: Holder| {
-        let id = section.classes[class].id;
-        let class = newest.classes.iter().position(|other| other.id == id);
-        class.is_some_and(|class| newest.objects.contains(&(class, holder)))
-    };
-    comparison.objects(registry, &original, &|class, holder| !is_newest && !has(class, holder));
-    if is_newest {
-        comparison.new_classes();
-    }
-    comparison.judge(Loads::new(section, registry))
+    comparison.traits(&original);
+    comparison.objects(&original);
+    comparison.new_classes();
+    comparison.moves();
+    let names = comparison.names(&original);
+    comparison.judge(Loads::new(section, registry, names))
 }
 
 impl Comparison<'_> {
@@ -88,144 +94,152 @@ impl Comparison<'_> {
         self.differences.push(difference);
     }
 
+    /// What the classes of the version are called today, in reports.
+    fn names(&self, resolved: &[Option<usize>]) -> Vec<String> {
+        let name = |(class, target): (&ClassSchema, &Option<usize>)| {
+            let is_value = matches!(class.form, Form::Value(_));
+            let today = target.filter(|_| !is_value).map(|target| &self.program.classes[target]);
+            today.unwrap_or(class).name.clone()
+        };
+        self.section.classes.iter().zip(resolved).map(name).collect()
+    }
+
+    /// How a class of the program begins in its source.
+    fn head(&self, target: usize) -> String {
+        let class = self.program.targets[target].map(|target| target.class);
+        class.map_or_else(|| self.program.classes[target].name.clone(), source::head)
+    }
+
+    /// A class of the program, as a type in its source.
+    fn type_name(&self, target: usize) -> String {
+        let class = self.program.targets[target].map(|target| target.class);
+        let name = class.map(|class| source::type_name(class).to_owned());
+        name.unwrap_or_else(|| self.program.classes[target].name.clone())
+    }
+
     fn changed_classes(&mut self) {
         let mut plans =
             Plans::new(self.stored.to_vec(), self.program, LoadOptions::default(), None);
+        let is_migrated = |class: usize| {
+            let target = self.resolved[class].and_then(|target| self.program.targets[target]);
+            target.is_some_and(|target| {
+                self.stored[class].version < target.class.version
+                    && !matches!(target.class.migration, Migration::None)
+            })
+        };
+        let migrated = (0..self.stored.len()).map(is_migrated).collect();
+        self.migrated = held::inside(self.section, migrated);
         for class in 0..self.stored.len() {
             let Some(target) = self.resolved[class] else { continue };
             let loads = plans.check(class).is_ok();
             let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
             let name = &*new.name;
-            if self.stored[class].name != *name
-                && matches!(new.form, Form::Struct(_) | Form::Enum(_))
-            {
+            let is_known = self.program.find(old) == Some(target);
+            if old.name != *name && is_known && !matches!(new.form, Form::Value(_)) {
                 let change = format!("the class was {}", old.name);
                 self.tell(Difference::new(name, Verdict::Safe, change));
             }
-            if old.version != new.version {
-                let change = format!("version {} became {}", old.version, new.version);
+            let change = format!("version {} became {}", old.version, new.version);
+            if old.version < new.version {
                 self.tell(Difference::new(name, Verdict::Safe, change).shown_by(class));
+            } else if old.version > new.version {
+                let change = format!(
+                    "{change}: records of version {} are newer than the program and are never migrated again; a version only rises",
+                    old.version
+                );
+                let difference = Difference::new(name, Verdict::Breaks, change)
+                    .paste(format!("#[persist(version = {})]", old.version), self.head(target));
+                self.tell(Difference { kind: ErrorKind::Unsupported, ..difference });
             }
             self.fields(class, target, loads);
         }
     }
 
     /// Classes that are registered for their traits no more.
-    fn traits(&mut self, registry: &Registry, resolved: &[Option<usize>]) {
+    fn traits(&mut self, resolved: &[Option<usize>]) {
         for (name, classes) in &self.section.traits {
-            let now = registry.trait_classes().find(|(now, _)| now == name);
+            let now = self.registry.trait_classes().find(|(now, _)| now == name);
             for class in classes {
                 let has =
                     |target: &usize| now.as_ref().is_some_and(|(_, now)| now.contains(target));
                 // A class that is gone is told as such.
                 if let Some(target) = resolved[*class].filter(|target| !has(target)) {
-                    let class = &self.program.classes[target].name;
+                    let rust = self.type_name(target);
                     let change = format!(
-                        "{class} is not registered for it any more; keep `register_as::<{class}, dyn {name}>()`"
+                        "{} is not registered for it any more; keep `register_as::<{rust}, dyn {name}>()`",
+                        self.program.classes[target].name
                     );
-                    self.doubt(Difference::new(&format!("trait {name}"), Verdict::Breaks, change));
+                    let difference =
+                        Difference::new(&format!("trait {name}"), Verdict::Breaks, change);
+                    let stored = self.section.classes[*class].name.clone();
+                    self.doubt(Difference { unregistered: Some(stored), ..difference });
                 }
             }
         }
     }
 
     /// Objects that the program does not have in their holder any more.
-    fn objects(
-        &mut self,
-        registry: &Registry,
-        resolved: &[Option<usize>],
-        is_accepted: &dyn Fn(usize, Holder) -> bool,
-    ) {
-        let now: Vec<_> = registry.object_types().collect();
+    fn objects(&mut self, resolved: &[Option<usize>]) {
+        let now: Vec<_> = self.registry.object_types().collect();
         for (class, holder) in &self.section.objects {
             let Some(target) = resolved[*class].filter(|target| !now.contains(&(*target, *holder)))
             else {
                 continue;
             };
-            let had = |holder: &Holder| self.section.objects.contains(&(*class, *holder));
+            let had = |holder| self.section.objects.contains(&(*class, holder));
             let of_class = now.iter().filter(|(class, _)| *class == target);
-            let came = of_class.map(|(_, holder)| *holder).find(|holder| !had(holder));
-            let name = self.program.classes[target].name.clone();
+            let came = of_class.map(|(_, holder)| *holder).find(|holder| !had(*holder));
             let old = cell_of(*holder);
-            let kept = holder.around(false, &name);
+            let kept = holder.around(false, &self.type_name(target));
             let moved = came.map_or_else(String::new, |came| {
                 format!(", and now are in {}; keep `register_pointer::<{kept}>()`", cell_of(came))
             });
-            let verdict = match came {
-                Some(_) if !is_accepted(*class, *holder) => Verdict::Breaks,
-                _ => Verdict::Safe,
-            };
+            let verdict = if came.is_some() { Verdict::Breaks } else { Verdict::Safe };
             let change = format!(
                 "objects in {old} are kept as unknown: they are not registered any more{moved}"
             );
-            self.tell(Difference::new(&name, verdict, change));
+            self.tell(Difference::new(&self.program.classes[target].name, verdict, change));
         }
     }
 
     fn new_classes(&mut self) {
         for (class, schema) in self.program.classes.iter().enumerate() {
             if !self.resolved.contains(&Some(class)) && !matches!(schema.form, Form::Value(_)) {
-                let change = String::from("the class came");
-                self.differences.push(Difference::new(&schema.name, Verdict::Safe, change));
+                if let Form::Struct(fields) = &schema.form {
+                    self.came.extend((0..fields.len()).map(|field| Came { class, field }));
+                }
+                if self.history.is_newest() {
+                    let change = String::from("the class came");
+                    self.differences.push(Difference::new(&schema.name, Verdict::Safe, change));
+                }
             }
         }
     }
 
     /// Puts together what the schemas and the samples say.
-    fn judge(mut self, loads: Loads) -> Findings {
+    fn judge(mut self, mut loads: Loads) -> Findings {
+        for failure in &mut loads.failures {
+            let classes = &self.section.classes;
+            let class = classes.iter().position(|class| class.name == failure.class);
+            if let Some(target) = class.and_then(|class| self.resolved[class]) {
+                failure.class.clone_from(&self.program.classes[target].name);
+            }
+        }
+        if loads.failures.is_empty() && loads.is_whole {
+            for place in std::mem::take(&mut self.doubtful) {
+                self.differences[place].verdict = Verdict::Safe;
+                self.differences[place].attribute = None;
+                self.differences[place].above = None;
+            }
+        }
+        let mut notes = std::mem::take(&mut loads.notes);
+        self.refused(&mut loads, &mut notes);
+        self.untested(&loads);
+        self.reported(&loads);
+        let is_doubtful = !self.doubtful.is_empty();
         let is_met = |failure: &Difference| {
             matches!(failure.kind, ErrorKind::NotFound | ErrorKind::WrongClass)
         };
-        let mut safe = Vec::new();
-        if loads.failures.is_empty() && loads.is_whole {
-            safe.append(&mut self.doubtful);
-        }
-        if !loads.failures.iter().any(is_met) {
-            safe.append(&mut self.accepted);
-        }
-        for place in safe {
-            self.differences[place].verdict = Verdict::Safe;
-            self.differences[place].attribute = None;
-            self.differences[place].above = None;
-        }
-        for difference in &mut self.differences {
-            let Some(place) = &difference.converted else { continue };
-            let is_in = |named: &String| {
-                named
-                    .strip_prefix(place.as_str())
-                    .is_some_and(|r| r.is_empty() || r.starts_with('.'))
-            };
-            if loads.named.iter().any(is_in) {
-                difference.change.push_str("; a text that is the name of no variant does not load");
-            }
-        }
-        let mut notes = loads.notes;
-        for (what, why) in loads.refused {
-            // Values that fit the old kind and not the new one are lost.
-            let is_of = |difference: &&mut Difference| {
-                let place = difference.converted.as_deref();
-                place.is_some_and(|place| {
-                    what.strip_prefix(place).is_some_and(|rest| rest.starts_with(" = "))
-                })
-            };
-            match self.differences.iter_mut().find(is_of) {
-                Some(difference) if difference.verdict == Verdict::Safe => {
-                    difference.verdict = Verdict::Breaks;
-                    difference.kind = ErrorKind::InvalidValue;
-                    difference.change.push_str(&format!("; {what} does not load: {why}"));
-                }
-                Some(_) => {}
-                None => notes.push(format!("the program refuses {what}: {why}")),
-            }
-        }
-        for difference in &mut self.differences {
-            let is_untested =
-                difference.shown_by.is_some_and(|class| loads.untested.contains(&class));
-            if is_untested && difference.verdict == Verdict::Safe {
-                difference.verdict = Verdict::Untested;
-            }
-        }
-        let is_doubtful = !(self.doubtful.is_empty() && self.accepted.is_empty());
         for failure in loads.failures {
             // What the plans have said is said once.
             let known = |known: &Difference| known.cause == failure.cause;
@@ -250,5 +264,107 @@ impl Comparison<'_> {
             }
         }
         Findings { differences: self.differences, notes }
+    }
+
+    /// What of the samples the program refuses: values that fit the old kind and not the new one are lost.
+    fn refused(&mut self, loads: &mut Loads, notes: &mut Vec<String>) {
+        // What follows the place of a field.
+        fn within<'w>(converted: Option<&String>, what: &'w str) -> Option<&'w str> {
+            let rest = what.strip_prefix(converted?.as_str())?;
+            (rest.is_empty() || rest.starts_with(['.', ' '])).then_some(rest)
+        }
+        for difference in &mut self.differences {
+            let mut named = loads.named.iter();
+            if named.any(|named| within(difference.converted.as_ref(), named).is_some()) {
+                difference.verdict = difference.verdict.max(Verdict::Breaks);
+                difference.kind = ErrorKind::InvalidValue;
+                difference.change.push_str(
+                    "; a text that is the name of no variant does not load: give the field a `convert` that takes every text",
+                );
+            }
+        }
+        for (what, why) in std::mem::take(&mut loads.refused) {
+            let mut found = self.differences.iter_mut();
+            let found = found.find_map(|found| {
+                within(found.converted.as_ref(), &what).map(str::to_owned).zip(Some(found))
+            });
+            match found {
+                Some((rest, difference)) if difference.verdict < Verdict::Breaks => {
+                    let value = match (rest.strip_prefix(" = "), rest.strip_prefix('.')) {
+                        (Some(value), _) => value.to_owned(),
+                        (_, Some(part)) => format!("one whose part {part}"),
+                        _ => format!("one{rest}"),
+                    };
+                    difference.verdict = Verdict::Breaks;
+                    difference.kind = ErrorKind::InvalidValue;
+                    difference.change.push_str(&format!("; {value} does not load: {why}"));
+                    if !why.contains("`convert`") {
+                        difference
+                            .change
+                            .push_str("; keep the old type, or give the field a `convert`");
+                    }
+                }
+                Some(_) => {}
+                None => notes.push(format!("the program refuses {what}: {why}")),
+            }
+        }
+    }
+
+    /// What no sample has shown.
+    fn untested(&mut self, loads: &Loads) {
+        for difference in &mut self.differences {
+            let Some(class) = difference.shown_by else { continue };
+            let is_untested = loads.untested.contains(&class);
+            let is_taken = difference.migrated.as_ref().is_some_and(|(class, path)| {
+                let lost = |found: &&Finding| {
+                    matches!(found.change, Change::Kept | Change::Dropped)
+                        && found.class == *class
+                        && found.field.as_ref().is_none_or(|field| field == path)
+                };
+                !loads.findings.iter().any(|found| lost(&found))
+            });
+            if is_taken && !is_untested {
+                difference.verdict = Verdict::Safe;
+                difference.change = String::from("the field went; `migrate` takes it");
+                (difference.attribute, difference.above) = (None, None);
+                difference.code = None;
+            }
+            let is_shown = difference.verdict != Verdict::Safe && difference.migrated.is_none();
+            if is_untested && !is_shown {
+                difference.verdict = Verdict::Untested;
+            }
+        }
+    }
+
+    /// What the reports of the loads say is lost, and nothing else has said.
+    fn reported(&mut self, loads: &Loads) {
+        for found in &loads.findings {
+            let lost = match found.change {
+                Change::Dropped => "old values are dropped",
+                Change::Replaced => "old values become the `other` variant",
+                Change::Unshared => {
+                    "objects that several pointers share become copies; keep the pointer, or give the class a `version` and a `migrate`"
+                }
+                Change::Unregistered => "in an `Option` they become `None`",
+                _ => continue,
+            };
+            let is_of = |known: &&mut Difference| match (&known.stored, &found.field) {
+                (Some((class, path)), Some(field)) => *class == found.class && path == field,
+                _ => known.unregistered.as_ref() == Some(&found.class) && found.field.is_none(),
+            };
+            if let Some(known) = self.differences.iter_mut().find(is_of) {
+                if !known.is_accepted && known.verdict <= Verdict::Untested {
+                    known.verdict = Verdict::Loses;
+                    known.change.push_str(&format!("; {lost}"));
+                }
+                continue;
+            }
+            let stored = &self.section.classes;
+            let class = stored.iter().position(|class| class.name == found.class);
+            let today = class.and_then(|class| self.resolved[class]);
+            let name = today.map_or(&*found.class, |target| &*self.program.classes[target].name);
+            let difference = Difference::new(name, Verdict::Loses, lost.to_owned());
+            self.differences.push(Difference { field: found.field.clone(), ..difference });
+        }
     }
 }

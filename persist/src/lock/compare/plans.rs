@@ -52,7 +52,7 @@ impl Comparison<'_> {
     }
 
     /// The stored classes, and behind them the program's.
-    fn with_program(&self) -> Vec<ClassSchema> {
+    pub(super) fn with_program(&self) -> Vec<ClassSchema> {
         let own = self.program.classes.iter().cloned().map(|mut class| {
             each_kind(&mut class.form, &mut |kind| self.shift(kind));
             class

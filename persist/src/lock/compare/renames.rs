@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Comparison;
+use super::moves::Left;
 use crate::LoadOptions;
 use crate::lock::report::{Difference, Verdict};
 use crate::schema::{ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema, find_variant};
@@ -41,51 +42,108 @@ fn same_shape(old: &Form, new: &Form) -> bool {
     }
 }
 
+/// True if two classes have more fields in common, by name, than they have apart.
+fn similar_shape(old: &Form, new: &Form) -> bool {
+    let names = |form: &Form| -> Vec<String> {
+        match form {
+            Form::Struct(fields) => fields.iter().map(|field| field.name.clone()).collect(),
+            Form::Enum(variants) => variants.iter().map(|variant| variant.name.clone()).collect(),
+            Form::Value(_) => Vec::new(),
+        }
+    };
+    let is_struct = |form: &Form| matches!(form, Form::Struct(_));
+    let (old_names, new_names) = (names(old), names(new));
+    let common = old_names.iter().filter(|name| new_names.contains(name)).count();
+    let apart = old_names.len() + new_names.len() - 2 * common;
+    is_struct(old) == is_struct(new) && common > apart
+}
+
 impl Comparison<'_> {
     /// Tells which classes went, and takes those that seem to have been renamed for what they
     /// are now.
-    pub(super) fn gone_classes(&mut self, is_accepted: &dyn Fn(usize) -> bool) {
+    pub(super) fn gone_classes(&mut self) {
         let is_own = |class: &ClassSchema| !matches!(class.form, Form::Value(_));
         let section = self.section;
         let gone: Vec<usize> = (0..section.classes.len())
             .filter(|class| self.resolved[*class].is_none() && is_own(&section.classes[*class]))
             .collect();
+        let (removed, gone): (Vec<usize>, Vec<usize>) = gone
+            .into_iter()
+            .partition(|class| self.registry.is_removed_class(&section.classes[*class].name));
+        for class in removed {
+            let name = &section.classes[class].name;
+            let change = String::from("the class is removed; objects of it are dropped");
+            let difference = Difference::new(name, Verdict::Safe, change);
+            let unregistered = Some(name.clone());
+            self.tell(Difference { is_accepted: true, unregistered, ..difference });
+        }
         let came: Vec<usize> = (0..self.program.classes.len())
             .filter(|class| !self.resolved.contains(&Some(*class)))
             .filter(|class| is_own(&self.program.classes[*class]))
             .collect();
-        let alike = only_pairs(&gone, &came, |old, new| {
-            same_shape(&section.classes[old].form, &self.program.classes[new].form)
-        });
-        // The classes inside of one that was renamed may have been, too.
-        let renamed = self.with_names(&alike);
-        let alike: Vec<(usize, usize)> = alike
-            .into_iter()
-            .filter(|(old, _)| self.check(renamed.clone(), *old).is_ok())
-            .collect();
+        let alike = self.alike(&gone, &came);
         for class in gone {
             let name = &section.classes[class].name;
             let Some((_, new)) = alike.iter().find(|(old, _)| *old == class) else {
                 let change = String::from("the class went; objects of it are kept as unknown");
-                self.tell(Difference::new(name, Verdict::Safe, change));
+                let row = self.differences.len();
+                let unregistered = Some(name.clone());
+                let difference = Difference::new(name, Verdict::Safe, change);
+                self.tell(Difference { unregistered, ..difference });
+                if let Form::Struct(fields) = &section.classes[class].form {
+                    self.left.extend(fields.iter().map(|field| Left {
+                        stored: class,
+                        from: None,
+                        name: field.name.clone(),
+                        kind: field.kind.clone(),
+                        row,
+                    }));
+                }
                 continue;
             };
-            let new = &self.program.classes[*new];
-            let change = format!("the class went, and {} of the same fields came", new.name);
-            let word = if matches!(new.form, Form::Enum(_)) { "enum" } else { "struct" };
+            let is_same =
+                same_shape(&section.classes[class].form, &self.program.classes[*new].form);
+            let change = format!(
+                "the class went, and {} of {} fields came; if it is another, say so by `registry.removed_class({name:?})?`",
+                self.program.classes[*new].name,
+                if is_same { "the same" } else { "mostly the same" },
+            );
             let difference = Difference::new(name, Verdict::NeedsAlias, change)
-                .paste(format!("#[persist(alias = {name:?})]"), format!("{word} {}", new.name));
-            let others: Vec<_> = alike.iter().copied().filter(|(old, _)| *old != class).collect();
-            if self.is_needed(&others, &alike) || !is_accepted(class) {
-                self.tell(difference);
-            } else {
-                self.accepted.push(self.differences.len());
-                self.tell(difference);
-            }
+                .paste(format!("#[persist(alias = {name:?})]"), self.head(*new));
+            self.tell(difference);
         }
-        self.stored = Rc::new(self.with_names(&alike));
+        // Errors of the plans name the classes of today.
+        let resolved = (0..section.classes.len()).filter(|class| is_own(&section.classes[*class]));
+        let resolved = resolved.filter_map(|class| Some((class, self.resolved[class]?)));
+        let all: Vec<(usize, usize)> = alike.iter().copied().chain(resolved).collect();
+        self.stored = Rc::new(self.with_names(&all));
         let plans = Plans::new(self.stored.to_vec(), self.program, LoadOptions::default(), None);
         self.resolved = (0..self.stored.len()).map(|class| plans.resolve(class)).collect();
+    }
+
+    /// The classes that went, with those that came and seem to be the same.
+    fn alike(&self, gone: &[usize], came: &[usize]) -> Vec<(usize, usize)> {
+        let form = |old: usize| &self.section.classes[old].form;
+        let new_form = |new: usize| &self.program.classes[new].form;
+        let may_be = |old: usize, new: usize| {
+            self.history.may_be_class(self.program, &self.section.classes[old].name, new)
+        };
+        let same = only_pairs(gone, came, |old, new| {
+            same_shape(form(old), new_form(new)) && may_be(old, new)
+        });
+        let is_free = |pairs: &[(usize, usize)], old: usize, new: usize| {
+            pairs.iter().all(|pair| pair.0 != old && pair.1 != new)
+        };
+        let similar = only_pairs(gone, came, |old, new| {
+            is_free(&same, old, new)
+                && !same_shape(form(old), new_form(new))
+                && similar_shape(form(old), new_form(new))
+                && may_be(old, new)
+        });
+        // The classes inside of one that was renamed may have been, too.
+        let renamed = self.with_names(&same);
+        let fits = |pair: &(usize, usize)| self.check(renamed.clone(), pair.0).is_ok();
+        same.into_iter().filter(fits).chain(similar).collect()
     }
 
     /// The classes of the version, some by the names of classes of the program.
@@ -98,27 +156,17 @@ impl Comparison<'_> {
         stored
     }
 
-    /// True if some records would not load with fewer aliases.
-    fn is_needed(&self, fewer: &[(usize, usize)], all: &[(usize, usize)]) -> bool {
-        let mut plans = [fewer, all].map(|pairs| {
-            Plans::new(self.with_names(pairs), self.program, LoadOptions::default(), None)
-        });
-        (0..self.section.classes.len()).any(|class| {
-            let [fewer, all] = &mut plans;
-            fewer.resolve(class).is_some()
-                && fewer.check(class).is_err()
-                && all.check(class).is_ok()
-        })
-    }
-
     /// The variants that went and came.
     pub(super) fn variants(
         &mut self,
         class: usize,
-        name: &str,
+        index: usize,
         (old, new): (&[VariantSchema], &[VariantSchema]),
         target: Target,
     ) {
+        let name = &*self.program.classes[index].name;
+        let stored =
+            |variant: &str| Some((self.section.classes[class].name.clone(), variant.to_owned()));
         let places: Vec<Option<usize>> =
             old.iter().map(|old| find_variant(&old.name, target.class.variants())).collect();
         let gone: Vec<usize> = (0..old.len()).filter(|i| places[*i].is_none()).collect();
@@ -129,6 +177,7 @@ impl Comparison<'_> {
                 self.tell(Difference::new(name, Verdict::Safe, change).in_field(new.name.clone()));
             }
         }
+        let new_names: Vec<String> = new.iter().map(|variant| variant.name.clone()).collect();
         let alike = only_pairs(&gone, &came, |from, to| {
             same_names(&old[from].fields, &new[to].fields) && {
                 let mut renamed = self.stored.to_vec();
@@ -141,31 +190,62 @@ impl Comparison<'_> {
         let other = target.class.variants().iter().find(|variant| variant.other);
         for variant in &gone {
             let gone = &old[*variant].name;
-            let difference = match alike.iter().find(|(old, _)| old == variant) {
-                Some((_, new_variant)) => {
-                    let new = &new[*new_variant].name;
-                    let change = format!("the variant went, and {new} of the same fields came");
-                    Difference::new(name, Verdict::NeedsAlias, change)
-                        .paste(format!("#[persist(alias = {gone:?})]"), new.clone())
-                }
-                None if let Some(other) = other => {
-                    let change = if other.fields.is_empty() {
-                        format!(
-                            "the variant went; values of it become {}, and what they held is lost",
-                            other.name
-                        )
-                    } else {
-                        String::from("the variant went; values of it are kept as unknown")
-                    };
-                    self.tell(Difference::new(name, Verdict::Safe, change).in_field(gone.clone()));
-                    continue;
-                }
-                None => {
-                    let change = "the variant went; values of it load only into a variant `#[persist(other)]`";
-                    Difference::new(name, Verdict::Breaks, change.to_owned())
-                }
+            let is_removed = target.class.removed.contains(&&**gone);
+            let found = alike.iter().find(|(old, _)| old == variant).filter(|_| !is_removed);
+            let may_be = found.map(|(_, new)| &*new_names[*new]);
+            let (verdict, mut change) = match (other, may_be) {
+                (Some(other), _) if is_removed => (
+                    Verdict::Safe,
+                    format!("the variant is `removed`; values of it become {}", other.name),
+                ),
+                (None, Some(new)) => (
+                    Verdict::NeedsAlias,
+                    format!("the variant went, and {new} of the same fields came"),
+                ),
+                (Some(_), Some(new)) => (
+                    Verdict::Loses,
+                    format!(
+                        "the variant went, and {new} of the same fields came; give it the `alias`"
+                    ),
+                ),
+                (Some(other), None) if other.fields.is_empty() => (
+                    Verdict::Loses,
+                    format!(
+                        "the variant went; values of it become {}, and what they held is lost; give that one a field, `{}(persist::Unknown)`",
+                        other.name, other.name
+                    ),
+                ),
+                (Some(_), None) => (
+                    Verdict::Safe,
+                    String::from("the variant went; values of it are kept as unknown"),
+                ),
+                (None, None) => (
+                    Verdict::Breaks,
+                    String::from(
+                        "the variant went; values of it load only into a variant `#[persist(other)]`",
+                    ),
+                ),
             };
-            self.doubt(difference.in_field(gone.clone()));
+            if verdict == Verdict::Loses {
+                change.push_str(&format!(
+                    ", or say that {gone} is not needed any more, `#[persist(removed = {gone:?})]` on {}",
+                    self.head(index)
+                ));
+            }
+            let mut difference = Difference::new(name, verdict, change).in_field(gone.clone());
+            difference = match may_be {
+                Some(new) => {
+                    difference.paste(format!("#[persist(alias = {gone:?})]"), new.to_owned())
+                }
+                None if verdict == Verdict::Loses => {
+                    difference.paste(format!("#[persist(removed = {gone:?})]"), self.head(index))
+                }
+                None => difference,
+            };
+            let stored = stored(gone);
+            let difference = Difference { stored, is_accepted: is_removed, ..difference };
+            // Where there is no `other`, a load says whether a value can be of it.
+            if other.is_none() { self.doubt(difference) } else { self.tell(difference) }
         }
         for variant in came {
             if alike.iter().all(|(_, new)| *new != variant) {

@@ -33,7 +33,7 @@ pub enum Values {
     /// trait, options with and without a value.
     Plain,
     /// The boundaries of what each kind can have: 0, the smallest and the largest number, NaN and
-    /// infinity, texts that are empty, long or not ASCII, lists without elements and with several,
+    /// infinity, texts that are empty, long or not ASCII, lists without elements, with several and with equal ones,
     /// handles that are live or dead.
     Boundary,
 }
@@ -49,6 +49,8 @@ pub(super) struct Samples<'s> {
     varied: Varied,
     /// The texts that are to be names of variants.
     texts: Texts,
+    /// What the classes are called in reports.
+    names: Vec<String>,
 }
 
 /// A sample, and what of the plan is not in it.
@@ -76,10 +78,10 @@ pub(super) enum Subject<'p> {
 
 impl<'s> Samples<'s> {
     /// Samples whose texts are anything but for those in `texts`.
-    pub(super) fn new(section: &'s Section, texts: Texts) -> Self {
+    pub(super) fn new(section: &'s Section, texts: Texts, names: Vec<String>) -> Self {
         let whole = Ends::new(section, &HashSet::new());
-        let varied = variations::all(section, &whole, &texts);
-        Self { section, whole, varied, texts }
+        let varied = variations::all(section, &names, &whole, &texts);
+        Self { section, whole, varied, texts, names }
     }
 
     /// What the object with this id is.
@@ -114,7 +116,7 @@ impl<'s> Samples<'s> {
     /// How an object type is named in a report.
     pub(super) fn object(&self, object: usize) -> String {
         let (class, holder) = self.section.objects[object];
-        format!("{} in {}", self.section.classes[class].name, cell_of(holder))
+        format!("{} in {}", self.names[class], cell_of(holder))
     }
 
     /// The object types of which there is no sample: they have no value that ends, or need

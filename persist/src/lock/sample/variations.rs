@@ -25,7 +25,10 @@ pub(super) fn address(kind: &KindSchema) -> usize {
     std::ptr::from_ref(kind).addr()
 }
 
-/// What is chosen where: the number of the elements, 1 for `Some`, the number of a boundary
+/// A choice of a list: two elements that are equal.
+pub(super) const EQUAL: usize = usize::MAX;
+
+/// What is chosen where: the number of the elements or [`EQUAL`], 1 for `Some`, the number of a boundary
 /// value, from 1, or of what a reference leads to, from 1; the index of a variant or of a class.
 pub(super) type Choices = HashMap<Site, usize>;
 
@@ -51,9 +54,9 @@ pub(super) struct Varied {
 }
 
 /// Every choice in every class that objects hold by value, each once.
-pub(super) fn all(section: &Section, ends: &Ends, texts: &Texts) -> Varied {
-    let mut search =
-        Search { section, ends, texts, object: 0, next: VecDeque::new(), found: Varied::default() };
+pub(super) fn all(section: &Section, names: &[String], ends: &Ends, texts: &Texts) -> Varied {
+    let (next, found) = (VecDeque::new(), Varied::default());
+    let mut search = Search { section, names, ends, texts, object: 0, next, found };
     for (object, (class, _)) in section.objects.iter().enumerate() {
         if ends.objects[object].is_none() {
             continue;
@@ -72,6 +75,7 @@ type Route = Vec<(Site, usize)>;
 
 struct Search<'s> {
     section: &'s Section,
+    names: &'s [String],
     ends: &'s Ends,
     texts: &'s Texts,
     object: usize,
@@ -101,16 +105,16 @@ impl Search<'_> {
     }
 
     fn class(&mut self, class: usize, route: &Route) {
-        let schema = &self.section.classes[class];
+        let (schema, name) = (&self.section.classes[class], &self.names[class]);
         match &schema.form {
-            Form::Struct(fields) => self.fields(fields, &schema.name, route),
-            Form::Value(kind) => self.kind(kind, &schema.name, route),
+            Form::Struct(fields) => self.fields(fields, name, route),
+            Form::Value(kind) => self.kind(kind, name, route),
             Form::Enum(variants) => {
                 for (i, variant) in variants.iter().enumerate() {
                     if !variant.fields.iter().all(|field| self.is_there(&field.kind)) {
                         continue;
                     }
-                    let place = format!("{}::{}", schema.name, variant.name);
+                    let place = format!("{name}::{}", variant.name);
                     self.vary(route, Site::Class(class), i, place.clone(), false);
                     let route = with(route, Site::Class(class), i);
                     self.fields(&variant.fields, &place, &route);
@@ -140,9 +144,13 @@ impl Search<'_> {
                     self.kind(inner, place, &with(route, site, 1));
                 }
             }
-            KindSchema::List(inner) | KindSchema::Set(inner) => {
+            KindSchema::List(inner) => {
                 self.elements(&[&**inner], site, place, route);
+                if self.is_there(inner) {
+                    self.vary(route, site, EQUAL, format!("{place} with equal elements"), true);
+                }
             }
+            KindSchema::Set(inner) => self.elements(&[&**inner], site, place, route),
             KindSchema::Map(parts) => self.elements(&[&parts.0, &parts.1], site, place, route),
             KindSchema::Array(inner, len) if *len > 0 => self.kind(inner, place, route),
             KindSchema::Tuple(parts) => {
@@ -161,7 +169,7 @@ impl Search<'_> {
                 }
                 for (i, object) in section.objects_of(name, *holder).enumerate() {
                     if self.ends.objects[object].is_some() {
-                        let class = &section.classes[section.objects[object].0].name;
+                        let class = &self.names[section.objects[object].0];
                         self.vary(route, site, i + 1, format!("{place} to a {class}"), false);
                     }
                 }
@@ -169,7 +177,7 @@ impl Search<'_> {
             KindSchema::Dynamic(name) => {
                 for (i, class) in section.classes_of(name).iter().enumerate() {
                     if self.ends.classes[*class].is_some() {
-                        let name = &section.classes[*class].name;
+                        let name = &self.names[*class];
                         self.vary(route, site, i, format!("{place} as a {name}"), false);
                         self.reach(*class, &with(route, site, i));
                     }

@@ -1,6 +1,6 @@
 use super::ends::Ends;
 use super::scalars;
-use super::variations::{Choices, Site, address};
+use super::variations::{Choices, EQUAL, Site, address};
 use crate::codec::count;
 use crate::format::ClassNumbers;
 use crate::lock::section::Section;
@@ -188,6 +188,10 @@ impl<'v> Value<'v> {
                 let some = chosen.unwrap_or(usual) > 0 && self.is_there(inner);
                 self.out.push(u8::from(some));
                 if some { self.kind(inner, size) } else { Ok(()) }
+            }
+            KindSchema::List(inner) if chosen == Some(EQUAL) => {
+                self.out.push(2);
+                (0..2).try_for_each(|_| self.kind(inner, size))
             }
             KindSchema::List(inner) => {
                 let count = if self.is_there(inner) { chosen.unwrap_or(usual) } else { 0 };

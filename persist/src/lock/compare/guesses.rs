@@ -1,0 +1,151 @@
+//! Which of the fields that came one that went may be, by name and by kind.
+
+use super::held::visit;
+use crate::schema::KindSchema;
+
+/// A field that went, one that came, and how much they look alike.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guess {
+    pub(super) old: usize,
+    pub(super) new: usize,
+    pub(super) score: u32,
+    /// True if old values become the new ones with an `alias` alone.
+    pub(super) fits: bool,
+}
+
+/// The pairs of which no other one is as likely, best first.
+pub(super) fn sure(mut open: Vec<Guess>) -> Vec<Guess> {
+    let mut sure: Vec<Guess> = Vec::new();
+    while let Some(best) = open.iter().map(|guess| guess.score).max().filter(|best| *best > 0) {
+        let is_rival = |one: &Guess, other: &Guess| one.old == other.old || one.new == other.new;
+        let top = open.iter().filter(|guess| guess.score == best);
+        let is_only = |guess: &&Guess| {
+            open.iter().filter(|other| other.score == best && is_rival(guess, other)).count() == 1
+        };
+        let found: Vec<Guess> = top.filter(is_only).copied().collect();
+        if found.is_empty() {
+            break;
+        }
+        open.retain(|guess| !found.iter().any(|found| is_rival(found, guess)));
+        sure.extend(found);
+    }
+    sure
+}
+
+/// True for two names of which one may be a new spelling of the other.
+pub(super) fn is_near(old: &str, new: &str) -> bool {
+    let plain = |name: &str| -> Vec<char> {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let (old, new) = (plain(old), plain(new));
+    let (short, long) = if old.len() < new.len() { (&old, &new) } else { (&new, &old) };
+    if short.len() < 3 || short.iter().all(|c| c.is_numeric()) {
+        return old == new && !old.is_empty();
+    }
+    long.windows(short.len()).any(|part| part == &short[..])
+        || distance(&old, &new) <= long.len() / 3
+}
+
+/// Letters to insert, remove or replace to get from one name to the other.
+fn distance(from: &[char], to: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, letter) in from.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+/// What a kind is made of, containers left out.
+#[derive(PartialEq)]
+enum Atom {
+    Number,
+    Text,
+    Other(&'static str),
+    /// A class or a trait, by name.
+    Named(String),
+}
+
+fn atoms(kind: &KindSchema, name_of: &dyn Fn(usize) -> String) -> Vec<Atom> {
+    let mut atoms = Vec::new();
+    visit(kind, &mut |kind| {
+        atoms.extend(match kind {
+            KindSchema::Option(_)
+            | KindSchema::List(_)
+            | KindSchema::Set(_)
+            | KindSchema::Array(..)
+            | KindSchema::Map(_)
+            | KindSchema::Tuple(_)
+            | KindSchema::Unit => None,
+            KindSchema::Bool => Some(Atom::Other("bool")),
+            KindSchema::Char => Some(Atom::Other("char")),
+            KindSchema::Text => Some(Atom::Text),
+            KindSchema::Unknown => Some(Atom::Other("unknown")),
+            KindSchema::Class(class) | KindSchema::Reference { class, .. } => {
+                Some(Atom::Named(name_of(*class)))
+            }
+            KindSchema::TraitReference { name, .. }
+            | KindSchema::Dynamic(name)
+            | KindSchema::Handle(name) => Some(Atom::Named(format!("dyn {name}"))),
+            _ => Some(Atom::Number),
+        });
+    });
+    atoms
+}
+
+/// True for two kinds that hold something of the same sort: a number, a text, values of one class.
+pub(super) fn is_akin(
+    (old, old_name): (&KindSchema, &dyn Fn(usize) -> String),
+    (new, new_name): (&KindSchema, &dyn Fn(usize) -> String),
+) -> bool {
+    let news = atoms(new, new_name);
+    atoms(old, old_name).iter().any(|atom| news.contains(atom))
+}
+
+/// True for a kind that holds values of a class or of a trait.
+pub(super) fn is_named(kind: &KindSchema) -> bool {
+    atoms(kind, &|_| String::new()).iter().any(|atom| matches!(atom, Atom::Named(_)))
+}
+
+/// True for a kind with pointers or trait objects in it, which no `convert` takes.
+pub(super) fn refers(kind: &KindSchema) -> bool {
+    let mut refers = false;
+    visit(kind, &mut |kind| {
+        refers |= matches!(
+            kind,
+            KindSchema::Reference { .. }
+                | KindSchema::TraitReference { .. }
+                | KindSchema::Dynamic(_)
+        );
+    });
+    refers
+}
+
+/// The length of an array that became a shorter one, and the shorter length.
+pub(super) fn shrinks(old: &KindSchema, new: &KindSchema) -> Option<(usize, usize)> {
+    match (old, new) {
+        (KindSchema::Array(_, from), KindSchema::Array(_, to)) if from > to => Some((*from, *to)),
+        (
+            KindSchema::Option(a)
+            | KindSchema::List(a)
+            | KindSchema::Set(a)
+            | KindSchema::Array(a, _),
+            KindSchema::Option(b)
+            | KindSchema::List(b)
+            | KindSchema::Set(b)
+            | KindSchema::Array(b, _),
+        ) => shrinks(a, b),
+        (KindSchema::Map(a), KindSchema::Map(b)) => {
+            shrinks(&a.0, &b.0).or_else(|| shrinks(&a.1, &b.1))
+        }
+        (KindSchema::Tuple(a), KindSchema::Tuple(b)) => {
+            a.iter().zip(b).find_map(|(a, b)| shrinks(a, b))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,94 @@
+//! Where classes are held by value: what the program does not know is kept of objects alone.
+
+use crate::lock::section::Section;
+use crate::schema::{Form, KindSchema};
+
+/// For each class of a version a place that holds it by value, if there is one.
+pub(super) fn places(section: &Section) -> Vec<Option<String>> {
+    let mut places = vec![None; section.classes.len()];
+    let mut named = vec![false; section.traits.len()];
+    for class in &section.classes {
+        let mut meet = |kind: &KindSchema, place: &dyn Fn() -> String| {
+            visit(kind, &mut |kind| match kind {
+                KindSchema::Class(held) => {
+                    places[*held].get_or_insert_with(place);
+                }
+                KindSchema::Dynamic(of) => {
+                    if let Some(at) = section.traits.iter().position(|(name, _)| name == of) {
+                        named[at] = true;
+                        for held in &section.traits[at].1 {
+                            places[*held].get_or_insert_with(place);
+                        }
+                    }
+                }
+                KindSchema::TraitReference { name: of, .. } => {
+                    let at = section.traits.iter().position(|(name, _)| name == of);
+                    at.into_iter().for_each(|at| named[at] = true);
+                }
+                _ => {}
+            });
+        };
+        match &class.form {
+            Form::Struct(fields) => {
+                for field in fields {
+                    meet(&field.kind, &|| format!("{}.{}", class.name, field.name));
+                }
+            }
+            Form::Enum(variants) => {
+                for variant in variants {
+                    for field in &variant.fields {
+                        let name = (&class.name, &variant.name, &field.name);
+                        meet(&field.kind, &|| format!("{}::{}.{}", name.0, name.1, name.2));
+                    }
+                }
+            }
+            Form::Value(kind) => meet(kind, &|| class.name.clone()),
+        }
+    }
+    // A trait that no field names is that of components and the like.
+    for ((name, classes), _) in section.traits.iter().zip(named).filter(|(_, named)| !named) {
+        for class in classes {
+            places[*class].get_or_insert_with(|| format!("dyn {name}"));
+        }
+    }
+    places
+}
+
+/// The classes that some of these hold by value, at any depth, and these.
+pub(super) fn inside(section: &Section, mut found: Vec<bool>) -> Vec<bool> {
+    let mut next: Vec<usize> = (0..found.len()).filter(|class| found[*class]).collect();
+    while let Some(class) = next.pop() {
+        let mut enter = |class: usize| {
+            if !std::mem::replace(&mut found[class], true) {
+                next.push(class);
+            }
+        };
+        for kind in section.classes[class].kinds() {
+            visit(kind, &mut |kind| match kind {
+                KindSchema::Class(held) => enter(*held),
+                KindSchema::Dynamic(of) => {
+                    section.classes_of(of).iter().for_each(|held| enter(*held));
+                }
+                _ => {}
+            });
+        }
+    }
+    found
+}
+
+/// Visits a kind and its parts, up to classes and pointers.
+pub(super) fn visit(kind: &KindSchema, meet: &mut dyn FnMut(&KindSchema)) {
+    meet(kind);
+    match kind {
+        KindSchema::Option(part)
+        | KindSchema::List(part)
+        | KindSchema::Set(part)
+        | KindSchema::Array(part, _) => visit(part, meet),
+        KindSchema::Map(parts) => {
+            visit(&parts.0, meet);
+            visit(&parts.1, meet);
+        }
+        KindSchema::Tuple(parts) => parts.iter().for_each(|part| visit(part, meet)),
+        _ => {}
+    }
+}

@@ -1,0 +1,50 @@
+//! Lines of the program's source, to be found and pasted.
+
+use crate::reflect::{Body, Class};
+use crate::schema::{ClassSchema, FieldSchema, KindSchema, Program};
+
+/// The name of a type in its source, without modules and arguments.
+pub(super) fn type_name(class: &Class) -> &'static str {
+    let path = class.type_name();
+    let path = path.split('<').next().unwrap_or(path);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+/// How a type begins: `struct Hero`.
+pub(super) fn head(class: &Class) -> String {
+    let word = if matches!(class.body, Body::Enum(_)) { "enum" } else { "struct" };
+    format!("{word} {}", type_name(class))
+}
+
+/// A field of a struct (`variant` is 0) or of a variant, as it stands in the source; by its kind where
+/// that is not known.
+pub(super) fn field(
+    program: &Program,
+    (class, variant, field): (usize, usize, usize),
+    schema: &FieldSchema,
+) -> String {
+    let written = program.targets[class].and_then(|target| {
+        let before = target.class.variants().iter().take(variant);
+        let before: usize = before.map(|variant| variant.fields.len()).sum();
+        target.class.written.get(before + field)
+    });
+    written.map_or_else(
+        || format!("{}: {}", schema.name, kind(&program.classes, &schema.kind)),
+        |written| (*written).to_owned(),
+    )
+}
+
+/// A kind by the type that is most usual for it.
+pub(super) fn kind(classes: &[ClassSchema], kind: &KindSchema) -> String {
+    let text = kind.display(classes);
+    let mut source = String::new();
+    for (at, letter) in text.char_indices() {
+        let is_inside = source.ends_with(|before: char| before.is_alphanumeric() || before == '_');
+        let is_collection = ["Map<", "Set<"].iter().any(|word| text[at..].starts_with(word));
+        if is_collection && !is_inside {
+            source.push_str("Hash");
+        }
+        source.push(letter);
+    }
+    source
+}
