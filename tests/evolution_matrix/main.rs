@@ -16,6 +16,7 @@ mod numbers;
 mod onward;
 mod precedence;
 mod refusals;
+mod removed;
 mod shapes;
 mod strict;
 mod unshared;

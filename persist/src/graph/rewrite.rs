@@ -280,7 +280,8 @@ impl<'l> Loader<'l> {
             return;
         }
         for (i, record) in (0_u32..).zip(&self.records) {
-            if !self.plans.is_inlined(record.id) {
+            let is_removed = || self.registry.is_removed_class(self.table.name(record.class));
+            if !self.plans.is_inlined(record.id) && !is_removed() {
                 self.table.ask_for(i);
             }
         }
@@ -301,7 +302,7 @@ impl<'l> Loader<'l> {
             .in_object(object)
             .in_class(class)
         };
-        for (event, run) in self.plans.events() {
+        for (event, run) in self.plans.events().filter(|(event, _)| !event.is_accepted()) {
             let what = match event.change {
                 Change::Defaulted | Change::Converted | Change::Migrated => continue,
                 Change::Filled => "a field that the save does not have was made empty",
@@ -323,8 +324,10 @@ impl<'l> Loader<'l> {
             (&self.nones, "the class is not registered for its trait"),
         ];
         for (counts, what) in counts {
+            let meant = |class: u32| self.registry.is_removed_class(self.table.name(class));
+            let counts = counts.iter().filter(|(class, _)| !meant(**class));
             if let Some((class, (_, first))) =
-                counts.iter().min_by_key(|(class, (_, first))| (*first, **class))
+                counts.min_by_key(|(class, (_, first))| (*first, **class))
             {
                 return Err(error(what, self.table.name(*class), *first));
             }

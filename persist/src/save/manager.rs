@@ -134,6 +134,15 @@ impl SaveManager {
         self.registry.register_with(make)
     }
 
+    /// Says that a class is gone for good: objects of it in older saves are dropped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::removed_class`].
+    pub fn removed_class(&mut self, name: &str) -> Result<()> {
+        self.registry.removed_class(name)
+    }
+
     /// The classes that are registered.
     #[must_use]
     pub fn registry(&self) -> &Registry {

@@ -2,6 +2,7 @@
 //! kept of them.
 
 use super::conversion::Place;
+use super::event::REMOVED;
 use super::matching::{find_variant, is_older};
 use super::migrate::{Written, migrate};
 use super::pairing::pair;
@@ -68,6 +69,10 @@ impl Written<'_, '_> {
             let shown = self.show_kept(record, &mut kept.fields, target);
             migrate(record, kept.version..described.version, described.migration)?;
             self.take_back(record, read, shown, &mut kept.fields);
+        }
+        if self.is_removed(target, record) {
+            self.replace(record, target);
+            return Ok(());
         }
         let variant = self.variant_of(target, record);
         self.settle(record, &mut kept, target, variant)?;
@@ -185,10 +190,19 @@ impl Written<'_, '_> {
             let number = wanted.fields[i].id;
             record.fields.extend(field.map(|field| Field { name, number, ..field }));
         }
-        kept.rest.extend(parts.into_iter().flatten().map(Value::Struct));
+        for part in parts.into_iter().flatten() {
+            let name = &part.fields[0].name;
+            if wanted.is_removed(name) {
+                let path = path(record, name);
+                self.plans.happened(Change::Dropped, record.class(), &path, REMOVED, self.id);
+            } else {
+                kept.rest.push(Value::Struct(part));
+            }
+        }
         for field in fields.into_iter().flatten().filter(|field| field.place.is_some()) {
             let path = path(record, &field.name);
-            self.plans.happened(Change::Dropped, record.class(), &path, "", self.id);
+            let detail = if wanted.is_removed(&field.name) { REMOVED } else { "" };
+            self.plans.happened(Change::Dropped, record.class(), &path, detail, self.id);
         }
         Ok(())
     }
@@ -237,6 +251,11 @@ impl Written<'_, '_> {
                     record.variant = part.variant;
                     record.fields = part.fields;
                 }
+                Value::Enum(part) if self.is_removed(target, &part) => {
+                    let variant = part.variant().unwrap_or_default();
+                    let name = record.class();
+                    self.plans.happened(Change::Replaced, name, variant, REMOVED, self.id);
+                }
                 part => kept.rest.push(part),
             }
         }
@@ -277,6 +296,21 @@ impl Written<'_, '_> {
         target
             .zip(part.variant())
             .is_some_and(|(target, variant)| find_variant(variant, target.variants()).is_some())
+    }
+
+    /// Makes the program's `other` variant of one that is gone for good, with nothing in it.
+    fn replace(&mut self, record: &mut Record, target: usize) {
+        let variants = self.plans.program.targets[target].map(|target| target.class.variants());
+        let other = variants.into_iter().flatten().find(|variant| variant.other);
+        let variant = record.variant().unwrap_or_default();
+        self.plans.happened(Change::Replaced, record.class(), variant, REMOVED, self.id);
+        record.variant = other.map(|other| other.name.into());
+        record.fields.clear();
+    }
+
+    /// True for a variant that is gone for good.
+    fn is_removed(&self, target: usize, part: &Record) -> bool {
+        part.variant().is_some_and(|variant| self.plans.is_removed_variant(target, variant))
     }
 
     /// The program's variant that a record is of; 0 of a struct.

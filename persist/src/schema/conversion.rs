@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::layout::Shape;
 use super::number::Width;
-use super::plan::{Given, Plans, Wanted};
+use super::plan::{Given, Plans};
 use super::wrapped::Crossed;
 use super::{Change, FieldSchema, Form, KindSchema, Stored};
 use crate::reflect::Holder;
@@ -282,7 +282,7 @@ impl Compiler<'_, '_> {
     /// The fields of the struct that has the names of the tuple's parts, `0`, `1`, ..., as aliases.
     fn tuple(&mut self, at: usize, parts: &[KindSchema], target: usize) -> Option<Conversion> {
         let program = self.plans.program;
-        let Form::Struct(new) = &program.classes[target].form else { return None };
+        let Form::Struct(_) = &program.classes[target].form else { return None };
         let records = program.targets[target]?.class.fields();
         let named = (0..parts.len()).map(|i| i.to_string()).all(|name| {
             records.iter().any(|field| field.name == name || field.aliases.contains(&&*name))
@@ -303,7 +303,7 @@ impl Compiler<'_, '_> {
             first,
             is_tuple: true,
         };
-        let wanted = Wanted { class: target, variant: 0, fields: new, records };
+        let wanted = self.plans.wanted(target, 0);
         let fields = self.plans.fields(&given, &wanted).ok()?;
         self.plans.tuples.push(Rc::new(fields));
         Some(Conversion::Struct(self.plans.tuples.len() - 1, target))

@@ -58,6 +58,16 @@ pub(crate) struct Event {
     pub(crate) detail: Rc<str>,
 }
 
+/// The detail of what was lost because the program's `removed` says so.
+pub(super) const REMOVED: &str = "as `removed` says";
+
+impl Event {
+    /// True for what the program says is meant to be lost.
+    pub(crate) fn is_accepted(&self) -> bool {
+        &*self.detail == REMOVED
+    }
+}
+
 /// How often something was done, and the id of the first object.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Run {

@@ -1,7 +1,7 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
 use super::conversion::Place;
-use super::event::shortened;
+use super::event::{REMOVED, shortened};
 use super::pairing::pair;
 use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
 use super::quick::Quick;
@@ -67,7 +67,8 @@ impl Plans<'_> {
                 (_, Some(action)) => action,
                 (Some(_), None) => Action::Copy { first, nodes: 1, width },
                 (None, _) => {
-                    let kept = kept.filter(|_| !self.options.drop_unknown);
+                    let is_removed = new.is_removed(&schema.name);
+                    let kept = kept.filter(|_| !self.options.drop_unknown && !is_removed);
                     let path = old.path(&schema.name);
                     match kept {
                         Some(class) if has_room => {
@@ -82,7 +83,8 @@ impl Plans<'_> {
                             Action::Keep { node: first, class }
                         }
                         None => {
-                            self.events.enter(runs[0], Change::Dropped, old.class, &path, "");
+                            let detail = if is_removed { REMOVED } else { "" };
+                            self.events.enter(runs[0], Change::Dropped, old.class, &path, detail);
                             Action::Skip { first, nodes: 1, width }
                         }
                     }

@@ -107,21 +107,28 @@ impl<'p> Matching<'p> {
         identical
     }
 
-    /// True if the program's class has a variant, or a field, that was kept.
+    /// True if the program's class has a variant, or a field, that was kept, or says that it is gone for good.
     fn knows(&self, class: usize, kept: &Kept<'_>) -> bool {
         let target = self.resolved[class].and_then(|target| self.program.targets[target]);
         let Some(target) = target.map(|target| target.class) else { return false };
-        let knows_field = |records: &[FieldRecord]| {
-            let mut fields = kept.fields.iter();
-            fields.any(|field| records.iter().any(|record| record.may_be(*field)))
+        let knows_field = |records: &[FieldRecord], removed: &[&str]| {
+            let is = |field: &&FieldSchema| {
+                removed.contains(&&*field.name)
+                    || records.iter().any(|record| record.may_be(*field))
+            };
+            kept.fields.iter().any(is)
         };
         let knows_variant = |variant: &VariantRecord| {
             let mut names = variant.aliases.iter().chain([&variant.name]);
-            names.any(|name| kept.variants.contains(name)) || knows_field(variant.fields)
+            names.any(|name| kept.variants.contains(name))
+                || knows_field(variant.fields, variant.removed)
         };
         match target.body {
-            Body::Struct(records) => knows_field(records),
-            Body::Enum(variants) => variants.iter().any(knows_variant),
+            Body::Struct(records) => knows_field(records, target.removed),
+            Body::Enum(variants) => {
+                variants.iter().any(knows_variant)
+                    || target.removed.iter().any(|name| kept.variants.contains(name))
+            }
         }
     }
 

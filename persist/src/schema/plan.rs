@@ -3,7 +3,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::conversion::{Conversion, Place};
-use super::event::Events;
+use super::event::{Events, REMOVED};
 use super::fields::given;
 use super::matching::{Matching, find_variant, is_older};
 use super::pass::Pass;
@@ -30,11 +30,21 @@ pub(super) enum Plan {
 pub(super) enum VariantPlan {
     /// A variant of the program.
     Fields(usize, Fields),
-    /// The program's `other` variant, and the run; kept as a value of this class, if there
-    /// is room for it.
-    Other { variant: usize, kept: Option<usize>, run: usize },
+    /// The program's `other` variant, what its field holds, and the run.
+    Other { variant: usize, field: OtherField, run: usize },
     /// None of the program's.
     Removed,
+}
+
+/// What the field of an `other` variant holds of the stored one for which it stands.
+#[derive(Clone, Copy)]
+pub(super) enum OtherField {
+    /// There is no field.
+    None,
+    /// Nothing: the stored variant is gone for good.
+    Empty,
+    /// The variant, as a value of this class.
+    Kept(usize),
 }
 
 /// The fields of the program in order, each from the save or from its default.
@@ -124,6 +134,16 @@ pub(super) struct Wanted<'a> {
     pub(super) variant: usize,
     pub(super) fields: &'a [FieldSchema],
     pub(super) records: &'a [FieldRecord],
+    /// Names of stored fields that are gone for good.
+    removed: &'a [&'static str],
+}
+
+impl Wanted<'_> {
+    /// True for a stored or kept field that is dropped and not kept, as the class says. It has been found to be
+    /// none of the program's.
+    pub(super) fn is_removed(&self, name: &str) -> bool {
+        self.removed.contains(&name)
+    }
 }
 
 /// The plans for the classes of one save.
@@ -269,14 +289,15 @@ impl<'p> Plans<'p> {
     pub(super) fn wanted(&self, class: usize, variant: usize) -> Wanted<'p> {
         let program = self.program;
         let target = program.targets[class].map(|target| target.class);
-        let (fields, records) = match (&program.classes[class].form, target) {
-            (Form::Struct(fields), Some(target)) => (&fields[..], target.fields()),
+        let (fields, records, removed) = match (&program.classes[class].form, target) {
+            (Form::Struct(fields), Some(target)) => (&fields[..], target.fields(), target.removed),
             (Form::Enum(variants), Some(target)) if variant < variants.len() => {
-                (&variants[variant].fields[..], target.variants()[variant].fields)
+                let record = &target.variants()[variant];
+                (&variants[variant].fields[..], record.fields, record.removed)
             }
-            _ => (&[][..], &[][..]),
+            _ => (&[][..], &[][..], &[][..]),
         };
-        Wanted { class, variant, fields, records }
+        Wanted { class, variant, fields, records, removed }
     }
 
     /// Makes the plan for a stored class that the program has, as a load of its records would.
@@ -326,15 +347,13 @@ impl<'p> Plans<'p> {
             return Ok(Plan::Named);
         }
         match (&stored.form, &compiled.form, target) {
-            (Form::Struct(_), Form::Struct(fields), Some(target)) => {
+            (Form::Struct(_), Form::Struct(_), Some(_)) => {
                 let given = given(&all, class, 0);
-                let records = target.fields();
-                let wanted = Wanted { class: index, variant: 0, fields, records };
-                self.fields(&given, &wanted).map(Plan::Struct)
+                self.fields(&given, &self.wanted(index, 0)).map(Plan::Struct)
             }
-            (Form::Enum(old), Form::Enum(new), Some(_)) => {
+            (Form::Enum(old), Form::Enum(_), Some(_)) => {
                 let variants = old.iter().enumerate();
-                let plans = variants.map(|(i, old)| self.variant(class, index, (i, old), new));
+                let plans = variants.map(|(i, old)| self.variant(class, index, (i, old)));
                 plans.collect::<Result<_>>().map(Plan::Enum)
             }
             (Form::Value(old), Form::Value(new), _) => {
@@ -371,37 +390,50 @@ impl<'p> Plans<'p> {
         class: usize,
         index: usize,
         (i, old): (usize, &VariantSchema),
-        new: &[VariantSchema],
     ) -> Result<VariantPlan> {
         let all = self.stored.clone();
         let Some(target) = self.program.targets[index] else { return Ok(VariantPlan::Removed) };
         let records = target.class.variants();
         if let Some(variant) = find_variant(&old.name, records) {
             let given = given(&all, class, i);
-            let records = records[variant].fields;
-            let fields = &new[variant].fields;
-            let wanted = Wanted { class: index, variant, fields, records };
+            let wanted = self.wanted(index, variant);
             return Ok(VariantPlan::Fields(variant, self.fields(&given, &wanted)?));
         }
-        let Some((variant, kept)) = self.other(class, i, index) else {
+        let Some((variant, field)) = self.other(class, (i, &old.name), index) else {
             return Ok(VariantPlan::Removed);
         };
         let run = self.events.run();
-        let change = if kept.is_some() { Change::Kept } else { Change::Replaced };
-        self.events.enter(run, change, &all[class].name, &old.name, records[variant].name);
-        Ok(VariantPlan::Other { variant, kept, run })
+        let (change, detail) = match field {
+            OtherField::Kept(_) => (Change::Kept, records[variant].name),
+            OtherField::Empty => (Change::Replaced, REMOVED),
+            OtherField::None if self.is_removed_variant(index, &old.name) => {
+                (Change::Replaced, REMOVED)
+            }
+            OtherField::None => (Change::Replaced, records[variant].name),
+        };
+        self.events.enter(run, change, &all[class].name, &old.name, detail);
+        Ok(VariantPlan::Other { variant, field, run })
     }
 
-    /// The program's `other` variant for a stored one, and the class as which it is kept.
+    /// True for a stored variant that the program's class says is gone for good.
+    pub(super) fn is_removed_variant(&self, target: usize, name: &str) -> bool {
+        self.program.targets[target].is_some_and(|target| target.class.removed.contains(&name))
+    }
+
+    /// The program's `other` variant for a stored one, and what its field holds.
     pub(super) fn other(
         &self,
         class: usize,
-        variant: usize,
+        (variant, name): (usize, &str),
         target: usize,
-    ) -> Option<(usize, Option<usize>)> {
+    ) -> Option<(usize, OtherField)> {
         let records = self.program.targets[target]?.class.variants();
         let other = records.iter().position(|variant| variant.other)?;
-        let holds = !records[other].fields.is_empty();
-        Some((other, holds.then(|| self.stored.variant_alone(class, variant))))
+        let field = match records[other].fields.is_empty() {
+            true => OtherField::None,
+            false if self.is_removed_variant(target, name) => OtherField::Empty,
+            false => OtherField::Kept(self.stored.variant_alone(class, variant)),
+        };
+        Some((other, field))
     }
 }

@@ -7,7 +7,7 @@ use super::fields::given;
 use super::layout::Shape;
 use super::matching::find_variant;
 use super::pairing::pair;
-use super::plan::{Plans, Wanted};
+use super::plan::Plans;
 use super::{ClassSchema, Form, KindSchema, Program, Stored};
 use crate::LoadOptions;
 
@@ -70,16 +70,12 @@ impl Plans<'_> {
         let records = program.targets[target].map(|target| target.class);
         let mut pairs = Vec::new();
         match (&all[class].form, &program.classes[target].form, records) {
-            (Form::Struct(_), Form::Struct(fields), Some(records)) => {
-                let records = records.fields();
-                pairs.push((0, Wanted { class: target, variant: 0, fields, records }));
-            }
-            (Form::Enum(old), Form::Enum(new), Some(records)) => {
+            (Form::Struct(_), Form::Struct(_), Some(_)) => pairs.push((0, self.wanted(target, 0))),
+            (Form::Enum(old), Form::Enum(_), Some(records)) => {
                 let records = records.variants();
                 for (i, old) in old.iter().enumerate() {
                     if let Some(variant) = find_variant(&old.name, records) {
-                        let (fields, records) = (&new[variant].fields, records[variant].fields);
-                        pairs.push((i, Wanted { class: target, variant, fields, records }));
+                        pairs.push((i, self.wanted(target, variant)));
                     }
                 }
             }

@@ -6,6 +6,7 @@ use crate::reflect::{Holder, VariantRecord};
 use crate::schema::conversion::Conversion;
 use crate::schema::matching::find_variant;
 use crate::schema::number::{Fit, Width};
+use crate::schema::plan::OtherField;
 use crate::schema::walk::fault;
 use crate::{Error, ErrorKind, Result};
 
@@ -100,15 +101,19 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         &mut self,
         first: usize,
         fields: usize,
-        kept: Option<usize>,
+        field: OtherField,
     ) -> Result<()> {
         let bytes = self.taken(first, fields, None)?;
-        if let Some(class) = kept {
-            // One value, of an enum with this variant alone.
-            self.out.push(1);
-            count::push(class as u64 + 1, self.out);
-            self.out.push(0);
-            self.out.extend_from_slice(bytes);
+        match field {
+            OtherField::None => {}
+            OtherField::Empty => self.out.push(0),
+            OtherField::Kept(class) => {
+                // One value, of an enum with this variant alone.
+                self.out.push(1);
+                count::push(class as u64 + 1, self.out);
+                self.out.push(0);
+                self.out.extend_from_slice(bytes);
+            }
         }
         Ok(())
     }

@@ -8,10 +8,11 @@ use super::{Frame, KeptPlace, Transcoder};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::reflect::Class;
 use crate::schema::conversion::Place;
+use crate::schema::event::REMOVED;
 use crate::schema::matching::{find_variant, is_older};
 use crate::schema::migrate::{Written, migrate};
 use crate::schema::pairing::pair;
-use crate::schema::plan::{Given, Step, Wanted};
+use crate::schema::plan::{Given, OtherField, Step, Wanted};
 use crate::schema::walk::left_behind;
 use crate::schema::{Change, write_value};
 use crate::value::{Field, Origin, Record};
@@ -283,7 +284,8 @@ impl<'t> Transcoder<'t, '_, '_> {
         let records = wanted.records;
         let has_room = records.iter().any(|record| record.flags.unknown);
         for field in found.into_iter().flatten() {
-            self.keep_or_drop(field, &given, has_room);
+            let is_removed = wanted.is_removed(&field.name);
+            self.keep_or_drop(field, &given, has_room, is_removed);
         }
         Ok(actions)
     }
@@ -350,9 +352,15 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Keeps a field that the program does not have, where there is room for it.
-    fn keep_or_drop(&mut self, field: Member<'t>, given: &Given<'_>, has_room: bool) {
+    fn keep_or_drop(
+        &mut self,
+        field: Member<'t>,
+        given: &Given<'_>,
+        has_room: bool,
+        is_removed: bool,
+    ) {
         let path = given.path(&field.name);
-        let class = field.kept.filter(|_| !self.plans.options.drop_unknown);
+        let class = field.kept.filter(|_| !self.plans.options.drop_unknown && !is_removed);
         // What was kept before is reported as a value of its class.
         let is_new = class.is_none_or(|class| class >= self.stored.len());
         let change = match (class, field.value, field.place) {
@@ -367,7 +375,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             _ => Change::Dropped,
         };
         if is_new || change == Change::Dropped {
-            self.plans.happened(change, given.class, &path, "", self.id);
+            let detail = if is_removed { REMOVED } else { "" };
+            self.plans.happened(change, given.class, &path, detail, self.id);
         }
     }
 
@@ -380,19 +389,24 @@ impl<'t> Transcoder<'t, '_, '_> {
         bytes: Kept<'t>,
     ) -> Result<()> {
         let number = head.variant.map_or(0, |(number, _)| number);
-        let Some((variant, kept)) = self.plans.other(class, number, target) else {
+        let Some((variant, field)) = self.plans.other(class, (number, name), target) else {
             return Err(self.removed(class, name));
         };
         self.tag(target, variant)?;
         let records = self.plans.program.targets[target].map(|target| target.class.variants());
         let holds = records.is_some_and(|records| !records[variant].fields.is_empty());
-        let change = match (bytes, kept) {
+        let is_removed = self.plans.is_removed_variant(target, name);
+        let change = match (bytes, field) {
+            (_, OtherField::Empty) => {
+                self.out.push(0);
+                Change::Replaced
+            }
             (Kept::Whole(bytes), _) if holds => {
                 self.out.extend_from_slice(bytes);
                 // It is reported as a value of its class.
                 return Ok(());
             }
-            (Kept::Fields(bytes), Some(kept)) if holds => {
+            (Kept::Fields(bytes), OtherField::Kept(kept)) => {
                 self.out.push(1);
                 count::push(kept as u64 + 1, self.out);
                 self.out.push(0);
@@ -410,7 +424,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             _ => Change::Replaced,
         };
-        self.plans.happened(change, &self.stored[class].name, name, "", self.id);
+        let detail = if is_removed { REMOVED } else { "" };
+        self.plans.happened(change, &self.stored[class].name, name, detail, self.id);
         Ok(())
     }
 }

@@ -188,11 +188,11 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                         frames.push(Frame::Record(record));
                         Ok(())
                     }
-                    VariantPlan::Other { variant, kept, run } => {
+                    VariantPlan::Other { variant, field, run } => {
                         self.plans.events.count(*run, self.id);
                         self.tag(target, *variant)?;
                         let first = self.stored.first(class, number);
-                        self.keep_variant(first, schema.fields.len(), *kept)
+                        self.keep_variant(first, schema.fields.len(), *field)
                     }
                     VariantPlan::Removed => Err(self.removed(class, &schema.name)),
                 }

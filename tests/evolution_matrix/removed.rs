@@ -1,0 +1,238 @@
+//! What the program says is gone for good, `removed`: it is dropped wherever it stands, and reported.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use persist::{Change, LoadOptions, Persist, Record, SaveManager, Unknown};
+
+use super::harness::{LENIENT, Row, STRICT, load, manager, row, rows, save, shared, try_load};
+
+macro_rules! programs {
+    ($($program:ident { $($item:item)* })*) => {
+        $(mod $program {
+            #![allow(unused_imports)]
+            use super::*;
+            $(#[derive(persist::Persist, Debug)] $item)*
+        })*
+    };
+}
+
+programs! {
+    old {
+        pub(super) struct Case {
+            pub(super) name: String,
+            pub(super) hp: u32,
+            pub(super) inner: Inner,
+            pub(super) moods: Vec<Mood>,
+        }
+        pub(super) struct Inner { pub(super) left: u8, pub(super) right: u16 }
+        pub(super) enum Mood { Calm, Angry { since: u32, at: String }, Sad(u8) }
+    }
+    // Keeps what it does not know.
+    between {
+        pub(super) struct Case {
+            name: String,
+            inner: Inner,
+            moods: Vec<Mood>,
+            #[persist(unknown)]
+            pub(super) rest: Unknown,
+        }
+        pub(super) struct Inner { left: u8, #[persist(unknown)] pub(super) rest: Unknown }
+        pub(super) enum Mood {
+            Calm,
+            Angry { since: u32, #[persist(unknown)] rest: Unknown },
+            #[persist(other)] Other(Unknown),
+        }
+    }
+    // The same, but for what it says is gone.
+    gone {
+        #[persist(removed = "hp")]
+        pub(super) struct Case {
+            name: String,
+            inner: Inner,
+            moods: Vec<Mood>,
+            #[persist(unknown)]
+            pub(super) rest: Unknown,
+        }
+        #[persist(removed = "right")]
+        pub(super) struct Inner { left: u8, #[persist(unknown)] pub(super) rest: Unknown }
+        #[persist(removed = "Sad")]
+        pub(super) enum Mood {
+            Calm,
+            #[persist(removed = "at")]
+            Angry { since: u32, #[persist(unknown)] rest: Unknown },
+            #[persist(other)] Other(Unknown),
+        }
+    }
+    // Without room for anything.
+    plain {
+        #[persist(removed = "hp", removed = "rest")]
+        pub(super) struct Case { name: String, inner: Inner, moods: Vec<Mood> }
+        #[persist(removed = "right")]
+        pub(super) struct Inner { left: u8 }
+        #[persist(removed = "Sad")]
+        pub(super) enum Mood { Calm, #[persist(removed = "at")] Angry { since: u32 }, #[persist(other)] Other }
+    }
+    migrated {
+        #[persist(version = 2, migrate = touch, removed = "hp")]
+        pub(super) struct Case {
+            name: String,
+            inner: Inner,
+            moods: Vec<Mood>,
+            #[persist(unknown)]
+            pub(super) rest: Unknown,
+        }
+        #[persist(removed = "right")]
+        pub(super) struct Inner { left: u8, #[persist(unknown)] pub(super) rest: Unknown }
+        #[persist(removed = "Sad")]
+        pub(super) enum Mood {
+            Calm,
+            #[persist(removed = "at")]
+            Angry { since: u32, #[persist(unknown)] rest: Unknown },
+            #[persist(other)] Other(Unknown),
+        }
+    }
+}
+
+/// Has the inner one made anew.
+fn touch(case: &mut Record, _: u32) {
+    if let Some(inner) = case.take("inner") {
+        case.set("inner", inner);
+    }
+    let moods = case.take("moods").unwrap();
+    case.set("moods", moods);
+}
+
+fn case() -> old::Case {
+    let angry = old::Mood::Angry { since: 3, at: "home".into() };
+    old::Case {
+        name: "Ada".into(),
+        hp: 7,
+        inner: old::Inner { left: 1, right: 2 },
+        moods: vec![old::Mood::Calm, angry, old::Mood::Sad(4)],
+    }
+}
+
+fn expected() -> Vec<Row> {
+    let mut rows = vec![
+        row(Change::Dropped, "Case", "hp", 1),
+        row(Change::Dropped, "Inner", "right", 1),
+        row(Change::Dropped, "Mood", "Angry.at", 1),
+        row(Change::Replaced, "Mood", "Sad", 1),
+    ];
+    rows.sort();
+    rows
+}
+
+/// What a program makes of a save, whatever its policy is, and what a save of it has then.
+fn removes<New: Persist>(save: &[u8]) -> Vec<u8> {
+    let mut again = Vec::new();
+    for options in [LENIENT, STRICT] {
+        let mut saves = manager::<New>(options);
+        let loaded = saves.from_slice(save).unwrap();
+        let mut found = rows(loaded.report());
+        found.retain(|row| !matches!(row.0, Change::Migrated | Change::Defaulted));
+        assert_eq!(found, expected());
+        let first = loaded.report().findings().iter().find(|row| row.change == Change::Dropped);
+        assert_eq!(first.unwrap().detail.as_deref(), Some("as `removed` says"));
+        saves.adopt(loaded);
+        again = saves.to_vec().unwrap();
+    }
+    again
+}
+
+/// A save that holds nothing of what is removed.
+fn is_rid(save: &[u8]) {
+    let has = |name: &str| save.windows(name.len()).any(|part| part == name.as_bytes());
+    assert!(!has("hp") && !has("right") && !has("home") && !has("Sad"), "{save:?}");
+}
+
+#[test]
+fn what_is_removed_is_dropped_and_reported() {
+    is_rid(&removes::<plain::Case>(&save(case())));
+}
+
+#[test]
+fn what_is_removed_is_not_kept_in_a_field_for_what_is_unknown() {
+    is_rid(&removes::<gone::Case>(&save(case())));
+}
+
+#[test]
+fn what_a_migration_leaves_is_removed_all_the_same() {
+    is_rid(&removes::<migrated::Case>(&save(case())));
+}
+
+#[test]
+fn what_an_earlier_program_kept_is_removed() {
+    let mut saves = manager::<between::Case>(LENIENT);
+    let loaded = saves.from_slice(&save(case())).unwrap();
+    saves.adopt(loaded);
+    let kept = saves.to_vec().unwrap();
+    is_rid(&removes::<gone::Case>(&kept));
+    is_rid(&removes::<migrated::Case>(&kept));
+}
+
+#[derive(Persist, Debug)]
+#[persist(class = "Case")]
+struct OldHero {
+    hp: u32,
+    name: String,
+}
+
+#[derive(Persist, Debug)]
+#[persist(class = "Case")]
+struct Hero {
+    name: String,
+}
+
+#[derive(Persist, Debug)]
+#[persist(class = "Case", removed = "hp")]
+struct HeroWithout {
+    name: String,
+}
+
+#[test]
+fn what_was_kept_with_an_object_is_removed() {
+    let first = save(OldHero { hp: 3, name: "Ada".into() });
+    let mut saves = manager::<Hero>(LENIENT);
+    let loaded = saves.from_slice(&first).unwrap();
+    saves.adopt(loaded);
+    let kept = saves.to_vec().unwrap();
+    assert_eq!(load::<OldHero>(&kept).0.borrow().hp, 3);
+    for save in [first, kept] {
+        for options in [LENIENT, STRICT, LoadOptions { drop_unknown: true, ..LENIENT }] {
+            let (hero, rows) = try_load::<HeroWithout>(&save, options).unwrap();
+            assert_eq!(rows, [row(Change::Dropped, "Case", "hp", 1)]);
+            assert_eq!(hero.borrow().name, "Ada");
+        }
+        let mut saves = manager::<HeroWithout>(LENIENT);
+        let loaded = saves.from_slice(&save).unwrap();
+        saves.adopt(loaded);
+        assert_eq!(load::<HeroWithout>(&saves.to_vec().unwrap()).1, []);
+    }
+}
+
+#[derive(Persist)]
+struct Cart {
+    wheels: u8,
+    driver: Option<Rc<RefCell<Hero>>>,
+}
+
+#[test]
+fn objects_of_a_class_that_is_removed_are_dropped() {
+    let hero = shared(Hero { name: "Ada".into() });
+    let mut saves = SaveManager::new();
+    saves.add(&shared(Cart { wheels: 4, driver: Some(hero.clone()) })).unwrap();
+    saves.add(&hero).unwrap();
+    let save = saves.to_vec().unwrap();
+    let mut saves = manager::<Hero>(LENIENT);
+    saves.removed_class("Cart").unwrap();
+    for options in [LENIENT, STRICT] {
+        saves.set_load_options(options);
+        let loaded = saves.from_slice(&save).unwrap();
+        assert_eq!(rows(loaded.report()), [row(Change::Unknown, "Cart", "", 1)]);
+        saves.adopt(loaded);
+    }
+    let again = saves.to_vec().unwrap();
+    assert!(manager::<Cart>(LENIENT).from_slice(&again).unwrap().first::<Cart>().is_err());
+}
