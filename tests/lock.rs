@@ -5,6 +5,8 @@
 
 #[path = "lock/losses.rs"]
 mod losses;
+#[path = "lock/round_trips.rs"]
+mod round_trips;
 
 use persist::lock::{Difference, Lock, LockReport, Values, Verdict};
 use persist::{ErrorKind, Persist, Registry, SaveManager};

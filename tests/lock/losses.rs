@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use persist::lock::{Lock, LockReport, Verdict};
-use persist::{Record, Registry, Unknown};
+use persist::{Record, Registry, SaveManager, Unknown};
 
 use super::{locked, registry, report};
 
@@ -563,4 +563,48 @@ mod called_anew {
 #[test]
 fn reports_name_the_class_of_today() {
     insta::assert_snapshot!(report::<called::Hero, called_anew::Knight>().to_string());
+}
+
+mod in_world {
+    #[derive(persist::Persist)]
+    #[persist(class = "Health")]
+    pub(super) struct Health {
+        points: u32,
+        most: u8,
+        shield: u8,
+    }
+
+    #[derive(persist::Persist)]
+    #[persist(class = "Health")]
+    pub(super) struct Narrower {
+        points: u16,
+        most: u16,
+        shield: Option<u8>,
+    }
+
+    #[derive(persist::Persist)]
+    #[persist(class = "Health")]
+    pub(super) struct Less {
+        points: u32,
+        most: u8,
+    }
+
+    impl persist::Component for Health {}
+    impl persist::Component for Narrower {}
+    impl persist::Component for Less {}
+}
+
+/// No sample has components: what they lose is known by their kinds alone.
+#[test]
+fn components_that_lose_something_are_not_safe() {
+    let components = |register: fn(&mut SaveManager) -> persist::Result<()>| {
+        let mut saves = SaveManager::new();
+        register(&mut saves).unwrap();
+        saves.registry().clone()
+    };
+    let lock = locked(&components(SaveManager::register_component::<in_world::Health>));
+    let narrower = lock.compare(&components(SaveManager::register_component::<in_world::Narrower>));
+    insta::assert_snapshot!(narrower.to_string());
+    let less = lock.compare(&components(SaveManager::register_component::<in_world::Less>));
+    assert_eq!(bad(&less), ["loses: Health.shield"], "{less}");
 }

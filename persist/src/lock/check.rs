@@ -57,8 +57,8 @@ pub fn check(folder: impl AsRef<Path>, version: &str, registry: &Registry) -> Re
 ///
 /// # Errors
 ///
-/// If old saves do not load, the kind of error that they get first, with the whole report as its message.
-/// [`ErrorKind::NotFound`] if there is no lock, or if it is not up to date under
+/// If old saves do not load, or lose something: the kind of error that they get first, with the whole report as its
+/// message; [`ErrorKind::NotFound`] where they get none. [`ErrorKind::NotFound`] if there is no lock, or if it is not up to date under
 /// [`Mode::Locked`]; what [`Lock::load`], [`Lock::update`] and [`Lock::save`] return. With an error, [`Mode::Update`]
 /// leaves the file as it was.
 ///

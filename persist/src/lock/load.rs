@@ -25,6 +25,8 @@ pub(super) struct Loads {
     /// The classes of which not all values were loaded, for something else that does not load, or
     /// of which there is no sample.
     pub(super) untested: HashSet<usize>,
+    /// Those of which there is no sample: no object holds them.
+    pub(super) unreached: HashSet<usize>,
     /// What the loads report.
     pub(super) findings: Vec<Finding>,
 }
@@ -38,7 +40,8 @@ impl Loads {
         let named = samples.named().to_vec();
         let mut loads = Self { is_whole: true, named, ..Self::default() };
         let tested: HashSet<usize> = samples.classes().collect();
-        loads.untested = (0..section.classes.len()).filter(|it| !tested.contains(it)).collect();
+        loads.unreached = (0..section.classes.len()).filter(|it| !tested.contains(it)).collect();
+        loads.untested.clone_from(&loads.unreached);
         for object in samples.missing(&Skip::default()) {
             let name = samples.object(object);
             loads.notes.push(format!(

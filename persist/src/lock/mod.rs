@@ -32,9 +32,16 @@
 //!
 //! | `PERSIST_LOCK` | |
 //! | --- | --- |
-//! | not set, or `check` | fails if the saves of a locked version do not load; other changes are told |
-//! | `update` | first makes the program's schemas those of its version |
+//! | not set, or `check` | fails if the saves of a locked version do not load, or lose something; other changes are told |
+//! | `update` | then makes the program's schemas those of its version; writes nothing if the check fails |
 //! | `locked` | as `check`, and fails if that is not done; for the build of a release |
+//!
+//! # What is meant to be lost
+//!
+//! A change is [safe](Verdict::Safe) only if nothing that any locked version can hold is lost or changed. What is meant
+//! to be lost is said in the code, and a load then drops it: `#[persist(removed = "hp")]` on a struct, an
+//! enum or a variant, and [`Registry::removed_class`] for a class. Another kind of a field is accepted with a
+//! `#[persist(convert = function)]`.
 //!
 //! # What it finds
 //!

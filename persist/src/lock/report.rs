@@ -74,6 +74,8 @@ pub struct Difference {
     pub(super) migrated: Option<(String, String)>,
     /// The stored class whose trait objects become `None`.
     pub(super) unregistered: Option<String>,
+    /// True for a kind that may not take every old value.
+    pub(super) may_narrow: bool,
     /// True if the program says that what is lost is meant to be.
     pub(super) is_accepted: bool,
 }
@@ -96,6 +98,7 @@ impl Difference {
             stored: None,
             migrated: None,
             unregistered: None,
+            may_narrow: false,
             is_accepted: false,
         }
     }
@@ -181,8 +184,8 @@ impl LockReport {
         &self.notes
     }
 
-    /// True if nothing is known for which the saves of a locked version would not load: no change is worse
-    /// than [`Verdict::Untested`].
+    /// True if nothing is known for which the saves of a locked version would not load, or would lose something: no
+    /// change is worse than [`Verdict::Untested`].
     #[must_use]
     pub fn loads(&self) -> bool {
         !self.differences.iter().any(|difference| difference.verdict.is_bad())

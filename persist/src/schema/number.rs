@@ -33,6 +33,13 @@ pub(super) enum Fit {
     Nearest,
 }
 
+impl KindSchema {
+    /// True for two kinds of numbers if every number of this kind is one of the other, too.
+    pub(crate) fn is_number_in(&self, other: &Self) -> bool {
+        Width::of(self).zip(Width::of(other)).is_some_and(|(this, other)| this.fits(other))
+    }
+}
+
 impl Width {
     pub(super) fn of(kind: &KindSchema) -> Option<Self> {
         Some(match kind {

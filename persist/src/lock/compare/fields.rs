@@ -1,7 +1,7 @@
 //! The fields and variants of a class that both sides have.
 
 use super::Comparison;
-use super::guesses::{Guess, is_akin, is_near, refers, shrinks, sure};
+use super::guesses::{Guess, is_akin, is_near, refers, shrinks, sure, widens};
 use super::history::{From, History, Owner};
 use super::moves::{Came, Left};
 use super::plans::{Failure, Place};
@@ -430,6 +430,7 @@ impl Comparison<'_> {
         let place = format!("{name}{variant}.{}", old.name);
         let converted = Some(place).filter(|_| !is_converted);
         let is_accepted = is_migrated || is_converted;
+        row.may_narrow = !is_converted && !widens(&old.kind, &new.kind);
         self.tell(Difference { change, converted, is_accepted, ..row.shown_by(class) });
     }
 

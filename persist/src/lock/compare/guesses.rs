@@ -126,6 +126,28 @@ pub(super) fn refers(kind: &KindSchema) -> bool {
     refers
 }
 
+/// True if every value of one kind becomes one of the other, as far as the kinds tell. The classes in them are
+/// compared by themselves.
+pub(super) fn widens(old: &KindSchema, new: &KindSchema) -> bool {
+    use KindSchema as K;
+    match (old, new) {
+        (K::Option(a), K::Option(b))
+        | (K::List(a) | K::Set(a) | K::Array(a, _), K::List(b))
+        | (K::Set(a), K::Set(b)) => widens(a, b),
+        (K::Array(a, from), K::Array(b, to)) => from <= to && widens(a, b),
+        (K::Map(a), K::Map(b)) => widens(&a.0, &b.0) && widens(&a.1, &b.1),
+        (K::Tuple(a), K::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| widens(a, b))
+        }
+        (old, K::Option(b)) => widens(old, b),
+        (K::Class(_), K::Class(_))
+        | (K::Reference { .. }, K::Reference { .. })
+        | (K::TraitReference { .. }, K::TraitReference { .. })
+        | (K::Dynamic(_), K::Dynamic(_)) => true,
+        (old, new) => old == new || old.is_number_in(new),
+    }
+}
+
 /// The length of an array that became a shorter one, and the shorter length.
 pub(super) fn shrinks(old: &KindSchema, new: &KindSchema) -> Option<(usize, usize)> {
     match (old, new) {

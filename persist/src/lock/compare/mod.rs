@@ -314,6 +314,16 @@ impl Comparison<'_> {
     fn untested(&mut self, loads: &Loads) {
         for difference in &mut self.differences {
             let Some(class) = difference.shown_by else { continue };
+            if difference.may_narrow
+                && loads.unreached.contains(&class)
+                && difference.verdict < Verdict::Breaks
+            {
+                difference.verdict = Verdict::Breaks;
+                difference.kind = ErrorKind::InvalidValue;
+                difference.change.push_str(
+                    "; the new kind does not take every old value, and there is no object of which a sample could show more; give the field a `convert`",
+                );
+            }
             let is_untested = loads.untested.contains(&class);
             let is_taken = difference.migrated.as_ref().is_some_and(|(class, path)| {
                 let lost = |found: &&Finding| {
