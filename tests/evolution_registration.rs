@@ -301,3 +301,100 @@ fn a_class_that_is_there_is_not_gone_for_good() {
         registry.removed_class("quest.Cartwright").unwrap();
     }
 }
+
+/// Classes of one name and another's alias, registered in both orders.
+fn both_orders<A: Persist, B: Persist>() -> String {
+    let refuse = |first: fn(&mut Registry) -> persist::Result<()>,
+                  second: fn(&mut Registry) -> persist::Result<()>| {
+        let mut registry = Registry::new();
+        first(&mut registry).unwrap();
+        let before: Vec<String> = registry.classes().map(Class::name).collect();
+        let error = second(&mut registry).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DuplicateId, "{error}");
+        let after: Vec<String> = registry.classes().map(Class::name).collect();
+        assert_eq!(after, before);
+        error.message().replace("evolution_registration::", "")
+    };
+    let messages = [
+        refuse(Registry::register::<A>, Registry::register::<B>),
+        refuse(Registry::register::<B>, Registry::register::<A>),
+    ];
+    messages.join("\n")
+}
+
+mod renamed {
+    use super::*;
+
+    #[derive(Persist)]
+    pub(super) struct Sword(pub(super) u8);
+
+    #[derive(Persist)]
+    #[persist(alias = "Sword")]
+    pub(super) struct Blade(pub(super) u8);
+
+    #[derive(Persist)]
+    #[persist(alias = "Club", alias = "Sword")]
+    pub(super) enum Weapon {
+        Blunt,
+    }
+
+    #[derive(Persist)]
+    pub(super) struct Slot<T>(T);
+
+    #[derive(Persist)]
+    #[persist(alias = "Slot")]
+    pub(super) struct Pocket<T>(T);
+
+    #[derive(Persist)]
+    #[persist(alias = "Slot<u8>")]
+    pub(super) struct ByteSlot(u8);
+
+    #[derive(Persist)]
+    #[persist(alias = "Vec<u8>")]
+    pub(super) struct Bytes(Vec<u8>);
+}
+
+use renamed::{Blade, ByteSlot, Bytes, Pocket, Slot, Sword, Weapon};
+
+#[test]
+fn an_alias_that_is_another_class_is_refused() {
+    let messages = [
+        both_orders::<Sword, Blade>(),
+        both_orders::<Blade, Weapon>(),
+        both_orders::<Slot<u8>, Pocket<u16>>(),
+        both_orders::<Slot<u8>, ByteSlot>(),
+        both_orders::<Vec<u8>, Bytes>(),
+    ];
+    insta::assert_snapshot!(
+        "aliases_of_two_classes",
+        messages.join(
+            "
+"
+        )
+    );
+}
+
+#[test]
+fn instances_of_a_generic_class_share_its_aliases() {
+    let mut registry = Registry::new();
+    registry.register::<Pocket<u8>>().unwrap();
+    registry.register::<Pocket<u16>>().unwrap();
+}
+
+#[persist::dynamic]
+trait Item {}
+
+impl Item for Sword {}
+impl Item for Blade {}
+
+#[test]
+fn an_alias_that_is_another_class_of_a_trait_is_refused() {
+    let mut registry = Registry::new();
+    registry.register_as::<Sword, dyn Item>().unwrap();
+    let error = registry.register_as::<Blade, dyn Item>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DuplicateId, "{error}");
+    assert_eq!(registry.classes().count(), 1);
+    let mut registry = Registry::new();
+    registry.register_as::<Blade, dyn Item>().unwrap();
+    registry.register_as::<Sword, dyn Item>().unwrap_err();
+}

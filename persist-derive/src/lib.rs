@@ -64,7 +64,7 @@ mod tests;
 /// | `class = "quest.Hero"` | Name of the class in the save; else the type's own, without its module. |
 /// | `id = 7` | Number of the class in the save; else a hash of its name. |
 /// | `version = 2` | Version of the class, from 1; else 1. |
-/// | `alias = "old.Hero"` | A name under which older saves may hold the class; may be repeated. |
+/// | `alias = "old.Hero"` | A name under which older saves may hold the class, and no other class; may be repeated. |
 /// | `removed = "hp"` | A field of a struct, or a variant of an enum, that is gone for good: what older saves hold of it is dropped and not kept; may be repeated. See below. |
 /// | `rename_all = "camelCase"` | Style of the names of a struct's fields or an enum's variants: `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case` or `SCREAMING-KEBAB-CASE`. |
 /// | `default`, `default = value` | Of a struct: the empty value that a load fills is `Default::default()`, or the given one; else each field is made empty by itself. It gives no field a default. |

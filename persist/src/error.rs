@@ -51,7 +51,7 @@ pub enum ErrorKind {
     Damaged,
     /// The save describes a field by a kind that this library does not know.
     UnknownKind,
-    /// Two records, classes or types claim the same id.
+    /// Two records, classes or types claim the same id, or two classes the same name in older saves.
     DuplicateId,
     /// A reference or a record names an object of a class or holder that is not expected there.
     WrongClass,

@@ -251,6 +251,26 @@ impl Class {
         name
     }
 
+    /// The name in a save without arguments: `Slot` of a `Slot<Sword>`.
+    pub(crate) fn base_name(&self) -> &'static str {
+        self.name
+    }
+
+    /// True if the class has arguments.
+    pub(crate) fn is_generic(&self) -> bool {
+        !self.arguments.is_empty()
+    }
+
+    /// True for the same class, and for another instance of the same generic type.
+    pub(crate) fn is_instance_with(&self, other: &Self) -> bool {
+        let path = |class: &Self| class.type_name().split('<').next().unwrap_or_default();
+        self.type_id() == other.type_id()
+            || self.is_generic()
+                && other.is_generic()
+                && self.name == other.name
+                && path(self) == path(other)
+    }
+
     /// The number in a save.
     #[must_use]
     pub fn id(&self) -> ClassId {

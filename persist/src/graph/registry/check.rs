@@ -127,6 +127,7 @@ impl Registry {
         self.program.changed();
         self.check_unknown()?;
         self.check_removed_classes()?;
+        self.check_aliases()?;
         self.traits = (0..self.program.classes.len())
             .map(|class| self.traits_of_kinds(&[&KindSchema::Class(class)]))
             .collect();

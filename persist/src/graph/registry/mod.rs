@@ -3,6 +3,7 @@ mod check;
 mod enter;
 mod evolution;
 mod implementors;
+mod names;
 
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
@@ -96,7 +97,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DuplicateId`](crate::ErrorKind::DuplicateId) if another type has the class id;
+    /// [`ErrorKind::DuplicateId`](crate::ErrorKind::DuplicateId) if another type has the class id, or
+    /// an alias is also the name or an alias of another class;
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a type cannot be loaded: keys of maps or
     /// elements of sets with references or hooks, or a prototype without end.
     /// The registry then is as it was.
