@@ -33,6 +33,7 @@ mod salvage_of_saves_in_a_save;
 #[cfg(unix)]
 mod save_onto_a_pipe;
 mod saves_that_did_not_load;
+mod times_and_ranges;
 mod unreached_objects;
 mod weak_pointer_to_a_value;
 mod with_module_of_its_own_type;

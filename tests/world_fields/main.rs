@@ -5,6 +5,9 @@ mod refused;
 mod thing;
 mod twin;
 
+use std::ops::{Range, RangeInclusive};
+use std::time::Duration;
+
 use persist::{Component, ObjectId, Persist, Value, World, field};
 use thing::{Item, Mood, Place, Slot, Thing};
 
@@ -239,5 +242,53 @@ fn trait_objects_of_registered_classes_are_gone_through() -> persist::Result<()>
     let (mut world, _) = saves.load_world(folder.path().join("a.sav"))?;
     world.set_field(ada, "Drawing:shapes[0].side", 3)?;
     assert_eq!(world.get::<Drawing>(ada).map(|drawing| drawing.shapes[0].area()), Some(9.0));
+    Ok(())
+}
+
+#[test]
+fn a_path_goes_into_ranges_and_times() -> persist::Result<()> {
+    #[derive(Persist)]
+    struct Clock {
+        played: Duration,
+        turns: Range<u8>,
+        hours: RangeInclusive<u8>,
+    }
+    impl Component for Clock {}
+
+    let mut world = World::new();
+    let ada = world.spawn("Ada");
+    let clock = Clock { played: Duration::new(5, 7), turns: 1..4, hours: 8..=16 };
+    world.attach(ada, clock)?;
+    for (path, old, new) in [
+        ("Clock:played.seconds", Value::U64(5), Value::U64(90)),
+        ("Clock:played.nanoseconds", Value::U32(7), Value::U32(8)),
+        ("Clock:turns.end", Value::U8(4), Value::U8(9)),
+        ("Clock:hours.start", Value::U8(8), Value::U8(7)),
+    ] {
+        assert_eq!(world.set_field(ada, path, new.clone())?, old, "{path}");
+        assert_eq!(world.get_field(ada, path)?, new, "{path}");
+    }
+    let error = world.set_field(ada, "Clock:played.nanoseconds", 1_000_000_000_u32).unwrap_err();
+    assert_eq!(error.kind(), persist::ErrorKind::InvalidValue, "{error}");
+    let clock = world.get::<Clock>(ada).unwrap();
+    assert_eq!((clock.played, &clock.turns), (Duration::new(90, 8), &(1..9)));
+    assert_eq!(clock.hours, 7..=16);
+
+    let mut history = persist::History::new(9);
+    history.edit(&mut world, "wait", |edit| {
+        let clock = edit.get_mut::<Clock>(ada)?;
+        clock.played += Duration::from_millis(1_500);
+        clock.turns.start = 2;
+        clock.hours = 0..=24;
+        Ok(())
+    })?;
+    history.undo(&mut world)?;
+    let clock = world.get::<Clock>(ada).unwrap();
+    assert_eq!((clock.played, &clock.turns), (Duration::new(90, 8), &(1..9)));
+    assert_eq!(clock.hours, 7..=16);
+    history.redo(&mut world)?;
+    let clock = world.get::<Clock>(ada).unwrap();
+    assert_eq!((clock.played, &clock.turns), (Duration::new(91, 500_000_008), &(2..9)));
+    assert_eq!(clock.hours, 0..=24);
     Ok(())
 }

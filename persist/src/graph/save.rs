@@ -295,15 +295,18 @@ impl<'s> Saver<'s> {
             _ => class.fields(),
         };
         for (i, record) in fields.iter().enumerate() {
+            // Of a time or an inclusive range no part can be reached.
+            let Some(field) = access.field(value, i) else { break };
             let encode = |out: &mut Encoder<'_>| access.encode_field(value, i, out);
             buffer.clear();
             if buffer.append(self.limits, &mut self.links, encode).is_ok() {
                 continue;
             }
-            let inner = access.field(value, i).map(|field| self.find_field(field, buffer));
-            return match inner {
-                Some(inner) if !inner.is_empty() => format!("{}.{inner}", record.name),
-                _ => record.name.to_owned(),
+            let inner = self.find_field(field, buffer);
+            return if inner.is_empty() {
+                record.name.to_owned()
+            } else {
+                format!("{}.{inner}", record.name)
             };
         }
         String::new()

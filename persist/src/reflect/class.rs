@@ -261,6 +261,22 @@ impl Class {
         !self.arguments.is_empty()
     }
 
+    /// True if a save may have the class, or another instance of the same generic one, by this name
+    /// that is not its own.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        let instance = || {
+            let (base, _) = name.strip_suffix('>')?.split_once('<')?;
+            Some(base == self.name || self.aliases.contains(&base))
+        };
+        self.aliases.contains(&name) || self.is_generic() && instance() == Some(true)
+    }
+
+    /// True for a class of the standard library, which takes no attributes.
+    pub(crate) fn is_std(&self) -> bool {
+        let path = self.type_name();
+        ["core::", "std::", "alloc::"].iter().any(|root| path.starts_with(root))
+    }
+
     /// True for the same class, and for another instance of the same generic type.
     pub(crate) fn is_instance_with(&self, other: &Self) -> bool {
         let path = |class: &Self| class.type_name().split('<').next().unwrap_or_default();

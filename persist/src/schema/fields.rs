@@ -224,7 +224,10 @@ impl Plans<'_> {
     pub(super) fn mismatch(&self, what: &str, stored: &KindSchema, wanted: &KindSchema) -> Error {
         let names =
             |(old, new): (usize, usize)| (&self.stored[old].name, &self.program.classes[new].name);
-        let advice = match self.differing_classes(stored, wanted).map(names) {
+        let is_std =
+            |class: usize| self.program.targets[class].is_some_and(|target| target.class.is_std());
+        let differing = self.differing_classes(stored, wanted).filter(|(_, new)| !is_std(*new));
+        let advice = match differing.map(names) {
             Some((old, new)) => {
                 let (old, new) = renamed_part(old, new);
                 format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
@@ -232,7 +235,11 @@ impl Plans<'_> {
             None if refers(stored) || refers(wanted) => String::from(
                 "give the class that holds it `#[persist(version = 2, migrate = function)]`, or keep the old type",
             ),
-            None if matches!((stored, wanted), (KindSchema::Tuple(_), KindSchema::Class(_))) => {
+            None if matches!(
+                (stored, wanted),
+                (KindSchema::Tuple(_), KindSchema::Class(class)) if !is_std(*class)
+            ) =>
+            {
                 String::from(
                     "to take a tuple by position, give the fields `#[persist(alias = \"0\")]`, `#[persist(alias = \"1\")]` and so on",
                 )

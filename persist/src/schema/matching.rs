@@ -46,11 +46,12 @@ impl<'p> Matching<'p> {
         self.resolved[class]
     }
 
-    /// True if values of a stored class may become those of the program's.
+    /// True if values of a stored class may become those of the program's, where they stand in
+    /// the same place. An instance of a generic class may become another: its fields decide.
     pub(super) fn is_related(&self, class: usize, schema: &ClassSchema, target: usize) -> bool {
         self.resolved[class] == Some(target)
             || self.program.targets[target]
-                .is_some_and(|target| target.class.aliases.contains(&&*schema.name))
+                .is_some_and(|target| target.class.is_called(&schema.name))
     }
 
     fn is_bare(&self, stored: &ClassSchema, target: usize) -> bool {

@@ -52,6 +52,32 @@ macro_rules! whole_items {
 }
 pub(crate) use whole_items;
 
+/// The tables of a struct of the standard library, from the names and types of what is stored.
+///
+/// Times and ranges are classes, so that what has the bytes of a duration is not taken for one.
+macro_rules! struct_tables {
+    ($name:literal [$($argument:ty)*] $($field:literal: $part:ty),+) => {
+        const CLASS: &'static $crate::reflect::Class = &$crate::reflect::Class::new::<Self>(
+            $name,
+            $crate::reflect::Body::Struct(Self::FIELDS),
+        )
+        .arguments(&[
+            $($crate::reflect::Argument::Type(<$argument as $crate::codec::Persist>::persist_name)),*
+        ]);
+        const FIELDS: &'static [$crate::reflect::FieldRecord] = &[
+            $($crate::reflect::FieldRecord::new::<$part>(
+                $field,
+                None,
+                <$part as $crate::codec::Persist>::persist_kind,
+            )),+
+        ];
+        const VARIANTS: &'static [$crate::reflect::VariantRecord] = &[];
+        const __ROWS: &'static [&'static [$crate::codec::row::Part]] =
+            &[&[$(<$part as $crate::codec::Persist>::__PART),+]];
+    };
+}
+use struct_tables;
+
 /// The items that collections share: a count as their head. Their consts do not
 /// look at what is inside, so that a type may hold a collection of itself.
 macro_rules! counted_items {

@@ -1,29 +1,40 @@
 //! Ranges: their bounds.
 
+use std::any::Any;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use super::number::fixed_items;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet};
+use super::struct_tables;
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
 macro_rules! ranges {
-    ($($range:ident { $($bound:ident),+ } $name:literal)*) => {$(
+    ($($range:ident { $($bound:ident $field:literal),+ } $name:literal)*) => {$(
+        impl<T: Persist> Reflect for $range<T> {
+            struct_tables!($name [T] $($field: T),+);
+
+            fn persist_field(&self, field: usize) -> Option<&dyn Any> {
+                let bounds: &[&dyn Any] = &[$(&self.$bound),+];
+                bounds.get(field).copied()
+            }
+
+            fn persist_field_mut(&mut self, field: usize) -> Option<&mut dyn Any> {
+                let bounds: [&mut dyn Any; _] = [$(&mut self.$bound),+];
+                bounds.into_iter().nth(field)
+            }
+        }
+
         impl<T: Persist> Persist for $range<T> {
             const __MIN: usize = 0 $(+ { let _ = stringify!($bound); T::__MIN })+;
             const __LEAF: bool = true;
 
             fn persist_kind() -> Kind {
-                Kind::Tuple(const { &[$({ let _ = stringify!($bound); T::persist_kind as fn() -> Kind }),+] })
-            }
-
-            fn persist_name() -> String {
-                format!(concat!($name, "<{}>"), T::persist_name())
+                Kind::Class(|| Self::CLASS)
             }
 
             fn __reach(types: &mut TypeSet) {
-                T::__reach(types);
-                types.unvisited("the bound of a range", T::persist_kind, T::persist_name);
+                reach::<T, Self>(types);
             }
 
             fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
@@ -46,10 +57,17 @@ macro_rules! ranges {
 }
 
 ranges! {
-    Range { start, end } "Range"
-    RangeFrom { start } "RangeFrom"
-    RangeTo { end } "RangeTo"
-    RangeToInclusive { end } "RangeToInclusive"
+    Range { start "start", end "end" } "Range"
+    RangeFrom { start "start" } "RangeFrom"
+    RangeTo { end "end" } "RangeTo"
+    RangeToInclusive { end "end" } "RangeToInclusive"
+}
+
+fn reach<T: Persist, R: Reflect>(types: &mut TypeSet) {
+    if types.class::<R>() {
+        T::__reach(types);
+        types.unvisited("the bound of a range", T::persist_kind, T::persist_name);
+    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -73,6 +91,19 @@ impl Persist for RangeFull {
     }
 }
 
+/// Its bounds cannot be changed by themselves.
+impl<T: Persist + PartialOrd> Reflect for RangeInclusive<T> {
+    struct_tables!("RangeInclusive" [T] "start": T, "end": T);
+
+    fn persist_field(&self, _: usize) -> Option<&dyn Any> {
+        None
+    }
+
+    fn persist_field_mut(&mut self, _: usize) -> Option<&mut dyn Any> {
+        None
+    }
+}
+
 /// A range that was iterated to its end refuses to be saved: its bounds do not
 /// say that it is empty.
 impl<T: Persist + PartialOrd> Persist for RangeInclusive<T> {
@@ -80,16 +111,11 @@ impl<T: Persist + PartialOrd> Persist for RangeInclusive<T> {
     const __LEAF: bool = true;
 
     fn persist_kind() -> Kind {
-        Kind::Tuple(const { &[T::persist_kind as fn() -> Kind, T::persist_kind] })
-    }
-
-    fn persist_name() -> String {
-        format!("RangeInclusive<{}>", T::persist_name())
+        Kind::Class(|| Self::CLASS)
     }
 
     fn __reach(types: &mut TypeSet) {
-        T::__reach(types);
-        types.unvisited("the bound of a range", T::persist_kind, T::persist_name);
+        reach::<T, Self>(types);
     }
 
     fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {

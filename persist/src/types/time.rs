@@ -1,14 +1,38 @@
 //! Durations and points in time.
 
+use std::any::Any;
 use std::time::{Duration, SystemTime};
 
 use super::number::fixed_items;
+use super::struct_tables;
 use crate::Result;
 use crate::codec::row::cut;
-use crate::codec::{Decoder, Fail, Persist, Prototypes};
+use crate::codec::{Decoder, Fail, Persist, Prototypes, Reflect, TypeSet};
 use crate::reflect::Kind;
 
 const NANOS_PER_SECOND: u32 = 1_000_000_000;
+
+/// Their parts are stored together or not at all: neither can be reached by itself.
+macro_rules! times {
+    ($($time:ty, $name:literal, $seconds:ty;)*) => {$(
+        impl Reflect for $time {
+            struct_tables!($name [] "seconds": $seconds, "nanoseconds": u32);
+
+            fn persist_field(&self, _: usize) -> Option<&dyn Any> {
+                None
+            }
+
+            fn persist_field_mut(&mut self, _: usize) -> Option<&mut dyn Any> {
+                None
+            }
+        }
+    )*};
+}
+
+times! {
+    Duration, "Duration", u64;
+    SystemTime, "SystemTime", i64;
+}
 
 /// Seconds as `u64`, then nanoseconds as `u32`.
 #[diagnostic::do_not_recommend]
@@ -18,11 +42,11 @@ impl Persist for Duration {
     fixed_items!();
 
     fn persist_kind() -> Kind {
-        Kind::Tuple(&[u64::persist_kind, u32::persist_kind])
+        Kind::Class(|| Self::CLASS)
     }
 
-    fn persist_name() -> String {
-        String::from("Duration")
+    fn __reach(types: &mut TypeSet) {
+        types.class::<Self>();
     }
 
     fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
@@ -61,11 +85,11 @@ impl Persist for SystemTime {
     fixed_items!();
 
     fn persist_kind() -> Kind {
-        Kind::Tuple(&[i64::persist_kind, u32::persist_kind])
+        Kind::Class(|| Self::CLASS)
     }
 
-    fn persist_name() -> String {
-        String::from("SystemTime")
+    fn __reach(types: &mut TypeSet) {
+        types.class::<Self>();
     }
 
     fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {

@@ -10,8 +10,7 @@ use super::part::Part;
 use super::path::FieldPath;
 use super::paths::{Paths, Trail};
 use crate::codec::Portable;
-use crate::reflect::Class;
-use crate::schema::Cursor;
+use crate::schema::{Cursor, Target};
 use crate::{Registry, Result};
 
 /// A field that has changed, with its bytes before and behind.
@@ -131,8 +130,11 @@ impl Comparison<'_> {
     fn compare(&mut self, value: &dyn Any, old: &[u8], new: &[u8]) -> Result<()> {
         let registry = self.registry;
         let entry = registry.entry(value);
-        let is_struct = |class: &Class| !class.fields().is_empty() && class.variants().is_empty();
-        let Some((index, target)) = entry.filter(|(_, target)| is_struct(target.class)) else {
+        // Not a time, whose parts go together, nor an enum, whose fields change with the variant.
+        let is_open = |target: &Target| {
+            target.class.variants().is_empty() && target.access.field(value, 0).is_some()
+        };
+        let Some((index, target)) = entry.filter(|(_, target)| is_open(target)) else {
             self.find(old, new);
             return Ok(());
         };

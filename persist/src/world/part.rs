@@ -65,15 +65,15 @@ impl<'p> Part<'p> {
             let variant = target.access.variant(value).unwrap_or(0);
             let of_variant = target.class.variants().get(variant);
             let fields = of_variant.map_or(target.class.fields(), |variant| variant.fields);
-            let found = fields.iter().position(|field| field.name == name);
-            let field = found.and_then(|field| Some((field, target.access.field(value, field)?)));
-            let Some((field, inner)) = field else {
+            let Some(field) = fields.iter().position(|field| field.name == name) else {
                 let variant = of_variant.map_or(String::new(), |of| format!("::{}", of.name));
                 let class = target.class.name();
                 let message = format!("{class}{variant} has no field `{name}`");
                 let missing = Steps(&steps[..=path.len()]).to_string();
                 return Err(Error::new(ErrorKind::NotFound, message).in_field(&missing));
             };
+            // Of a time no part can be reached: it is found in the bytes.
+            let Some(inner) = target.access.field(value, field) else { break };
             path.push((target.access, field));
             place = Some((class, variant, field));
             (owner, value) = (value, inner);
