@@ -6,14 +6,24 @@
 #[expect(dead_code, reason = "shared with the saves made by hand")]
 mod forge;
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::Rc;
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
+use std::marker::PhantomData;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::num::{NonZeroU8, Saturating, Wrapping};
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+use std::path::PathBuf;
+use std::rc::{Rc, Weak};
+use std::sync::atomic::AtomicU8;
+use std::sync::{self, Arc, Mutex, OnceLock, RwLock};
+use std::time::{Duration, SystemTime};
 
 use forge::{Forged, Item};
 
 use persist::codec::Prototypes;
-use persist::{Arena, Handle, Persist, SaveManager};
+use persist::{Arena, Document, Handle, ObjectId, Persist, SaveManager, Unknown};
 
 const DOCUMENT: &str = include_str!("../docs/format.md");
 
@@ -246,4 +256,61 @@ fn trait_objects_are_stored_as_the_page_says() {
     {
         assert!(DOCUMENT.contains(row), "{row}");
     }
+}
+
+#[test]
+fn type_arguments_are_named_as_in_rust() {
+    macro_rules! named_otherwise {
+        ($($ty:ty,)*) => {
+            [$((stringify!($ty), <$ty as Persist>::persist_name())),*]
+                .into_iter()
+                .filter(|(written, name)| written != name)
+                .map(|(written, name)| format!("{written}: {name}\n"))
+                .collect::<String>()
+        };
+    }
+    let otherwise = named_otherwise! {
+        (), bool, char, u8, u128, usize, isize, f32, (u8,), (u8, char), [u8; 3], Option<u8>,
+        String, Box<str>, Cow<'static, str>, PathBuf, Vec<u8>, VecDeque<u8>, Box<[u8]>,
+        BinaryHeap<u8>, HashSet<u8>, BTreeSet<u8>, HashMap<u8, bool>, BTreeMap<u8, bool>,
+        Box<u8>, Cell<u8>, RefCell<u8>, Mutex<u8>, RwLock<u8>, OnceCell<u8>, OnceLock<u8>,
+        Wrapping<u8>, Saturating<u8>, Reverse<u8>, NonZeroU8, AtomicU8, PhantomData<u8>,
+        Range<u8>, RangeInclusive<u8>, RangeFrom<u8>, RangeTo<u8>, RangeToInclusive<u8>, RangeFull,
+        Duration, SystemTime, Result<u8, String>, Ipv4Addr, Ipv6Addr, IpAddr, SocketAddrV4,
+        SocketAddrV6, SocketAddr, Handle<Slots>, ObjectId, Unknown, Player,
+        Rc<u8>, Rc<str>, Rc<[u8]>, Rc<Player>, Rc<RefCell<u8>>, Rc<Cell<u8>>, Rc<OnceCell<u8>>,
+        Rc<OnceLock<Player>>, Rc<RefCell<Vec<u8>>>, Rc<RefCell<Box<u8>>>, Rc<Box<Player>>,
+        Rc<Option<Rc<u8>>>, Arc<Mutex<u8>>, Arc<RwLock<Player>>, Arc<OnceLock<u8>>,
+        Weak<OnceCell<u8>>, Weak<RefCell<Player>>, sync::Weak<Mutex<Player>>,
+        Box<dyn Thing>, Rc<dyn Thing>, Rc<RefCell<dyn Thing>>, sync::Weak<RwLock<dyn Thing>>,
+    };
+    insta::assert_snapshot!(otherwise);
+}
+
+#[derive(Persist)]
+struct Pair<T>(T);
+
+#[test]
+fn a_cell_that_is_set_once_stands_once_in_the_name_of_a_pointer_to_it() {
+    let save = Forged::parse(&persist::to_vec(&Pair(Rc::new(OnceCell::from(7_u8)))).unwrap());
+    let Item::Definition(body) = &save.items[0] else { panic!("a definition") };
+    assert_eq!(body[9..9 + usize::from(body[8])], *b"Pair<Rc<OnceCell<u8>>>");
+    let mut registry = persist::Registry::new();
+    registry.register::<Pair<Rc<OnceCell<u8>>>>().unwrap();
+    let class = registry.class("Pair<Rc<OnceCell<u8>>>").unwrap();
+    assert!(class.to_string().ends_with("Rc<OnceCell<u8>>\n"), "{class}");
+}
+
+#[test]
+fn header_fields_that_a_document_does_not_know_are_kept() {
+    let mut save = Forged::parse(&persist::to_vec(&7_u8).unwrap());
+    save.header_fields.extend([[6, 2, 0, 0, 0, 1, 2], [127, 2, 0, 0, 0, 3, 4]].concat());
+    let save = save.build();
+    let document = Document::from_slice(&save).unwrap();
+    assert_eq!(document.to_vec().unwrap(), save);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sav");
+    document.save(&path).unwrap();
+    let fields = Forged::parse(&std::fs::read(&path).unwrap()).header_fields;
+    assert!(fields.ends_with(&[6, 2, 0, 0, 0, 1, 2, 127, 2, 0, 0, 0, 3, 4]), "{fields:?}");
 }

@@ -12,7 +12,7 @@ use std::rc::{self, Rc};
 use std::sync::{self, Arc, Mutex, OnceLock, RwLock};
 
 use forge::{ADDED, Item, Load, bare, class, record, refused, save, text, try_load};
-use persist::{Error, ErrorKind, Persist, Result, SaveManager};
+use persist::{Document, Error, ErrorKind, Persist, Result, SaveManager};
 
 #[persist::dynamic]
 trait Tool {}
@@ -220,6 +220,26 @@ fn cases() -> Vec<Case> {
             WrongClass,
         ),
         case(
+            ("a lost class in an Rc as a tool, or none", load::<Option<Rc<RefCell<dyn Tool>>>>),
+            (&[&[0x10], &to_tool(0x11)[..]].concat(), &[1, 2], &[lost(0x10)]),
+            WrongClass,
+        ),
+        case(
+            ("a weak lost class in a Mutex as a tool", load::<rc::Weak<RefCell<dyn Tool>>>),
+            (&to_tool(0x91), &[2], &[lost(0x13)]),
+            WrongClass,
+        ),
+        case(
+            ("a weak B in an Arc as a tool", load::<rc::Weak<RefCell<dyn Tool>>>),
+            (&to_tool(0x91), &[2], &[b(0x21)]),
+            WrongClass,
+        ),
+        case(
+            ("a weak lost class", load::<rc::Weak<RefCell<A>>>),
+            (&[0x17, 0x91, 2], &[2], &[lost(0x11)]),
+            WrongClass,
+        ),
+        case(
             ("a tool in a RefCell", load_with_all::<Arc<RwLock<dyn Tool>>>),
             (&to_tool(0x24), &[2], &[a(0x11)]),
             WrongClass,
@@ -298,6 +318,24 @@ fn every_wrong_reference_is_refused_with_its_place() {
         check(case.name, &error, 1, "Root", case.field);
     }
     insta::assert_snapshot!("messages", messages);
+}
+
+/// What only the program knows, such as which classes a trait has, is left to it.
+#[test]
+fn a_document_refuses_references_as_a_load_does() {
+    let mut messages = String::new();
+    for case in cases() {
+        let found = Document::from_slice(&case.save);
+        let message = match &found {
+            Ok(_) => String::from("nothing wrong"),
+            Err(error) => format!("{:?}: {error}", error.kind()),
+        };
+        messages += &format!("{}\n    {message}\n", case.name);
+        if let Err(error) = found {
+            check(case.name, &error, 1, "Root", case.field);
+        }
+    }
+    insta::assert_snapshot!("documents", messages);
 }
 
 #[test]

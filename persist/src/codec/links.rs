@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::rc::Rc;
 
 use super::{Prototypes, Shared, Unknown};
-use crate::reflect::TraitName;
+use crate::reflect::{Holder, TraitName};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Gives ids to the shared objects that an encode meets, and numbers to classes.
@@ -166,6 +166,13 @@ pub trait LoadLinks {
     fn describe(&self, id: u64) -> String {
         let _ = id;
         String::new()
+    }
+
+    /// True if the object with this id is there, and is none that a pointer with this holder leads to: of another
+    /// holder, or of another class, unless the pointer is to trait objects of any.
+    fn is_elsewhere(&self, id: u64, holder: Holder, of_trait: bool) -> bool {
+        let _ = (id, holder, of_trait);
+        false
     }
 
     /// References set aside so far.

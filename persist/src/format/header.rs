@@ -33,6 +33,8 @@ pub struct Header {
     pub(crate) metadata: Option<Metadata>,
     /// Which saves it comes after.
     pub(crate) version: VersionVector,
+    /// The fields that this version of the library does not know, as they stand in the header.
+    pub(crate) unknown: Vec<u8>,
 }
 
 /// A whole save in the header of another.
@@ -142,6 +144,7 @@ impl Header {
             bytes.extend_from_slice(&u32::try_from(version.len()).unwrap_or(0).to_le_bytes());
             bytes.extend_from_slice(&version);
         }
+        bytes.extend_from_slice(&self.unknown);
         let length = u32::try_from(bytes.len() - FIXED).unwrap_or(0);
         LittleEndian::write_u32(&mut bytes[12..FIXED], length);
         bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
@@ -234,7 +237,11 @@ impl Header {
                 FIELD_APPLICATION => Some(&mut self.application),
                 FIELD_APPLICATION_VERSION => Some(&mut self.application_version),
                 CRITICAL_FIELD.. => return Err(newer(at, "header field", u64::from(tag))),
-                _ => None,
+                FIELD_METADATA | FIELD_GENERATION | FIELD_VERSION => None,
+                _ => {
+                    self.unknown.extend_from_slice(&rest[..rest.len() - after.len()]);
+                    None
+                }
             };
             if let Some(slot) = slot {
                 let text = std::str::from_utf8(content).map_err(|_| bad())?;

@@ -168,7 +168,7 @@ impl Table<'_> {
         let resolved = self.resolved[class as usize];
         if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
             // It is registered, but not in the holder that it has.
-            let found = self.holders[record as usize].around(false, self.name(class));
+            let found = self.holders[record as usize].around_class(false, self.name(class));
             return Err(Error::new(
                 ErrorKind::WrongClass,
                 format!(

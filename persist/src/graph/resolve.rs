@@ -9,7 +9,7 @@ use crate::codec::{
     Implementor, Linked, LoadLinks, Note, Pointed, Pointing, Prototypes, Remapped, Unknown,
     charge_empty,
 };
-use crate::reflect::TraitName;
+use crate::reflect::{Holder, TraitName};
 use crate::schema::length;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -109,11 +109,22 @@ impl LoadLinks for Table<'_> {
     }
 
     fn describe(&self, id: u64) -> String {
-        let kind = self.find(id).and_then(|record| self.kinds[record as usize]);
-        kind.map_or(String::from("unknown"), |kind| {
-            let kind = &self.registry.objects[kind.get()].kind;
-            kind.holder.around(false, &(kind.name)())
-        })
+        let Some(record) = self.find(id).map(|record| record as usize) else {
+            return String::from("unknown");
+        };
+        match self.kinds[record] {
+            Some(kind) => {
+                let kind = &self.registry.objects[kind.get()].kind;
+                kind.holder.around_class(false, &(kind.name)())
+            }
+            None => self.holders[record].around_class(false, self.name(self.classes[record])),
+        }
+    }
+
+    fn is_elsewhere(&self, id: u64, holder: Holder, of_trait: bool) -> bool {
+        let Some(record) = self.find(id).map(|record| record as usize) else { return false };
+        // Of a class that is registered for the pointer, the target itself is looked at.
+        self.kinds[record].is_none() && (self.holders[record] != holder || !of_trait)
     }
 
     fn pending(&self) -> usize {

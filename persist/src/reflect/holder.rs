@@ -100,6 +100,21 @@ impl Holder {
     }
 }
 
+impl Holder {
+    /// How a Rust programmer writes it, around a value of this class.
+    ///
+    /// A `OnceCell` or `OnceLock` belongs to the class too, and stands in its name.
+    #[must_use]
+    pub(crate) fn around_class(self, weak: bool, class: &str) -> String {
+        match self.parts() {
+            Some((pointer, Cell::OnceCell | Cell::OnceLock)) => {
+                Self::new(pointer, Cell::None).around(weak, class)
+            }
+            _ => self.around(weak, class),
+        }
+    }
+}
+
 impl std::fmt::Debug for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.around(false, "_"))

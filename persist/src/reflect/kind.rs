@@ -111,11 +111,10 @@ impl Reference {
     /// How a Rust programmer writes it.
     #[must_use]
     pub fn display(&self) -> String {
-        let target = match self.target {
-            Target::Value { name, .. } => name(),
-            Target::Trait(of) => format!("dyn {}", of.name),
-        };
-        self.holder.around(self.weak, &target)
+        match self.target {
+            Target::Value { name, .. } => self.holder.around_class(self.weak, &name()),
+            Target::Trait(of) => self.holder.around(self.weak, &format!("dyn {}", of.name)),
+        }
     }
 }
 

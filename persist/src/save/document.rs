@@ -14,7 +14,7 @@ use crate::format::{
 use crate::reflect::Holder;
 #[cfg(persist_forced_plan)]
 use crate::schema::ClassSchema;
-use crate::schema::{KindSchema, Reader, Stored, Strict, write_class};
+use crate::schema::{KindSchema, Met, Reader, Stored, Strict, locate, write_class};
 use crate::storage::{FILES, SaveOptions};
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
@@ -110,7 +110,11 @@ impl Document {
     pub fn within(save: &[u8], limits: &Limits) -> Result<Self> {
         unpacked(save, limits, |save| {
             let (scan, definitions) = scan_definitions(save.bytes, limits)?;
-            Self::of_scan(save, scan, &definitions, limits, Err)
+            let (bytes, records) = (save.bytes, scan.records.clone());
+            // Of a salvage it is not asked: what a reference leads to may be lost.
+            let document = Self::of_scan(save, scan, &definitions, limits, Err)?;
+            document.check_references(&records, bytes)?;
+            Ok(document)
         })
     }
 
@@ -322,6 +326,37 @@ impl Document {
         writer.finish(0).map(drop)
     }
 
+    /// Checks the references of a save that was read, as a load does.
+    fn check_references(&self, records: &[RecordPlace], save: &[u8]) -> Result<()> {
+        if !self.stored.refers() {
+            return Ok(());
+        }
+        for record in records {
+            let mut wrong = None;
+            let mut meet = |met: Met<'_>, _: usize, _: usize| {
+                let Met::Reference { id, weak, class, holder } = met else { return true };
+                let kind = match class {
+                    Some(class) => KindSchema::Reference { holder, weak, class },
+                    None => KindSchema::TraitReference { holder, weak, name: String::new() },
+                };
+                wrong = self.check_reference(&kind, ObjectId::new(id)).err();
+                wrong.is_none()
+            };
+            let class = record.class as usize;
+            let payload = record.payload(save);
+            let found = locate(class, &self.stored, payload, &self.limits, &mut meet);
+            if let Some((place, offset)) = found {
+                let field = place.field().unwrap_or_default().to_owned();
+                let error = wrong.unwrap_or(place).in_field(&field);
+                return Err(error
+                    .at((record.start + offset) as u64)
+                    .in_object(record.id)
+                    .in_class(&*self.stored[class].name));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that a reference leads to an object of its class and holder.
     fn check_reference(&self, kind: &KindSchema, id: Option<ObjectId>) -> Result<()> {
         let (holder, weak, class) = match kind {
@@ -345,8 +380,11 @@ impl Document {
         if entry.holder == holder && class.is_none_or(|class| class == entry.class) {
             return Ok(());
         }
-        let (id, found) = (entry.id, entry.holder.around(false, entry.class()));
-        let wanted = kind.display(&self.stored);
+        let (id, found) = (entry.id, entry.holder.around_class(false, entry.class()));
+        let wanted = match class {
+            Some(_) => kind.display(&self.stored),
+            None => format!("a pointer to a trait object in {}", holder.around(weak, "_")),
+        };
         Err(Error::new(
             ErrorKind::WrongClass,
             format!("object {id} is in {found}, {wanted} does not lead there"),

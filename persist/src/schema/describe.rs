@@ -150,7 +150,7 @@ impl KindSchema {
             }
             Self::Class(index) => out.write_str(class_name(*index)),
             Self::Reference { holder, weak, class } => {
-                out.write_str(&holder.around(*weak, class_name(*class)))
+                out.write_str(&holder.around_class(*weak, class_name(*class)))
             }
             Self::TraitReference { holder, weak, name } => {
                 out.write_str(&holder.around(*weak, &format!("dyn {name}")))

@@ -90,6 +90,11 @@ pub(super) enum Shape {
 }
 
 impl Stored {
+    /// True if there are references in the classes.
+    pub(crate) fn refers(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node.shape, Shape::Reference { .. }))
+    }
+
     /// Lays out classes which end, as [`inner_first`] finds.
     pub(crate) fn new(classes: Vec<ClassSchema>) -> Self {
         let mut least = vec![0; classes.len()];

@@ -46,19 +46,43 @@ fn decode_link<P: ?Sized + Pointee, Q>(
     let id = count::decode(input)?;
     let found = match input.link(id, weak, P::As::pointed()) {
         Ok(Linked::To { object, caster }) => find(object, caster),
-        Ok(Linked::Nobody) => return Ok(None),
-        Ok(Linked::Unregistered { class, error }) => return Err(input.unregistered(class, error)),
+        Ok(Linked::Nobody) => {
+            return if is_elsewhere::<P>(pointer, id, input) {
+                Err(wrong::<P>(pointer, id, input))
+            } else {
+                Ok(None)
+            };
+        }
+        Ok(Linked::Unregistered { class, error }) => {
+            return Err(if is_elsewhere::<P>(pointer, id, input) {
+                wrong::<P>(pointer, id, input)
+            } else {
+                input.unregistered(class, error)
+            });
+        }
         Err(error) => return Err(input.refuse(error)),
     };
     if found.is_none() {
-        let found = input.links().describe(id);
-        let wanted = name::<P>(pointer, false);
-        return Err(input.refuse(Error::new(
-            ErrorKind::WrongClass,
-            format!("the reference is to object #{id}, {found}, where {wanted} is expected"),
-        )));
+        return Err(wrong::<P>(pointer, id, input));
     }
     Ok(found)
+}
+
+/// True if the object is there, but not where such a pointer leads.
+#[cold]
+fn is_elsewhere<P: ?Sized + Pointee>(pointer: Pointer, id: u64, input: &mut Decoder<'_>) -> bool {
+    let of_trait = P::As::pointed().of().is_some();
+    input.links().is_elsewhere(id, Holder::new(pointer, P::CELL), of_trait)
+}
+
+#[cold]
+fn wrong<P: ?Sized + Pointee>(pointer: Pointer, id: u64, input: &mut Decoder<'_>) -> Fail {
+    let found = input.links().describe(id);
+    let wanted = name::<P>(pointer, false);
+    input.refuse(Error::new(
+        ErrorKind::WrongClass,
+        format!("the reference is to object #{id}, {found}, where {wanted} is expected"),
+    ))
 }
 
 macro_rules! pointers {
