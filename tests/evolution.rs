@@ -287,8 +287,8 @@ fn a_renamed_class_is_known_by_its_alias() {
     let (champion, found) = first::<Champion>(&save(hero()));
     assert_eq!(champion.borrow().name, "Ada");
     assert!(champion.borrow().rival.upgrade().is_none());
-    // Findings and errors name the class as the save does.
-    assert_eq!(found[0], row(Change::Defaulted, "Hero", "rival", 1));
+    // Findings name the class as the program does.
+    assert_eq!(found[0], row(Change::Defaulted, "Champion", "rival", 1));
     assert_eq!(found.len(), 5);
     let value: Champion = persist::from_slice(&persist::to_vec(&hero()).unwrap()).unwrap();
     assert_eq!(value.name, "Ada");

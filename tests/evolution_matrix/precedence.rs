@@ -73,7 +73,7 @@ fn what_the_last_program_stored_wins_over_what_it_kept() {
     let (found, found_rows) = load::<renamed::Case>(&second);
     assert_eq!(found.borrow().health, 50);
     let superseded = row(Change::Superseded, "Case", "health", 1);
-    assert_eq!(found_rows, [superseded.clone()]);
+    assert_eq!(found_rows, std::slice::from_ref(&superseded));
 
     let (found, found_rows) = load::<renamed::Changed>(&second);
     assert_eq!(found.borrow().health, 50);
@@ -305,12 +305,14 @@ mod moved {
                 use super::*;
 
                 #[derive(Persist, Debug)]
+                #[allow(dead_code, reason = "not every program writes the first version")]
                 #[persist(class = "Team")]
                 pub(in super::super) struct First {
                     pub(in super::super) one: $case,
                 }
 
                 #[derive(Persist, Debug)]
+                #[allow(dead_code, reason = "not every program reads the second version")]
                 #[persist(class = "Team", version = 2, migrate = gather)]
                 pub(in super::super) struct Second {
                     pub(in super::super) all: Vec<$case>,

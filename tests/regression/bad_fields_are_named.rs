@@ -147,3 +147,35 @@ fn a_value_that_became_an_object_names_its_own_field() {
     let (class, field, _) = place(&found);
     assert_eq!((class, field), (Some("Deck"), Some("prices")), "{found}");
 }
+
+#[test]
+fn a_bad_value_is_shown_with_its_type_and_a_remedy() {
+    #[derive(Persist)]
+    #[persist(class = "Hero")]
+    struct Then {
+        level: u8,
+        names: Vec<String>,
+        prices: Vec<(u8, i32)>,
+        luck: Option<i64>,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Hero")]
+    struct Now {
+        level: NonZeroU8,
+        names: BTreeSet<String>,
+        prices: HashMap<u8, i32>,
+        luck: Option<std::num::NonZeroI64>,
+    }
+    let names = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
+    let then = || Then { level: 1, names: names(&["Ada"]), prices: vec![(1, 2)], luck: Some(1) };
+    let errors = [
+        Then { level: 0, ..then() },
+        Then { names: names(&["Ada", "Bob", "Ada"]), ..then() },
+        Then { prices: vec![(1, 2), (3, 4), (3, 5)], ..then() },
+        Then { luck: Some(0), ..then() },
+    ]
+    .map(|then| error::<Then, Now>(then).to_string());
+    insta::assert_snapshot!("bad_values", errors.join("\n"));
+    let error = persist::from_slice::<NonZeroU8>(&persist::to_vec(&0_u8).unwrap()).unwrap_err();
+    insta::assert_snapshot!("a_bad_value", error.to_string());
+}

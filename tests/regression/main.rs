@@ -1,5 +1,6 @@
 //! Bugs that were fixed, a file each.
 
+mod arguments_by_place;
 mod bad_fields_are_named;
 mod buffered_writer;
 mod default_with_a_pointer;

@@ -32,3 +32,19 @@ fn a_newer_version_of_the_same_fields_is_noticed() {
     let error = saves.value_from_slice::<Purse>(&save).map(drop).unwrap_err();
     assert_eq!((error.kind(), error.class()), (ErrorKind::Refused, Some("Purse")));
 }
+
+#[derive(Persist)]
+#[persist(class = "Purse")]
+struct OldPurse {
+    silver: u8,
+}
+
+#[test]
+fn an_error_in_a_newer_version_says_so_first() {
+    let save = persist::to_vec(&vec![newer::Purse { coins: 200 }]).unwrap();
+    let error = persist::from_slice::<Vec<OldPurse>>(&save)
+        .map(|purses| purses.iter().map(|purse| purse.silver).max())
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::MissingField);
+    insta::assert_snapshot!("newer_version", error.to_string());
+}

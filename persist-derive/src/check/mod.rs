@@ -208,11 +208,19 @@ fn unique<'a>(
     for (owner, (name, aliases)) in named.enumerate() {
         for given in std::iter::once(name).chain(aliases) {
             let text = &given.value;
-            match owners.insert(text, owner) {
-                Some(other) if other == owner => {
+            let is_alias = !std::ptr::eq(given, name);
+            match owners.insert(text, (owner, is_alias)) {
+                Some((other, _)) if other == owner => {
                     cx.error(
                         given.span,
                         format!("the name \"{text}\" is given here twice; remove one"),
+                    );
+                }
+                // Names that were swapped look like this: no save says by a name which it means.
+                Some((_, was_alias)) if is_alias || was_alias => {
+                    cx.error(
+                        given.span,
+                        format!("two {what} have the name \"{text}\" in the save; remove the alias, and if the two were swapped, give the type a `version` and a `migrate` that swaps them"),
                     );
                 }
                 Some(_) => {

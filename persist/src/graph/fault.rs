@@ -3,8 +3,8 @@
 
 use super::Loader;
 use crate::codec::Decoder;
-use crate::schema::{Form, KindSchema};
-use crate::{Error, ErrorKind};
+use crate::schema::{Cursor, Form, KindSchema, Program};
+use crate::{Error, ErrorKind, Value};
 
 /// Levels of a path that are looked for: each is decoded anew.
 const LEVELS: usize = 32;
@@ -18,12 +18,17 @@ impl Loader<'_> {
         {
             return error;
         }
-        let path = self.bad_field(class, payload);
+        let (path, reason) = self.bad_field(class, payload);
+        let error = match reason.filter(|_| error.kind() == ErrorKind::InvalidValue) {
+            Some(reason) => error.reworded(reason),
+            None => error,
+        };
         path.into_iter().rev().fold(error, |error, name| error.in_field(&name))
     }
 
-    /// The names on the way to what cannot be decoded, as far as structs, lists and options lead.
-    fn bad_field(&mut self, class: usize, payload: &[u8]) -> Vec<String> {
+    /// The names on the way to what cannot be decoded, as far as structs, lists and options lead, and
+    /// why it cannot be, if that is known.
+    fn bad_field(&mut self, class: usize, payload: &[u8]) -> (Vec<String>, Option<String>) {
         let program = self.registry.program();
         let mut input = Decoder::new(payload, self.limits, &mut self.table);
         let mut path = Vec::new();
@@ -62,6 +67,28 @@ impl Loader<'_> {
                 _ => break,
             }
         }
-        path
+        let reason = match input.take_error() {
+            Some(reason) => Some(reason.message().to_owned()),
+            None => twice(program, class, payload, &path).map(|value| {
+                format!(
+                    "{value} stands twice, where a {} has it once; give the field a `convert` that drops one, or keep the old type",
+                    kind.display(&program.classes)
+                )
+            }),
+        };
+        (path, reason)
     }
+}
+
+/// The element of a set, or key of a map, that stands twice at the end of a path.
+fn twice(program: &Program, class: usize, payload: &[u8], path: &[String]) -> Option<Value> {
+    let mut cursor = Cursor::of_class(program.layout(), class, payload);
+    for name in path {
+        let index = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')?.parse().ok());
+        match index {
+            Some(index) => cursor.index(index).ok()?,
+            None => cursor.field(name).ok()?,
+        }
+    }
+    cursor.twice()
 }

@@ -186,6 +186,43 @@ impl<'l> Loader<'l> {
     fn passes<R>(
         &mut self,
         root: impl FnOnce(&mut Self) -> Result<R>,
+        visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
+    ) -> Result<R> {
+        self.all_passes(root, visit_root).map_err(|error| self.with_newer_version(error))
+    }
+
+    /// Says first that the save is of a newer program, if that may be why it does not load.
+    fn with_newer_version(&self, error: Error) -> Error {
+        let is_of_schema = matches!(
+            error.kind(),
+            ErrorKind::KindMismatch
+                | ErrorKind::MissingField
+                | ErrorKind::NotFound
+                | ErrorKind::InvalidValue
+                | ErrorKind::WrongClass
+        );
+        let newer = |(class, stored): (usize, &ClassSchema)| {
+            let target = self.registry.program().targets[self.plans.resolve(class)?]?.class;
+            let (found, known) = (stored.version, target.version);
+            (found > known).then(|| (stored.name.clone(), found, known))
+        };
+        let mut found: Vec<_> = self.plans.stored.iter().enumerate().filter_map(newer).collect();
+        found.sort_by_key(|(name, ..)| error.class() != Some(name));
+        match found.first().filter(|_| is_of_schema) {
+            Some((name, found, known)) => {
+                let message = format!(
+                    "saved by version {found} of {name}, this program has {known}: {}",
+                    error.message()
+                );
+                error.reworded(message)
+            }
+            None => error,
+        }
+    }
+
+    fn all_passes<R>(
+        &mut self,
+        root: impl FnOnce(&mut Self) -> Result<R>,
         mut visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
     ) -> Result<R> {
         self.create()?;

@@ -84,15 +84,34 @@ impl Loader<'_> {
         &self,
         counts: &HashMap<u32, (u64, u64)>,
     ) -> Vec<(String, u64, u64)> {
-        let name = |class: u32| self.table.name(class).to_owned();
+        let names = self.program_names();
+        let name = |class: u32| {
+            let stored = self.table.name(class);
+            names.get(stored).copied().unwrap_or(stored).to_owned()
+        };
         let mut rows: Vec<_> =
             counts.iter().map(|(class, (count, first))| (name(*class), *count, *first)).collect();
         rows.sort();
         rows
     }
 
+    /// The names of the program's classes by those that the save has for them, where they differ.
+    fn program_names(&self) -> HashMap<&str, &str> {
+        let stored = self.plans.stored.iter().enumerate();
+        let names = stored.filter_map(|(class, stored)| {
+            let target = self.plans.resolve(class)?;
+            Some((&*stored.name, &*self.registry.program().classes[target].name))
+        });
+        names.filter(|(stored, name)| stored != name).collect()
+    }
+
     pub(super) fn finish(mut self) -> (LoadedObjects, Outcome) {
-        self.outcome.events = self.plans.events().collect();
+        let names = self.program_names();
+        let named = |(event, run): (Event, Run)| {
+            let name = names.get(&*event.class).map(|name| Rc::from(*name));
+            (Event { class: name.unwrap_or(event.class), ..event }, run)
+        };
+        self.outcome.events = self.plans.events().map(named).collect();
         self.outcome.dangling = self.named_counts(&self.dangling);
         self.outcome.skipped = self.named_counts(&self.skipped);
         self.outcome.nones = self.named_counts(&self.nones);

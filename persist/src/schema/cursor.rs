@@ -1,5 +1,6 @@
 //! A way into the bytes of a value, to one of its parts.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::layout::Shape;
@@ -247,6 +248,30 @@ impl<'s, 'b> Cursor<'s, 'b> {
             self.skip(first + 1)?;
         }
         Err(missing(&format!("the map has no key [{key}]")))
+    }
+
+    /// The element of a set, or key of a map, whose bytes stand twice.
+    pub(crate) fn twice(mut self) -> Option<Value> {
+        self.open().ok()?;
+        let At::Kind(kind, node) = self.at else { return None };
+        let (key, parts) = match kind {
+            KindSchema::Set(key) => (&**key, 1),
+            KindSchema::Map(parts) => (&parts.0, 2),
+            _ => return None,
+        };
+        let count = self.take(count::decode).ok()?;
+        let first = self.part(node);
+        let mut seen = HashSet::new();
+        for _ in 0..count {
+            let start = self.start;
+            self.skip(first).ok()?;
+            if !seen.insert(&self.bytes[start..self.start]) {
+                (self.start, self.at) = (start, At::of(key, first));
+                return self.read().ok().map(|(value, _)| value);
+            }
+            (first + 1..first + parts).try_for_each(|node| self.skip(node)).ok()?;
+        }
+        None
     }
 
     /// Where the bytes of the part are.

@@ -5,7 +5,7 @@ use super::event::{REMOVED, shortened};
 use super::pairing::pair;
 use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
 use super::quick::Quick;
-use super::{Change, FieldSchema, Form, KindSchema, Stored};
+use super::{Change, FieldSchema, Form, KindSchema, Stored, Target};
 use crate::reflect::FieldRecord;
 use crate::{Error, ErrorKind, Result};
 
@@ -227,15 +227,29 @@ impl Plans<'_> {
         let is_std =
             |class: usize| self.program.targets[class].is_some_and(|target| target.class.is_std());
         let differing = self.differing_classes(stored, wanted).filter(|(_, new)| !is_std(*new));
-        let advice = match differing.map(names) {
-            Some((old, new)) => {
-                let (old, new) = renamed_part(old, new);
+        let instances: Vec<&str> = differing
+            .filter(|(old, new)| self.matching.is_related(*old, &self.stored[*old], *new))
+            .into_iter()
+            .flat_map(|(old, _)| self.program.instances(&self.stored[old]))
+            .map(|class| &*self.program.classes[class].name)
+            .collect();
+        let is_own = |name: &str| {
+            let mut targets = self.program.targets.iter().flatten();
+            targets.any(|Target { class, .. }| class.base_name() == name && !class.is_std())
+        };
+        let renamed = differing.map(names).map(|(old, new)| renamed_part(old, new));
+        let advice = match renamed.filter(|(_, new)| is_own(new.split('<').next().unwrap_or(new))) {
+            _ if instances.len() > 1 => format!(
+                "an object of it could become any of {}; register one of these alone, or keep the old type",
+                instances.join(", ")
+            ),
+            Some((old, new)) if instances.is_empty() => {
                 format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
             }
-            None if refers(stored) || refers(wanted) => String::from(
+            _ if refers(stored) || refers(wanted) => String::from(
                 "give the class that holds it `#[persist(version = 2, migrate = function)]`, or keep the old type",
             ),
-            None if matches!(
+            _ if matches!(
                 (stored, wanted),
                 (KindSchema::Tuple(_), KindSchema::Class(class)) if !is_std(*class)
             ) =>
@@ -244,7 +258,7 @@ impl Plans<'_> {
                     "to take a tuple by position, give the fields `#[persist(alias = \"0\")]`, `#[persist(alias = \"1\")]` and so on",
                 )
             }
-            None => String::from(
+            _ => String::from(
                 "give the field `#[persist(convert = function)]`, a function from the old type to the new one, or keep the old type",
             ),
         };

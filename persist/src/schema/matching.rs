@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use super::pairing::pair;
-use super::{ClassSchema, FieldSchema, Form, KindSchema, Program};
+use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, Target};
 use crate::reflect::{Body, Class, ClassId, FieldRecord, Migration, VariantRecord};
 
 /// Which of the program's classes those of a save are.
@@ -9,17 +9,33 @@ pub(super) struct Matching<'p> {
     program: &'p Program,
     /// The program's class for each stored one.
     resolved: Vec<Option<usize>>,
+    /// The stored classes that are one instance of a generic class, where the program has another.
+    instances: Vec<usize>,
 }
 
 impl<'p> Matching<'p> {
-    /// Matches classes; that of the record `root` is a value of the program's class.
+    /// Matches classes; that of the record `root` is a value of the program's class. Those that
+    /// are `other` become no other instance of their generic class.
     pub(super) fn new(
         stored: &[ClassSchema],
         program: &'p Program,
         root: Option<(usize, usize)>,
+        other: &HashSet<usize>,
     ) -> Self {
-        let resolved = stored.iter().map(|class| program.find(class)).collect();
-        let mut this = Self { program, resolved };
+        let resolved = stored.iter().map(|class| program.find_by_name(class)).collect();
+        let mut this = Self { program, resolved, instances: Vec::new() };
+        if let Some((class, value)) = root
+            && this.resolved[class].is_none()
+            && this.is_related(class, &stored[class], value)
+        {
+            this.resolved[class] = Some(value);
+        }
+        for class in 0..stored.len() {
+            if this.resolved[class].is_none() && !other.contains(&class) {
+                this.resolved[class] = program.find_instance(&stored[class]);
+                this.instances.extend(this.resolved[class].map(|_| class));
+            }
+        }
         let mut found = Vec::new();
         if let Some((class, value)) = root {
             found.push((class, value));
@@ -40,6 +56,11 @@ impl<'p> Matching<'p> {
             }
         }
         this
+    }
+
+    /// The stored classes whose records become another instance of their generic class.
+    pub(super) fn instances(&self) -> &[usize] {
+        &self.instances
     }
 
     pub(super) fn resolve(&self, class: usize) -> Option<usize> {
@@ -241,6 +262,12 @@ pub(crate) fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usi
         .or_else(|| variants.iter().position(|variant| variant.aliases.contains(&name)))
 }
 
+/// What there is, unless there are several.
+fn only(mut found: impl Iterator<Item = usize>) -> Option<usize> {
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
 fn fields_in_pairs(
     old: &[FieldSchema],
     new: &[FieldSchema],
@@ -315,13 +342,38 @@ impl Holders {
 }
 
 impl Program {
-    /// The class that a stored one is: of the same id, else of an alias.
+    /// The class that a stored one is: of the same id, else of an alias, else the one instance
+    /// that the program has of a generic class.
     pub(crate) fn find(&self, stored: &ClassSchema) -> Option<usize> {
+        self.find_by_name(stored).or_else(|| self.find_instance(stored))
+    }
+
+    /// The program's instances of a generic class, of which a save has another one.
+    pub(super) fn instances<'s>(
+        &'s self,
+        stored: &'s ClassSchema,
+    ) -> impl Iterator<Item = usize> + 's {
+        let is_instance = |target: &Option<Target>| {
+            target.is_some_and(|Target { class, .. }| {
+                class.is_generic() && class.is_called(&stored.name)
+            })
+        };
+        let targets = self.targets.iter().enumerate();
+        targets.filter(move |(_, target)| is_instance(target)).map(|(class, _)| class)
+    }
+
+    fn find_instance(&self, stored: &ClassSchema) -> Option<usize> {
+        only(self.instances(stored))
+    }
+
+    fn find_by_name(&self, stored: &ClassSchema) -> Option<usize> {
         let by_id = self.classes.iter().position(|class| class.id == stored.id);
         let by_alias = || {
-            self.targets.iter().position(|target| {
+            let targets = self.targets.iter().enumerate();
+            let has_alias = |target: &Option<Target>| {
                 target.is_some_and(|target| target.class.aliases.contains(&&*stored.name))
-            })
+            };
+            only(targets.filter(|(_, target)| has_alias(target)).map(|(class, _)| class))
         };
         // A kept class may have lost its id to the program's class of the same name.
         let by_name = || {

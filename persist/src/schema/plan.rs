@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -200,8 +200,33 @@ impl<'p> Plans<'p> {
         options: LoadOptions,
         root: Option<(usize, usize)>,
     ) -> Self {
+        let mut other = HashSet::new();
+        let mut this = Self::with_others(stored, program, options, root, &other);
+        // What cannot become the instance that the program has is unknown, and kept; then what
+        // refers to it may not become another one either, in a save made to harm without end.
+        for round in 0..4 {
+            let instances = this.matching.instances().to_vec();
+            let known = other.len();
+            let is_other = |class: &usize| round == 3 || this.check(*class).is_err();
+            other.extend(instances.into_iter().filter(is_other));
+            if other.len() == known {
+                break;
+            }
+            let stored = this.stored.to_vec();
+            this = Self::with_others(stored, program, options, root, &other);
+        }
+        this
+    }
+
+    fn with_others(
+        stored: Vec<ClassSchema>,
+        program: &'p Program,
+        options: LoadOptions,
+        root: Option<(usize, usize)>,
+        other: &HashSet<usize>,
+    ) -> Self {
         let plans = stored.iter().map(|_| None).collect();
-        let matching = Matching::new(&stored, program, root);
+        let matching = Matching::new(&stored, program, root, other);
         let identical = matching.identical(&stored, options.drop_unknown);
         let is_same = |class: usize| identical[class] || matching.resolve(class).is_none();
         let dynamic_same = (0..stored.len()).all(is_same);

@@ -1,17 +1,24 @@
 //! Integers, floats, `bool`, `char`, `NonZero*`, `usize`.
 
+use std::fmt::Display;
 use std::num::{
     NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8,
     NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
 };
 
-use crate::Result;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop};
 use crate::reflect::Kind;
+use crate::{Error, ErrorKind, Result};
 
 /// The items of a number type that do not differ.
 macro_rules! fixed_items {
     () => {
+        $crate::types::number::fixed_items!(head, input => {
+            let _ = input;
+            $crate::codec::row::checked(head)
+        });
+    };
+    ($head:ident, $input:ident => $decode:block) => {
         const __FIXED: bool = true;
         const __MIN: usize = Self::__HEAD;
         const __LEAF: bool = true;
@@ -20,13 +27,13 @@ macro_rules! fixed_items {
         $crate::types::whole_items!();
 
         #[inline(always)]
-        fn __decode(head: &[u8], _: &mut Decoder<'_>) -> Result<Self, Fail> {
-            $crate::codec::row::checked(head)
+        fn __decode($head: &[u8], $input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            $decode
         }
 
         #[inline(always)]
-        fn __decode_into(&mut self, head: &[u8], _: &mut Decoder<'_>) -> Result<(), Fail> {
-            *self = $crate::codec::row::checked(head)?;
+        fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+            *self = Self::__decode(head, input)?;
             Ok(())
         }
     };
@@ -82,6 +89,17 @@ numbers! {
     f32 F32  f64 F64
 }
 
+/// A number that the type does not have: 0 of a `NonZeroU8`.
+#[cold]
+fn not_one(number: &dyn Display, ty: &str, stored: &str, input: &mut Decoder<'_>) -> Fail {
+    input.refuse(Error::new(
+        ErrorKind::InvalidValue,
+        format!(
+            "{number} is no {ty}; keep {stored} as the type, or give the class a `version` and a `migrate` that puts another number there"
+        ),
+    ))
+}
+
 /// Types stored as the number that the two functions make of them and back.
 macro_rules! stored_as_number {
     ($($ty:ty, $number:ident, $prototype:expr, $to:expr, $from:expr;)*) => {$(
@@ -89,7 +107,12 @@ macro_rules! stored_as_number {
         impl Persist for $ty {
             const __HEAD: usize = <$number as Persist>::__HEAD;
 
-            fixed_items!();
+            fixed_items!(head, input => {
+                crate::codec::row::checked(head).map_err(|_| {
+                    let found = $number::__decode_fixed(head, &mut false);
+                    not_one(&found, stringify!($ty), stringify!($number), input)
+                })
+            });
 
             fn persist_kind() -> Kind {
                 <$number as Persist>::persist_kind()

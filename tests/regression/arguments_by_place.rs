@@ -1,0 +1,131 @@
+//! A generic class with other arguments was another class, with advice that nobody could follow.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use persist::{Change, ErrorKind, Persist, SaveManager};
+
+type Shared<T> = Rc<RefCell<T>>;
+
+#[derive(Persist, Debug, PartialEq)]
+struct Slot<T> {
+    item: T,
+}
+
+#[derive(Persist, Debug, PartialEq)]
+struct Sword {
+    sharp: u8,
+}
+
+macro_rules! bags {
+    ($($name:ident { $($field:ident: $ty:ty),* })*) => {$(
+        #[derive(Persist, Debug, PartialEq)]
+        #[persist(class = "Bag")]
+        struct $name {
+            $($field: $ty),*
+        }
+    )*};
+}
+
+bags! {
+    OldBag { slots: Vec<Slot<u8>>, rings: Option<Slot<Vec<u8>>>, last: Result<u8, Slot<u8>> }
+    Bag { slots: Vec<Slot<u16>>, rings: Option<Slot<VecDeque<i32>>>, last: Result<u64, Slot<i16>> }
+    OldShared { first: Shared<Slot<u8>>, second: Shared<Slot<u8>> }
+    NewShared { first: Shared<Slot<u32>>, second: Shared<Slot<u32>> }
+    TwoShared { first: Shared<Slot<u32>>, second: Shared<Slot<u64>> }
+    Nothing {}
+    OldSword { slot: Slot<Sword> }
+}
+
+fn slot<T>(item: T) -> Slot<T> {
+    Slot { item }
+}
+
+fn shared<T>(item: T) -> Shared<Slot<T>> {
+    Rc::new(RefCell::new(slot(item)))
+}
+
+#[test]
+fn an_owned_value_takes_the_arguments_of_its_place() {
+    let old = OldBag {
+        slots: vec![slot(1), slot(200)],
+        rings: Some(slot(vec![3, 4])),
+        last: Err(slot(5)),
+    };
+    let bag: Bag = persist::from_slice(&persist::to_vec(&old).unwrap()).unwrap();
+    let rings = Some(slot(VecDeque::from([3, 4])));
+    assert_eq!(bag, Bag { slots: vec![slot(1), slot(200)], rings, last: Err(slot(5)) });
+    let save = persist::to_vec(&slot(7_u8)).unwrap();
+    assert_eq!(persist::from_slice::<Slot<u128>>(&save).unwrap(), slot(7));
+}
+
+#[test]
+fn contents_that_do_not_convert_are_an_error_in_an_owned_value() {
+    let save = persist::to_vec(&OldSword { slot: slot(Sword { sharp: 3 }) }).unwrap();
+    #[derive(Persist)]
+    #[persist(class = "Bag")]
+    struct Now {
+        slot: Slot<u8>,
+    }
+    let error = persist::from_slice::<Now>(&save).map(|now| now.slot.item).unwrap_err();
+    insta::assert_snapshot!("contents_of_another_instance", error.to_string());
+}
+
+fn objects() -> Vec<u8> {
+    let mut saves = SaveManager::new();
+    let first = shared(1_u8);
+    saves.add(&Rc::new(RefCell::new(OldShared { first: first.clone(), second: first }))).unwrap();
+    saves.add(&shared(2_u8)).unwrap();
+    saves.to_vec().unwrap()
+}
+
+#[test]
+fn objects_become_the_one_instance_that_the_program_has() {
+    let mut saves = SaveManager::new();
+    saves.register::<NewShared>().unwrap();
+    let loaded = saves.from_slice(&objects()).unwrap();
+    let bag = loaded.first::<NewShared>().unwrap();
+    let bag = bag.borrow();
+    assert!(Rc::ptr_eq(&bag.first, &bag.second));
+    assert_eq!(*bag.first.borrow(), slot(1));
+    let slots: Vec<u32> = loaded.iter::<Slot<u32>>().map(|slot| slot.borrow().item).collect();
+    assert_eq!(slots.len(), 2);
+}
+
+#[test]
+fn objects_that_could_become_several_instances_are_an_error_that_names_them() {
+    let mut saves = SaveManager::new();
+    saves.register::<TwoShared>().unwrap();
+    let error = saves.from_slice(&objects()).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::KindMismatch);
+    insta::assert_snapshot!("several_instances", error.to_string());
+}
+
+#[test]
+fn objects_that_cannot_become_the_one_instance_are_kept() {
+    let mut saves = SaveManager::new();
+    saves.add(&shared(Sword { sharp: 9 })).unwrap();
+    let save = saves.to_vec().unwrap();
+    let mut saves = SaveManager::new();
+    saves.register::<Slot<u8>>().unwrap();
+    let loaded = saves.from_slice(&save).unwrap();
+    let [finding] = loaded.report().findings() else { panic!("{}", loaded.report()) };
+    assert_eq!((finding.change, &*finding.class), (Change::Kept, "Slot<Sword>"));
+    saves.adopt(loaded);
+    let mut saves_again = SaveManager::new();
+    saves_again.register::<Slot<Sword>>().unwrap();
+    let loaded = saves_again.from_slice(&saves.to_vec().unwrap()).unwrap();
+    assert_eq!(loaded.first::<Slot<Sword>>().unwrap().borrow().item, Sword { sharp: 9 });
+}
+
+#[test]
+fn objects_of_a_generic_class_that_is_gone_are_kept() {
+    let mut saves = SaveManager::new();
+    saves.register::<Nothing>().unwrap();
+    let loaded = saves.from_slice(&objects()).unwrap();
+    let kept: Vec<&str> = loaded.report().findings().iter().map(|f| &*f.class).collect();
+    assert!(kept.contains(&"Slot<u8>"), "{}", loaded.report());
+}
