@@ -69,8 +69,8 @@ fn what_the_schema_does_not_show_is_a_note() {
         notes.extend(report.notes().iter().map(|note| note.text.clone()));
     }
     insta::assert_snapshot!(notes.join("\n"), @"
-    the program refuses Values.lasting.1 = 4294967295: a value is none of those its type can have
-    the program refuses Values.before_1970.1 = 4294967295: a value is none of those its type can have
+    the program refuses Duration.nanoseconds = 4294967295: a value is none of those its type can have
+    the program refuses SystemTime.nanoseconds = 4294967295: a value is none of those its type can have
     the program refuses quest.World.heroes with several elements: `validate` of quest.World refused: there are 3 heroes, but 0 members of the guild
     the program refuses quest.World.heroes with equal elements: `validate` of quest.World refused: there are 2 heroes, but 0 members of the guild
     ");
@@ -365,7 +365,7 @@ fn refusals_of_the_program_are_notes_and_the_rest_is_loaded() {
     insta::assert_snapshot!(notes.join("\n"), @"
     Never in Rc<RefCell> is not tested by loads: the program refuses its plainest sample, `validate` of Never refused: never (object #1, class Never)
     OwnerOfNever in Rc<RefCell> is not tested by loads: it needs another object that is not
-    the program refuses Picky.some = 0: a value is none of those its type can have
+    the program refuses Picky.some = 0: 0 is no NonZeroU8; keep u8 as the type, or give the class a `version` and a `migrate` that puts another number there
     the program refuses Picky.level = 4294967295: `validate` of Picky refused: level 4294967295
     ");
 }

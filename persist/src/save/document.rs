@@ -94,9 +94,10 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Whatever is not a whole, true save; [`ErrorKind::TooDeep`] for values nested over four
-    /// times [`Limits::depth`]; [`ErrorKind::TooLarge`] if the trees would take over four times
-    /// what [`Limits::expansion`] allows for objects.
+    /// Whatever is not a whole, true save, references that lead to no object or to another one than
+    /// their kind says included; [`ErrorKind::TooDeep`] for values nested over four times
+    /// [`Limits::depth`]; [`ErrorKind::TooLarge`] if the trees would take over four times what
+    /// [`Limits::expansion`] allows for objects.
     pub fn from_slice(save: &[u8]) -> Result<Self> {
         Self::within(save, &Limits::DEFAULT)
     }
