@@ -41,7 +41,8 @@ impl Twin<'_> {
     /// Findings name the class as the program does.
     fn find(&mut self, change: Change, class: &str, field: &str) {
         let mut names = self.edits.names.iter();
-        let class = names.find(|(_, stored)| *stored == class).map_or(class, |(name, _)| name.as_str());
+        let class =
+            names.find(|(_, stored)| *stored == class).map_or(class, |(name, _)| name.as_str());
         *self.findings.entry((change, class.to_owned(), field.to_owned())).or_insert(0) += 1;
     }
 

@@ -129,3 +129,52 @@ fn objects_of_a_generic_class_that_is_gone_are_kept() {
     let kept: Vec<&str> = loaded.report().findings().iter().map(|f| &*f.class).collect();
     assert!(kept.contains(&"Slot<u8>"), "{}", loaded.report());
 }
+
+macro_rules! boards {
+    ($($name:ident $ty:ty, $($attribute:meta)?;)*) => {$(
+        #[derive(Persist, Debug, PartialEq)]
+        #[persist(class = "Board")]
+        struct $name {
+            $(#[$attribute])?
+            cells: $ty,
+            level: u8,
+        }
+    )*};
+}
+
+boards! {
+    Small [u8; 2], ;
+    Large [u16; 4], persist(default = [7; 4]);
+    Plain [u8; 4], ;
+    Texts [String; 1], ;
+    MoreTexts [String; 3], persist(default = ["a", "b", "c"].map(String::from));
+}
+
+#[test]
+fn a_longer_array_ends_as_its_default() {
+    let save = persist::to_vec(&Small { cells: [1, 2], level: 3 }).unwrap();
+    let (board, loaded) = SaveManager::new().value_from_slice::<Large>(&save).unwrap();
+    assert_eq!(board, Large { cells: [1, 2, 7, 7], level: 3 });
+    let rows: Vec<_> = loaded
+        .report()
+        .findings()
+        .iter()
+        .map(|row| (row.change, row.field.as_deref(), row.detail.as_deref()))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (Change::Defaulted, Some("cells"), Some("elements 2 to 3")),
+            (Change::Converted, Some("cells"), Some("[u8; 2] to [u16; 4]")),
+        ]
+    );
+    let texts = Texts { cells: [String::from("x")], level: 3 };
+    let more: MoreTexts = persist::from_slice(&persist::to_vec(&texts).unwrap()).unwrap();
+    assert_eq!(more.cells, ["x", "b", "c"]);
+    // Without a default nobody knows the rest, and nothing is cut off.
+    let error = persist::from_slice::<Plain>(&save).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::KindMismatch, "{error}");
+    let save = persist::to_vec(&Large { cells: [1; 4], level: 3 }).unwrap();
+    let error = persist::from_slice::<Small>(&save).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::KindMismatch, "{error}");
+}

@@ -72,7 +72,7 @@ impl Written<'_, '_> {
         }
         if self.is_removed(target, record) {
             self.replace(record, target);
-            return Ok(());
+            return Ok(0);
         }
         let variant = self.variant_of(target, record);
         self.settle(record, &mut kept, target, variant)?;

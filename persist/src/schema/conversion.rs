@@ -34,6 +34,16 @@ pub(super) enum Conversion {
         from: Option<usize>,
         to: Option<usize>,
     },
+    /// An array to a longer one, whose other elements are those of the default of this field; the
+    /// run of those.
+    Longer {
+        of: usize,
+        from: usize,
+        class: usize,
+        variant: usize,
+        field: usize,
+        run: usize,
+    },
     /// A value to a list.
     One(usize),
     Map {

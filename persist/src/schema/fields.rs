@@ -1,6 +1,6 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
-use super::conversion::Place;
+use super::conversion::{Conversion, Place};
 use super::event::{REMOVED, shortened};
 use super::pairing::pair;
 use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
@@ -144,7 +144,34 @@ impl Plans<'_> {
         };
         // What is older still becomes what the `convert` takes.
         let typed = old.and_then(|old| typed(self, old));
-        typed.or_else(|| self.conversion(node, kind, wanted, place))
+        typed
+            .or_else(|| self.conversion(node, kind, wanted, place))
+            .or_else(|| self.longer(node, kind, new, field, place))
+    }
+
+    /// The conversion of an array to a longer one, if the field has a default.
+    fn longer(
+        &mut self,
+        node: usize,
+        kind: &KindSchema,
+        new: &Wanted<'_>,
+        field: usize,
+        place: &Place<'_>,
+    ) -> Option<usize> {
+        let wanted = &new.fields[field].kind;
+        let (KindSchema::Array(_, from), KindSchema::Array(part, to)) = (kind, wanted) else {
+            return None;
+        };
+        if from >= to || !new.records[field].flags.default {
+            return None;
+        }
+        let short = KindSchema::Array(part.clone(), *from);
+        let of = self.conversion(node, kind, &short, place)?;
+        let run = self.events.run();
+        let detail = format!("elements {from} to {}", to - 1);
+        self.events.enter(run, Change::Defaulted, place.class, place.field, &detail);
+        let (from, class, variant) = (*from, new.class, new.variant);
+        Some(self.enter(Conversion::Longer { of, from, class, variant, field, run }))
     }
 
     /// What a field gets that the save does not have, and what to report of it.

@@ -5,7 +5,7 @@ use super::open::Opened;
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
 use crate::schema::plan::{Action, Fields, Step};
 use crate::schema::walk::fault;
-use crate::schema::{FieldSchema, empty};
+use crate::schema::{Cursor, FieldSchema, empty};
 use crate::{Error, ErrorKind, Result};
 
 /// A struct or a variant.
@@ -241,6 +241,24 @@ impl<'t> Transcoder<'t, '_, '_> {
                 Ok(())
             }
         }
+    }
+
+    /// Appends the elements of a default array behind the first few.
+    pub(super) fn end_of_default(
+        &mut self,
+        class: usize,
+        (variant, field): (usize, usize),
+        first: usize,
+    ) -> Result<()> {
+        self.default(class, variant, field)?;
+        let layout = self.plans.program.layout();
+        let bytes = self.defaults.gather();
+        let Some(mut cursor) = Cursor::of_field(layout, (class, variant, field), bytes) else {
+            return Err(fault(Fail::Value));
+        };
+        cursor.index(first as u64)?;
+        self.out.extend_from_slice(cursor.rest());
+        self.check(self.out.len())
     }
 
     /// Makes the default of a field of the program, in `defaults`.

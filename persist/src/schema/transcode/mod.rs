@@ -195,6 +195,13 @@ enum Frame<'t> {
         holder: Holder,
         start: usize,
     },
+    /// An array of so many elements, which end as the default of this field does.
+    Longer {
+        from: usize,
+        class: usize,
+        variant: usize,
+        field: usize,
+    },
     /// A value for the `convert` of a field, and where its bytes begin.
     Typed {
         class: usize,
@@ -230,7 +237,10 @@ fn path(frames: &[Frame<'_>], skipped: &[frames::Frame<'_>]) -> String {
                 push_name(&next.saturating_sub(1).to_string(), &mut path);
                 Ok(())
             }
-            Frame::Inlined { .. } | Frame::Shared { .. } | Frame::Typed { .. } => Ok(()),
+            Frame::Inlined { .. }
+            | Frame::Shared { .. }
+            | Frame::Longer { .. }
+            | Frame::Typed { .. } => Ok(()),
         };
     }
     for frame in skipped {
@@ -281,6 +291,10 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             }
             Frame::Shared { class, holder, start } => {
                 self.end_shared(*class, *holder, *start)?;
+                None
+            }
+            Frame::Longer { from, class, variant, field } => {
+                self.end_of_default(*class, (*variant, *field), *from)?;
                 None
             }
             Frame::Typed { class, variant, field, start } => {

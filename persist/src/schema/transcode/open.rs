@@ -72,6 +72,12 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                         frames.push(Frame::Elements { of, next: 0, count });
                     }
                 }
+                Conversion::Longer { of: inner, from, class, variant, field, run } => {
+                    self.plans.events.count(run, self.id);
+                    frames.push(Frame::Longer { from, class, variant, field });
+                    of = inner;
+                    continue;
+                }
                 Conversion::One(inner) => {
                     self.out.push(1);
                     of = inner;
