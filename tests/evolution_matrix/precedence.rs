@@ -304,6 +304,7 @@ mod moved {
             pub(super) mod $name {
                 use super::*;
 
+                #[allow(dead_code, reason = "not every program has both")]
                 #[derive(Persist, Debug)]
                 #[allow(dead_code, reason = "not every program writes the first version")]
                 #[persist(class = "Team")]
@@ -311,6 +312,7 @@ mod moved {
                     pub(in super::super) one: $case,
                 }
 
+                #[allow(dead_code, reason = "not every program has both")]
                 #[derive(Persist, Debug)]
                 #[allow(dead_code, reason = "not every program reads the second version")]
                 #[persist(class = "Team", version = 2, migrate = gather)]
@@ -333,6 +335,9 @@ mod moved {
     program!(numbered, crate::precedence::numbered::Case);
     program!(swapped, crate::precedence::numbered::Swapped);
     program!(doubtful, crate::precedence::numbered::Doubtful);
+    program!(set, crate::precedence::set::New);
+    program!(set_before, crate::precedence::set::Old);
+    program!(fewer, crate::precedence::fewer::Roomy);
 }
 
 fn through<From: Persist, To: Persist>(value: &From) -> Result<To, persist::Error> {
@@ -359,4 +364,198 @@ fn a_value_that_a_migration_moves_follows_the_same_rules() {
     assert_eq!((new.all[0].b, new.all[0].a), (1, 2));
     let error = through::<_, moved::doubtful::Second>(&old).unwrap_err();
     insta::assert_snapshot!(error);
+}
+
+/// Version 1 has a number, version 2 knows the name as an alias.
+mod set {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Old {
+        #[persist(id = 1)]
+        pub(super) c: u32,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case", version = 2, migrate = set_it)]
+    pub(super) struct New {
+        #[persist(id = 2, alias = "c", default = 901)]
+        pub(super) a: u32,
+    }
+
+    fn set_it(case: &mut Record, _: u32) {
+        case.set("c", 778_u32);
+    }
+}
+
+#[test]
+fn a_field_that_a_migration_sets_is_known_by_its_name_alone() {
+    let (found, _) = load::<set::New>(&save(set::Old { c: 1 }));
+    assert_eq!(found.borrow().a, 778);
+    let old = save(moved::set_before::First { one: set::Old { c: 1 } });
+    let (found, found_rows) = load::<moved::set::Second>(&old);
+    assert_eq!(found.borrow().all[0].a, 778);
+    // The report names both migrations.
+    let expected = [row(Change::Migrated, "Case", "", 1), row(Change::Migrated, "Team", "", 1)];
+    assert_eq!(found_rows, expected);
+}
+
+mod fewer {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Roomy {
+        #[persist(id = 1)]
+        pub(super) a: u32,
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+    }
+}
+
+#[test]
+fn a_value_that_a_migration_moves_keeps_its_unknown_fields() {
+    let old = save(moved::numbered::First { one: numbered::Case { a: 1, b: 2 } });
+    let (found, found_rows) = load::<moved::fewer::Second>(&old);
+    assert_eq!(found.borrow().all[0].rest.names().collect::<Vec<_>>(), ["Case.b"]);
+    let kept = [row(Change::Migrated, "Team", "", 1), row(Change::Kept, "Case", "b", 1)];
+    assert_eq!(found_rows, kept);
+    let second = pass::<moved::fewer::Second>(&old, |_| {});
+    let (found, _) = load::<moved::swapped::Second>(&second);
+    assert_eq!((found.borrow().all[0].b, found.borrow().all[0].a), (1, 2));
+
+    let options = persist::LoadOptions { drop_unknown: true, ..LENIENT };
+    let (found, found_rows) = try_load::<moved::fewer::Second>(&old, options).unwrap();
+    assert!(found.borrow().all[0].rest.is_empty());
+    let dropped = [row(Change::Dropped, "Case", "b", 1), row(Change::Migrated, "Team", "", 1)];
+    assert_eq!(found_rows, dropped);
+}
+
+/// A program that keeps `c`, number 1, in front of its own `c`, number 2.
+mod before_its_own {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Roomy {
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+        #[persist(id = 2, default = 5)]
+        pub(super) c: u32,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case", version = 2, migrate = rename)]
+    pub(super) struct Renamed {
+        pub(super) d: u32,
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case", version = 2, migrate = rename)]
+    pub(super) struct Without {
+        #[persist(default)]
+        pub(super) a: u32,
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+    }
+
+    fn rename(case: &mut Record, _: u32) {
+        case.rename("c", "d");
+    }
+}
+
+#[test]
+fn a_migration_finds_a_stored_field_before_a_kept_one_of_its_name() {
+    let second = pass::<before_its_own::Roomy>(&save(set::Old { c: 1 }), |_| {});
+    let (found, _) = load::<before_its_own::Renamed>(&second);
+    assert_eq!(found.borrow().d, 5);
+    assert_eq!(found.borrow().rest.names().collect::<Vec<_>>(), ["Case.c"]);
+}
+
+#[test]
+fn a_field_that_a_migration_renamed_is_not_kept_under_its_old_name() {
+    let (found, found_rows) = load::<before_its_own::Without>(&save(set::Old { c: 1 }));
+    assert!(found.borrow().rest.is_empty());
+    let expected = [
+        row(Change::Defaulted, "Case", "a", 1),
+        row(Change::Dropped, "Case", "d", 1),
+        row(Change::Migrated, "Case", "", 1),
+    ];
+    assert_eq!(found_rows, expected);
+}
+
+/// Programs with two variants, of which one loses a field and the other gets one.
+mod variants {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) enum First {
+        #[allow(dead_code, reason = "the other one is saved")]
+        V {
+            x: u32,
+        },
+        W {
+            hp: u32,
+            b: u32,
+        },
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) enum Second {
+        V { x: u32 },
+        W { hp: u32 },
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) enum Third {
+        V {
+            x: u32,
+            #[persist(alias = "b", default = 9)]
+            a: u32,
+        },
+        W {
+            hp: u32,
+        },
+    }
+}
+
+#[test]
+fn what_was_kept_of_another_variant_is_no_field_of_this_one() {
+    let first = save(variants::First::W { hp: 1, b: 2 });
+    let second = pass::<variants::Second>(&first, |case| {
+        assert!(matches!(case, variants::Second::W { hp: 1 }));
+        *case = variants::Second::V { x: 3 };
+    });
+    let (found, _) = load::<variants::Third>(&second);
+    assert!(matches!(*found.borrow(), variants::Third::V { x: 3, a: 9 }), "{found:?}");
+}
+
+/// A text that another program has as a number.
+mod text {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Roomy {
+        pub(super) hp: String,
+        #[persist(unknown)]
+        pub(super) rest: Unknown,
+    }
+}
+
+#[test]
+fn an_error_names_the_field_of_the_program_where_fields_were_kept_too() {
+    let old = save(text::Roomy { hp: "many".into(), rest: Unknown::default() });
+    for error in [
+        try_load::<renamed::Case>(&old, LENIENT).map(drop).unwrap_err(),
+        try_load::<renamed::Roomy>(&old, LENIENT).map(drop).unwrap_err(),
+    ] {
+        assert_eq!((error.kind(), error.field()), (ErrorKind::KindMismatch, Some("health")));
+    }
 }

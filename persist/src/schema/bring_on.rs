@@ -1,6 +1,7 @@
 //! The values inside of what a migration has made, brought on in their turn, with what a program
 //! kept of them.
 
+use super::alone::Alone;
 use super::conversion::Place;
 use super::event::REMOVED;
 use super::matching::{find_variant, is_older};
@@ -18,6 +19,8 @@ struct Kept {
     rest: Vec<Value>,
     /// The version that the record is of.
     version: u32,
+    /// Node of the first field that was stored.
+    first: usize,
 }
 
 impl Written<'_, '_> {
@@ -68,6 +71,8 @@ impl Written<'_, '_> {
         if let Some(described) = described.filter(|described| is_older(kept.version, described)) {
             let shown = self.show_kept(record, &mut kept.fields, target);
             migrate(record, kept.version..described.version, described.migration)?;
+            let detail = format!("version {} to {}", kept.version, described.version);
+            self.plans.happened(Change::Migrated, record.class(), "", &detail, self.id);
             self.take_back(record, read, shown, &mut kept.fields);
         }
         if self.is_removed(target, record) {
@@ -199,10 +204,31 @@ impl Written<'_, '_> {
                 kept.rest.push(Value::Struct(part));
             }
         }
-        for field in fields.into_iter().flatten().filter(|field| field.place.is_some()) {
+        for field in fields.into_iter().flatten() {
             let path = path(record, &field.name);
-            let detail = if wanted.is_removed(&field.name) { REMOVED } else { "" };
-            self.plans.happened(Change::Dropped, record.class(), &path, detail, self.id);
+            if wanted.is_removed(&field.name) {
+                self.plans.happened(Change::Dropped, record.class(), &path, REMOVED, self.id);
+                continue;
+            }
+            let is_stored = field.origin == Origin::Written && self.room(target, variant).is_some();
+            let place = field.place.filter(|_| is_stored);
+            let alone = place.map(|place| stored.field_alone(kept.first + place));
+            // A migration may have made it another variant.
+            let is_own = |alone: &Alone<'_>| {
+                matches!(alone, Alone::Field { field: of, variant, .. }
+                    if *of.name == *field.name && *variant == record.variant())
+            };
+            let change = match alone.zip(alone.and_then(|of| stored.alone(of)).filter(is_own)) {
+                Some((class, alone)) => {
+                    let mut part = Record::new(alone.name());
+                    part.origin = Some(class);
+                    part.fields.push(field);
+                    kept.rest.push(Value::Struct(part));
+                    Change::Kept
+                }
+                None => Change::Dropped,
+            };
+            self.plans.happened(change, record.class(), &path, "", self.id);
         }
         Ok(())
     }
@@ -216,17 +242,17 @@ impl Written<'_, '_> {
     /// Takes what was kept of a record out of it, or makes it the variant that it was.
     fn unpack(&mut self, record: &mut Record, class: usize, target: usize) -> Kept {
         let stored = self.plans.stored.clone();
-        let mut kept =
-            Kept { rest: Vec::new(), fields: Vec::new(), version: stored[class].version };
-        let fields: &[FieldSchema] = match &stored[class].form {
-            Form::Struct(fields) => fields,
+        let (variant, fields): (usize, &[FieldSchema]) = match &stored[class].form {
+            Form::Struct(fields) => (0, fields),
             Form::Enum(variants) => {
                 let name = record.variant();
-                let found = variants.iter().find(|variant| Some(&*variant.name) == name);
-                found.map_or(&[], |variant| &variant.fields)
+                let found = variants.iter().position(|variant| Some(&*variant.name) == name);
+                found.map_or((0, &[]), |variant| (variant, &variants[variant].fields))
             }
-            Form::Value(_) => &[],
+            Form::Value(_) => (0, &[]),
         };
+        let (version, first) = (stored[class].version, stored.first(class, variant));
+        let mut kept = Kept { rest: Vec::new(), fields: Vec::new(), version, first };
         let unknown = fields.iter().find(|field| field.kind == KindSchema::Unknown);
         let Some(parts) = unknown.and_then(|unknown| record.take(&unknown.name)) else {
             return kept;
@@ -247,7 +273,9 @@ impl Written<'_, '_> {
                     }
                 }
                 Value::Enum(part) if fields.len() == 1 && self.knows(target, &part) => {
-                    kept.version = part.origin.map_or(kept.version, |of| stored[of].version);
+                    if let Some(of) = part.origin {
+                        (kept.version, kept.first) = (stored[of].version, stored.first(of, 0));
+                    }
                     record.variant = part.variant;
                     record.fields = part.fields;
                 }
@@ -271,23 +299,33 @@ impl Written<'_, '_> {
         target: usize,
         variant: usize,
     ) -> bool {
-        let room = self.wanted(target, variant).fields.iter();
-        let room = room.clone().find(|field| field.kind == KindSchema::Unknown);
-        match room.map(|room| room.name.clone()) {
-            Some(room) if !kept.is_empty() => {
-                record.take(&room);
-                record.push(room, Value::Seq(kept));
-                return true;
-            }
-            Some(_) => {}
-            None => {
-                for part in kept {
-                    let name = part.as_record().map_or("", Record::class);
-                    self.plans.happened(Change::Dropped, name, "", "", self.id);
+        if kept.is_empty() {
+            return false;
+        }
+        if let Some(room) = self.room(target, variant) {
+            record.take(room);
+            record.push(room, Value::Seq(kept));
+            return true;
+        }
+        for part in kept {
+            let (class, field) = match &part {
+                Value::Struct(part) if part.len() == 1 => {
+                    (record.class(), path(record, &part.fields[0].name))
                 }
-            }
+                part => (part.as_record().map_or("", Record::class), String::new()),
+            };
+            self.plans.happened(Change::Dropped, class, &field, "", self.id);
         }
         false
+    }
+
+    /// The program's field for what it does not have, unless that is to be dropped.
+    fn room(&self, target: usize, variant: usize) -> Option<&str> {
+        if self.plans.options.drop_unknown {
+            return None;
+        }
+        let fields = self.wanted(target, variant).fields;
+        fields.iter().find(|field| field.kind == KindSchema::Unknown).map(|field| &*field.name)
     }
 
     /// True if the program has a variant.

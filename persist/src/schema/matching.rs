@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use super::pairing::pair;
+use super::pairing::{is_same, pair};
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, Target};
 use crate::reflect::{Body, Class, ClassId, FieldRecord, Migration, VariantRecord};
 
@@ -107,7 +107,8 @@ impl<'p> Matching<'p> {
         let kept = Kept::of(stored);
         let is_same = |(class, schema): (usize, &ClassSchema)| {
             self.is_same(schema, self.resolved[class])
-                && !(keeps(schema) && (drop_unknown || self.knows(class, &kept)))
+                && !(keeps(schema)
+                    && (drop_unknown || kept.has_copies(schema) || self.knows(class, &kept)))
         };
         let mut identical: Vec<bool> = stored.iter().enumerate().map(is_same).collect();
         // What holds a changed class is changed, and so on.
@@ -221,11 +222,14 @@ impl<'p> Matching<'p> {
 struct Kept<'s> {
     variants: HashSet<&'s str>,
     fields: Vec<&'s FieldSchema>,
+    /// True if two may be one field.
+    doubled: bool,
 }
 
 impl<'s> Kept<'s> {
     fn of(stored: &'s [ClassSchema]) -> Self {
-        let mut kept = Self { variants: HashSet::new(), fields: Vec::new() };
+        let mut kept = Self { variants: HashSet::new(), fields: Vec::new(), doubled: false };
+        let (mut names, mut numbers) = (HashSet::new(), HashSet::new());
         for class in stored {
             match &class.form {
                 Form::Enum(variants) => {
@@ -237,8 +241,11 @@ impl<'s> Kept<'s> {
                 }
                 Form::Struct(fields) => {
                     if let [field] = &fields[..]
-                        && class.name.ends_with(&format!(".{}", field.name))
+                        && let Some(owner) = class.name.strip_suffix(&format!(".{}", field.name))
                     {
+                        let is_new = names.insert(&class.name)
+                            && field.id.is_none_or(|number| numbers.insert((owner, number)));
+                        kept.doubled |= !is_new;
                         kept.fields.push(field);
                     }
                 }
@@ -246,6 +253,19 @@ impl<'s> Kept<'s> {
             }
         }
         kept
+    }
+
+    /// True if one of them may be a copy of a field of the class, or of another of them.
+    fn has_copies(&self, class: &ClassSchema) -> bool {
+        let is_copy = |field: &FieldSchema| self.fields.iter().any(|kept| is_same(*kept, field));
+        self.doubled
+            || match &class.form {
+                Form::Struct(fields) => fields.iter().any(is_copy),
+                Form::Enum(variants) => {
+                    variants.iter().flat_map(|variant| &variant.fields).any(is_copy)
+                }
+                Form::Value(_) => false,
+            }
     }
 }
 

@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::alone::Alone;
 use super::matching::find_variant;
 use super::pairing::pair;
 use super::plan::{Plans, Step, Wanted};
-use super::{Change, KindSchema, Reader, Strict, WriteTarget, empty, write_class};
+use super::{Change, KindSchema, Reader, Strict, WriteTarget, empty, write_class, write_value};
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::reflect::Migration;
 use crate::value::{Field, Record, Value};
@@ -183,7 +184,12 @@ impl WriteTarget for Written<'_, '_> {
         let stored = self.plans.stored.clone();
         count::push(class as u64 + 1, out);
         let mut target = Strict::new(&stored, self.limits, &|_, _| Ok(()));
-        write_class(&mut target, &stored, class, part, out)?;
+        match (stored.alone(class), part) {
+            (Some(Alone::Field { field, .. }), Value::Struct(part)) if part.len() == 1 => {
+                write_value(&mut target, &stored, &field.kind, &part.fields[0].value, out)?;
+            }
+            _ => write_class(&mut target, &stored, class, part, out)?,
+        }
         Ok(true)
     }
 

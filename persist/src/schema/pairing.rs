@@ -5,7 +5,8 @@
 //!    whatever their names are.
 //! 2. Else the name decides, then the aliases.
 //! 3. What the program that wrote the save stored itself wins over what it kept for another program.
-//! 4. What it kept wins over what a migration made.
+//! 4. What it kept wins over what a migration made. Of what is not kept, the field to which a migration gave
+//!    the name comes first; it has no number.
 
 use std::collections::HashSet;
 
@@ -80,7 +81,9 @@ pub(crate) fn pair<F: StoredField>(stored: &[F], records: &[FieldRecord]) -> Pai
     pairs.take(|stored, field| stored.origin() == Origin::Made && stored.name() == field.name);
     pairs.take(|stored, field| stored.origin() == Origin::Written && is_numbered(stored, field));
     pairs.take(|stored, field| stored.origin() == Origin::Written && is_named(stored, field));
-    pairs.take(|stored, field| stored.origin() != Origin::Kept && is_alias(stored, field));
+    pairs.take(|stored, field| {
+        matches!(stored.origin(), Origin::Written | Origin::Made) && is_alias(stored, field)
+    });
     let clash = pairs.clash();
     // Kept ones take the place of what was made.
     let mut made = vec![None; records.len()];
@@ -243,6 +246,14 @@ fn copies<F: StoredField>(stored: &[F]) -> Vec<bool> {
         };
     }
     copies
+}
+
+/// True if two stored fields are one.
+pub(super) fn is_same<F: StoredField>(one: &F, other: &F) -> bool {
+    match (one.number(), other.number()) {
+        (Some(one), Some(other)) => one == other,
+        _ => one.name() == other.name(),
+    }
 }
 
 fn is_numbered<F: StoredField>(stored: &F, field: &FieldRecord) -> bool {

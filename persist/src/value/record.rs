@@ -44,7 +44,7 @@ pub struct Record {
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) name: Arc<str>,
-    /// The number that the save has for it, as long as it has its name.
+    /// The number that the save has for it, as long as no migration has changed it.
     pub(crate) number: Option<u32>,
     pub(crate) value: Value,
     pub(crate) origin: Origin,
@@ -105,7 +105,7 @@ impl Record {
     /// The field of this name, to be changed.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let field = self.fields.iter_mut().find(|field| &*field.name == name)?;
-        (field.origin, field.place) = (Origin::Made, None);
+        (field.number, field.origin, field.place) = (None, Origin::Made, None);
         Some(&mut field.value)
     }
 

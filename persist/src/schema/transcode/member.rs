@@ -82,14 +82,14 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(head)
     }
 
-    /// The fields that follow, those that were kept among them.
+    /// The fields that follow, then those that were kept among them.
     pub(super) fn found(&mut self, head: &Head<'t>) -> Result<Vec<Member<'t>>> {
         let stored = self.stored;
-        let mut found = Vec::new();
+        let (mut found, mut kept) = (Vec::new(), Vec::new());
         for (i, field) in head.fields.iter().enumerate() {
             let node = head.first + i;
             if field.kind == KindSchema::Unknown {
-                self.kept_fields(head.variant.map(|(_, name)| name), &mut found)?;
+                self.kept_fields(head.variant.map(|(_, name)| name), &mut kept)?;
                 continue;
             }
             let bytes = self.taken(node, 1, stored.node(node).width())?;
@@ -103,6 +103,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 place: Some(KeptPlace::Payload(end.saturating_sub(bytes.len())..end)),
             });
         }
+        // A migration finds what was stored first, wherever the kept fields stand.
+        found.append(&mut kept);
         Ok(found)
     }
 

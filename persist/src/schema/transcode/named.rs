@@ -187,9 +187,14 @@ impl<'t> Transcoder<'t, '_, '_> {
         let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
             let found = field.place.and_then(|place| found.get_mut(place)?.take());
             match found {
-                Some(found) => {
-                    Member { name: field.name, number: field.number, origin: field.origin, ..found }
-                }
+                Some(found) => Member {
+                    name: field.name,
+                    number: field.number,
+                    origin: field.origin,
+                    // Under its old name it would come back as what it no longer is.
+                    kept: found.kept.filter(|_| field.origin != Origin::Made),
+                    ..found
+                },
                 None => Member {
                     name: field.name,
                     number: None,
@@ -279,7 +284,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             let path = given.path(&source.name);
             let result =
                 self.field_action(source, &wanted, field, &Place { class: name, field: &path });
-            actions.push(result.map_err(|error| error.in_field(&path))?);
+            let wanted_path = given.path(&wanted.fields[field].name);
+            actions.push(result.map_err(|error| error.in_field(&wanted_path))?);
         }
         let records = wanted.records;
         let has_room = records.iter().any(|record| record.flags.unknown);
