@@ -8,6 +8,7 @@ mod edits;
 #[path = "../forge.rs"]
 mod forge;
 mod model;
+mod pairing;
 mod program;
 mod twin;
 mod values;
