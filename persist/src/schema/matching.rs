@@ -30,9 +30,9 @@ impl<'p> Matching<'p> {
         {
             this.resolved[class] = Some(value);
         }
-        for class in 0..stored.len() {
+        for (class, schema) in stored.iter().enumerate() {
             if this.resolved[class].is_none() && !other.contains(&class) {
-                this.resolved[class] = program.find_instance(&stored[class]);
+                this.resolved[class] = program.find_instance(schema);
                 this.instances.extend(this.resolved[class].map(|_| class));
             }
         }

@@ -2,7 +2,7 @@ use std::any::{Any, TypeId};
 use std::rc::{self, Rc};
 use std::sync::{self, Arc};
 
-use super::{Caster, TraitCell, TraitObject, trait_name};
+use super::{Caster, Portable, TraitCell, TraitObject, trait_name};
 use crate::codec::pointee::{share_unsized_arc, share_unsized_rc};
 use crate::codec::{
     BoxOf, Decoder, Encoder, Fail, Implementor, PointTo, Pointed, Prototypes, Shared, Stop,
@@ -53,20 +53,11 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
 
     fn encode(content: &D, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let value = content.portable();
-        if let Some(stand_in) = D::stand_in()
-            && let Some(unknown) = (stand_in.class.unknown)(value)
-        {
-            return match unknown.value() {
-                Ok(value) => value.encode_class(out).and_then(|()| value.encode(out)),
-                Err(error) => Err(out.refuse(error)),
-            };
+        if encode_class::<D>(value, out)? {
+            value.count_box(out);
+            value.encode(out)?;
         }
-        let class = value.type_id();
-        let number =
-            out.ask(|links| links.class(class, trait_name::<D>(), &|| value.class_name()))?;
-        count::encode(number, out)?;
-        value.count_box(out);
-        value.encode(out)
+        Ok(())
     }
 
     fn decode(input: &mut Decoder<'_>) -> Result<Box<D>, Fail> {
@@ -92,6 +83,28 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
     fn visit_shared(content: &D, visitor: &mut Visitor<'_>) -> Result<()> {
         visitor.nested(|visitor| content.portable().visit_shared(visitor))
     }
+}
+
+/// Writes the class of a value, which is to follow; false if a stand-in has written what it stands for.
+///
+/// Not inlined: its frame is no part of those of values that nest.
+#[inline(never)]
+fn encode_class<D: ?Sized + TraitObject>(
+    value: &dyn Portable,
+    out: &mut Encoder<'_>,
+) -> Result<bool, Stop> {
+    if let Some(stand_in) = D::stand_in()
+        && let Some(unknown) = (stand_in.class.unknown)(value)
+    {
+        return match unknown.value() {
+            Ok(value) => value.encode_class(out).and_then(|()| value.encode(out)).map(|()| false),
+            Err(error) => Err(out.refuse(error)),
+        };
+    }
+    let class = value.type_id();
+    let number = out.ask(|links| links.class(class, trait_name::<D>(), &|| value.class_name()))?;
+    count::encode(number, out)?;
+    Ok(true)
 }
 
 /// Takes a value of a class that is not registered for the trait.
