@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Limits, Result};
 #[derive(Debug, Default)]
 pub struct Buffer {
     first: Vec<u8>,
-    /// The windows behind the first one, for the next value too; empty until there is need of one.
+    /// The windows after the first one, kept for the next value. Empty until one is needed.
     table: Vec<Window>,
     /// How many of them hold bytes.
     used: usize,

@@ -336,14 +336,14 @@ impl<'a> Encoder<'a> {
 #[cold]
 #[inline(never)]
 fn keep(state: &EncodeState<'_>, error: Error) -> Stop {
-    // The first one: those behind it may follow from it.
+    // The first one: later ones may follow from it.
     let first = state.error.take();
     state.error.set(first.or(Some(error)));
     Stop(())
 }
 
-/// The window behind a full one, of which `left` bytes stay free: the `len` bytes that are taken lie together. `None` if
-/// the value is refused. If these bytes are there, the window begins behind them.
+/// The window after a full one. `left` bytes of that stay free, since the `len` bytes that are taken lie together.
+/// The window begins after `bytes`, which are written first. `None` if the value is refused.
 #[cold]
 #[inline(never)]
 fn grow<'a>(

@@ -1,4 +1,4 @@
-//! Where a value goes on that does not fit the first window of its buffer.
+//! Where a value continues that does not fit the first window of its buffer.
 
 /// More windows than a value can fill: see [`least`], and a record ends before 2^32 bytes.
 const MOST: usize = 64;
@@ -13,7 +13,7 @@ fn least(place: usize) -> usize {
     (4..place).fold(quadrupled, |size, _| size.saturating_add(size / 4))
 }
 
-/// A part of a buffer's memory, in which a value goes on when the one before it is full.
+/// A part of a buffer's memory, in which a value continues when the one before it is full.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     pub(super) bytes: Vec<u8>,
@@ -37,8 +37,8 @@ impl Default for Next<'_> {
 }
 
 impl<'a> Next<'a> {
-    /// A window of at least `len` bytes, which `start` bytes of the value are before, and those behind it. If `bytes`
-    /// are there, it begins with them.
+    /// A window of at least `len` bytes, and the windows after it. `start` bytes of the value lie before it.
+    /// It begins with `bytes`.
     pub(super) fn window(
         self,
         start: usize,

@@ -366,7 +366,7 @@ fn candidates<'r>(record: &'r Record, kept: &'r [Record]) -> Vec<&'r Field> {
     record.fields.iter().chain(kept.iter().map(|part| &part.fields[0])).collect()
 }
 
-/// A field's name, behind that of the variant.
+/// A field's name, after that of the variant.
 fn path(record: &Record, field: &str) -> String {
     record.variant().map_or_else(|| field.to_owned(), |variant| format!("{variant}.{field}"))
 }

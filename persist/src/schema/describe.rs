@@ -81,6 +81,19 @@ pub(crate) enum KindSchema {
 }
 
 impl KindSchema {
+    /// True for a kind with pointers or trait objects in it, which no `convert` takes.
+    pub(crate) fn refers(&self) -> bool {
+        match self {
+            Self::Option(part) | Self::List(part) | Self::Set(part) | Self::Array(part, _) => {
+                part.refers()
+            }
+            Self::Map(parts) => parts.0.refers() || parts.1.refers(),
+            Self::Tuple(parts) => parts.iter().any(Self::refers),
+            Self::Reference { .. } | Self::TraitReference { .. } | Self::Dynamic(_) => true,
+            _ => false,
+        }
+    }
+
     /// Bytes of a unit or a number; 0 for kinds of another sort.
     pub(crate) fn width(&self) -> usize {
         match self {

@@ -273,7 +273,7 @@ impl Plans<'_> {
             Some((old, new)) if instances.is_empty() => {
                 format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
             }
-            _ if refers(stored) || refers(wanted) => String::from(
+            _ if stored.refers() || wanted.refers() => String::from(
                 "give the class that holds it `#[persist(version = 2, migrate = function)]`, or keep the old type",
             ),
             _ if matches!(
@@ -324,22 +324,6 @@ impl Plans<'_> {
             }
             _ => None,
         }
-    }
-}
-
-/// True for a kind with pointers or trait objects in it, which no `convert` takes.
-fn refers(kind: &KindSchema) -> bool {
-    match kind {
-        KindSchema::Option(part)
-        | KindSchema::List(part)
-        | KindSchema::Set(part)
-        | KindSchema::Array(part, _) => refers(part),
-        KindSchema::Map(parts) => refers(&parts.0) || refers(&parts.1),
-        KindSchema::Tuple(parts) => parts.iter().any(refers),
-        KindSchema::Reference { .. }
-        | KindSchema::TraitReference { .. }
-        | KindSchema::Dynamic(_) => true,
-        _ => false,
     }
 }
 

@@ -7,7 +7,7 @@ use std::slice::{Iter, IterMut};
 
 use super::{Field, Value};
 
-/// The parts of a value; of a map each key and behind it its value.
+/// The parts of a value. Those of a map are each key, then its value.
 pub(crate) enum Parts<'v> {
     Values(Iter<'v, Value>),
     Fields(Iter<'v, Field>),

@@ -41,7 +41,7 @@ pub(super) struct Writer {
 }
 
 pub(super) enum State {
-    /// A file of so many bytes, which is opened by the first write; `waiting` is written first.
+    /// A file of `length` bytes. The first write opens it, and writes `waiting` first.
     Good { file: Option<Box<dyn NewFile>>, length: u64, waiting: Vec<u8> },
     /// An append failed. Bytes that are not in the file yet wait after those that surely are.
     Broken { good: Good, pending: Vec<u8>, tried: usize, tried_at: Instant, why: String },

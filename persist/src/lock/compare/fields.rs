@@ -1,7 +1,7 @@
 //! The fields and variants of a class that both sides have.
 
 use super::Comparison;
-use super::guesses::{Guess, is_akin, is_near, refers, shrinks, sure, widens};
+use super::guesses::{Guess, is_akin, is_near, shrinks, sure, widens};
 use super::history::{From, History, Owner};
 use super::moves::{Came, Left};
 use super::plans::{Failure, Place};
@@ -253,7 +253,7 @@ impl Comparison<'_> {
         let pair = sides.pair;
         let (old, new) = (&pair.old[guess.old], &pair.new[guess.new]);
         let above = source::field(self.program, pair.place(guess.new), new);
-        if guess.fits || refers(&old.kind) {
+        if guess.fits || old.kind.refers() {
             return row.paste(format!("#[persist(alias = {:?})]", old.name), above);
         }
         let is_ident = old.name.starts_with(|c: char| c.is_alphabetic() || c == '_');

@@ -112,20 +112,6 @@ pub(super) fn is_named(kind: &KindSchema) -> bool {
     atoms(kind, &|_| String::new()).iter().any(|atom| matches!(atom, Atom::Named(_)))
 }
 
-/// True for a kind with pointers or trait objects in it, which no `convert` takes.
-pub(super) fn refers(kind: &KindSchema) -> bool {
-    let mut refers = false;
-    visit(kind, &mut |kind| {
-        refers |= matches!(
-            kind,
-            KindSchema::Reference { .. }
-                | KindSchema::TraitReference { .. }
-                | KindSchema::Dynamic(_)
-        );
-    });
-    refers
-}
-
 /// True if every value of one kind becomes one of the other, as far as the kinds tell. The classes in them are
 /// compared by themselves.
 pub(super) fn widens(old: &KindSchema, new: &KindSchema) -> bool {

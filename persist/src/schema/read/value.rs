@@ -167,7 +167,7 @@ impl<'r, 'd> Run<'r, '_, 'd> {
         Ok(Value::Bytes(bytes.to_vec()))
     }
 
-    /// Opens elements, of which so many are known to have bytes that are there.
+    /// Opens elements, of which `sure` are known to have bytes that are there.
     fn elements(
         &mut self,
         part: As<'r>,

@@ -243,7 +243,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         }
     }
 
-    /// Appends the elements of a default array behind the first few.
+    /// Appends the elements of a default array, without the `first` ones.
     pub(super) fn end_of_default(
         &mut self,
         class: usize,

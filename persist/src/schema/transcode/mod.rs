@@ -195,7 +195,7 @@ enum Frame<'t> {
         holder: Holder,
         start: usize,
     },
-    /// An array of so many elements, which end as the default of this field does.
+    /// An array of `from` elements, whose end is that of the default of this field.
     Longer {
         from: usize,
         class: usize,
