@@ -323,7 +323,7 @@ mod moved {
         };
     }
 
-    fn gather(team: &mut Record, _: u32) {
+    pub(super) fn gather(team: &mut Record, _: u32) {
         let one: Vec<persist::Value> = team.take("one").into_iter().collect();
         team.set("all", persist::Value::Seq(one));
     }
@@ -557,5 +557,169 @@ fn an_error_names_the_field_of_the_program_where_fields_were_kept_too() {
         try_load::<renamed::Roomy>(&old, LENIENT).map(drop).unwrap_err(),
     ] {
         assert_eq!((error.kind(), error.field()), (ErrorKind::KindMismatch, Some("health")));
+    }
+}
+
+/// A program that stores both a field and the one that another program has renamed it to.
+mod both {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Case {
+        pub(super) hp: u32,
+        pub(super) health: u32,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) struct Older {
+        pub(super) hp: u32,
+        #[persist(id = 7)]
+        pub(super) life: u32,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case", version = 2, migrate = double)]
+    pub(super) struct Doubled {
+        #[persist(id = 7, alias = "hp")]
+        pub(super) health: u32,
+    }
+
+    fn double(case: &mut Record, _: u32) {
+        case.set("health", 900_u32);
+    }
+}
+
+#[test]
+fn a_stored_field_that_lost_its_place_to_another_is_not_kept() {
+    let old = save(both::Case { hp: 1, health: 2 });
+    let superseded = row(Change::Superseded, "Case", "hp", 1);
+    let (found, found_rows) = load::<renamed::Case>(&old);
+    assert_eq!((found.borrow().health, &*found_rows), (2, &[superseded.clone()][..]));
+    let second = pass::<renamed::Case>(&old, |_| {});
+    assert_eq!(second.len(), save(renamed::Case { health: 2 }).len());
+    assert_eq!(load::<renamed::Case>(&second).1, []);
+
+    let (found, found_rows) = load::<renamed::Roomy>(&old);
+    assert!(found.borrow().rest.is_empty());
+    assert_eq!((found.borrow().health, &*found_rows), (2, &[superseded.clone()][..]));
+
+    let error = try_load::<renamed::Case>(&old, STRICT).unwrap_err();
+    insta::assert_snapshot!(error);
+}
+
+#[test]
+fn a_stored_field_that_lost_its_place_to_what_a_migration_makes_is_not_kept() {
+    // One by its name, the other by its number.
+    let old = save(both::Older { hp: 1, life: 2 });
+    let (found, found_rows) = load::<both::Doubled>(&old);
+    assert_eq!(found.borrow().health, 900);
+    let expected = [
+        row(Change::Migrated, "Case", "", 1),
+        row(Change::Superseded, "Case", "hp", 1),
+        row(Change::Superseded, "Case", "life", 1),
+    ];
+    assert_eq!(found_rows, expected);
+    let second = pass::<both::Doubled>(&old, |_| {});
+    assert_eq!(load::<both::Doubled>(&second).1, []);
+}
+
+/// A migration that makes one variant another, where both have a field `b` of another kind.
+mod turned {
+    use super::*;
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case")]
+    pub(super) enum Old {
+        V {
+            x: u32,
+            b: String,
+        },
+        #[allow(dead_code, reason = "the other one is saved")]
+        W {
+            hp: u32,
+            b: u32,
+        },
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case", version = 2, migrate = turn)]
+    pub(super) enum New {
+        W {
+            #[persist(default)]
+            hp: u32,
+            #[persist(unknown)]
+            rest: Unknown,
+        },
+    }
+
+    /// Here the other variant has the field.
+    #[derive(Persist, Debug)]
+    #[persist(class = "Case", version = 2, migrate = turn)]
+    pub(super) enum Whole {
+        #[allow(dead_code, reason = "it is not loaded")]
+        W { hp: u32, b: u32 },
+    }
+
+    fn turn(case: &mut Record, _: u32) {
+        if let Some(x) = case.take("x") {
+            case.set_variant("W");
+            case.set("hp", x);
+        }
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Team")]
+    pub(super) struct First {
+        pub(super) one: Old,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Team", version = 2, migrate = super::moved::gather)]
+    pub(super) struct Second {
+        pub(super) all: Vec<New>,
+    }
+
+    #[derive(Persist, Debug)]
+    #[persist(class = "Team", version = 2, migrate = super::moved::gather)]
+    pub(super) struct WholeSecond {
+        all: Vec<Whole>,
+    }
+}
+
+#[test]
+fn what_is_left_of_a_variant_that_a_migration_turned_is_no_field_of_the_other() {
+    let old = || turned::Old::V { x: 1, b: "text".into() };
+    let kept = ["Case::V.b"];
+    let second = pass::<turned::New>(&save(old()), |case| {
+        let turned::New::W { hp, rest } = case;
+        assert_eq!((*hp, rest.names().collect::<Vec<_>>()), (1, kept.into()));
+    });
+    let (case, _) = load::<turned::New>(&second);
+    let turned::New::W { hp, rest } = &*case.borrow();
+    assert_eq!((*hp, rest.names().collect::<Vec<_>>()), (1, kept.into()));
+
+    // So it is where a migration moves the value.
+    let moved = save(turned::First { one: old() });
+    let expected = [
+        row(Change::Migrated, "Case", "", 1),
+        row(Change::Migrated, "Team", "", 1),
+        row(Change::Kept, "Case", "W.b", 1),
+    ];
+    assert_eq!(load::<turned::Second>(&moved).1, expected);
+    let second = pass::<turned::Second>(&moved, |_| {});
+    persist::Document::from_slice(&second).unwrap();
+    let (team, team_rows) = load::<turned::Second>(&second);
+    let turned::New::W { hp, rest } = &team.borrow().all[0];
+    assert_eq!((*hp, rest.names().collect::<Vec<_>>()), (1, kept.into()));
+    assert_eq!(team_rows, [row(Change::Kept, "Case::V.b", "", 1)]);
+
+    // What the migration leaves in the place of a field is that field, and must fit it.
+    for error in [
+        try_load::<turned::Whole>(&save(old()), LENIENT).map(drop).unwrap_err(),
+        try_load::<turned::WholeSecond>(&moved, LENIENT).map(drop).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::KindMismatch, "{error}");
     }
 }

@@ -608,3 +608,31 @@ fn components_that_lose_something_are_not_safe() {
     let less = lock.compare(&components(SaveManager::register_component::<in_world::Less>));
     assert_eq!(bad(&less), ["loses: Health.shield"], "{less}");
 }
+
+versions! {
+    hp_and_health {
+        pub(super) struct Hero { pub(super) hp: u32, pub(super) health: u32 }
+    }
+    health_of_both {
+        pub(super) struct Hero { #[persist(alias = "hp")] pub(super) health: u32 }
+    }
+    health_by_migration {
+        #[persist(version = 2, migrate = add_both)]
+        pub(super) struct Hero { #[persist(alias = "hp")] pub(super) health: u32 }
+    }
+}
+
+fn add_both(hero: &mut Record, _: u32) {
+    let part = |part: Option<persist::Value>| part.and_then(|part| part.as_u64()).unwrap_or(0);
+    let (hp, health) = (part(hero.take("hp")), part(hero.take("health")));
+    hero.set("health", hp.saturating_add(health).min(u64::from(u32::MAX)));
+}
+
+#[test]
+fn a_field_whose_place_another_one_takes_is_lost() {
+    let report = report::<hp_and_health::Hero, health_of_both::Hero>();
+    assert_eq!(bad(&report), ["loses: Hero.hp"]);
+    insta::assert_snapshot!(report.to_string());
+    let migrated = super::report::<hp_and_health::Hero, health_by_migration::Hero>();
+    assert!(migrated.loads(), "{migrated}");
+}

@@ -309,7 +309,7 @@ impl<'l> Loader<'l> {
                 Change::Dropped => "the program does not have a stored field",
                 Change::Clamped => "a number did not fit",
                 Change::Kept => "the program does not have what is stored",
-                Change::Superseded => "a kept field is older than what is stored",
+                Change::Superseded => "another stored field took the place of this one",
                 Change::Restored => "a kept field took the place of what `migrate` made",
                 Change::Newer => "the record is of a newer version of its class",
                 Change::Replaced => "the program does not have a stored variant",

@@ -236,7 +236,7 @@ impl fmt::Display for Finding {
             Change::Unknown => "skipped, not registered",
             Change::Dangling => "dangling weak reference",
             Change::Kept => "kept as unknown",
-            Change::Superseded => "dropped what was kept, the save has a newer value",
+            Change::Superseded => "dropped, the save has another value for the field",
             Change::Restored => "kept value used in place of the migrated one",
             Change::Unregistered => "set to `None`, not registered for its trait",
             Change::Nulled => "handle set to null, not in the remap",

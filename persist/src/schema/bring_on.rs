@@ -1,7 +1,6 @@
 //! The values inside of what a migration has made, brought on in their turn, with what a program
 //! kept of them.
 
-use super::alone::Alone;
 use super::conversion::Place;
 use super::event::REMOVED;
 use super::matching::{find_variant, is_older};
@@ -157,9 +156,14 @@ impl Written<'_, '_> {
             std::mem::take(&mut record.fields).into_iter().map(Some).collect();
         let mut parts: Vec<Option<Record>> =
             std::mem::take(&mut kept.fields).into_iter().map(Some).collect();
-        for part in &pairing.superseded {
-            if let Some(part) = parts[part - read].take() {
-                self.superseded(record, &part.fields[0]);
+        for lost in &pairing.superseded {
+            let part = lost.checked_sub(read).map(|part| parts[part].take());
+            let field = match part {
+                None => fields[*lost].take(),
+                Some(part) => part.and_then(|mut part| part.fields.pop()),
+            };
+            if let Some(field) = field {
+                self.superseded(record, &field);
             }
         }
         for (i, (source, made)) in pairing.sources.into_iter().zip(pairing.made).enumerate() {
@@ -212,13 +216,9 @@ impl Written<'_, '_> {
             }
             let is_stored = field.origin == Origin::Written && self.room(target, variant).is_some();
             let place = field.place.filter(|_| is_stored);
+            // It stays a field of the variant that it was stored in, if a migration has made another of it.
             let alone = place.map(|place| stored.field_alone(kept.first + place));
-            // A migration may have made it another variant.
-            let is_own = |alone: &Alone<'_>| {
-                matches!(alone, Alone::Field { field: of, variant, .. }
-                    if *of.name == *field.name && *variant == record.variant())
-            };
-            let change = match alone.zip(alone.and_then(|of| stored.alone(of)).filter(is_own)) {
+            let change = match alone.zip(alone.and_then(|of| stored.alone(of))) {
                 Some((class, alone)) => {
                     let mut part = Record::new(alone.name());
                     part.origin = Some(class);
@@ -233,7 +233,7 @@ impl Written<'_, '_> {
         Ok(())
     }
 
-    /// Reports a kept field that is dropped.
+    /// Reports a field that is dropped, since another took its place.
     fn superseded(&mut self, record: &Record, field: &Field) {
         let path = path(record, &field.name);
         self.plans.happened(Change::Superseded, record.class(), &path, "", self.id);

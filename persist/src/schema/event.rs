@@ -37,7 +37,7 @@ pub enum Change {
     /// Objects, values or fields that the program does not have are kept as they are, and
     /// go back to the next save.
     Kept,
-    /// Kept fields were dropped, since the program that wrote the save stored the fields themselves.
+    /// Stored or kept fields were dropped, since another one took their place.
     Superseded,
     /// Fields that an older program kept came back, in place of what `migrate` made of its other fields.
     Restored,

@@ -2,7 +2,7 @@
 
 use super::conversion::{Conversion, Place};
 use super::event::{REMOVED, shortened};
-use super::pairing::pair;
+use super::pairing::{Pairing, pair};
 use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
 use super::quick::Quick;
 use super::{Change, FieldSchema, Form, KindSchema, Stored, Target};
@@ -17,7 +17,7 @@ impl Plans<'_> {
         pairing
             .check(old.class, old.fields, new.records)
             .map_err(|error| error.in_field(old.variant.unwrap_or_default()))?;
-        let sources = pairing.sources;
+        let Pairing { sources, superseded, .. } = pairing;
         let mut targets = vec![None; old.fields.len()];
         let mut actions = vec![None; old.fields.len()];
         let mut steps = Vec::new();
@@ -66,6 +66,11 @@ impl Plans<'_> {
             let action = match (targets[field], actions[field]) {
                 (_, Some(action)) => action,
                 (Some(_), None) => Action::Copy { first, nodes: 1, width },
+                (None, _) if superseded.contains(&field) => {
+                    let path = old.path(&schema.name);
+                    self.events.enter(runs[0], Change::Superseded, old.class, &path, "");
+                    Action::Skip { first, nodes: 1, width }
+                }
                 (None, _) => {
                     let is_removed = new.is_removed(&schema.name);
                     let kept = kept.filter(|_| !self.options.drop_unknown && !is_removed);

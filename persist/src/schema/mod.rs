@@ -42,7 +42,7 @@ pub(crate) use event::{Event, Run};
 pub(crate) use layout::Stored;
 pub(crate) use matching::find_variant;
 pub(crate) use order::inner_first;
-pub(crate) use pairing::pair;
+pub(crate) use pairing::{Pairing, pair};
 pub(crate) use paths::paths;
 pub(crate) use plan::Plans;
 pub(crate) use program::{Program, Target};

@@ -7,6 +7,8 @@
 //! 3. What the program that wrote the save stored itself wins over what it kept for another program.
 //! 4. What it kept wins over what a migration made. Of what is not kept, the field to which a migration gave
 //!    the name comes first; it has no number.
+//!
+//! What could be a field that has another source is superseded: the next save would store that field beside it.
 
 use std::collections::HashSet;
 
@@ -56,7 +58,8 @@ pub(crate) struct Pairing {
     pub(crate) sources: Vec<Option<usize>>,
     /// For each field of the program whose kept field is its source, what a migration made of it.
     pub(crate) made: Vec<Option<usize>>,
-    /// Kept fields that are copies of another field of the record, or of one that is a source.
+    /// Fields that are dropped: kept ones that are copies of another field of the record, and those that a
+    /// field could have as its source, but has another.
     pub(crate) superseded: Vec<usize>,
     clash: Option<Clash>,
 }
@@ -149,7 +152,7 @@ impl Pairing {
 
 impl FieldRecord {
     /// True if a stored field may be this one.
-    pub(super) fn may_be(&self, stored: &impl StoredField) -> bool {
+    pub(crate) fn may_be(&self, stored: &impl StoredField) -> bool {
         is_numbered(stored, self) || is_named(stored, self) || is_alias(stored, self)
     }
 }
@@ -208,7 +211,7 @@ impl<F: StoredField> Pairs<'_, F> {
         None
     }
 
-    /// Kept fields that lost their place to another.
+    /// Fields that lost their place to another.
     fn superseded(&self) -> Vec<usize> {
         let is_source = |stored: &F| {
             let mut sources = self.sources.iter().zip(self.records);
@@ -216,7 +219,7 @@ impl<F: StoredField> Pairs<'_, F> {
         };
         let lost = |i: &usize| {
             let stored = &self.stored[*i];
-            stored.origin() == Origin::Kept
+            matches!(stored.origin(), Origin::Written | Origin::Kept)
                 && !self.is_taken[*i]
                 && (self.copies[*i] || is_source(stored))
         };

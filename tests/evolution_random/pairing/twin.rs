@@ -155,16 +155,16 @@ fn pairs(fields: &[Field], wanted: &[Wanted]) -> Vec<(Option<usize>, Option<usiz
     .collect()
 }
 
-/// Drops kept fields of which a rule makes the source of a field that has one already.
+/// Drops those of these fields that a rule makes the source of a field that has one already.
 fn drop_superseded(
-    fields: &[Field],
+    (fields, of): (&[Field], &[Source]),
     wanted: &[Wanted],
     sources: &[Option<usize>],
     found: &mut Found,
 ) -> Vec<usize> {
     let lost = fields.iter().enumerate().filter(|(f, field)| {
         let mut taken = wanted.iter().zip(sources).filter(|(_, source)| source.is_some());
-        field.from == Source::Kept
+        of.contains(&field.from)
             && !sources.contains(&Some(*f))
             && taken.any(|(wanted, _)| fit(field, wanted).is_some())
     });
@@ -272,7 +272,9 @@ pub(super) fn load(
     if version < spec.version {
         let sources: Vec<Option<usize>> =
             pairs(&fields, spec.fields).into_iter().map(|(source, _)| source).collect();
-        let lost = drop_superseded(&fields, spec.fields, &sources, &mut found);
+        // A migration sees every stored field.
+        let of = [Source::Kept];
+        let lost = drop_superseded((&fields, &of), spec.fields, &sources, &mut found);
         let (mut seen, mut unseen) = (Vec::new(), Vec::new());
         for (f, field) in fields.into_iter().enumerate() {
             let is_known = field.from == Source::Kept && sources.contains(&Some(f));
@@ -292,7 +294,8 @@ pub(super) fn load(
     }
     let pairs = pairs(&fields, spec.fields);
     let sources: Vec<Option<usize>> = pairs.iter().map(|(source, _)| *source).collect();
-    let mut gone = drop_superseded(&fields, spec.fields, &sources, &mut found);
+    let of = [Source::Written, Source::Kept];
+    let mut gone = drop_superseded((&fields, &of), spec.fields, &sources, &mut found);
     for (wanted, (source, made)) in spec.fields.iter().zip(pairs) {
         let Some(source) = source else {
             found.report(Change::Defaulted, wanted.name);

@@ -9,7 +9,9 @@ use crate::ErrorKind;
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::source;
 use crate::reflect::FieldRecord;
-use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, Target, find_variant, pair};
+use crate::schema::{
+    ClassSchema, FieldSchema, Form, KindSchema, Pairing, Target, find_variant, pair,
+};
 
 /// The fields of a struct or a variant, as they were and as they are.
 pub(super) struct Pair<'p> {
@@ -26,6 +28,8 @@ pub(super) struct Pair<'p> {
     pub(super) owner: Owner,
     /// For each of the program's fields the stored one that it is.
     sources: Vec<Option<usize>>,
+    /// The stored fields that are dropped, since others took their places.
+    superseded: Vec<usize>,
 }
 
 impl<'p> Pair<'p> {
@@ -36,8 +40,8 @@ impl<'p> Pair<'p> {
         (records, removed): (&'p [FieldRecord], &'p [&'static str]),
         owner: Owner,
     ) -> Self {
-        let sources = pair(old, records).sources;
-        Self { name, variant, old, new, records, removed, owner, sources }
+        let Pairing { sources, superseded, .. } = pair(old, records);
+        Self { name, variant, old, new, records, removed, owner, sources, superseded }
     }
 
     /// A field as an error names it.
@@ -142,8 +146,9 @@ impl Comparison<'_> {
         let sources = &pair.sources;
         let is_gone = |old: &usize| !sources.contains(&Some(*old));
         let (removed, gone): (Vec<usize>, Vec<usize>) = (0..pair.old.len())
-            .filter(is_gone)
+            .filter(|old| is_gone(old) && !pair.superseded.contains(old))
             .partition(|old| pair.removed.contains(&&*pair.old[*old].name));
+        pair.superseded.iter().for_each(|old| self.superseded(sides, *old));
         for old in removed {
             let change = String::from("the field is `removed`; its old values are dropped");
             let row = self.row(sides, old, Verdict::Safe, change);
@@ -235,6 +240,22 @@ impl Comparison<'_> {
         );
         let row = self.went(sides, guess.old, change);
         self.tell(self.keeping(sides, guess, row));
+    }
+
+    /// A field that went, and could be one that has another source.
+    fn superseded(&mut self, sides: Sides<'_>, old: usize) {
+        let pair = sides.pair;
+        let name = &pair.old[old].name;
+        let mut fields = pair.records.iter().zip(&pair.sources);
+        let taken = fields.find_map(|(record, source)| {
+            let source = source.filter(|_| record.may_be(&pair.old[old]))?;
+            Some((record.name, &*pair.old[source].name))
+        });
+        let (field, source) = taken.unwrap_or_default();
+        let change = format!(
+            "the field went, and {field}, which has its name as an alias, takes the values of {source}; those of {name} are lost: give the class a `version` and a `migrate` that takes both, or remove the alias"
+        );
+        self.tell(self.went(sides, old, change));
     }
 
     /// How to say that a field is not needed any more.

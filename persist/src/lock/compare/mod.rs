@@ -327,7 +327,7 @@ impl Comparison<'_> {
             let is_untested = loads.untested.contains(&class);
             let is_taken = difference.migrated.as_ref().is_some_and(|(class, path)| {
                 let lost = |found: &&Finding| {
-                    matches!(found.change, Change::Kept | Change::Dropped)
+                    matches!(found.change, Change::Kept | Change::Dropped | Change::Superseded)
                         && found.class == *class
                         && found.field.as_ref().is_none_or(|field| field == path)
                 };
@@ -351,6 +351,7 @@ impl Comparison<'_> {
         for found in &loads.findings {
             let lost = match found.change {
                 Change::Dropped => "old values are dropped",
+                Change::Superseded => "those of another field take the place of old values",
                 Change::Replaced => "old values become the `other` variant",
                 Change::Unshared => {
                     "objects that several pointers share become copies; keep the pointer, or give the class a `version` and a `migrate`"

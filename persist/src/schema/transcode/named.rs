@@ -222,9 +222,10 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut withheld = Vec::new();
         for (i, field) in std::mem::take(found).into_iter().enumerate() {
             let is_source = || pairing.sources.contains(&Some(i));
+            let is_superseded = || pairing.superseded.contains(&i);
             match field.origin {
-                _ if pairing.superseded.contains(&i) => self.superseded(class, variant, &field),
                 Origin::OtherVariant => withheld.push(field),
+                Origin::Kept if is_superseded() => self.superseded(class, variant, &field),
                 Origin::Kept if is_source() => withheld.push(field),
                 _ => found.push(field),
             }
@@ -232,7 +233,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         withheld
     }
 
-    /// Reports a kept field that is dropped.
+    /// Reports a field that is dropped, since another took its place.
     fn superseded(&mut self, class: usize, variant: Option<&str>, field: &Member<'t>) {
         let name = &self.stored[class].name;
         let path = Given { variant, ..Given::named(name) }.path(&field.name);
