@@ -4,11 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
-use std::num::NonZeroU8;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::num::{NonZeroI32, NonZeroU8, NonZeroU16};
 use std::rc::Rc;
 
-use persist::{Error, ErrorKind, Persist, Record, SaveManager, Value};
+use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
+use persist::{Error, ErrorKind, Kind, Persist, Record, SaveManager, Value};
 
 /// The error of loading an object.
 fn error<Then: Persist, Now: Persist>(then: Then) -> Error {
@@ -178,4 +179,123 @@ fn a_bad_value_is_shown_with_its_type_and_a_remedy() {
     insta::assert_snapshot!("bad_values", errors.join("\n"));
     let error = persist::from_slice::<NonZeroU8>(&persist::to_vec(&0_u8).unwrap()).unwrap_err();
     insta::assert_snapshot!("a_bad_value", error.to_string());
+}
+
+#[test]
+fn a_bad_element_is_shown_like_a_bad_field() {
+    #[derive(Persist)]
+    #[persist(class = "Hero")]
+    struct Then {
+        levels: Vec<u8>,
+        queue: VecDeque<u16>,
+        maybe: Option<Vec<i32>>,
+        pairs: Vec<(u8, u8)>,
+        belt: [u8; 2],
+        tags: Vec<u8>,
+        bags: Vec<OldBag>,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Hero")]
+    struct Now {
+        levels: Vec<NonZeroU8>,
+        queue: VecDeque<NonZeroU16>,
+        maybe: Option<Vec<NonZeroI32>>,
+        pairs: Vec<(u8, NonZeroU8)>,
+        belt: [NonZeroU8; 2],
+        tags: BTreeSet<NonZeroU8>,
+        bags: Vec<Bag>,
+    }
+    let then = || Then {
+        levels: vec![1],
+        queue: VecDeque::new(),
+        maybe: None,
+        pairs: Vec::new(),
+        belt: [1, 2],
+        tags: Vec::new(),
+        bags: Vec::new(),
+    };
+    let errors = [
+        Then { levels: vec![4, 5, 0, 6, 0], ..then() },
+        Then { queue: VecDeque::from([1, 0]), ..then() },
+        Then { maybe: Some(vec![0]), ..then() },
+        Then { pairs: vec![(0, 1), (0, 0)], ..then() },
+        Then { belt: [3, 0], ..then() },
+        Then { tags: vec![1, 0], ..then() },
+        Then { bags: vec![OldBag { count: 1 }, OldBag { count: 0 }], ..then() },
+    ]
+    .map(|then| error::<Then, Now>(then).to_string());
+    insta::assert_snapshot!("bad_elements", errors.join("\n"));
+    let list = persist::to_vec(&vec![1_u8, 0]).unwrap();
+    let error = persist::from_slice::<Vec<NonZeroU8>>(&list).unwrap_err();
+    insta::assert_snapshot!("a_bad_element", error.to_string());
+}
+
+/// A set as no program stores it: with elements that stand twice.
+struct Loose(Vec<u8>);
+
+impl Persist for Loose {
+    fn persist_kind() -> Kind {
+        Kind::Set(u8::persist_kind)
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+        Ok(Self(Vec::new()))
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        self.0.persist_encode(out)
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        Vec::persist_decode(input).map(Self)
+    }
+}
+
+#[test]
+fn a_set_that_was_none_in_the_save_is_damage() {
+    #[derive(Persist)]
+    #[persist(class = "Deck")]
+    struct Then {
+        cards: Loose,
+        size: u8,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Deck")]
+    struct Same {
+        cards: BTreeSet<u8>,
+        size: u8,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Deck")]
+    struct Wider {
+        cards: BTreeSet<u16>,
+        size: u16,
+    }
+    let then = || Then { cards: Loose(vec![7, 8, 7]), size: 3 };
+    let errors = [error::<_, Same>(then()), error::<_, Wider>(then())];
+    insta::assert_snapshot!("a_damaged_set", errors.map(|error| error.to_string()).join("\n"));
+
+    // Keys that only the program takes for one are none.
+    #[derive(Persist, PartialEq, Eq, PartialOrd, Ord)]
+    #[persist(class = "Card")]
+    struct OldCard {
+        rank: u8,
+        suit: u8,
+    }
+    #[derive(Persist, PartialEq, Eq, PartialOrd, Ord)]
+    struct Card {
+        rank: u8,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Hand")]
+    struct OldHand {
+        cards: BTreeSet<OldCard>,
+    }
+    #[derive(Persist)]
+    struct Hand {
+        cards: BTreeSet<Card>,
+    }
+    let cards = [1, 2].map(|suit| OldCard { rank: 9, suit });
+    let error = error::<_, Hand>(OldHand { cards: cards.into() });
+    insta::assert_snapshot!("cards_that_became_one", error.to_string());
 }

@@ -86,11 +86,12 @@ pub(crate) fn decode_each<T: Persist>(
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
     if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
+        let before = input.rest();
         let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
         let mut bad = false;
         let items =
             segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)).collect();
-        return if bad { Err(Fail::Value) } else { Ok(items) };
+        return if bad { Err(bad_item::<T>(before, count, input)) } else { Ok(items) };
     }
     let mut items = Vec::new();
     items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
@@ -103,4 +104,31 @@ pub(crate) fn decode_each<T: Persist>(
         items.push(if Inline::<T>::IN_LIST { decode_row(input)? } else { input.value()? });
     }
     Ok(items)
+}
+
+/// Why one of many values of fixed width cannot be read: one by one they say it. The first such one comes next then.
+#[cold]
+#[inline(never)]
+pub(crate) fn bad_item<'a, T: Persist>(
+    items: &'a [u8],
+    count: usize,
+    input: &mut Decoder<'a>,
+) -> Fail {
+    input.go_back(items);
+    for _ in 0..count {
+        let before = input.rest();
+        if let Err(fail) = input.value::<T>() {
+            input.go_back(before);
+            return fail;
+        }
+    }
+    Fail::Value
+}
+
+/// The same of the parts of a value that is all head.
+#[cold]
+#[inline(never)]
+pub(crate) fn bad_part<T: Persist>(parts: &[u8], input: &mut Decoder<'_>) -> Fail {
+    let mut parts = parts.chunks_exact(T::__HEAD.max(1));
+    parts.find_map(|part| input.tail::<T>(part).err()).unwrap_or(Fail::Value)
 }

@@ -51,7 +51,7 @@ pub use links::{
     Implementor, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Remapped, SaveLinks, Slot,
     Within,
 };
-pub(crate) use list::decode_vec;
+pub(crate) use list::{bad_item, bad_part, decode_vec};
 pub(crate) use object::WeakShared;
 pub use object::{Object, Shared};
 pub use parts::Parts;

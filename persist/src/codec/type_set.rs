@@ -267,25 +267,27 @@ impl dyn ClassAccess {
         access.decode(Some(value.field_mut(field).ok_or(Fail::Value)?), input)
     }
 
-    /// The first field of a struct that cannot be read; it is what comes next then.
-    pub(crate) fn find_bad_field(&self, input: &mut Decoder<'_>) -> Option<usize> {
-        self.rows().first()?.iter().position(|field| is_bad(field.access(), input))
+    /// The first field of a struct that cannot be read, and the bytes where it could not be; it is what comes next
+    /// then.
+    pub(crate) fn find_bad_field<'i>(&self, input: &mut Decoder<'i>) -> Option<(usize, &'i [u8])> {
+        let mut fields = self.rows().first()?.iter().enumerate();
+        fields.find_map(|(i, field)| Some((i, bad(field.access(), input)?)))
     }
 
     /// The first of many values that cannot be read; it is what comes next then.
     pub(crate) fn find_bad_value(&self, count: usize, input: &mut Decoder<'_>) -> Option<usize> {
-        (0..count).find(|_| is_bad(self.whole(), input))
+        (0..count).find(|_| bad(self.whole(), input).is_some())
     }
 }
 
-/// True if the next value cannot be read; else it is passed.
-fn is_bad(access: &FieldAccess, input: &mut Decoder<'_>) -> bool {
+/// Passes the next value; if it cannot be read, the bytes where it could not be.
+fn bad<'i>(access: &FieldAccess, input: &mut Decoder<'i>) -> Option<&'i [u8]> {
     let before = input.rest();
-    let is_bad = access.decode(None, input).is_err();
-    if is_bad {
+    access.decode(None, input).is_err().then(|| {
+        let stopped = input.rest();
         input.go_back(before);
-    }
-    is_bad
+        stopped
+    })
 }
 
 struct Access<T>(PhantomData<fn() -> T>);

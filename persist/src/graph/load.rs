@@ -391,7 +391,8 @@ impl<'l> Loader<'l> {
                 let Some(target) = target else { return Err(named(error)) };
                 let rewritten = std::mem::take(&mut self.scratch);
                 let payload = if identical { stored } else { &rewritten[..] };
-                Err(named(self.in_bad_field(error, target, payload)))
+                let stored = Some((class, stored));
+                Err(named(self.in_bad_field(error, (target, payload), stored)))
             }
         }
     }

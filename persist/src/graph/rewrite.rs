@@ -143,7 +143,7 @@ impl<'l> Loader<'l> {
             Err(fail) => refused.unwrap_or_else(|| Error::from(fail)),
         };
         let class = record.class.saturating_sub(MADE) as usize;
-        let error = self.in_bad_field(error, class, &payload);
+        let error = self.in_bad_field(error, (class, &payload), None);
         Err(error.in_object(record.id).in_class(self.table.name(record.class)))
     }
 

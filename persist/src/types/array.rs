@@ -2,7 +2,7 @@
 
 use super::whole_items;
 use crate::codec::row::{Inline, checked};
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -66,7 +66,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     #[inline(always)]
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         if Inline::<T>::FIXED {
-            return checked(head);
+            return checked(head).map_err(|_| bad_part::<T>(head, input));
         }
         // The elements are whole or the list is not returned.
         T::__decode_list(N, input)?.try_into().map_err(|_| Fail::Count)
@@ -85,7 +85,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     #[inline]
     fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
         if Inline::<T>::FIXED {
-            *self = checked(head)?;
+            *self = Self::__decode(head, input)?;
             return Ok(());
         }
         self.iter_mut().try_for_each(|item| input.value_into(item))

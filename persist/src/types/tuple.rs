@@ -62,7 +62,11 @@ macro_rules! tuples {
             #[inline(always)]
             fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 if Self::__FIXED {
-                    return checked(head);
+                    return checked(head).or_else(|_| {
+                        // One by one they say why.
+                        let mut head = head;
+                        Ok(($(input.tail::<$part>(cut(&mut head, $part::__HEAD))?,)+))
+                    });
                 }
                 Ok(($(input.value::<$part>()?,)+))
             }
@@ -76,7 +80,7 @@ macro_rules! tuples {
             #[inline]
             fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
                 if Self::__FIXED {
-                    *self = checked(head)?;
+                    *self = Self::__decode(head, input)?;
                 } else {
                     $(input.value_into(&mut self.$index)?;)+
                 }
