@@ -139,20 +139,9 @@ impl ClassNumbers {
 
 /// Adds the classes that a kind mentions by value, and those that it refers to.
 fn mentioned(kind: &KindSchema, found: &mut Vec<usize>, targets: &mut Vec<(usize, Holder)>) {
-    match kind {
-        KindSchema::Option(inner)
-        | KindSchema::List(inner)
-        | KindSchema::Set(inner)
-        | KindSchema::Array(inner, _) => mentioned(inner, found, targets),
-        KindSchema::Map(parts) => {
-            mentioned(&parts.0, found, targets);
-            mentioned(&parts.1, found, targets);
-        }
-        KindSchema::Tuple(parts) => {
-            parts.iter().for_each(|part| mentioned(part, found, targets));
-        }
+    kind.visit(&mut |kind| match kind {
         KindSchema::Class(class) => found.push(*class),
         KindSchema::Reference { class, holder, .. } => targets.push((*class, *holder)),
         _ => {}
-    }
+    });
 }

@@ -94,6 +94,22 @@ impl KindSchema {
         }
     }
 
+    /// Visits the kind and its parts, up to classes and pointers.
+    pub(crate) fn visit<'k>(&'k self, meet: &mut dyn FnMut(&'k Self)) {
+        meet(self);
+        match self {
+            Self::Option(part) | Self::List(part) | Self::Set(part) | Self::Array(part, _) => {
+                part.visit(meet);
+            }
+            Self::Map(parts) => {
+                parts.0.visit(meet);
+                parts.1.visit(meet);
+            }
+            Self::Tuple(parts) => parts.iter().for_each(|part| part.visit(meet)),
+            _ => {}
+        }
+    }
+
     /// Bytes of a unit or a number; 0 for kinds of another sort.
     pub(crate) fn width(&self) -> usize {
         match self {

@@ -141,7 +141,11 @@ impl Stored {
     pub(crate) fn note_made(&self, is_made: impl Fn(usize, Holder) -> bool) {
         let mut found = HashSet::new();
         for kind in self.classes.iter().flat_map(ClassSchema::kinds) {
-            referred(kind, &mut found);
+            kind.visit(&mut |kind| {
+                if let KindSchema::Reference { holder, class, .. } = kind {
+                    found.insert((*class, *holder));
+                }
+            });
         }
         found.retain(|(class, holder)| is_made(*class, *holder));
         // It is noted once.
@@ -297,23 +301,6 @@ fn fewest(kind: &KindSchema, classes: &[u32]) -> u32 {
         | KindSchema::Unknown => 1,
         KindSchema::Handle(_) => HANDLE,
         scalar => u32::try_from(scalar.width()).unwrap_or(u32::MAX),
-    }
-}
-
-/// Adds the classes and holders that a kind refers to.
-fn referred(kind: &KindSchema, found: &mut HashSet<(usize, Holder)>) {
-    match kind {
-        KindSchema::Option(inner)
-        | KindSchema::List(inner)
-        | KindSchema::Set(inner)
-        | KindSchema::Array(inner, _) => referred(inner, found),
-        KindSchema::Map(parts) => {
-            referred(&parts.0, found);
-            referred(&parts.1, found);
-        }
-        KindSchema::Tuple(parts) => parts.iter().for_each(|part| referred(part, found)),
-        KindSchema::Reference { holder, class, .. } => drop(found.insert((*class, *holder))),
-        _ => {}
     }
 }
 

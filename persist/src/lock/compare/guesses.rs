@@ -1,6 +1,5 @@
 //! Which of the fields that came one that went may be, by name and by kind.
 
-use super::held::visit;
 use crate::schema::KindSchema;
 
 /// A field that went, one that came, and how much they look alike.
@@ -73,7 +72,7 @@ enum Atom {
 
 fn atoms(kind: &KindSchema, name_of: &dyn Fn(usize) -> String) -> Vec<Atom> {
     let mut atoms = Vec::new();
-    visit(kind, &mut |kind| {
+    kind.visit(&mut |kind| {
         atoms.extend(match kind {
             KindSchema::Option(_)
             | KindSchema::List(_)

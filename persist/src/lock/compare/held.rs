@@ -9,7 +9,7 @@ pub(super) fn places(section: &Section) -> Vec<Option<String>> {
     let mut named = vec![false; section.traits.len()];
     for class in &section.classes {
         let mut meet = |kind: &KindSchema, place: &dyn Fn() -> String| {
-            visit(kind, &mut |kind| match kind {
+            kind.visit(&mut |kind| match kind {
                 KindSchema::Class(held) => {
                     places[*held].get_or_insert_with(place);
                 }
@@ -64,7 +64,7 @@ pub(super) fn inside(section: &Section, mut found: Vec<bool>) -> Vec<bool> {
             }
         };
         for kind in section.classes[class].kinds() {
-            visit(kind, &mut |kind| match kind {
+            kind.visit(&mut |kind| match kind {
                 KindSchema::Class(held) => enter(*held),
                 KindSchema::Dynamic(of) => {
                     section.classes_of(of).iter().for_each(|held| enter(*held));
@@ -74,21 +74,4 @@ pub(super) fn inside(section: &Section, mut found: Vec<bool>) -> Vec<bool> {
         }
     }
     found
-}
-
-/// Visits a kind and its parts, up to classes and pointers.
-pub(super) fn visit(kind: &KindSchema, meet: &mut dyn FnMut(&KindSchema)) {
-    meet(kind);
-    match kind {
-        KindSchema::Option(part)
-        | KindSchema::List(part)
-        | KindSchema::Set(part)
-        | KindSchema::Array(part, _) => visit(part, meet),
-        KindSchema::Map(parts) => {
-            visit(&parts.0, meet);
-            visit(&parts.1, meet);
-        }
-        KindSchema::Tuple(parts) => parts.iter().for_each(|part| visit(part, meet)),
-        _ => {}
-    }
 }
