@@ -636,3 +636,38 @@ fn a_field_whose_place_another_one_takes_is_lost() {
     let migrated = super::report::<hp_and_health::Hero, health_by_migration::Hero>();
     assert!(migrated.loads(), "{migrated}");
 }
+
+versions! {
+    slots_of_u8 {
+        pub(super) struct Slot<T> { item: T }
+    }
+    slots {
+        pub(super) struct Slot<T> { item: T }
+        pub(super) struct Sword { sharp: u8 }
+    }
+}
+
+#[test]
+fn objects_that_could_become_several_instances_do_not_load() {
+    let mut old = Registry::new();
+    old.register::<slots_of_u8::Slot<u8>>().unwrap();
+    let lock = lock_of(&[old]);
+    let mut now = Registry::new();
+    now.register::<slots::Slot<u16>>().unwrap();
+    now.register::<slots::Slot<u32>>().unwrap();
+    let report = lock.compare(&now);
+    assert_eq!(bad(&report), ["breaks: Slot<u8>"]);
+    insta::assert_snapshot!(report.to_string());
+    // What the report advises.
+    let mut all = now.clone();
+    all.register::<slots::Slot<u8>>().unwrap();
+    assert!(lock.compare(&all).loads());
+    now.removed_class("Slot<u8>").unwrap();
+    assert!(lock.compare(&now).loads(), "{}", lock.compare(&now));
+
+    let mut other = Registry::new();
+    other.register::<slots::Slot<slots::Sword>>().unwrap();
+    let report = lock.compare(&other);
+    assert_eq!(bad(&report), ["breaks: Slot<Sword>.item"]);
+    insta::assert_snapshot!(report.to_string());
+}

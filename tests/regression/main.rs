@@ -10,6 +10,7 @@ mod forgotten_registration;
 mod freed_once;
 mod generation_after_a_panic;
 mod header_of_no_save;
+mod instances_of_mods;
 mod kept_and_converted;
 mod kept_objects_and_circles;
 mod kept_of_a_value;

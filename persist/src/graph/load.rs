@@ -74,6 +74,8 @@ impl<'l> Loader<'l> {
         let mut table =
             Table::new(registry, limits, ids, plans.stored.clone(), resolved, Handles::new(remap));
         table.save_bytes = save.weight;
+        table.contested =
+            plans.contested().map(|(class, candidates)| (class, candidates.to_vec())).collect();
         table.rewritten =
             (0..plans.stored.len()).map(|class| plans.rewrites_dynamic(class)).collect();
         table.classes = records.iter().map(|record| record.class).collect();
@@ -238,7 +240,7 @@ impl<'l> Loader<'l> {
             next += 1;
         }
         self.table.starts.push(self.table.pending.len());
-        self.keep_unknown();
+        self.keep_unknown()?;
         self.fill_late()?;
         self.free_inlined();
         self.count_unknown();
@@ -342,7 +344,8 @@ impl<'l> Loader<'l> {
         let keeps = if identical {
             kept
         } else {
-            self.rewrite(record, &kept).map_err(|error| named(place(error)))?
+            let rewritten = self.rewrite(record, &kept);
+            rewritten.map_err(|error| named(place(self.plans.of_instance(class, error))))?
         };
         let payload = if identical { stored } else { &self.scratch[..] };
         self.table.dangling = 0;

@@ -21,6 +21,12 @@ impl LoadLinks for Table<'_> {
         let kind = record.and_then(|record| self.kinds[record as usize]);
         let (Some(record), Some(kind)) = (record, kind) else {
             if let (Some(record), Pointed::As(of)) = (record, pointed) {
+                let (class, holder) =
+                    (self.classes[record as usize], self.holders[record as usize]);
+                self.check_contested(class as usize, |this, class| {
+                    this.registry.object(class, holder).is_some()
+                        && this.caster((of.id)(), class).is_some()
+                })?;
                 if self.stand_in(record, of)? {
                     return self.link(id, pointing);
                 }
@@ -58,6 +64,7 @@ impl LoadLinks for Table<'_> {
                 ),
             ));
         };
+        self.check_contested(class, |this, class| this.caster((of.id)(), class).is_some())?;
         let caster = self.resolved[class].and_then(|class| self.caster((of.id)(), class));
         Ok(match caster {
             Some(caster) => Implementor::Known(caster),

@@ -274,17 +274,29 @@ impl<'l> Loader<'l> {
     }
 
     /// Has all objects kept whose class the program does not have.
-    pub(super) fn keep_unknown(&mut self) {
+    ///
+    /// # Errors
+    ///
+    /// If one could become one of several classes that it has.
+    pub(super) fn keep_unknown(&mut self) -> Result<()> {
         let is_value = self.records.iter().any(RecordPlace::is_value);
-        if is_value || self.plans.options().drop_unknown {
-            return;
-        }
+        let keeps = !is_value && !self.plans.options().drop_unknown;
         for (i, record) in (0_u32..).zip(&self.records) {
             let is_removed = || self.registry.is_removed_class(self.table.name(record.class));
-            if !self.plans.is_inlined(record.id) && !is_removed() {
+            if self.plans.is_inlined(record.id) || is_removed() {
+                continue;
+            }
+            let (registry, holder) = (self.registry, record.holder);
+            self.table
+                .check_contested(record.class as usize, |_, class| {
+                    registry.object(class, holder).is_some()
+                })
+                .map_err(|error| self.named(i as usize, error.at(record.start as u64)))?;
+            if keeps {
                 self.table.ask_for(i);
             }
         }
+        Ok(())
     }
 
     /// Under a strict policy, makes an error of what was lost, kept aside or made up.

@@ -11,7 +11,7 @@ use super::ids::Ids;
 use super::pending::Pending;
 use crate::codec::{Draft, Made, Phase, Shared, Visitor};
 use crate::reflect::Holder;
-use crate::schema::Stored;
+use crate::schema::{Stored, contested};
 use crate::{Limits, Result};
 
 /// The objects of the load, and the references set aside.
@@ -32,6 +32,8 @@ pub(super) struct Table<'l> {
     /// The classes of the save, and which of the program's they are.
     pub(super) stored: Rc<Stored>,
     pub(super) resolved: Vec<Option<usize>>,
+    /// The classes of the save whose objects could become several of the program's, and those.
+    pub(super) contested: HashMap<usize, Vec<usize>>,
     /// Those of which trait objects by value have been rewritten.
     pub(super) rewritten: Vec<bool>,
     /// Class and holder of each record.
@@ -144,6 +146,7 @@ impl<'l> Table<'l> {
             stand_ins: vec![None; registry.objects.len()],
             stored,
             resolved,
+            contested: HashMap::new(),
             rewritten: Vec::new(),
             classes: Vec::new(),
             pending: Vec::new(),
@@ -185,6 +188,25 @@ impl<'l> Table<'l> {
         let elsewhere = self.resolved[class]
             .is_some_and(|class| self.registry.program().implementors.contains(&class));
         self.refused == Some(Refused::Class(class)) && !elsewhere
+    }
+
+    /// Refuses an object, or a trait object, of a class that could become several of the program's.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::KindMismatch`](crate::ErrorKind::KindMismatch), with the names of those that may stand in its place.
+    pub(super) fn check_contested(
+        &mut self,
+        class: usize,
+        fits: impl Fn(&mut Self, usize) -> bool,
+    ) -> Result<()> {
+        let Some(candidates) = self.contested.get(&class) else { return Ok(()) };
+        let mut candidates = candidates.clone();
+        candidates.retain(|candidate| fits(self, *candidate));
+        if candidates.is_empty() {
+            return Ok(());
+        }
+        Err(contested(&self.stored[class].name, self.registry.program(), &candidates))
     }
 
     /// Name of the class of a record: of the save, or of the program if a value has become

@@ -44,7 +44,7 @@ impl Written<'_, '_> {
     fn bring_on_head<'v>(&mut self, value: &'v mut Value) -> Result<PartsMut<'v>> {
         let class = value.as_record().and_then(|record| record.origin);
         let Some((class, target)) =
-            class.and_then(|class| Some((class, self.plans.resolve(class)?)))
+            class.and_then(|class| Some((class, self.plans.resolve_moved(class)?)))
         else {
             return Ok(value.parts_mut());
         };

@@ -262,12 +262,17 @@ impl Plans<'_> {
         let instances: Vec<&str> = differing
             .filter(|(old, new)| self.matching.is_related(*old, &self.stored[*old], *new))
             .into_iter()
-            .flat_map(|(old, _)| self.program.instances(&self.stored[old]))
+            .flat_map(|(old, _)| self.program.candidates(&self.stored[old]))
             .map(|class| &*self.program.classes[class].name)
             .collect();
         let is_own = |name: &str| {
             let mut targets = self.program.targets.iter().flatten();
             targets.any(|Target { class, .. }| class.base_name() == name && !class.is_std())
+        };
+        // Of what is known only the arguments differ.
+        let is_unknown = |name: &str| {
+            let mut classes = self.stored.iter().enumerate();
+            classes.any(|(i, class)| class.name == name && self.resolve(i).is_none())
         };
         let renamed = differing.map(names).map(|(old, new)| renamed_part(old, new));
         let advice = match renamed.filter(|(_, new)| is_own(new.split('<').next().unwrap_or(new))) {
@@ -275,7 +280,7 @@ impl Plans<'_> {
                 "an object of it could become any of {}; register one of these alone, or keep the old type",
                 instances.join(", ")
             ),
-            Some((old, new)) if instances.is_empty() => {
+            Some((old, new)) if instances.is_empty() || is_unknown(old) => {
                 format!("if {new} is what {old} was, give it `#[persist(alias = \"{old}\")]`")
             }
             _ if stored.refers() || wanted.refers() => String::from(

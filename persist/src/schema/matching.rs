@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 
+use super::instances::{Candidates, Named, Sides};
 use super::pairing::{is_same, pair};
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, Target};
 use crate::reflect::{Body, Class, ClassId, FieldRecord, Migration, VariantRecord};
@@ -9,58 +10,93 @@ pub(super) struct Matching<'p> {
     program: &'p Program,
     /// The program's class for each stored one.
     resolved: Vec<Option<usize>>,
-    /// The stored classes that are one instance of a generic class, where the program has another.
-    instances: Vec<usize>,
+    /// The stored instances of generic classes whose objects become another instance, or could become one of several.
+    candidates: Candidates,
+}
+
+/// Where classes of both sides meet.
+#[derive(Clone, Copy, PartialEq)]
+enum Meeting {
+    /// In a value.
+    Value,
+    /// Behind a pointer.
+    Object,
 }
 
 impl<'p> Matching<'p> {
-    /// Matches classes; that of the record `root` is a value of the program's class. Those that
-    /// are `other` become no other instance of their generic class.
+    /// Matches classes; that of the record `root` is a value of the program's class.
     pub(super) fn new(
         stored: &[ClassSchema],
         program: &'p Program,
         root: Option<(usize, usize)>,
-        other: &HashSet<usize>,
     ) -> Self {
         let resolved = stored.iter().map(|class| program.find_by_name(class)).collect();
-        let mut this = Self { program, resolved, instances: Vec::new() };
+        let mut this = Self { program, resolved, candidates: Candidates::new() };
         if let Some((class, value)) = root
             && this.resolved[class].is_none()
             && this.is_related(class, &stored[class], value)
         {
             this.resolved[class] = Some(value);
         }
-        for (class, schema) in stored.iter().enumerate() {
-            if this.resolved[class].is_none() && !other.contains(&class) {
-                this.resolved[class] = program.find_instance(schema);
-                this.instances.extend(this.resolved[class].map(|_| class));
+        let named = Named::new(stored, program, &this.resolved);
+        let mut candidates = named.candidates();
+        let mut found: Vec<(usize, usize, Meeting)> = Vec::new();
+        if !candidates.is_empty() {
+            let kept = named.kept(&candidates);
+            let kinds = named.kept_fields().flat_map(Sides::kinds);
+            kinds.for_each(|(old, new)| in_pairs(old, new, &mut |it| found.push(it)));
+            // What nothing unknown refers to is the program's.
+            for class in (0..stored.len()).filter(|class| !kept.contains(class)) {
+                this.enter(class, &mut candidates);
             }
         }
-        let mut found = Vec::new();
         if let Some((class, value)) = root {
-            found.push((class, value));
+            found.push((class, value, Meeting::Object));
         }
         for class in 0..stored.len() {
-            found.extend(this.resolved[class].map(|target| (class, target)));
+            found.extend(this.resolved[class].map(|target| (class, target, Meeting::Object)));
         }
-        // What a bare value is, its use tells: a `Vec<u32>` where the program has a `Vec<u64>`.
         let mut seen = HashSet::new();
-        while let Some((class, target)) = found.pop() {
-            if this.resolved[class].is_none() && this.is_bare(&stored[class], target) {
-                this.resolved[class] = Some(target);
+        while let Some((class, target, meeting)) = found.pop() {
+            let is_related = this.is_related(class, &stored[class], target);
+            if this.resolved[class].is_none() && meeting == Meeting::Object {
+                // What a bare value is, its use tells: a `Vec<u32>` where the program has a `Vec<u64>`.
+                if this.is_bare(&stored[class], target) {
+                    this.resolved[class] = Some(target);
+                } else if is_related {
+                    // So it is the program's, too.
+                    this.enter(class, &mut candidates);
+                    found.extend(this.resolved[class].map(|target| (class, target, meeting)));
+                }
             }
-            if seen.insert((class, target)) && this.resolved[class] == Some(target) {
-                this.pairs(&stored[class], target, &mut |class, target| {
-                    found.push((class, target));
-                });
+            let is_field = is_related || this.resolved[class] == Some(target);
+            if is_field && seen.insert((class, target)) {
+                let sides = Sides::of(&stored[class], program, target).into_iter();
+                let kinds = sides.flat_map(Sides::kinds);
+                kinds.for_each(|(old, new)| in_pairs(old, new, &mut |it| found.push(it)));
+                if let (Form::Value(old), Form::Value(new)) =
+                    (&stored[class].form, &program.classes[target].form)
+                {
+                    in_pairs(old, new, &mut |it| found.push(it));
+                }
             }
         }
         this
     }
 
-    /// The stored classes whose records become another instance of their generic class.
-    pub(super) fn instances(&self) -> &[usize] {
-        &self.instances
+    /// Enters an instance whose objects are the program's: they become the one that it has of the same.
+    fn enter(&mut self, class: usize, candidates: &mut Candidates) {
+        let Some(found) = candidates.remove(&class) else { return };
+        if let [target] = found[..] {
+            self.resolved[class] = Some(target);
+        }
+        self.candidates.insert(class, found);
+    }
+
+    /// The stored instances of generic classes whose objects become another instance, or could become one of several:
+    /// those of the program.
+    pub(super) fn candidates(&self) -> &Candidates {
+        &self.candidates
     }
 
     pub(super) fn resolve(&self, class: usize) -> Option<usize> {
@@ -78,26 +114,6 @@ impl<'p> Matching<'p> {
     fn is_bare(&self, stored: &ClassSchema, target: usize) -> bool {
         matches!(stored.form, Form::Value(_))
             && matches!(self.program.classes[target].form, Form::Value(_))
-    }
-
-    /// Finds the bare values that stand where the program has bare values.
-    fn pairs(&self, stored: &ClassSchema, target: usize, found: &mut dyn FnMut(usize, usize)) {
-        let records = self.program.targets[target].map(|target| target.class);
-        match (&stored.form, &self.program.classes[target].form, records) {
-            (Form::Struct(old), Form::Struct(new), Some(class)) => {
-                fields_in_pairs(old, new, class.fields(), found);
-            }
-            (Form::Enum(old), Form::Enum(new), Some(class)) => {
-                for variant in old {
-                    if let Some(i) = find_variant(&variant.name, class.variants()) {
-                        let records = class.variants()[i].fields;
-                        fields_in_pairs(&variant.fields, &new[i].fields, records, found);
-                    }
-                }
-            }
-            (Form::Value(old), Form::Value(new), _) => in_pairs(old, new, found),
-            _ => {}
-        }
     }
 
     /// For each class, whether its records are as the program would write them; those that may
@@ -288,21 +304,12 @@ fn only(mut found: impl Iterator<Item = usize>) -> Option<usize> {
     found.next().is_none().then_some(first)
 }
 
-fn fields_in_pairs(
-    old: &[FieldSchema],
-    new: &[FieldSchema],
-    records: &[FieldRecord],
-    found: &mut dyn FnMut(usize, usize),
+/// The classes that stand in the same place of two kinds.
+fn in_pairs(
+    stored: &KindSchema,
+    wanted: &KindSchema,
+    found: &mut dyn FnMut((usize, usize, Meeting)),
 ) {
-    for (source, wanted) in pair(old, records).sources.into_iter().zip(new) {
-        if let Some(source) = source {
-            in_pairs(&old[source].kind, &wanted.kind, found);
-        }
-    }
-}
-
-/// The classes of pointees that stand in the same place of two kinds.
-fn in_pairs(stored: &KindSchema, wanted: &KindSchema, found: &mut dyn FnMut(usize, usize)) {
     match (stored, wanted) {
         (KindSchema::Option(a), KindSchema::Option(b))
         | (
@@ -319,7 +326,11 @@ fn in_pairs(stored: &KindSchema, wanted: &KindSchema, found: &mut dyn FnMut(usiz
         (
             KindSchema::Reference { class: a, holder, .. },
             KindSchema::Reference { class: b, holder: holder_b, .. },
-        ) if holder == holder_b => found(*a, *b),
+        ) if holder == holder_b => found((*a, *b, Meeting::Object)),
+        (
+            KindSchema::Class(a) | KindSchema::Reference { class: a, .. },
+            KindSchema::Class(b) | KindSchema::Reference { class: b, .. },
+        ) => found((*a, *b, Meeting::Value)),
         (a, KindSchema::Option(b) | KindSchema::List(b)) => in_pairs(a, b, found),
         (KindSchema::Option(a), b) => in_pairs(a, b, found),
         _ => {}
@@ -337,27 +348,15 @@ impl Holders {
     pub(super) fn new(stored: &[ClassSchema]) -> Self {
         let mut holders = Self { of: vec![Vec::new(); stored.len()], dynamic: Vec::new() };
         for (class, schema) in stored.iter().enumerate() {
-            schema.kinds().for_each(|kind| holders.add(kind, class));
+            for kind in schema.kinds() {
+                kind.visit(&mut |kind| match kind {
+                    KindSchema::Class(inner) => holders.of[*inner].push(class),
+                    KindSchema::Dynamic(_) => holders.dynamic.push(class),
+                    _ => {}
+                });
+            }
         }
         holders
-    }
-
-    /// Notes a class as the holder of those that the kind mentions.
-    fn add(&mut self, kind: &KindSchema, class: usize) {
-        match kind {
-            KindSchema::Option(part)
-            | KindSchema::List(part)
-            | KindSchema::Set(part)
-            | KindSchema::Array(part, _) => self.add(part, class),
-            KindSchema::Map(parts) => {
-                self.add(&parts.0, class);
-                self.add(&parts.1, class);
-            }
-            KindSchema::Tuple(parts) => parts.iter().for_each(|part| self.add(part, class)),
-            KindSchema::Class(inner) => self.of[*inner].push(class),
-            KindSchema::Dynamic(_) => self.dynamic.push(class),
-            _ => {}
-        }
     }
 }
 
@@ -368,22 +367,26 @@ impl Program {
         self.find_by_name(stored).or_else(|| self.find_instance(stored))
     }
 
-    /// The program's instances of a generic class, of which a save has another one.
-    pub(super) fn instances<'s>(
-        &'s self,
-        stored: &'s ClassSchema,
-    ) -> impl Iterator<Item = usize> + 's {
+    /// The program's instances of a generic class, of which a save has another one: what objects and trait objects of
+    /// that may become.
+    pub(super) fn candidates(&self, stored: &ClassSchema) -> Vec<usize> {
+        if self.removed.contains(&stored.name) {
+            return Vec::new();
+        }
         let is_instance = |target: &Option<Target>| {
             target.is_some_and(|Target { class, .. }| {
                 class.is_generic() && class.is_called(&stored.name)
             })
         };
         let targets = self.targets.iter().enumerate();
-        targets.filter(move |(_, target)| is_instance(target)).map(|(class, _)| class)
+        let all = targets.filter(|(_, target)| is_instance(target)).map(|(class, _)| class);
+        let (registered, values): (Vec<_>, Vec<_>) = all
+            .partition(|class| self.objects.contains(class) || self.implementors.contains(class));
+        if registered.is_empty() { values } else { registered }
     }
 
-    fn find_instance(&self, stored: &ClassSchema) -> Option<usize> {
-        only(self.instances(stored))
+    pub(super) fn find_instance(&self, stored: &ClassSchema) -> Option<usize> {
+        only(self.candidates(stored).into_iter())
     }
 
     fn find_by_name(&self, stored: &ClassSchema) -> Option<usize> {

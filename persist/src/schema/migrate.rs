@@ -84,7 +84,7 @@ impl WriteTarget for Written<'_, '_> {
                 .is_some_and(|target| target.class.aliases.contains(&record.class()))
         };
         let is_resolved =
-            || record.origin.is_some_and(|origin| self.plans.resolve(origin) == Some(class));
+            || record.origin.is_some_and(|origin| self.plans.resolve_moved(origin) == Some(class));
         if record.class() == wanted || is_resolved() || is_alias() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -200,33 +200,8 @@ impl<'p> Plans<'p> {
         options: LoadOptions,
         root: Option<(usize, usize)>,
     ) -> Self {
-        let mut other = HashSet::new();
-        let mut this = Self::with_others(stored, program, options, root, &other);
-        // What cannot become the instance that the program has is unknown, and kept; then what
-        // refers to it may not become another one either, in a save made to harm without end.
-        for round in 0..4 {
-            let instances = this.matching.instances().to_vec();
-            let known = other.len();
-            let is_other = |class: &usize| round == 3 || this.check(*class).is_err();
-            other.extend(instances.into_iter().filter(is_other));
-            if other.len() == known {
-                break;
-            }
-            let stored = this.stored.to_vec();
-            this = Self::with_others(stored, program, options, root, &other);
-        }
-        this
-    }
-
-    fn with_others(
-        stored: Vec<ClassSchema>,
-        program: &'p Program,
-        options: LoadOptions,
-        root: Option<(usize, usize)>,
-        other: &HashSet<usize>,
-    ) -> Self {
         let plans = stored.iter().map(|_| None).collect();
-        let matching = Matching::new(&stored, program, root, other);
+        let matching = Matching::new(&stored, program, root);
         let identical = matching.identical(&stored, options.drop_unknown);
         let is_same = |class: usize| identical[class] || matching.resolve(class).is_none();
         let dynamic_same = (0..stored.len()).all(is_same);
@@ -261,6 +236,39 @@ impl<'p> Plans<'p> {
     /// The program's class for a stored one.
     pub(crate) fn resolve(&self, class: usize) -> Option<usize> {
         self.matching.resolve(class)
+    }
+
+    /// The same for a value that a migration has moved, which has no place yet.
+    pub(super) fn resolve_moved(&self, class: usize) -> Option<usize> {
+        self.resolve(class).or_else(|| self.program.find_instance(&self.stored[class]))
+    }
+
+    /// The stored instances of generic classes that the program does not have, with those of which their objects could
+    /// become any.
+    pub(crate) fn contested(&self) -> impl Iterator<Item = (usize, &[usize])> {
+        let candidates = self.matching.candidates().iter();
+        let contested = candidates.filter(|(class, _)| self.resolve(**class).is_none());
+        contested.map(|(class, candidates)| (*class, &candidates[..]))
+    }
+
+    /// True for a stored class whose objects become another instance of their generic class, or could become one of
+    /// several.
+    pub(crate) fn is_instance(&self, class: usize) -> bool {
+        self.matching.candidates().contains_key(&class)
+    }
+
+    /// An error of rewriting a record. If it is to become another instance of its generic class, the error says so.
+    pub(crate) fn of_instance(&self, class: usize, error: Error) -> Error {
+        let fits = !matches!(error.kind(), ErrorKind::KindMismatch | ErrorKind::MissingField);
+        let Some(target) = self.resolve(class).filter(|_| self.is_instance(class) && !fits) else {
+            return error;
+        };
+        let (name, target) = (&self.stored[class].name, &self.program.classes[target].name);
+        let message = format!(
+            "{name} is not registered, and an object of it becomes {target}, the one instance that is: {}; or register {name} too",
+            error.message()
+        );
+        error.reworded(message)
     }
 
     /// True if the records of a stored class are as the program would write them.
@@ -332,7 +340,9 @@ impl<'p> Plans<'p> {
     /// Where the load would refuse every record.
     pub(crate) fn check(&mut self, class: usize) -> Result<()> {
         match self.resolve(class) {
-            Some(target) => self.plan(class, target).map(drop),
+            Some(target) => {
+                self.plan(class, target).map(drop).map_err(|error| self.of_instance(class, error))
+            }
             None => Ok(()),
         }
     }

@@ -12,6 +12,10 @@ pub(crate) struct Program {
     pub(crate) classes: Vec<ClassSchema>,
     /// For each class; classes of bare values have none.
     pub(crate) targets: Vec<Option<Target>>,
+    /// The classes that are registered as objects.
+    pub(crate) objects: HashSet<usize>,
+    /// Names of classes that are gone for good.
+    pub(crate) removed: HashSet<String>,
     /// The classes that are registered for a trait.
     pub(crate) implementors: HashSet<usize>,
     /// By class, variant and field: the kind that the field's `convert` takes.

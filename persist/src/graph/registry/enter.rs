@@ -304,6 +304,7 @@ impl Registry {
             ));
         }
         self.by_pointee.insert((pointer, kind.pointee), self.objects.len());
+        self.program.objects.insert(class);
         self.objects.push(ObjectEntry { kind, class, footprint: 0 });
         Ok(())
     }

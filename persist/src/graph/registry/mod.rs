@@ -59,8 +59,6 @@ pub struct Registry {
     /// The object type behind each pointer.
     pub(super) by_pointee: HashMap<(Pointer, TypeId), usize>,
     pub(crate) implementors: Rc<Implementors>,
-    /// Names of classes that are gone for good.
-    removed: Rc<HashSet<String>>,
     /// Classes that have been entered in a holder for a trait.
     entered: HashSet<(&'static str, Holder, TypeId)>,
     traits: Vec<Traits>,
@@ -203,7 +201,7 @@ impl Registry {
     /// ```
     pub fn removed_class(&mut self, name: &str) -> Result<()> {
         let mut next = self.clone();
-        Rc::make_mut(&mut next.removed).insert(name.to_owned());
+        next.program.removed.insert(name.to_owned());
         next.check_removed_classes()?;
         *self = next;
         Ok(())
@@ -211,7 +209,7 @@ impl Registry {
 
     /// True for the name of a class that is gone for good.
     pub(crate) fn is_removed_class(&self, name: &str) -> bool {
-        self.removed.contains(name)
+        self.program.removed.contains(name)
     }
 
     pub(crate) fn register_pointee<P: ?Sized + Pointee>(&mut self, pointer: Pointer) -> Result<()> {

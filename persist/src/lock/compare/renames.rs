@@ -1,12 +1,15 @@
 //! Classes and variants that went, and those that may be what they were.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::Comparison;
 use super::moves::Left;
 use crate::LoadOptions;
 use crate::lock::report::{Difference, Verdict};
-use crate::schema::{ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema, find_variant};
+use crate::schema::{
+    ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema, contested, find_variant,
+};
 
 /// Those of two lists that fit one of the other, and no more than one.
 fn only_pairs(
@@ -77,6 +80,8 @@ impl Comparison<'_> {
             let unregistered = Some(name.clone());
             self.tell(Difference { is_accepted: true, unregistered, ..difference });
         }
+        let plans = Plans::new(section.classes.clone(), self.program, LoadOptions::default(), None);
+        let gone = self.contested(&plans, gone);
         let came: Vec<usize> = (0..self.program.classes.len())
             .filter(|class| !self.resolved.contains(&Some(*class)))
             .filter(|class| is_own(&self.program.classes[*class]))
@@ -112,13 +117,38 @@ impl Comparison<'_> {
                 .paste(format!("#[persist(alias = {name:?})]"), self.head(*new));
             self.tell(difference);
         }
-        // Errors of the plans name the classes of today.
-        let resolved = (0..section.classes.len()).filter(|class| is_own(&section.classes[*class]));
+        // Errors of the plans name the classes of today, but for those of other instances, which name both.
+        let resolved = (0..section.classes.len())
+            .filter(|class| is_own(&section.classes[*class]) && !plans.is_instance(*class));
         let resolved = resolved.filter_map(|class| Some((class, self.resolved[class]?)));
         let all: Vec<(usize, usize)> = alike.iter().copied().chain(resolved).collect();
         self.stored = Rc::new(self.with_names(&all));
         let plans = Plans::new(self.stored.to_vec(), self.program, LoadOptions::default(), None);
         self.resolved = (0..self.stored.len()).map(|class| plans.resolve(class)).collect();
+    }
+
+    /// Tells which of the classes that went could become several instances of their generic class; the others.
+    fn contested(&mut self, plans: &Plans<'_>, gone: Vec<usize>) -> Vec<usize> {
+        let section = self.section;
+        let is_object = |class: usize| {
+            section.objects.iter().any(|(object, _)| *object == class)
+                || section.traits.iter().any(|(_, classes)| classes.contains(&class))
+        };
+        let found: HashMap<usize, &[usize]> =
+            plans.contested().filter(|(class, _)| is_object(*class)).collect();
+        let (refused, others): (Vec<usize>, Vec<usize>) =
+            gone.into_iter().partition(|class| found.contains_key(class));
+        for class in refused {
+            let name = &section.classes[class].name;
+            let error = contested(name, self.program, found[&class]);
+            let difference = Difference::new(
+                name,
+                Verdict::Breaks,
+                format!("the class went; {}", error.message()),
+            );
+            self.tell(difference.because(&error));
+        }
+        others
     }
 
     /// The classes that went, with those that came and seem to be the same.

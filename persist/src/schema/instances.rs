@@ -1,0 +1,220 @@
+//! Objects of an instance of a generic class that the program does not have, `Slot<u8>` where it has `Slot<u16>`: which
+//! of its instances they may become, and which of them belong to what the program does not know.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
+use super::matching::find_variant;
+use super::pairing::pair;
+use super::{ClassSchema, FieldSchema, Form, KindSchema, Program};
+use crate::reflect::FieldRecord;
+use crate::{Error, ErrorKind};
+
+/// For each stored instance of a generic class that the program does not have those that it has of the same.
+pub(super) type Candidates = HashMap<usize, Vec<usize>>;
+
+/// The fields of a stored struct or variant, and those of the program's.
+#[derive(Clone, Copy)]
+pub(super) struct Sides<'s> {
+    old: &'s [FieldSchema],
+    new: &'s [FieldSchema],
+    records: &'s [FieldRecord],
+}
+
+impl<'s> Sides<'s> {
+    /// Those of a stored class that is one of the program's. What a variant has that the program does not know is on
+    /// no other side.
+    pub(super) fn of(stored: &'s ClassSchema, program: &'s Program, target: usize) -> Vec<Self> {
+        let records = program.targets[target].map(|target| target.class);
+        match (&stored.form, &program.classes[target].form, records) {
+            (Form::Struct(old), Form::Struct(new), Some(class)) => {
+                vec![Self { old, new, records: class.fields() }]
+            }
+            (Form::Enum(old), Form::Enum(new), Some(class)) => {
+                let sides = old.iter().map(|old| {
+                    let found = find_variant(&old.name, class.variants());
+                    let (new, records) = found.map_or((&[][..], &[][..]), |i| {
+                        (&new[i].fields[..], class.variants()[i].fields)
+                    });
+                    Self { old: &old.fields, new, records }
+                });
+                sides.collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The kinds of the fields that both sides have: the stored one, and the program's.
+    pub(super) fn kinds(self) -> impl Iterator<Item = (&'s KindSchema, &'s KindSchema)> {
+        let sources = pair(self.old, self.records).sources.into_iter().zip(self.new);
+        sources.filter_map(move |(source, new)| Some((&self.old[source?].kind, &new.kind)))
+    }
+
+    /// The kinds of the stored fields that the program does not have.
+    fn unknown(self) -> impl Iterator<Item = &'s KindSchema> {
+        let sources: HashSet<_> =
+            pair(self.old, self.records).sources.into_iter().flatten().collect();
+        let fields = self.old.iter().enumerate();
+        fields.filter(move |(i, _)| !sources.contains(i)).map(|(_, field)| &field.kind)
+    }
+}
+
+/// The classes of a save, with those of the program that they are by their names.
+pub(super) struct Named<'s> {
+    stored: &'s [ClassSchema],
+    program: &'s Program,
+    resolved: &'s [Option<usize>],
+    /// The program's classes by their names in the save, and by those that they have and had.
+    by_name: OnceCell<HashMap<&'s str, usize>>,
+}
+
+impl<'s> Named<'s> {
+    pub(super) fn new(
+        stored: &'s [ClassSchema],
+        program: &'s Program,
+        resolved: &'s [Option<usize>],
+    ) -> Self {
+        Self { stored, program, resolved, by_name: OnceCell::new() }
+    }
+
+    fn by_name(&self) -> &HashMap<&'s str, usize> {
+        self.by_name.get_or_init(|| {
+            let mut by_name = HashMap::new();
+            let classes = self.program.classes.iter().zip(&self.program.targets);
+            for (target, (class, described)) in classes.enumerate() {
+                let aliases = described.iter().flat_map(|described| described.class.aliases);
+                by_name.extend(aliases.map(|alias| (*alias, target)));
+                by_name.insert(&*class.name, target);
+            }
+            for (class, target) in self.stored.iter().zip(self.resolved) {
+                by_name.extend(target.map(|target| (&*class.name, target)));
+            }
+            by_name
+        })
+    }
+
+    /// The candidates, but for instances that hold or refer to a class that the program does not have: they are as
+    /// unknown as that.
+    pub(super) fn candidates(&self) -> Candidates {
+        let of = |class: usize| (class, self.program.candidates(&self.stored[class]));
+        let found = self.unresolved().map(of).filter(|(_, found)| !found.is_empty());
+        let mut candidates: Candidates = found.collect();
+        if candidates.is_empty() {
+            return candidates;
+        }
+        let mut holders = vec![Vec::new(); self.stored.len()];
+        let mut unknown = Vec::new();
+        for class in self.unresolved() {
+            let stored = &self.stored[class];
+            let mut meet = |part: usize, _| holders[part].push(class);
+            match candidates.get(&class) {
+                Some(found) => {
+                    let sides = Sides::of(stored, self.program, found[0]);
+                    let kinds = sides.into_iter().flat_map(Sides::kinds);
+                    mentions(kinds.map(|(old, _)| old), &mut meet);
+                }
+                None if is_bare(stored) => mentions(stored.kinds(), &mut meet),
+                None => unknown.push(class),
+            }
+        }
+        while let Some(class) = unknown.pop() {
+            for holder in std::mem::take(&mut holders[class]) {
+                candidates.remove(&holder);
+                unknown.push(holder);
+            }
+        }
+        candidates
+    }
+
+    /// Those of the candidates that something refers to which the program does not know, and would keep.
+    pub(super) fn kept(&self, candidates: &Candidates) -> HashSet<usize> {
+        let mut kept = HashSet::new();
+        if candidates.is_empty() {
+            return kept;
+        }
+        let is_open = |class: usize| {
+            self.resolved[class].is_none()
+                && (candidates.contains_key(&class) || is_bare(&self.stored[class]))
+        };
+        // What these hold by value goes with them.
+        let mut seen = HashSet::new();
+        let mut next: Vec<usize> =
+            (0..self.stored.len()).filter(|class| !is_open(*class)).collect();
+        while let Some(class) = next.pop() {
+            let stored = &self.stored[class];
+            let mut meet = |part: usize, is_object: bool| {
+                if is_object && candidates.contains_key(&part) {
+                    kept.insert(part);
+                }
+                if is_open(part) && seen.insert(part) {
+                    next.push(part);
+                }
+            };
+            match (self.resolved[class], self.owner(class)) {
+                (Some(_), _) if is_bare(stored) => {}
+                (Some(target), _) => {
+                    let sides = Sides::of(stored, self.program, target);
+                    mentions(sides.into_iter().flat_map(Sides::unknown), &mut meet);
+                }
+                (None, Some(sides)) => mentions(sides.unknown(), &mut meet),
+                (None, None) => mentions(stored.kinds(), &mut meet),
+            }
+        }
+        kept
+    }
+
+    /// What was kept of the program's classes, each as a class of its own, with the fields of its owner.
+    pub(super) fn kept_fields(&self) -> impl Iterator<Item = Sides<'s>> {
+        self.unresolved().filter_map(|class| self.owner(class))
+    }
+
+    /// The one field of a class of what was kept, with the fields of the struct or variant that it belongs to.
+    fn owner(&self, class: usize) -> Option<Sides<'s>> {
+        let Form::Struct(old) = &self.stored[class].form else { return None };
+        let [field] = &old[..] else { return None };
+        let owner = self.stored[class].name.strip_suffix(&*field.name)?.strip_suffix('.')?;
+        if let Some(&target) = self.by_name().get(owner) {
+            let class = self.program.targets[target]?.class;
+            let Form::Struct(new) = &self.program.classes[target].form else { return None };
+            return Some(Sides { old, new, records: class.fields() });
+        }
+        let (owner, variant) = owner.rsplit_once("::")?;
+        let target = *self.by_name().get(owner)?;
+        let class = self.program.targets[target]?.class;
+        let i = find_variant(variant, class.variants())?;
+        let Form::Enum(new) = &self.program.classes[target].form else { return None };
+        Some(Sides { old, new: &new[i].fields, records: class.variants()[i].fields })
+    }
+
+    fn unresolved(&self) -> impl Iterator<Item = usize> {
+        (0..self.stored.len()).filter(|class| self.resolved[*class].is_none())
+    }
+}
+
+fn is_bare(class: &ClassSchema) -> bool {
+    matches!(class.form, Form::Value(_))
+}
+
+/// The classes that kinds hold, and those that they refer to.
+fn mentions<'k>(kinds: impl Iterator<Item = &'k KindSchema>, meet: &mut dyn FnMut(usize, bool)) {
+    for kind in kinds {
+        kind.visit(&mut |kind| match kind {
+            KindSchema::Class(class) => meet(*class, false),
+            KindSchema::Reference { class, .. } => meet(*class, true),
+            _ => {}
+        });
+    }
+}
+
+/// The error for objects of a stored class that could become several of the program's.
+#[cold]
+pub(crate) fn contested(name: &str, program: &Program, candidates: &[usize]) -> Error {
+    let names = candidates.iter().map(|candidate| &*program.classes[*candidate].name);
+    Error::new(
+        ErrorKind::KindMismatch,
+        format!(
+            "{name} is not registered, and an object of it could become any of {}; register {name} too, to load it as it is, or one of the others alone, or say that it is gone, `removed_class({name:?})`",
+            names.collect::<Vec<_>>().join(", ")
+        ),
+    )
+}
