@@ -71,6 +71,15 @@ pub(crate) fn load<T: Persist>(save: &[u8]) -> (Shared<T>, Vec<Row>) {
     try_load(save, LENIENT).unwrap()
 }
 
+/// What a program makes of a save: it loads, changes the object, and saves.
+pub(crate) fn pass<T: Persist>(save: &[u8], change: impl FnOnce(&mut T)) -> Vec<u8> {
+    let mut saves = manager::<T>(LENIENT);
+    let loaded = saves.from_slice(save).unwrap();
+    change(&mut loaded.first::<T>().unwrap().borrow_mut());
+    saves.adopt(loaded);
+    saves.to_vec().unwrap()
+}
+
 /// What a program that has `New` says to the save of one that had `Old`.
 pub(crate) fn refused<Old: Persist, New: Persist>(old: Old, options: LoadOptions) -> Error {
     try_load::<New>(&save(old), options).map(drop).expect_err("what cannot be loaded")

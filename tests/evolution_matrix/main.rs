@@ -14,6 +14,7 @@ mod migrations;
 mod nest;
 mod numbers;
 mod onward;
+mod other_variants;
 mod precedence;
 mod refusals;
 mod removed;
