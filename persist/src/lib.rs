@@ -156,28 +156,3 @@ pub mod __private {
     pub use std::result::Result;
     pub use std::string::String;
 }
-
-/// The examples of the README, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
-
-/// The examples of the page on trait objects, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/trait-objects.md")]
-struct TraitObjects;
-
-/// The examples of the page on the lock file, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/lock.md")]
-struct LockFile;
-
-/// The examples of the page on objects and components, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/objects-and-components.md")]
-struct ObjectsAndComponents;
-
-/// The examples of the page on undo and redo, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/history.md")]
-struct HistoryPage;
