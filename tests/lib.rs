@@ -5,3 +5,28 @@
 pub fn is_plan_forced() -> bool {
     cfg!(persist_forced_plan) && std::env::var_os("PERSIST_FORCED_PLAN").is_some()
 }
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// The examples of the page on trait objects, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/trait-objects.md")]
+struct TraitObjects;
+
+/// The examples of the page on the lock file, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/lock.md")]
+struct LockFile;
+
+/// The examples of the page on objects and components, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/objects-and-components.md")]
+struct ObjectsAndComponents;
+
+/// The examples of the page on undo and redo, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/history.md")]
+struct HistoryPage;

@@ -125,7 +125,7 @@ fn row<T: Persist>(name: &'static str, value: &T, rounds: u32) -> Row {
         manager.value_to_writer(out, black_box(value)).expect("it can be saved")
     };
     let (mut kept, mut out, mut other) = (SaveManager::new(), Vec::new(), Vec::new());
-    let size = save(&mut kept, &mut out) as usize;
+    let size = usize::try_from(save(&mut kept, &mut out)).expect("it is in memory");
     let contenders = vec![
         Contender::new("first", || {
             black_box(save(&mut SaveManager::new(), &mut other));

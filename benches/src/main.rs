@@ -7,7 +7,9 @@
 #[path = "../../persist/examples/savedata/data/mod.rs"]
 mod data;
 
+mod added;
 mod codecs;
+mod conditions;
 mod first;
 mod graph;
 mod graph_times;
@@ -46,14 +48,19 @@ fn main() -> ExitCode {
             Some((set, rows))
         })
         .collect();
-    let print = if options.csv { csv } else { markdown };
     if options.csv {
+        conditions::lines().iter().for_each(|line| println!("# {line}"));
         println!("table,row,set,figure,ratio");
     }
     if !results.is_empty() {
-        print("encode, us", &results, |rows| &rows.encode);
-        print("decode and drop, us", &results, |rows| &rows.decode);
-        print("size, bytes", &results, |rows| &rows.size);
+        table(&options, "encode, us", &results, |rows| &rows.encode);
+        table(&options, "decode and drop, us", &results, |rows| &rows.decode);
+        table(&options, "size, bytes", &results, |rows| &rows.size);
+    }
+    if options.sets.contains(&"added") {
+        let rows = added::run(&data::minecraft::generate(), rounds);
+        let title = "load a save from before a field was added, us";
+        table(&options, title, &[("minecraft_savedata", rows)], |rows| rows);
     }
     if options.sets.contains(&"older") {
         older(&older::run(&data::minecraft::generate(), rounds), options.csv);
@@ -65,6 +72,11 @@ fn main() -> ExitCode {
         graph_times::run(options.rounds.unwrap_or(11), options.csv);
     }
     ExitCode::SUCCESS
+}
+
+fn table<R>(options: &Options, title: &str, results: &[(&str, R)], rows: fn(&R) -> &[Row]) {
+    let print = if options.csv { csv } else { markdown };
+    print(title, results, rows);
 }
 
 fn first(rows: &[first::Row], csv: bool) {
@@ -99,10 +111,12 @@ fn older(rows: &[older::Row], csv: bool) {
             println!("| {name} | {own:.0} | {older:.0} | {ratio:.2} |");
         }
     }
-    println!();
+    if !csv {
+        println!();
+    }
 }
 
-fn csv(title: &str, results: &[(&str, Rows)], table: fn(&Rows) -> &[Row]) {
+fn csv<R>(title: &str, results: &[(&str, R)], table: fn(&R) -> &[Row]) {
     for (set, rows) in results {
         for Row { name, figure, ratio } in table(rows) {
             println!("\"{title}\",\"{name}\",{set},{figure:.3},{ratio:.4}");
@@ -110,7 +124,7 @@ fn csv(title: &str, results: &[(&str, Rows)], table: fn(&Rows) -> &[Row]) {
     }
 }
 
-fn markdown(title: &str, results: &[(&str, Rows)], table: fn(&Rows) -> &[Row]) {
+fn markdown<R>(title: &str, results: &[(&str, R)], table: fn(&R) -> &[Row]) {
     let columns: Vec<&[Row]> = results.iter().map(|(_, rows)| table(rows)).collect();
     print!("| {title} (x best rival) |");
     results.iter().for_each(|(set, _)| print!(" {set} |"));

@@ -447,7 +447,6 @@ fn row<T: persist::Persist>(name: &'static str, save: &[u8], rounds: u32) -> Row
         vec![Contender::new("own", || load(&own)), Contender::new("older", || load(save))],
         rounds,
     )
-    .into_iter()
     .map(|(_, figure)| figure);
     let (own, older) = (figures.next().unwrap_or(0.0), figures.next().unwrap_or(0.0));
     Row { name, own, older }

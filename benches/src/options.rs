@@ -4,9 +4,10 @@ pub(crate) const USAGE: &str = "\
 usage: persist-benches [--csv] [--rounds N] [--set NAME]...
   --csv       figures for programs instead of tables
   --rounds N  batches of each contender; 31 if not given, 11 for graph and first
-  --set NAME  log, mesh, minecraft_savedata, mk48, graph, older or first; all if not given";
+  --set NAME  log, mesh, minecraft_savedata, mk48, added, older, first or graph; all if not given";
 
-const SETS: [&str; 7] = ["log", "mesh", "minecraft_savedata", "mk48", "graph", "older", "first"];
+const SETS: [&str; 8] =
+    ["log", "mesh", "minecraft_savedata", "mk48", "added", "older", "first", "graph"];
 
 pub(crate) struct Options {
     pub(crate) csv: bool,

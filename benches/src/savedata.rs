@@ -98,7 +98,11 @@ where
         ("persist", bytes.len()),
         ("persist, whole save", save.len()),
     ];
-    Rows { encode: rows(encode), decode: rows(decode), size: rows(size.map(bytes_of)) }
+    Rows {
+        encode: rows(encode, RIVALS),
+        decode: rows(decode, RIVALS),
+        size: rows(size.map(bytes_of), RIVALS),
+    }
 }
 
 /// The bytes by codec `C`, once they have been seen to give the value back.
@@ -129,9 +133,13 @@ fn bytes_of((name, bytes): (&'static str, usize)) -> (&'static str, f64) {
     (name, bytes as f64)
 }
 
-fn rows(figures: impl IntoIterator<Item = (&'static str, f64)>) -> Vec<Row> {
+/// Rows with their ratios to the best of the rivals, which come first.
+pub(crate) fn rows(
+    figures: impl IntoIterator<Item = (&'static str, f64)>,
+    rivals: usize,
+) -> Vec<Row> {
     let figures: Vec<_> = figures.into_iter().collect();
-    let best = figures[..RIVALS].iter().map(|(_, figure)| *figure).fold(f64::INFINITY, f64::min);
+    let best = figures[..rivals].iter().map(|(_, figure)| *figure).fold(f64::INFINITY, f64::min);
     let row = |(name, figure)| Row { name, figure, ratio: figure / best };
     figures.into_iter().map(row).collect()
 }

@@ -67,8 +67,21 @@
 //! | `value` | data without its type: [`Value`], [`Record`] |
 //!
 //! The bytes are described in `docs/format.md`, the reasons in `docs/design.md`.
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
+//! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
+//! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
+//! | `serde` | `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`] and [`ObjectId`] |
 
 #![forbid(unsafe_code)]
+// docs.rs shows which items need a feature.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod codec;
 mod error;
@@ -143,28 +156,3 @@ pub mod __private {
     pub use std::result::Result;
     pub use std::string::String;
 }
-
-/// The examples of the README, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
-
-/// The examples of the page on trait objects, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/trait-objects.md")]
-struct TraitObjects;
-
-/// The examples of the page on the lock file, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/lock.md")]
-struct LockFile;
-
-/// The examples of the page on objects and components, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/objects-and-components.md")]
-struct ObjectsAndComponents;
-
-/// The examples of the page on undo and redo, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/history.md")]
-struct HistoryPage;

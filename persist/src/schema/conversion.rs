@@ -254,7 +254,8 @@ impl Compiler<'_, '_> {
                 Conversion::Class(*class, *target)
             }
             (K::Dynamic(_), K::Dynamic(_)) => Conversion::Dynamic,
-            _ if let (Some(from), Some(to)) = (Width::of(s), Width::of(w)) => {
+            _ if Width::of(s).is_some() && Width::of(w).is_some() => {
+                let (from, to) = Width::of(s).zip(Width::of(w))?;
                 if from.is_float() && !to.is_float() {
                     return None;
                 }

@@ -72,7 +72,15 @@ fn spawn_hecs_named() -> hecs::World {
 }
 
 fn main() {
-    let rounds = std::env::args().nth(1).and_then(|rounds| rounds.parse().ok()).unwrap_or(11);
+    let (mut rounds, mut csv) = (11, false);
+    for argument in std::env::args().skip(1) {
+        match argument.parse() {
+            Ok(given) => rounds = given,
+            Err(_) if argument == "--csv" => csv = true,
+            Err(_) => panic!("{argument} is neither --csv nor a number of rounds"),
+        }
+    }
+    let table = |title, contenders, rounds| table(title, contenders, rounds, csv);
     harness::steady_heap();
     let spawned = [
         Contender::new("hecs", || drop(black_box(spawn_hecs()))),
@@ -102,7 +110,7 @@ fn main() {
     let read = [
         Contender::new("hecs", || {
             let mut sum = 0.0;
-            for (position, _, health) in theirs.query::<(&Position, &Velocity, &Health)>().iter() {
+            for (position, _, health) in &mut theirs.query::<(&Position, &Velocity, &Health)>() {
                 sum += position.x + health.now as f32;
             }
             black_box(sum);
@@ -119,7 +127,12 @@ fn main() {
     let theirs = spawn_hecs_named();
     let mut saver = ours::Saver::new(&ours);
     let (save, file) = (hecs_save::save(&theirs), saver.save(&ours));
-    println!("bytes of the save: hecs and postcard {}, persist {}\n", save.len(), file.len());
+    if csv {
+        println!("\"world, size, bytes\",\"hecs columns, postcard\",{OBJECTS},{},", save.len());
+        println!("\"world, size, bytes\",\"persist\",{OBJECTS},{},", file.len());
+    } else {
+        println!("bytes of the save: hecs and postcard {}, persist {}\n", save.len(), file.len());
+    }
     assert_eq!(hecs_save::load(&save).len(), OBJECTS);
     let saved = [
         Contender::new("hecs columns, postcard", || drop(black_box(hecs_save::save(&theirs)))),
@@ -134,12 +147,20 @@ fn main() {
     table("load and drop", loaded.into(), rounds);
 }
 
-fn table(title: &str, contenders: Vec<Contender<'_>>, rounds: u32) {
-    println!("| {title}, ms | | ratio |\n|---|---|---|");
+fn table(title: &str, contenders: Vec<Contender<'_>>, rounds: u32, csv: bool) {
+    if !csv {
+        println!("| {title}, ms | | ratio |\n|---|---|---|");
+    }
     let mut first = None;
     for (name, micros) in measure(contenders, rounds) {
-        let first = *first.get_or_insert(micros);
-        println!("| {name} | {:.2} | {:.2} |", micros / 1000.0, micros / first);
+        let (millis, ratio) = (micros / 1000.0, micros / *first.get_or_insert(micros));
+        if csv {
+            println!("\"world, {title}, ms\",\"{name}\",{OBJECTS},{millis:.3},{ratio:.4}");
+        } else {
+            println!("| {name} | {millis:.2} | {ratio:.2} |");
+        }
     }
-    println!();
+    if !csv {
+        println!();
+    }
 }

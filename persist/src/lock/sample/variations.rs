@@ -189,8 +189,8 @@ impl Search<'_> {
                     self.vary(route, site, choice, format!("{place} as {name}"), true);
                 }
             }
-            KindSchema::Text if let Some(names) = self.texts.get(&address(kind)) => {
-                for (i, name) in names.iter().enumerate() {
+            KindSchema::Text if self.texts.contains_key(&address(kind)) => {
+                for (i, name) in self.texts[&address(kind)].iter().enumerate() {
                     self.vary(route, site, i + 1, format!("{place} = {name:?}"), false);
                 }
                 self.found.named.push(place.to_owned());

@@ -267,7 +267,8 @@ impl<'v> Value<'v> {
             KindSchema::Unknown => {
                 self.out.push(0);
             }
-            KindSchema::Text if let Some(names) = self.texts.get(&address(kind)) => {
+            KindSchema::Text if self.texts.contains_key(&address(kind)) => {
+                let names = &self.texts[&address(kind)];
                 let choice = chosen.and_then(|chosen| chosen.checked_sub(1));
                 let name = names[choice.unwrap_or(usize::from(self.nth)) % names.len()];
                 self.out.extend_from_slice(&scalars::text(name));
