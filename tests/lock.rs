@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "the fields of old classes are there to be compared")]
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
+#[path = "lock/components.rs"]
+mod components;
 #[path = "lock/losses.rs"]
 mod losses;
 #[path = "lock/round_trips.rs"]

@@ -594,7 +594,6 @@ mod in_world {
     impl persist::Component for Less {}
 }
 
-/// No sample has components: what they lose is known by their kinds alone.
 #[test]
 fn components_that_lose_something_are_not_safe() {
     let components = |register: fn(&mut SaveManager) -> persist::Result<()>| {

@@ -1,8 +1,11 @@
 use std::collections::HashMap;
 
-use crate::Registry;
-use crate::reflect::Holder;
+use crate::reflect::{Cell, Holder, Pointer};
 use crate::schema::{ClassSchema, Form, KindSchema};
+use crate::{Registry, World};
+
+/// The holder in which samples have components and resources. Programs have no use for it.
+pub(super) const PART: Holder = Holder::new(Pointer::Rc, Cell::RwLock);
 
 /// The schemas of one version of the program, in an order of their own.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +49,21 @@ impl Section {
         self.objects.iter_mut().for_each(|(class, _)| *class = place(*class));
         self.objects.sort_unstable();
         self
+    }
+
+    /// The same with what worlds hold, components and resources, as objects: so samples can have them.
+    pub(super) fn with_parts(&self) -> Self {
+        let mut section = self.clone();
+        let parts = World::TRAITS.iter().flat_map(|of| self.classes_of(of));
+        section.objects.extend(parts.map(|class| (*class, PART)));
+        section.objects.sort_unstable();
+        section.objects.dedup();
+        section
+    }
+
+    /// True for the class of worlds.
+    pub(super) fn is_world(&self, class: usize) -> bool {
+        self.classes[class].name == World::CLASS
     }
 
     /// The classes of a trait.

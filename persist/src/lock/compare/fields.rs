@@ -169,7 +169,12 @@ impl Comparison<'_> {
                 (None, None) if pair.records[field].flags.unknown => {}
                 (None, None) => {
                     came.push(field);
-                    let change = String::from("the field came; old saves get its default");
+                    let from = if pair.records[field].flags.default {
+                        "its default"
+                    } else {
+                        "what `migrate` makes"
+                    };
+                    let change = format!("the field came; old saves get {from}");
                     let difference = Difference::new(name, Verdict::Safe, change);
                     self.tell(difference.shown_by(sides.class).in_field(path));
                 }

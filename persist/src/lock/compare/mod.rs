@@ -22,7 +22,7 @@ use super::source;
 use super::text::cell_of;
 use crate::reflect::Migration;
 use crate::schema::{ClassSchema, Form, Plans, Program};
-use crate::{Change, ErrorKind, Finding, LoadOptions, Registry};
+use crate::{Change, ErrorKind, Finding, LoadOptions, Registry, World};
 
 /// What was found out about one version.
 pub(super) struct Findings {
@@ -52,11 +52,17 @@ struct Comparison<'c> {
     came: Vec<Came>,
 }
 
-/// Compares the version of this index with the program.
-pub(super) fn compare(sections: &[Section], at: usize, registry: &Registry) -> Findings {
+/// Compares the version of this index with the program, whose classes of worlds are objects in the second registry,
+/// as they are in samples.
+pub(super) fn compare(
+    sections: &[Section],
+    at: usize,
+    registry: &Registry,
+    with_parts: &Registry,
+) -> Findings {
     let program = registry.program();
     let history = History::new(sections, at);
-    let section = history.section();
+    let section = &history.section().with_parts();
     let plans = Plans::new(section.classes.clone(), program, LoadOptions::default(), None);
     let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
     let mut comparison = Comparison {
@@ -80,7 +86,7 @@ pub(super) fn compare(sections: &[Section], at: usize, registry: &Registry) -> F
     comparison.new_classes();
     comparison.moves();
     let names = comparison.names(&original);
-    comparison.judge(Loads::new(section, registry, names))
+    comparison.judge(Loads::new(section, with_parts, names))
 }
 
 impl Comparison<'_> {
@@ -165,12 +171,20 @@ impl Comparison<'_> {
                 // A class that is gone is told as such.
                 if let Some(target) = resolved[*class].filter(|target| !has(target)) {
                     let rust = self.type_name(target);
+                    let of = format!("trait {name}");
                     let change = format!(
-                        "{} is not registered for it any more; keep `register_as::<{rust}, dyn {name}>()`",
+                        "{} is not registered for it any more",
                         self.program.classes[target].name
                     );
-                    let difference =
-                        Difference::new(&format!("trait {name}"), Verdict::Breaks, change);
+                    // A program without components does not have their trait.
+                    let is_of_worlds = World::TRAITS.contains(&&**name);
+                    if is_of_worlds || self.registry.has_stand_in(name) {
+                        let change = format!("{change}; values of it are kept as unknown");
+                        self.tell(Difference::new(&of, Verdict::Safe, change));
+                        continue;
+                    }
+                    let change = format!("{change}; keep `register_as::<{rust}, dyn {name}>()`");
+                    let difference = Difference::new(&of, Verdict::Breaks, change);
                     let stored = self.section.classes[*class].name.clone();
                     self.doubt(Difference { unregistered: Some(stored), ..difference });
                 }
@@ -181,12 +195,13 @@ impl Comparison<'_> {
     /// Objects that the program does not have in their holder any more.
     fn objects(&mut self, resolved: &[Option<usize>]) {
         let now: Vec<_> = self.registry.object_types().collect();
-        for (class, holder) in &self.section.objects {
+        let then = &self.history.section().objects;
+        for (class, holder) in then {
             let Some(target) = resolved[*class].filter(|target| !now.contains(&(*target, *holder)))
             else {
                 continue;
             };
-            let had = |holder| self.section.objects.contains(&(*class, holder));
+            let had = |holder| then.contains(&(*class, holder));
             let of_class = now.iter().filter(|(class, _)| *class == target);
             let came = of_class.map(|(_, holder)| *holder).find(|holder| !had(*holder));
             let old = cell_of(*holder);

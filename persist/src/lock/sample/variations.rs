@@ -95,7 +95,9 @@ impl Search<'_> {
         let classes = &mut self.found.classes;
         if self.ends.classes[class].is_some() && !classes.contains_key(&class) {
             classes.insert(class, self.object);
-            self.next.push_back((class, route.clone()));
+            if !self.section.is_world(class) {
+                self.next.push_back((class, route.clone()));
+            }
         }
     }
 
