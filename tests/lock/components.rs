@@ -6,7 +6,7 @@ use persist::{Component, Persist, Record, Registry, SaveManager, World};
 use super::{locked, registry};
 
 /// Versions of a component `Health`.
-macro_rules! versions {
+macro_rules! components {
     ($($version:ident { $item:item })*) => {
         $(mod $version {
             #[allow(unused_imports)]
@@ -18,7 +18,7 @@ macro_rules! versions {
     };
 }
 
-versions! {
+components! {
     plain {
         pub(super) struct Health { points: u32, name: String }
     }

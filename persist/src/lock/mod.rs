@@ -96,7 +96,7 @@ use std::str::FromStr;
 pub use self::check::{Mode, check, check_file};
 pub use self::report::{Difference, LockReport, Note, Verdict};
 pub use self::sample::Values;
-use self::sample::{Samples, Skip};
+use self::sample::{Reads, Samples, Skip};
 use self::section::{PART, Section};
 use crate::schema::Texts;
 use crate::storage::{FILES, SaveOptions};
@@ -241,7 +241,9 @@ impl Lock {
             ));
         };
         let names = section.classes.iter().map(|class| class.name.clone()).collect();
-        Ok(Samples::new(section, Texts::new(), names).make(values, &Skip::default())?.bytes)
+        Ok(Samples::new(section, Texts::new(), names, &Reads::default())
+            .make(values, &Skip::default())?
+            .bytes)
     }
 }
 

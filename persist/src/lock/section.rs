@@ -66,6 +66,28 @@ impl Section {
         self.classes[class].name == World::CLASS
     }
 
+    /// The classes that some of these hold by value, at any depth, and these.
+    pub(super) fn inside(&self, mut found: Vec<bool>) -> Vec<bool> {
+        let mut next: Vec<usize> = (0..found.len()).filter(|class| found[*class]).collect();
+        while let Some(class) = next.pop() {
+            let mut enter = |class: usize| {
+                if !std::mem::replace(&mut found[class], true) {
+                    next.push(class);
+                }
+            };
+            for kind in self.classes[class].kinds() {
+                visit(kind, &mut |kind| match kind {
+                    KindSchema::Class(held) => enter(*held),
+                    KindSchema::Dynamic(of) => {
+                        self.classes_of(of).iter().for_each(|held| enter(*held));
+                    }
+                    _ => {}
+                });
+            }
+        }
+        found
+    }
+
     /// The classes of a trait.
     pub(super) fn classes_of(&self, of: &str) -> &[usize] {
         self.traits.iter().find(|(name, _)| name == of).map_or(&[], |(_, classes)| classes)
@@ -111,4 +133,26 @@ pub(super) fn map_classes(kind: &mut KindSchema, place: &dyn Fn(usize) -> usize)
         KindSchema::Class(class) | KindSchema::Reference { class, .. } => *class = place(*class),
         _ => {}
     }
+}
+
+/// Visits a kind and its parts, up to classes and pointers.
+pub(super) fn visit(kind: &KindSchema, meet: &mut dyn FnMut(&KindSchema)) {
+    meet(kind);
+    match kind {
+        KindSchema::Option(part)
+        | KindSchema::List(part)
+        | KindSchema::Set(part)
+        | KindSchema::Array(part, _) => visit(part, meet),
+        KindSchema::Map(parts) => {
+            visit(&parts.0, meet);
+            visit(&parts.1, meet);
+        }
+        KindSchema::Tuple(parts) => parts.iter().for_each(|part| visit(part, meet)),
+        _ => {}
+    }
+}
+
+/// Where a kind stands in its section: by it samples know it again.
+pub(super) fn address(kind: &KindSchema) -> usize {
+    std::ptr::from_ref(kind).addr()
 }

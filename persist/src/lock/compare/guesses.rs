@@ -1,6 +1,6 @@
 //! Which of the fields that came one that went may be, by name and by kind.
 
-use super::held::visit;
+use crate::lock::section::visit;
 use crate::schema::KindSchema;
 
 /// A field that went, one that came, and how much they look alike.

@@ -1,6 +1,6 @@
 //! Where classes are held by value: what the program does not know is kept of objects alone.
 
-use crate::lock::section::Section;
+use crate::lock::section::{Section, visit};
 use crate::schema::{Form, KindSchema};
 
 /// For each class of a version a place that holds it by value, if there is one.
@@ -52,43 +52,4 @@ pub(super) fn places(section: &Section) -> Vec<Option<String>> {
         }
     }
     places
-}
-
-/// The classes that some of these hold by value, at any depth, and these.
-pub(super) fn inside(section: &Section, mut found: Vec<bool>) -> Vec<bool> {
-    let mut next: Vec<usize> = (0..found.len()).filter(|class| found[*class]).collect();
-    while let Some(class) = next.pop() {
-        let mut enter = |class: usize| {
-            if !std::mem::replace(&mut found[class], true) {
-                next.push(class);
-            }
-        };
-        for kind in section.classes[class].kinds() {
-            visit(kind, &mut |kind| match kind {
-                KindSchema::Class(held) => enter(*held),
-                KindSchema::Dynamic(of) => {
-                    section.classes_of(of).iter().for_each(|held| enter(*held));
-                }
-                _ => {}
-            });
-        }
-    }
-    found
-}
-
-/// Visits a kind and its parts, up to classes and pointers.
-pub(super) fn visit(kind: &KindSchema, meet: &mut dyn FnMut(&KindSchema)) {
-    meet(kind);
-    match kind {
-        KindSchema::Option(part)
-        | KindSchema::List(part)
-        | KindSchema::Set(part)
-        | KindSchema::Array(part, _) => visit(part, meet),
-        KindSchema::Map(parts) => {
-            visit(&parts.0, meet);
-            visit(&parts.1, meet);
-        }
-        KindSchema::Tuple(parts) => parts.iter().for_each(|part| visit(part, meet)),
-        _ => {}
-    }
 }

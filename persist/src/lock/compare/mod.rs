@@ -9,6 +9,7 @@ mod held;
 mod history;
 mod moves;
 mod plans;
+mod reads;
 mod renames;
 
 use std::rc::Rc;
@@ -86,7 +87,8 @@ pub(super) fn compare(
     comparison.new_classes();
     comparison.moves();
     let names = comparison.names(&original);
-    comparison.judge(Loads::new(section, with_parts, names))
+    let reads = comparison.reads(&original, with_parts);
+    comparison.judge(Loads::new(section, with_parts, names, &reads))
 }
 
 impl Comparison<'_> {
@@ -134,16 +136,25 @@ impl Comparison<'_> {
             })
         };
         let migrated = (0..self.stored.len()).map(is_migrated).collect();
-        self.migrated = held::inside(self.section, migrated);
+        self.migrated = self.section.inside(migrated);
         for class in 0..self.stored.len() {
             let Some(target) = self.resolved[class] else { continue };
             let loads = plans.check(class).is_ok();
             let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
             let name = &*new.name;
             let is_known = self.program.find(old) == Some(target);
-            if old.name != *name && is_known && !matches!(new.form, Form::Value(_)) {
+            let is_own = !matches!(new.form, Form::Value(_));
+            if old.name != *name && is_known && is_own {
                 let change = format!("the class was {}", old.name);
-                self.tell(Difference::new(name, Verdict::Safe, change));
+                let row = Difference::new(name, Verdict::Safe, change);
+                self.tell(match self.merged_with(class, target) {
+                    Some(other) => self.merged(class, target, row, other),
+                    None => row,
+                });
+            } else if let Some(change) = self.reused_class(class, target).filter(|_| is_own) {
+                let attribute = format!("#[persist(class = \"new.{name}\")]");
+                let row = Difference::new(name, Verdict::Loses, change);
+                self.tell(row.paste(attribute, self.head(target)));
             }
             let change = format!("version {} became {}", old.version, new.version);
             if old.version < new.version {

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use self::ends::Ends;
+pub(super) use self::variations::Reads;
 use self::variations::{Choices, Variation, Varied};
 use self::write::{Basic, Value, basic_id};
 use super::section::{PART, Section};
@@ -78,9 +79,14 @@ pub(super) enum Subject<'p> {
 
 impl<'s> Samples<'s> {
     /// Samples whose texts are anything but for those in `texts`.
-    pub(super) fn new(section: &'s Section, texts: Texts, names: Vec<String>) -> Self {
+    pub(super) fn new(
+        section: &'s Section,
+        texts: Texts,
+        names: Vec<String>,
+        reads: &Reads,
+    ) -> Self {
         let whole = Ends::new(section, &HashSet::new());
-        let varied = variations::all(section, &names, &whole, &texts);
+        let varied = variations::all(section, &names, &whole, &texts, reads);
         Self { section, whole, varied, texts, names }
     }
 

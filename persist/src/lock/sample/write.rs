@@ -1,9 +1,9 @@
 use super::ends::Ends;
 use super::scalars;
-use super::variations::{Choices, EQUAL, Site, address};
+use super::variations::{Choices, EQUAL, Site};
 use crate::codec::count;
 use crate::format::ClassNumbers;
-use crate::lock::section::Section;
+use crate::lock::section::{Section, address};
 use crate::reflect::{Cell, Holder};
 use crate::schema::{FieldSchema, Form, KindSchema, Texts, VariantSchema};
 use crate::{Error, ErrorKind, Result};
