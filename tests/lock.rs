@@ -3,8 +3,23 @@
 #![allow(dead_code, reason = "the fields of old classes are there to be compared")]
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
+/// Versions of a program, each in a module of its own.
+macro_rules! versions {
+    ($($version:ident { $($item:item)* })*) => {
+        $(mod $version {
+            #![allow(unused_imports)]
+            use super::*;
+            $(#[derive(persist::Persist)] $item)*
+        })*
+    };
+}
+
+#[path = "lock/components.rs"]
+mod components;
 #[path = "lock/losses.rs"]
 mod losses;
+#[path = "lock/places.rs"]
+mod places;
 #[path = "lock/round_trips.rs"]
 mod round_trips;
 
@@ -26,6 +41,25 @@ fn locked(registry: &Registry) -> Lock {
 /// What the lock of one class says of another.
 fn report<Then: Persist, Now: Persist>() -> LockReport {
     locked(&registry::<Then>()).compare(&registry::<Now>())
+}
+
+/// The verdicts that are not safe, with what they are of.
+fn bad(report: &LockReport) -> Vec<String> {
+    let bad = report.differences().iter().filter(|found| found.verdict > Verdict::Untested);
+    bad.map(|found| {
+        let field = found.field.as_deref().map_or_else(String::new, |field| format!(".{field}"));
+        format!("{}: {}{field}", found.verdict, found.class)
+    })
+    .collect()
+}
+
+/// A lock of one version for each registry.
+fn lock_of(registries: &[Registry]) -> Lock {
+    let mut lock = Lock::new();
+    for (i, registry) in registries.iter().enumerate() {
+        lock.update(&format!("0.{}.0", i + 1), registry).unwrap();
+    }
+    lock
 }
 
 /// The one difference that is known to be bad; the report says that saves do not load.

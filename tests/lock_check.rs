@@ -199,3 +199,28 @@ fn the_macro_looks_beside_the_cargo_toml_of_its_crate() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("persist.lock");
     assert!(message.contains(&format!("there is no lock {}", path.display())), "{message}");
 }
+
+#[derive(Persist)]
+#[persist(class = "Hero")]
+struct HugeHero {
+    name: String,
+    #[persist(default = None)]
+    map: Option<Box<[[u64; 4096]; 4096]>>,
+}
+
+/// The saves of the versions before load, and then those of this one do not: no sample of it can be made.
+#[test]
+fn an_update_that_fails_at_its_own_version_writes_nothing() {
+    let (folder, path) = project();
+    let before = fs::read(&path).unwrap();
+    for path in [path, folder.path().join("another.lock")] {
+        let result = lock::check_file(&path, "0.2.0", &registry::<HugeHero>(), Mode::Update);
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+        assert!(
+            error.message().starts_with("the lock was not updated: old saves are not safe"),
+            "{error}"
+        );
+        assert_eq!(fs::read(&path).ok(), path.ends_with("persist.lock").then(|| before.clone()));
+    }
+}

@@ -5,40 +5,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use persist::lock::{Lock, LockReport, Verdict};
+use persist::lock::Verdict;
 use persist::{Record, Registry, SaveManager, Unknown};
 
-use super::{locked, registry, report};
-
-/// Versions of a program, each in a module of its own.
-macro_rules! versions {
-    ($($version:ident { $($item:item)* })*) => {
-        $(mod $version {
-            #![allow(unused_imports)]
-            use super::*;
-            $(#[derive(persist::Persist)] $item)*
-        })*
-    };
-}
-
-/// The verdicts that are not safe, with what they are of.
-fn bad(report: &LockReport) -> Vec<String> {
-    let bad = report.differences().iter().filter(|found| found.verdict > Verdict::Untested);
-    bad.map(|found| {
-        let field = found.field.as_deref().map_or_else(String::new, |field| format!(".{field}"));
-        format!("{}: {}{field}", found.verdict, found.class)
-    })
-    .collect()
-}
-
-/// A lock of one version for each registry.
-fn lock_of(registries: &[Registry]) -> Lock {
-    let mut lock = Lock::new();
-    for (i, registry) in registries.iter().enumerate() {
-        lock.update(&format!("0.{}.0", i + 1), registry).unwrap();
-    }
-    lock
-}
+use super::{bad, lock_of, locked, registry, report};
 
 versions! {
     hp {
@@ -594,7 +564,6 @@ mod in_world {
     impl persist::Component for Less {}
 }
 
-/// No sample has components: what they lose is known by their kinds alone.
 #[test]
 fn components_that_lose_something_are_not_safe() {
     let components = |register: fn(&mut SaveManager) -> persist::Result<()>| {

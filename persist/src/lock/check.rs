@@ -92,15 +92,21 @@ pub fn check_file(
     let is_there = path.try_exists().map_err(|error| Error::io("look for", path, error))?;
     let mut lock = if is_there { Lock::load(path)? } else { Lock::new() };
     match mode {
-        // Nothing is written before it is known that all that is locked loads.
+        // Nothing is written before it is known that all loads that was locked, and that is locked now.
         Mode::Update => {
             let report = lock.compare(registry);
             if let Some(kind) = broken(&report) {
                 return Err(Error::new(kind, not_updated(&lock, version, &report)));
             }
-            if lock.update(version, registry)? {
-                lock.save(path)?;
+            if !lock.update(version, registry)? {
+                return Ok(report);
             }
+            let report = lock.compare(registry);
+            if let Some(kind) = broken(&report) {
+                return Err(Error::new(kind, format!("the lock was not updated: {report}")));
+            }
+            lock.save(path)?;
+            return Ok(report);
         }
         _ if lock.sections.is_empty() => {
             return Err(Error::new(

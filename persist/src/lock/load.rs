@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::report::{Difference, Verdict};
-use super::sample::{Samples, Skip, Subject, Values};
+use super::sample::{Reads, Samples, Skip, Subject, Values};
 use super::section::Section;
 use crate::schema::texts_of_variants;
 use crate::{Error, ErrorKind, Finding, Registry, SaveManager};
@@ -33,10 +33,15 @@ pub(super) struct Loads {
 
 impl Loads {
     /// `names` are those by which reports call the classes.
-    pub(super) fn new(section: &Section, registry: &Registry, names: Vec<String>) -> Self {
+    pub(super) fn new(
+        section: &Section,
+        registry: &Registry,
+        names: Vec<String>,
+        reads: &Reads,
+    ) -> Self {
         let saves = SaveManager::with_registry(registry.clone());
         let texts = texts_of_variants(&section.classes, registry.program());
-        let samples = Samples::new(section, texts, names);
+        let samples = Samples::new(section, texts, names, reads);
         let named = samples.named().to_vec();
         let mut loads = Self { is_whole: true, named, ..Self::default() };
         let tested: HashSet<usize> = samples.classes().collect();

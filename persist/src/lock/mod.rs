@@ -96,11 +96,11 @@ use std::str::FromStr;
 pub use self::check::{Mode, check, check_file};
 pub use self::report::{Difference, LockReport, Note, Verdict};
 pub use self::sample::Values;
-use self::sample::{Samples, Skip};
-use self::section::Section;
+use self::sample::{Reads, Samples, Skip};
+use self::section::{PART, Section};
 use crate::schema::Texts;
 use crate::storage::{FILES, SaveOptions};
-use crate::{Error, ErrorKind, Limits, Registry, Result, storage};
+use crate::{Error, ErrorKind, Limits, Registry, Result, World, storage};
 
 /// The schemas of the released versions of a program: a `persist.lock`.
 ///
@@ -195,11 +195,13 @@ impl Lock {
         let Some(newest) = self.sections.last() else { return report };
         report.newest = Some(newest.version.clone());
         report.is_current = Section::of(&newest.version, registry) == *newest;
+        let with_parts = registry.with_objects_of(&World::TRAITS, PART);
         let mut last: Option<(&Section, compare::Findings)> = None;
         for (at, section) in self.sections.iter().enumerate() {
             let same = last.take().filter(|(before, _)| before.is_same(section));
-            let (_, findings) =
-                same.unwrap_or_else(|| (section, compare::compare(&self.sections, at, registry)));
+            let (_, findings) = same.unwrap_or_else(|| {
+                (section, compare::compare(&self.sections, at, registry, &with_parts))
+            });
             report.add(&section.version, &findings.differences, &findings.notes);
             last = Some((section, findings));
         }
@@ -239,7 +241,9 @@ impl Lock {
             ));
         };
         let names = section.classes.iter().map(|class| class.name.clone()).collect();
-        Ok(Samples::new(section, Texts::new(), names).make(values, &Skip::default())?.bytes)
+        Ok(Samples::new(section, Texts::new(), names, &Reads::default())
+            .make(values, &Skip::default())?
+            .bytes)
     }
 }
 

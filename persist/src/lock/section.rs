@@ -1,8 +1,11 @@
 use std::collections::HashMap;
 
-use crate::Registry;
-use crate::reflect::Holder;
+use crate::reflect::{Cell, Holder, Pointer};
 use crate::schema::{ClassSchema, Form, KindSchema};
+use crate::{Registry, World};
+
+/// The holder in which samples have components and resources. Programs have no use for it.
+pub(super) const PART: Holder = Holder::new(Pointer::Rc, Cell::RwLock);
 
 /// The schemas of one version of the program, in an order of their own.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +49,43 @@ impl Section {
         self.objects.iter_mut().for_each(|(class, _)| *class = place(*class));
         self.objects.sort_unstable();
         self
+    }
+
+    /// The same with what worlds hold, components and resources, as objects: so samples can have them.
+    pub(super) fn with_parts(&self) -> Self {
+        let mut section = self.clone();
+        let parts = World::TRAITS.iter().flat_map(|of| self.classes_of(of));
+        section.objects.extend(parts.map(|class| (*class, PART)));
+        section.objects.sort_unstable();
+        section.objects.dedup();
+        section
+    }
+
+    /// True for the class of worlds.
+    pub(super) fn is_world(&self, class: usize) -> bool {
+        self.classes[class].name == World::CLASS
+    }
+
+    /// The classes that some of these hold by value, at any depth, and these.
+    pub(super) fn inside(&self, mut found: Vec<bool>) -> Vec<bool> {
+        let mut next: Vec<usize> = (0..found.len()).filter(|class| found[*class]).collect();
+        while let Some(class) = next.pop() {
+            let mut enter = |class: usize| {
+                if !std::mem::replace(&mut found[class], true) {
+                    next.push(class);
+                }
+            };
+            for kind in self.classes[class].kinds() {
+                kind.visit(&mut |kind| match kind {
+                    KindSchema::Class(held) => enter(*held),
+                    KindSchema::Dynamic(of) => {
+                        self.classes_of(of).iter().for_each(|held| enter(*held));
+                    }
+                    _ => {}
+                });
+            }
+        }
+        found
     }
 
     /// The classes of a trait.
@@ -93,4 +133,9 @@ pub(super) fn map_classes(kind: &mut KindSchema, place: &dyn Fn(usize) -> usize)
         KindSchema::Class(class) | KindSchema::Reference { class, .. } => *class = place(*class),
         _ => {}
     }
+}
+
+/// Where a kind stands in its section: by it samples know it again.
+pub(super) fn address(kind: &KindSchema) -> usize {
+    std::ptr::from_ref(kind).addr()
 }

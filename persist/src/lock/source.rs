@@ -34,6 +34,12 @@ pub(super) fn field(
     )
 }
 
+/// The name of a variant.
+pub(super) fn variant(program: &Program, class: usize, variant: usize) -> String {
+    let name = program.targets[class].map(|target| target.class.variants()[variant].name);
+    name.unwrap_or_default().to_owned()
+}
+
 /// A kind by the type that is most usual for it.
 pub(super) fn kind(classes: &[ClassSchema], kind: &KindSchema) -> String {
     let text = kind.display(classes);

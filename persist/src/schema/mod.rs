@@ -50,7 +50,7 @@ pub(crate) use plan::Plans;
 pub(crate) use program::{Program, Target};
 pub(crate) use read::Reader;
 pub(crate) use same::is_same_class;
-pub(crate) use texts::{Texts, texts_of_variants};
+pub(crate) use texts::{Texts, classes_by_place, texts_of_variants};
 pub(crate) use transcode::{Found, Keeps, KeptPlace, SharedValue, Source, transcode};
 pub(crate) use walk::{Met, length, locate};
 pub(crate) use write::{Strict, Target as WriteTarget, write_class, write_value};

@@ -1,4 +1,5 @@
-//! Which texts of a save become variants of the program's enums.
+//! What conversions make of the values of a save: texts that become variants of the program's enums, and classes that
+//! become others by their place.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,6 +29,19 @@ pub(crate) fn texts_of_variants(classes: &[ClassSchema], program: &Program) -> T
     texts
 }
 
+/// The classes that the program does not have, and whose values become those of another one where they stand.
+pub(crate) fn classes_by_place(classes: &[ClassSchema], program: &Program) -> HashSet<usize> {
+    let mut plans = Plans::new(classes.to_vec(), program, LoadOptions::default(), None);
+    let mut found = HashSet::new();
+    plans.each_conversion(&mut |conversion| {
+        if let Conversion::Class(class, _) = conversion {
+            found.insert(class);
+        }
+    });
+    found.retain(|class| plans.resolve(*class).is_none());
+    found
+}
+
 /// The texts that load as variants of an enum; `None` if all do.
 fn names(program: &Program, class: usize) -> Option<Vec<&'static str>> {
     let variants = program.targets[class]?.class.variants();
@@ -43,25 +57,33 @@ impl Plans<'_> {
     /// The program's enum for each node of a text that becomes one, whether its class loads
     /// or not.
     fn texts(&mut self) -> HashMap<usize, usize> {
+        let mut texts = HashMap::new();
+        self.each_conversion(&mut |conversion| {
+            if let Conversion::Variant { node, class, .. } = conversion {
+                texts.insert(node, class);
+            }
+        });
+        texts
+    }
+
+    /// Visits the conversions of all fields, in classes that are reached by others only, too.
+    fn each_conversion(&mut self, visit: &mut dyn FnMut(Conversion)) {
         let resolved =
             (0..self.stored.len()).filter_map(|class| Some((class, self.resolve(class)?)));
         let mut next: Vec<(usize, usize)> = resolved.collect();
         let mut seen: HashSet<(usize, usize)> = next.iter().copied().collect();
-        let mut texts = HashMap::new();
         while let Some((class, target)) = next.pop() {
             let before = self.conversions.len();
             self.convert_fields(class, target);
             for conversion in &self.conversions[before..] {
-                match *conversion {
-                    Conversion::Variant { node, class, .. } => drop(texts.insert(node, class)),
-                    Conversion::Class(class, target) if seen.insert((class, target)) => {
-                        next.push((class, target));
-                    }
-                    _ => {}
+                visit(*conversion);
+                if let Conversion::Class(class, target) = *conversion
+                    && seen.insert((class, target))
+                {
+                    next.push((class, target));
                 }
             }
         }
-        texts
     }
 
     /// Makes the conversions of the fields of a class, as far as there are any.

@@ -38,6 +38,14 @@ pub(super) struct StoredObject {
     components: Vec<Box<dyn AnyComponent>>,
 }
 
+impl World {
+    /// The name of its class.
+    pub(crate) const CLASS: &str = "persist.World";
+
+    /// The names of the traits of what it holds: components and resources.
+    pub(crate) const TRAITS: [&str; 2] = ["persist.Component", "persist.Resource"];
+}
+
 /// What of a world is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {

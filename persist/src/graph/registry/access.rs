@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 
 use super::Registry;
-use crate::codec::ClassAccess;
+use crate::codec::{ClassAccess, TypeSet};
 use crate::reflect::{Class, FieldRecord, Holder};
 use crate::schema::Target;
 use crate::{Error, ErrorKind, Result};
@@ -56,6 +56,25 @@ impl Registry {
             let classes = of.classes.iter().map(|class| class.class);
             (of.name, classes.filter(|class| of.stand_in != Some(*class)).collect())
         })
+    }
+
+    /// True if values of unknown classes are kept where a trait object stands.
+    pub(crate) fn has_stand_in(&self, of: &str) -> bool {
+        self.implementors.by_name(of).is_some_and(|of| of.stand_in.is_some())
+    }
+
+    /// The registry with the classes of these traits as objects in a holder, too.
+    pub(crate) fn with_objects_of(&self, traits: &[&str], holder: Holder) -> Self {
+        let mut next = self.clone();
+        for of in traits.iter().filter_map(|name| self.implementors.by_name(name)) {
+            for class in of.classes.iter().filter(|class| of.stand_in != Some(class.class)) {
+                let mut types = TypeSet::default();
+                (class.reach)(holder, &mut types);
+                // One without an empty value cannot be an object.
+                drop(next.enter(&types));
+            }
+        }
+        next
     }
 
     fn target_of(&self, value: &dyn Any) -> Option<Target> {

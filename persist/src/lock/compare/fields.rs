@@ -7,6 +7,7 @@ use super::moves::{Came, Left};
 use super::plans::{Failure, Place};
 use crate::ErrorKind;
 use crate::lock::report::{Difference, Verdict};
+use crate::lock::section::map_classes;
 use crate::lock::source;
 use crate::reflect::FieldRecord;
 use crate::schema::{
@@ -69,7 +70,8 @@ pub(super) fn fields_mut(form: &mut Form, variant: usize) -> Option<&mut Vec<Fie
     }
 }
 
-fn pairs<'p>(
+/// The structs of two classes, or their variants, as they are paired.
+pub(super) fn pairs<'p>(
     old: &'p ClassSchema,
     new: &'p ClassSchema,
     (class, target): (usize, Option<Target>),
@@ -118,6 +120,9 @@ impl Comparison<'_> {
         let program = self.program;
         let (old, new) = (&stored[class], &program.classes[target]);
         let described = program.targets[target];
+        if let (Form::Value(was), Form::Value(is), true) = (&old.form, &new.form, loads) {
+            self.bare(class, &new.name, (was, is));
+        }
         let pairs = pairs(old, new, (target, described));
         let (failures, mended) =
             if loads { (Vec::new(), self.with_program()) } else { self.failures(class, &pairs) };
@@ -139,6 +144,18 @@ impl Comparison<'_> {
         {
             self.variants(class, target, (old, new), records);
         }
+    }
+
+    /// A bare value behind pointers that is of another kind.
+    fn bare(&mut self, class: usize, name: &str, (old, new): (&KindSchema, &KindSchema)) {
+        if self.is_same_kind(old, new) {
+            return;
+        }
+        let (was, is) = (old.display(&self.stored), new.display(&self.program.classes));
+        let change = format!("{was} became {is}");
+        let row = Difference::new(name, Verdict::Safe, change).shown_by(class);
+        let converted = Some(self.section.classes[class].name.clone());
+        self.tell(Difference { converted, may_narrow: !widens(old, new), ..row });
     }
 
     fn pair(&mut self, sides: Sides<'_>, failures: &[Failure]) {
@@ -174,7 +191,12 @@ impl Comparison<'_> {
                 (None, None) if pair.records[field].flags.unknown => {}
                 (None, None) => {
                     came.push(field);
-                    let change = String::from("the field came; old saves get its default");
+                    let from = if pair.records[field].flags.default {
+                        "its default"
+                    } else {
+                        "what `migrate` makes"
+                    };
+                    let change = format!("the field came; old saves get {from}");
                     let difference = Difference::new(name, Verdict::Safe, change);
                     self.tell(difference.shown_by(sides.class).in_field(path));
                 }
@@ -300,10 +322,10 @@ impl Comparison<'_> {
         let mut change = String::from("the field came without a default");
         let difference = match sure.iter().find(|guess| guess.new == *field) {
             Some(guess) => {
-                let old = &pair.old[guess.old].name;
-                let of =
-                    if self.is_same_kind(pair, *field, guess.old) { " of its kind" } else { "" };
-                change.push_str(&format!(", and {old}{of} went"));
+                let old = &pair.old[guess.old];
+                let is_same = self.is_same_kind(&old.kind, &wanted.kind);
+                let of = if is_same { " of its kind" } else { "" };
+                change.push_str(&format!(", and {}{of} went", old.name));
                 self.keeping(sides, *guess, Difference::new(name, Verdict::NeedsAlias, change))
             }
             None => {
@@ -387,7 +409,7 @@ impl Comparison<'_> {
                 continue;
             }
             let fits = !is_migrated && self.would_do(class, mended, pair, new, old);
-            let same = fits && self.is_same_kind(pair, new, old);
+            let same = fits && self.is_same_kind(&was.kind, &is.kind);
             let akin = self.is_akin(&was.kind, &is.kind);
             let near = is_near(&was.name, &is.name);
             let score = if same { 8 } else { 0 }
@@ -406,9 +428,27 @@ impl Comparison<'_> {
         is_akin((old, &old_name), (new, &new_name))
     }
 
-    fn is_same_kind(&self, pair: &Pair<'_>, field: usize, old: usize) -> bool {
-        let (old, new) = (&pair.old[old].kind, &pair.new[field].kind);
-        old.display(&self.stored) == new.display(&self.program.classes)
+    /// True for a stored and a new kind that are equal, with classes of equal names.
+    fn is_same_kind(&self, old: &KindSchema, new: &KindSchema) -> bool {
+        self.has_same_classes(old, new) && {
+            let (mut old, mut new) = (old.clone(), new.clone());
+            map_classes(&mut old, &|_| 0);
+            map_classes(&mut new, &|_| 0);
+            old == new
+        }
+    }
+
+    fn has_same_classes(&self, old: &KindSchema, new: &KindSchema) -> bool {
+        fn names<'c>(kind: &KindSchema, classes: &'c [ClassSchema]) -> Vec<&'c str> {
+            let mut names = Vec::new();
+            kind.visit(&mut |kind| {
+                if let KindSchema::Class(class) | KindSchema::Reference { class, .. } = kind {
+                    names.push(&*classes[*class].name);
+                }
+            });
+            names
+        }
+        names(old, &self.stored) == names(new, &self.program.classes)
     }
 
     /// A field that both sides have.
@@ -420,14 +460,14 @@ impl Comparison<'_> {
             let change = format!("the field was {}", old.name);
             self.tell(Difference::new(name, Verdict::Safe, change).in_field(path.clone()));
         }
-        let is_same = self.is_same_kind(pair, field, source);
+        let is_same = self.is_same_kind(&old.kind, &new.kind);
         let reused = self.reused(pair, field, source, is_same);
         if is_same && reused.is_none() {
             return;
         }
         let (was, is) = (&old.kind, &new.kind);
         let (was, is) = (was.display(&self.stored), is.display(&self.program.classes));
-        let is_converted = pair.records[field].convert.is_some();
+        let is_converted = self.is_taken(pair, field, &old.kind);
         let mut change = match is_same {
             true => String::from("the field is another"),
             false => {
@@ -439,7 +479,7 @@ impl Comparison<'_> {
             change.push_str(&format!("; {reused}"));
             row.verdict = Verdict::Loses;
             let above = source::field(self.program, pair.place(field), new);
-            row = row.paste(format!("#[persist(rename = \"new_{}\")]", new.name), above);
+            row = row.paste(another_name(pair, source, field), above);
         } else if let Some((from, to)) = shrinks(&old.kind, &new.kind).filter(|_| !is_converted) {
             change.push_str(&format!(
                 "; elements {} to {from} of old values are lost; keep the length, or give the field a `convert`",
@@ -453,6 +493,12 @@ impl Comparison<'_> {
         let is_accepted = is_migrated || is_converted;
         row.may_narrow = !is_converted && !widens(&old.kind, &new.kind);
         self.tell(Difference { change, converted, is_accepted, ..row.shown_by(class) });
+    }
+
+    /// True if the `convert` of a field takes every value of a stored kind.
+    fn is_taken(&self, pair: &Pair<'_>, field: usize, old: &KindSchema) -> bool {
+        let taken = self.program.old_kinds.get(&pair.place(field));
+        taken.is_some_and(|taken| widens(old, taken) && self.has_same_classes(old, taken))
     }
 
     /// What is wrong with a name that was free in between, if it now seems to mean another thing.
@@ -471,7 +517,10 @@ impl Comparison<'_> {
                 && self.is_akin(&old.kind, &pair.new[*other].kind)
         };
         let other = (0..pair.new.len()).find(came_then).map(|other| &pair.new[other].name);
-        if is_same && old.id == record.id && other.is_none() {
+        // A number alone does not tell that it is the same thing again.
+        let is_named = old.name == record.name;
+        let is_said = !is_named && record.aliases.contains(&&*old.name);
+        if is_said || is_same && is_named && old.id == record.id && other.is_none() {
             return None;
         }
         let since = match other {
@@ -479,8 +528,23 @@ impl Comparison<'_> {
             None => format!("{} had no such field", absence.version),
         };
         Some(format!(
-            "{since}, and saves of it may keep an old value of {}, which would become the new one; give the new field another name in the save, and `#[persist(removed = {:?})]` to its type",
-            old.name, old.name
+            "{since}, and saves of it may keep an old value of {}, which would become the new one; give the new field another {} in the save, and `#[persist(removed = {:?})]` to its type, or `#[persist(alias = {:?})]` to the field, if it is the same again",
+            old.name,
+            if is_named { "name" } else { "number" },
+            old.name,
+            old.name
         ))
     }
+}
+
+/// The attribute by which a field is not the stored one any more.
+fn another_name(pair: &Pair<'_>, source: usize, field: usize) -> String {
+    let (old, record) = (&pair.old[source], &pair.records[field]);
+    let name = (old.name == record.name).then(|| format!("rename = \"new_{}\"", record.name));
+    let is_numbered = old.id.is_some() && old.id == record.id;
+    let ids = pair.old.iter().map(|field| field.id).chain(pair.records.iter().map(|it| it.id));
+    let free = ids.flatten().max().unwrap_or_default().saturating_add(1);
+    let number = is_numbered.then(|| format!("id = {free}"));
+    let both: Vec<String> = name.into_iter().chain(number).collect();
+    format!("#[persist({})]", both.join(", "))
 }

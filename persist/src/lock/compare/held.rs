@@ -53,25 +53,3 @@ pub(super) fn places(section: &Section) -> Vec<Option<String>> {
     }
     places
 }
-
-/// The classes that some of these hold by value, at any depth, and these.
-pub(super) fn inside(section: &Section, mut found: Vec<bool>) -> Vec<bool> {
-    let mut next: Vec<usize> = (0..found.len()).filter(|class| found[*class]).collect();
-    while let Some(class) = next.pop() {
-        let mut enter = |class: usize| {
-            if !std::mem::replace(&mut found[class], true) {
-                next.push(class);
-            }
-        };
-        for kind in section.classes[class].kinds() {
-            kind.visit(&mut |kind| match kind {
-                KindSchema::Class(held) => enter(*held),
-                KindSchema::Dynamic(of) => {
-                    section.classes_of(of).iter().for_each(|held| enter(*held));
-                }
-                _ => {}
-            });
-        }
-    }
-    found
-}

@@ -75,7 +75,7 @@ impl<'l> History<'l> {
         })
     }
 
-    /// The first later version in which the program's field was not there.
+    /// The first later version in which the program's field was not there, or what it is in.
     pub(super) fn absence(
         self,
         program: &Program,
@@ -84,7 +84,37 @@ impl<'l> History<'l> {
     ) -> Option<&'l Section> {
         let mut later = self.sections[self.at..].iter();
         later.find(|section| {
-            fields(section, program, owner).is_some_and(|fields| !has_field(fields, record))
+            fields(section, program, owner).is_none_or(|fields| !has_field(fields, record))
+        })
+    }
+
+    /// The first later version that had a class of the program and not this variant of it, and the variants that it had.
+    pub(super) fn absence_of_variant(
+        self,
+        program: &Program,
+        class: usize,
+        variant: usize,
+    ) -> Option<(&'l Section, Vec<usize>)> {
+        let records = program.targets[class]?.class.variants();
+        self.sections[self.at..].iter().find_map(|section| {
+            let found = section.classes.iter().find(|it| program.find(it) == Some(class))?;
+            let Form::Enum(stored) = &found.form else { return None };
+            let there = stored.iter().filter_map(|stored| find_variant(&stored.name, records));
+            let there: Vec<usize> = there.collect();
+            (!there.contains(&variant)).then_some((section, there))
+        })
+    }
+
+    /// The first later version that had not this class of the program, and those that it had.
+    pub(super) fn absence_of_class(
+        self,
+        program: &Program,
+        class: usize,
+    ) -> Option<(&'l Section, Vec<usize>)> {
+        self.sections[self.at..].iter().find_map(|section| {
+            let there = section.classes.iter().filter_map(|stored| program.find(stored));
+            let there: Vec<usize> = there.collect();
+            (!there.contains(&class)).then_some((section, there))
         })
     }
 

@@ -9,6 +9,7 @@ mod held;
 mod history;
 mod moves;
 mod plans;
+mod reads;
 mod renames;
 
 use std::rc::Rc;
@@ -22,7 +23,7 @@ use super::source;
 use super::text::cell_of;
 use crate::reflect::Migration;
 use crate::schema::{ClassSchema, Form, Plans, Program};
-use crate::{Change, ErrorKind, Finding, LoadOptions, Registry};
+use crate::{Change, ErrorKind, Finding, LoadOptions, Registry, World};
 
 /// What was found out about one version.
 pub(super) struct Findings {
@@ -52,11 +53,17 @@ struct Comparison<'c> {
     came: Vec<Came>,
 }
 
-/// Compares the version of this index with the program.
-pub(super) fn compare(sections: &[Section], at: usize, registry: &Registry) -> Findings {
+/// Compares the version of this index with the program, whose classes of worlds are objects in the second registry,
+/// as they are in samples.
+pub(super) fn compare(
+    sections: &[Section],
+    at: usize,
+    registry: &Registry,
+    with_parts: &Registry,
+) -> Findings {
     let program = registry.program();
     let history = History::new(sections, at);
-    let section = history.section();
+    let section = &history.section().with_parts();
     let plans = Plans::new(section.classes.clone(), program, LoadOptions::default(), None);
     let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
     let mut comparison = Comparison {
@@ -80,7 +87,8 @@ pub(super) fn compare(sections: &[Section], at: usize, registry: &Registry) -> F
     comparison.new_classes();
     comparison.moves();
     let names = comparison.names(&original);
-    comparison.judge(Loads::new(section, registry, names))
+    let reads = comparison.reads(&original, with_parts);
+    comparison.judge(Loads::new(section, with_parts, names, &reads))
 }
 
 impl Comparison<'_> {
@@ -128,16 +136,25 @@ impl Comparison<'_> {
             })
         };
         let migrated = (0..self.stored.len()).map(is_migrated).collect();
-        self.migrated = held::inside(self.section, migrated);
+        self.migrated = self.section.inside(migrated);
         for class in 0..self.stored.len() {
             let Some(target) = self.resolved[class] else { continue };
             let loads = plans.check(class).is_ok();
             let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
             let name = &*new.name;
             let is_known = self.program.find(old) == Some(target);
-            if old.name != *name && is_known && !matches!(new.form, Form::Value(_)) {
+            let is_own = !matches!(new.form, Form::Value(_));
+            if old.name != *name && is_known && is_own {
                 let change = format!("the class was {}", old.name);
-                self.tell(Difference::new(name, Verdict::Safe, change));
+                let row = Difference::new(name, Verdict::Safe, change);
+                self.tell(match self.merged_with(class, target) {
+                    Some(other) => self.merged(class, target, row, other),
+                    None => row,
+                });
+            } else if let Some(change) = self.reused_class(class, target).filter(|_| is_own) {
+                let attribute = format!("#[persist(class = \"new.{name}\")]");
+                let row = Difference::new(name, Verdict::Loses, change);
+                self.tell(row.paste(attribute, self.head(target)));
             }
             let change = format!("version {} became {}", old.version, new.version);
             if old.version < new.version {
@@ -165,12 +182,20 @@ impl Comparison<'_> {
                 // A class that is gone is told as such.
                 if let Some(target) = resolved[*class].filter(|target| !has(target)) {
                     let rust = self.type_name(target);
+                    let of = format!("trait {name}");
                     let change = format!(
-                        "{} is not registered for it any more; keep `register_as::<{rust}, dyn {name}>()`",
+                        "{} is not registered for it any more",
                         self.program.classes[target].name
                     );
-                    let difference =
-                        Difference::new(&format!("trait {name}"), Verdict::Breaks, change);
+                    // A program without components does not have their trait.
+                    let is_of_worlds = World::TRAITS.contains(&&**name);
+                    if is_of_worlds || self.registry.has_stand_in(name) {
+                        let change = format!("{change}; values of it are kept as unknown");
+                        self.tell(Difference::new(&of, Verdict::Safe, change));
+                        continue;
+                    }
+                    let change = format!("{change}; keep `register_as::<{rust}, dyn {name}>()`");
+                    let difference = Difference::new(&of, Verdict::Breaks, change);
                     let stored = self.section.classes[*class].name.clone();
                     self.doubt(Difference { unregistered: Some(stored), ..difference });
                 }
@@ -181,12 +206,13 @@ impl Comparison<'_> {
     /// Objects that the program does not have in their holder any more.
     fn objects(&mut self, resolved: &[Option<usize>]) {
         let now: Vec<_> = self.registry.object_types().collect();
-        for (class, holder) in &self.section.objects {
+        let then = &self.history.section().objects;
+        for (class, holder) in then {
             let Some(target) = resolved[*class].filter(|target| !now.contains(&(*target, *holder)))
             else {
                 continue;
             };
-            let had = |holder| self.section.objects.contains(&(*class, holder));
+            let had = |holder| then.contains(&(*class, holder));
             let of_class = now.iter().filter(|(class, _)| *class == target);
             let came = of_class.map(|(_, holder)| *holder).find(|holder| !had(*holder));
             let old = cell_of(*holder);

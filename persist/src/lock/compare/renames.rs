@@ -7,8 +7,9 @@ use super::Comparison;
 use super::moves::Left;
 use crate::LoadOptions;
 use crate::lock::report::{Difference, Verdict};
+use crate::lock::source;
 use crate::schema::{
-    ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema, contested, find_variant,
+    ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema, classes_by_place, contested, find_variant,
 };
 
 /// Those of two lists that fit one of the other, and no more than one.
@@ -61,14 +62,25 @@ fn similar_shape(old: &Form, new: &Form) -> bool {
     is_struct(old) == is_struct(new) && common > apart
 }
 
+/// What is said of a name that may mean another thing than in the version that is compared.
+fn reused(version: &str, what: &str, name: &str, other: &str) -> String {
+    format!(
+        "the {what} is another; {version} had no {name}, but {other}, which may be what it was; give the new {what} another name in the save and {other} the `alias`, or the new one the `alias`, if it is the same again"
+    )
+}
+
 impl Comparison<'_> {
     /// Tells which classes went, and takes those that seem to have been renamed for what they
     /// are now.
     pub(super) fn gone_classes(&mut self) {
         let is_own = |class: &ClassSchema| !matches!(class.form, Form::Value(_));
         let section = self.section;
+        // Other instances of generic classes are told by the fields that hold them.
+        let mut by_place = classes_by_place(&section.classes, self.program);
+        by_place.retain(|class| section.objects.iter().all(|(object, _)| object != class));
         let gone: Vec<usize> = (0..section.classes.len())
             .filter(|class| self.resolved[*class].is_none() && is_own(&section.classes[*class]))
+            .filter(|class| !by_place.contains(class))
             .collect();
         let (removed, gone): (Vec<usize>, Vec<usize>) = gone
             .into_iter()
@@ -186,6 +198,72 @@ impl Comparison<'_> {
         stored
     }
 
+    /// A row of values that become what others become, too: which they were is lost.
+    pub(super) fn merged(
+        &self,
+        class: usize,
+        target: usize,
+        row: Difference,
+        other: &str,
+    ) -> Difference {
+        if self.migrated[class] {
+            return Difference { is_accepted: true, ..row };
+        }
+        let change = format!(
+            "{}, and values of {other} become it, too: which of the two a value was is lost; keep both, or accept it by a `version` and a `migrate` of {}, which may do nothing",
+            row.change,
+            self.head(target)
+        );
+        Difference { change, verdict: Verdict::Loses, ..row }
+    }
+
+    /// Another class whose values become those of the same class by their names, where a value may be of either.
+    pub(super) fn merged_with(&self, class: usize, target: usize) -> Option<&'_ str> {
+        let section = self.section;
+        let names = self.program.targets[target].map(|target| target.class)?;
+        let is_object = |class: usize| section.objects.iter().any(|(object, _)| *object == class);
+        let may_be_either = |other: usize| {
+            is_object(class) && is_object(other)
+                || section.traits.iter().any(|(_, of)| of.contains(&class) && of.contains(&other))
+        };
+        let is_other = |other: &usize| {
+            *other != class && self.resolved[*other] == Some(target) && may_be_either(*other)
+        };
+        let is_alias = names.aliases.contains(&&*section.classes[class].name);
+        let other = (0..section.classes.len()).find(is_other).filter(|_| is_alias)?;
+        Some(&section.classes[other].name)
+    }
+
+    /// What is wrong with the name of a variant that was free in between, if another variant may have been it then.
+    fn reused_variant(
+        &self,
+        (class, variant): (usize, usize),
+        was: &VariantSchema,
+        (new, places): (&[VariantSchema], &[Option<usize>]),
+    ) -> Option<String> {
+        let (absence, there) = self.history.absence_of_variant(self.program, class, variant)?;
+        let may_be = |other: &usize| {
+            !places.contains(&Some(*other))
+                && there.contains(other)
+                && same_names(&was.fields, &new[*other].fields)
+        };
+        let other = &new[(0..new.len()).find(may_be)?].name;
+        Some(reused(&absence.version, "variant", &was.name, other))
+    }
+
+    /// What is wrong with the name of a class that was free in between, if another class may have been it then.
+    pub(super) fn reused_class(&self, class: usize, target: usize) -> Option<String> {
+        let was = &self.section.classes[class];
+        let (absence, there) = self.history.absence_of_class(self.program, target)?;
+        let may_be = |other: &&usize| {
+            let form = &self.program.classes[**other].form;
+            !self.resolved.contains(&Some(**other))
+                && (same_shape(&was.form, form) || similar_shape(&was.form, form))
+        };
+        let other = &self.program.classes[*there.iter().find(may_be)?].name;
+        Some(reused(&absence.version, "class", &was.name, other))
+    }
+
     /// The variants that went and came.
     pub(super) fn variants(
         &mut self,
@@ -201,11 +279,26 @@ impl Comparison<'_> {
             old.iter().map(|old| find_variant(&old.name, target.class.variants())).collect();
         let gone: Vec<usize> = (0..old.len()).filter(|i| places[*i].is_none()).collect();
         let came: Vec<usize> = (0..new.len()).filter(|i| !places.contains(&Some(*i))).collect();
-        for (old, place) in old.iter().zip(&places) {
-            if let Some(new) = place.map(|place| &new[place]).filter(|new| new.name != old.name) {
-                let change = format!("the variant was {}", old.name);
-                self.tell(Difference::new(name, Verdict::Safe, change).in_field(new.name.clone()));
-            }
+        for (variant, place) in places.iter().enumerate() {
+            let Some(place) = *place else { continue };
+            let (was, is) = (&old[variant], &new[place]);
+            let row = if was.name != is.name {
+                let change = format!("the variant was {}", was.name);
+                let row = Difference::new(name, Verdict::Safe, change);
+                let mut same =
+                    (0..old.len()).filter(|it| *it != variant && places[*it] == Some(place));
+                match same.next() {
+                    Some(other) => self.merged(class, index, row, &old[other].name),
+                    None => row,
+                }
+            } else if let Some(change) = self.reused_variant((index, place), was, (new, &places)) {
+                let attribute = format!("#[persist(rename = \"new_{}\")]", is.name);
+                let above = source::variant(self.program, index, place);
+                Difference::new(name, Verdict::Loses, change).paste(attribute, above)
+            } else {
+                continue;
+            };
+            self.tell(row.in_field(is.name.clone()));
         }
         let new_names: Vec<String> = new.iter().map(|variant| variant.name.clone()).collect();
         let alike = only_pairs(&gone, &came, |from, to| {

@@ -3,7 +3,7 @@
 //! Every object type has three *basic* objects: a small one, with as little in it as can be, and two
 //! full ones, which refer to each other. Beside them there are *variations*, one for each choice
 //! that a value leaves: a variant, the elements of a list, a boundary value of a number. These
-//! are small but for the way to the choice.
+//! are small but for the way to the choice. Worlds are empty; what a world may hold is in objects of their own.
 
 mod ends;
 mod scalars;
@@ -15,9 +15,10 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use self::ends::Ends;
+pub(super) use self::variations::Reads;
 use self::variations::{Choices, Variation, Varied};
 use self::write::{Basic, Value, basic_id};
-use super::section::Section;
+use super::section::{PART, Section};
 use super::text::cell_of;
 use crate::codec::{Buffer, NoLinks, Pointing, SaveLinks, Shared};
 use crate::format::{ClassNumbers, Compression, Header, RecordLinks, Sealer, Writer};
@@ -78,9 +79,14 @@ pub(super) enum Subject<'p> {
 
 impl<'s> Samples<'s> {
     /// Samples whose texts are anything but for those in `texts`.
-    pub(super) fn new(section: &'s Section, texts: Texts, names: Vec<String>) -> Self {
+    pub(super) fn new(
+        section: &'s Section,
+        texts: Texts,
+        names: Vec<String>,
+        reads: &Reads,
+    ) -> Self {
         let whole = Ends::new(section, &HashSet::new());
-        let varied = variations::all(section, &names, &whole, &texts);
+        let varied = variations::all(section, &names, &whole, &texts, reads);
         Self { section, whole, varied, texts, names }
     }
 
@@ -116,7 +122,10 @@ impl<'s> Samples<'s> {
     /// How an object type is named in a report.
     pub(super) fn object(&self, object: usize) -> String {
         let (class, holder) = self.section.objects[object];
-        format!("{} in {}", self.names[class], cell_of(holder))
+        match holder {
+            PART => self.names[class].clone(),
+            holder => format!("{} in {}", self.names[class], cell_of(holder)),
+        }
     }
 
     /// The object types of which there is no sample: they have no value that ends, or need

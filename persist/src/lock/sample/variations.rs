@@ -1,8 +1,8 @@
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::ends::Ends;
 use super::scalars;
-use crate::lock::section::Section;
+use crate::lock::section::{Section, address};
 use crate::schema::{FieldSchema, Form, KindSchema, Texts};
 
 /// Where a value leaves a choice.
@@ -18,11 +18,6 @@ impl Site {
     pub(super) fn of(kind: &KindSchema) -> Self {
         Self::Kind(address(kind))
     }
-}
-
-/// Where a kind stands in the section.
-pub(super) fn address(kind: &KindSchema) -> usize {
-    std::ptr::from_ref(kind).addr()
 }
 
 /// A choice of a list: two elements that are equal.
@@ -53,34 +48,93 @@ pub(super) struct Varied {
     pub(super) classes: HashMap<usize, usize>,
 }
 
-/// Every choice in every class that objects hold by value, each once.
-pub(super) fn all(section: &Section, names: &[String], ends: &Ends, texts: &Texts) -> Varied {
-    let (next, found) = (VecDeque::new(), Varied::default());
-    let mut search = Search { section, names, ends, texts, object: 0, next, found };
-    for (object, (class, _)) in section.objects.iter().enumerate() {
-        if ends.objects[object].is_none() {
-            continue;
-        }
-        search.object = object;
-        search.reach(*class, &Vec::new());
-        while let Some((class, route)) = search.next.pop_front() {
-            search.class(class, &route);
-        }
+/// What the program reads of the values of a version. Without more: all, and each class as one of its own.
+#[derive(Default)]
+pub(in crate::lock) struct Reads {
+    /// The object types that it does not have.
+    pub(in crate::lock) unknown: HashSet<usize>,
+    /// The kinds of the fields that none of its fields has as its source, by their addresses.
+    pub(in crate::lock) unread: HashSet<usize>,
+    /// Those of the fields in which classes become something else than anywhere else.
+    pub(in crate::lock) apart: HashSet<usize>,
+}
+
+/// Every choice in every class that objects hold by value, each once where the program reads it, and once more in each
+/// field where the class becomes something else.
+pub(super) fn all(
+    section: &Section,
+    names: &[String],
+    ends: &Ends,
+    texts: &Texts,
+    reads: &Reads,
+) -> Varied {
+    let mut search = Search {
+        section,
+        names,
+        ends,
+        texts,
+        reads,
+        object: 0,
+        apart: None,
+        next: VecDeque::new(),
+        later: Some(Vec::new()),
+        seen: HashSet::new(),
+        inlined: vec![false; section.classes.len()],
+        found: Varied::default(),
+    };
+    let there = (0..section.objects.len()).filter(|object| ends.objects[*object].is_some());
+    let (unknown, known): (Vec<usize>, Vec<usize>) =
+        there.partition(|object| reads.unknown.contains(object));
+    known.into_iter().for_each(|object| search.object(object));
+    // Then what is not read: its classes may be found nowhere else.
+    let read: HashSet<usize> = search.found.classes.keys().copied().collect();
+    for later in search.later.take().unwrap_or_default() {
+        search.object = later.object;
+        search.kind(later.kind, &later.place, &later.route);
+        search.go_on();
     }
+    unknown.into_iter().for_each(|object| search.object(object));
+    let inlined = section.inside(std::mem::take(&mut search.inlined));
+    search.found.classes.retain(|class, _| read.contains(class) || !inlined[*class]);
     search.found
 }
 
 /// The choices on the way to a value.
 type Route = Vec<(Site, usize)>;
 
+/// A class on the way from the object; none twice on one way.
+struct Next {
+    class: usize,
+    place: String,
+    route: Route,
+    /// The field in which it becomes something else.
+    apart: Option<usize>,
+}
+
+/// A field that is not read.
+struct Later<'s> {
+    object: usize,
+    kind: &'s KindSchema,
+    place: String,
+    route: Route,
+}
+
 struct Search<'s> {
     section: &'s Section,
     names: &'s [String],
     ends: &'s Ends,
     texts: &'s Texts,
+    reads: &'s Reads,
     object: usize,
-    /// Classes on the way from the object; none twice on one way.
-    next: VecDeque<(usize, Route)>,
+    /// The field around, by the address of its kind, if classes become something else there.
+    apart: Option<usize>,
+    next: VecDeque<Next>,
+    /// What is not read, until it is its turn.
+    later: Option<Vec<Later<'s>>>,
+    /// The classes that were met, in such fields or elsewhere.
+    seen: HashSet<(Option<usize>, usize)>,
+    /// Classes of which the program may read objects that it does not have, as values.
+    inlined: Vec<bool>,
     found: Varied,
 }
 
@@ -90,12 +144,30 @@ fn with(route: &Route, site: Site, choice: usize) -> Route {
     route
 }
 
-impl Search<'_> {
-    fn reach(&mut self, class: usize, route: &Route) {
-        let classes = &mut self.found.classes;
-        if self.ends.classes[class].is_some() && !classes.contains_key(&class) {
-            classes.insert(class, self.object);
-            self.next.push_back((class, route.clone()));
+impl<'s> Search<'s> {
+    fn object(&mut self, object: usize) {
+        self.object = object;
+        let (class, _) = self.section.objects[object];
+        self.reach(class, &self.names[class], &Vec::new());
+        self.go_on();
+    }
+
+    fn go_on(&mut self) {
+        while let Some(next) = self.next.pop_front() {
+            self.apart = next.apart;
+            self.class(next.class, &next.place, &next.route);
+        }
+        self.apart = None;
+    }
+
+    fn reach(&mut self, class: usize, place: &str, route: &Route) {
+        if self.ends.classes[class].is_some() && self.seen.insert((self.apart, class)) {
+            self.found.classes.entry(class).or_insert(self.object);
+            if !self.section.is_world(class) {
+                let place = if self.apart.is_some() { place } else { &self.names[class] };
+                let (place, route) = (place.to_owned(), route.clone());
+                self.next.push_back(Next { class, place, route, apart: self.apart });
+            }
         }
     }
 
@@ -104,9 +176,11 @@ impl Search<'_> {
         self.found.variations.push(Variation { object: self.object, choices, what, boundary });
     }
 
-    fn class(&mut self, class: usize, route: &Route) {
-        let (schema, name) = (&self.section.classes[class], &self.names[class]);
-        match &schema.form {
+    fn class(&mut self, class: usize, name: &str, route: &Route) {
+        let section = self.section;
+        // What stands behind the name of a field is a part.
+        let colons = if self.apart.is_some() { "." } else { "::" };
+        match &section.classes[class].form {
             Form::Struct(fields) => self.fields(fields, name, route),
             Form::Value(kind) => self.kind(kind, name, route),
             Form::Enum(variants) => {
@@ -114,7 +188,7 @@ impl Search<'_> {
                     if !variant.fields.iter().all(|field| self.is_there(&field.kind)) {
                         continue;
                     }
-                    let place = format!("{name}::{}", variant.name);
+                    let place = format!("{name}{colons}{}", variant.name);
                     self.vary(route, Site::Class(class), i, place.clone(), false);
                     let route = with(route, Site::Class(class), i);
                     self.fields(&variant.fields, &place, &route);
@@ -127,13 +201,24 @@ impl Search<'_> {
         self.ends.kind(self.section, kind).is_some()
     }
 
-    fn fields(&mut self, fields: &[FieldSchema], place: &str, route: &Route) {
-        for field in fields {
-            self.kind(&field.kind, &format!("{place}.{}", field.name), route);
+    fn fields(&mut self, fields: &'s [FieldSchema], place: &str, route: &Route) {
+        let around = self.apart;
+        for FieldSchema { kind, name, .. } in fields {
+            let (at, place) = (address(kind), format!("{place}.{name}"));
+            match &mut self.later {
+                Some(later) if self.reads.unread.contains(&at) => {
+                    later.push(Later { object: self.object, kind, place, route: route.clone() });
+                }
+                _ => {
+                    self.apart = around.or(Some(at).filter(|at| self.reads.apart.contains(at)));
+                    self.kind(kind, &place, route);
+                    self.apart = around;
+                }
+            }
         }
     }
 
-    fn kind(&mut self, kind: &KindSchema, place: &str, route: &Route) {
+    fn kind(&mut self, kind: &'s KindSchema, place: &str, route: &Route) {
         let section = self.section;
         let site = Site::of(kind);
         match kind {
@@ -158,10 +243,15 @@ impl Search<'_> {
                     self.kind(part, &format!("{place}.{i}"), route);
                 }
             }
-            KindSchema::Class(class) => self.reach(*class, route),
+            KindSchema::Class(class) => self.reach(*class, place, route),
             KindSchema::Reference { weak: true, .. } => {
                 self.vary(route, site, 0, format!("{place} without a target"), false);
                 self.vary(route, site, 1, format!("{place} with a target"), false);
+            }
+            KindSchema::Reference { weak: false, class, holder } => {
+                let object = section.objects.binary_search(&(*class, *holder));
+                let is_unknown = object.is_ok_and(|object| self.reads.unknown.contains(&object));
+                self.inlined[*class] |= is_unknown && self.later.is_some();
             }
             KindSchema::TraitReference { weak, name, holder } => {
                 if *weak {
@@ -179,7 +269,7 @@ impl Search<'_> {
                     if self.ends.classes[*class].is_some() {
                         let name = &self.names[*class];
                         self.vary(route, site, i, format!("{place} as a {name}"), false);
-                        self.reach(*class, &with(route, site, i));
+                        self.reach(*class, place, &with(route, site, i));
                     }
                 }
             }
@@ -203,7 +293,7 @@ impl Search<'_> {
         }
     }
 
-    fn elements(&mut self, parts: &[&KindSchema], site: Site, place: &str, route: &Route) {
+    fn elements(&mut self, parts: &[&'s KindSchema], site: Site, place: &str, route: &Route) {
         self.vary(route, site, 0, format!("{place} without elements"), true);
         if parts.iter().all(|part| self.is_there(part)) {
             self.vary(route, site, 3, format!("{place} with several elements"), true);

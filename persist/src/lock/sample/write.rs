@@ -1,9 +1,9 @@
 use super::ends::Ends;
 use super::scalars;
-use super::variations::{Choices, EQUAL, Site, address};
+use super::variations::{Choices, EQUAL, Site};
 use crate::codec::count;
 use crate::format::ClassNumbers;
-use crate::lock::section::Section;
+use crate::lock::section::{Section, address};
 use crate::reflect::{Cell, Holder};
 use crate::schema::{FieldSchema, Form, KindSchema, Texts, VariantSchema};
 use crate::{Error, ErrorKind, Result};
@@ -112,7 +112,10 @@ impl<'v> Value<'v> {
     }
 
     fn class(&mut self, class: usize, size: Size) -> Result<()> {
-        let size = if self.open[class] { Size::Least } else { size };
+        // Ids and names of objects must fit each other: a world is empty, and what it may hold is
+        // in objects of its own.
+        let is_least = self.open[class] || self.section.is_world(class);
+        let size = if is_least { Size::Least } else { size };
         let before = std::mem::replace(&mut self.open[class], true);
         let section = self.section;
         match &section.classes[class].form {
