@@ -17,7 +17,8 @@ use crate::{Error, ErrorKind, Result};
 /// ```no_run
 /// let folder = persist::slots_folder("com", "Acorn", "Farm")?;
 /// std::fs::create_dir_all(&folder)?;
-/// let slots = persist::SaveManager::new().slots(&folder)?;
+/// let mut saves = persist::SaveManager::new();
+/// let slots = saves.slots(&folder).list()?;
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub fn slots_folder(qualifier: &str, organization: &str, application: &str) -> Result<PathBuf> {

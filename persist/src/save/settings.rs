@@ -83,9 +83,9 @@ impl SaveManager {
     /// # let folder = folder.path();
     /// let mut saves = SaveManager::new();
     /// saves.set_device("steam-deck")?;
-    /// saves.save_slot(folder, "Ada")?;
-    /// saves.save_slot(folder, "Ada")?;
-    /// assert!(saves.slots(folder)?[0].header.devices().eq([("steam-deck", 2)]));
+    /// saves.slots(folder).save("Ada")?;
+    /// saves.slots(folder).save("Ada")?;
+    /// assert!(saves.slots(folder).list()?[0].header.devices().eq([("steam-deck", 2)]));
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn set_device(&mut self, name: &str) -> Result<()> {

@@ -61,8 +61,9 @@ impl Progress {
 }
 
 impl BackgroundSave {
-    /// The file that it is written to, whatever links and the current folder were: of an
-    /// [`auto_save_in_background`](SaveManager::auto_save_in_background) its stem is the name of the slot.
+    /// The file that is written, with links and the current folder resolved.
+    ///
+    /// The name of a slot is its file stem.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -105,8 +106,7 @@ impl SaveManager {
     /// this manager waits for all, and so does [`save`](Self::save).
     ///
     /// `std::process::exit` ends the thread wherever it is: the file is then the save before. Call
-    /// [`wait_for_saves`](Self::wait_for_saves) first. A slot is saved in the background by its
-    /// [`slot_path`](crate::slot_path).
+    /// [`wait_for_saves`](Self::wait_for_saves) first.
     ///
     /// # Errors
     ///
