@@ -219,7 +219,7 @@ fn expected(save: &[u8]) -> Result<String> {
     let disk = Disk::default();
     let mut saves = new::saves(&disk)?;
     disk.put(SAVE, save);
-    let (world, _) = saves.load_world(SAVE)?;
+    let (world, _) = saves.load_value::<World>(SAVE)?;
     let found = described(&world);
     EXPECTED.with_borrow_mut(|expected| expected.insert(save.to_vec(), found.clone()));
     Ok(found)

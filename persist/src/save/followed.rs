@@ -1,6 +1,5 @@
 //! Saves that a journal follows.
 
-use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use super::{LoadReport, SaveManager, SaveOutcome};
 use crate::codec::Persist;
 use crate::format::{Digest, Sealer, with_header};
 use crate::storage::{Storage, is_free, names};
-use crate::{ErrorKind, Limits, Result, World, storage};
+use crate::{ErrorKind, Limits, Result, storage};
 
 impl SaveManager {
     pub(crate) fn disk(&self) -> Arc<dyn Storage> {
@@ -28,7 +27,7 @@ impl SaveManager {
     ) -> Result<Option<(T, Digest, LoadReport)>> {
         let file = self.file(path);
         let found = file.load(|save| Ok((Digest::of(save)?, self.load_one::<T>(save, None)?)));
-        let (digest, (mut value, loaded), rescue) = match found {
+        let (digest, (value, loaded), rescue) = match found {
             Ok(((digest, value), rescue)) => (digest, value, rescue),
             Err(error) => {
                 let is_free = |path: &Path| is_free(&*self.storage.0, path).unwrap_or(false);
@@ -38,10 +37,6 @@ impl SaveManager {
                 return if is_new { Ok(None) } else { Err(error) };
             }
         };
-        let any: &mut dyn Any = &mut value;
-        if let Some(world) = any.downcast_mut::<World>() {
-            world.know(&self.registry);
-        }
         let loaded = loaded.rescued(rescue);
         let report = loaded.report().clone();
         self.adopt(loaded);
@@ -51,19 +46,12 @@ impl SaveManager {
     /// Makes an empty value that knows what is registered here.
     pub(crate) fn new_followed<T: Persist + Default>(&mut self) -> T {
         let mut value = T::default();
-        let any: &mut dyn Any = &mut value;
-        if let Some(world) = any.downcast_mut::<World>() {
-            world.know(&self.registry);
-        }
+        self.introduce(&mut value);
         value
     }
 
     /// A save of a value in memory, after its `before_save` hooks have run.
     pub(crate) fn encode_followed<T: Persist>(&mut self, value: &mut T) -> Result<Vec<u8>> {
-        let any: &dyn Any = value;
-        if let Some(world) = any.downcast_ref::<World>() {
-            world.register_in(&mut self.registry)?;
-        }
         let limits = self.limits;
         let mut save = Vec::new();
         let mut sealer = Sealer::new(&mut save, self.compression, &limits);

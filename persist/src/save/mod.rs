@@ -13,6 +13,7 @@ mod loaded;
 mod manager;
 mod metadata;
 mod outcome;
+mod prefab;
 mod reconcile;
 mod remapping;
 mod report;

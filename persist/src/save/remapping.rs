@@ -49,10 +49,11 @@ impl SaveManager {
         #[cfg(persist_forced_plan)]
         let save = &*super::forced::disarranged(save, &self.limits);
         let options = (&self.limits, self.options);
-        let (value, objects, outcome) = unpacked(save, &self.limits, |save| {
+        let (mut value, objects, outcome) = unpacked(save, &self.limits, |save| {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);
             Loader::new(&self.registry, options, save, remap, Some(class))?.load_value(class)
         })?;
+        self.introduce(&mut value);
         let id = self.registry.program().classes[class].id;
         Ok((value, Loaded::new(objects, Some(id), LoadReport::new(outcome))))
     }

@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -5,7 +6,7 @@ use super::{Loaded, SaveManager, SaveOutcome};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
 use crate::format::{Blocks, Compression, Sealer, unpacked};
 use crate::graph::{Loader, Saver};
-use crate::{Error, ErrorKind, Limits, Result, storage};
+use crate::{Error, ErrorKind, Limits, Result, World, storage};
 
 /// Saves one value with everything in it, and every object that it points to.
 ///
@@ -178,10 +179,29 @@ impl SaveManager {
         #[cfg(persist_forced_plan)]
         let save = &*super::forced::disarranged(save, &self.limits);
         let options = (&self.limits, self.options);
-        unpacked(save, &self.limits, |save| {
+        let mut value = unpacked(save, &self.limits, |save| {
             let loader = Loader::new(&self.registry, options, save, None, Some(class))?;
-            Ok(loader.without_kept().load_value(class)?.0)
-        })
+            Ok(loader.without_kept().load_value::<T>(class)?.0)
+        })?;
+        self.introduce(&mut value);
+        Ok(value)
+    }
+
+    /// Lets a world know the registered classes. Of all values only a world looks for classes after its load.
+    pub(super) fn introduce<T: Persist>(&self, value: &mut T) {
+        let value: &mut dyn Any = value;
+        if let Some(world) = value.downcast_mut::<World>() {
+            world.know(&self.registry);
+        }
+    }
+
+    /// Registers the type of a value, and of a world the classes that are in it, which only the world knows.
+    fn register_value<T: Persist>(&mut self, value: &T) -> Result<usize> {
+        let any: &dyn Any = value;
+        if let Some(world) = any.downcast_ref::<World>() {
+            world.register_in(&mut self.registry)?;
+        }
+        self.registry.register_value::<T>()
     }
 
     fn write_value<T: Persist>(&mut self, out: &mut dyn Write, value: &T) -> Result<u64> {
@@ -195,7 +215,7 @@ impl SaveManager {
         value: &T,
         hooks_ran: bool,
     ) -> Result<u64> {
-        let class = self.registry.register_value::<T>()?;
+        let class = self.register_value(value)?;
         if self.registry.traits(class).before_save && !hooks_ran {
             return Err(Error::new(
                 ErrorKind::Unsupported,
