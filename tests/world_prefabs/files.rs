@@ -95,8 +95,11 @@ fn a_world_with_one_object_at_the_top_is_a_prefab_without_its_resources() {
     level.spawn_in(top, "Orc").unwrap();
     level.insert_resource(Score(9)).unwrap();
     saves.register_resource::<Score>().unwrap();
+    saves.register_component::<Target>().unwrap();
     let prefab =
         saves.value_to_vec(&level).and_then(|save| Prefab::from_slice(&mut saves, &save)).unwrap();
+    // Nor does it bring classes that it has no component of.
+    assert!(format!("{prefab:?}").contains("components: []"), "{prefab:?}");
     let mut world = World::new();
     world.insert_resource(Score(1)).unwrap();
     let copy = world.instantiate(&prefab, Outside::Clear).unwrap();

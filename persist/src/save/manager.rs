@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::background::Worker;
-use super::{Loaded, SaveOutcome};
+use super::{LoadReport, Loaded, SaveOutcome};
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
-use crate::format::{Blocks, Compression, Header, MAX_ID, Sealer};
-use crate::graph::{Counted, Registry, Saver, free_unheld};
+use crate::format::{Blocks, Compression, Header, MAX_ID, Sealer, unpacked};
+use crate::graph::{Counted, Loader, Registry, Saver, free_unheld};
 use crate::storage::{FILES, SaveOptions, Storage};
+use crate::types::{Remap, Renumber};
 use crate::{ClassId, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads
@@ -352,6 +353,39 @@ impl SaveManager {
     /// As [`load`](Self::load).
     pub fn from_reader(&self, reader: impl Read) -> Result<Loaded> {
         self.from_slice(&storage::read_stream(reader, &self.limits)?)
+    }
+
+    pub(super) fn load_objects(
+        &self,
+        save: &[u8],
+        remap: Option<&mut Remap<'_>>,
+    ) -> Result<Loaded> {
+        #[cfg(persist_forced_plan)]
+        let save = &*super::forced::disarranged(save, &self.limits);
+        let options = (&self.limits, self.options);
+        let (objects, outcome) = unpacked(save, &self.limits, |save| {
+            let remap = remap.map(|remap| remap as &mut dyn Renumber);
+            Loader::new(&self.registry, options, save, remap, None)?.load()
+        })?;
+        Ok(Loaded::new(objects, None, LoadReport::new(outcome)))
+    }
+
+    pub(super) fn load_one<T: Persist>(
+        &mut self,
+        save: &[u8],
+        remap: Option<&mut Remap<'_>>,
+    ) -> Result<(T, Loaded)> {
+        let class = self.registry.register_value::<T>()?;
+        #[cfg(persist_forced_plan)]
+        let save = &*super::forced::disarranged(save, &self.limits);
+        let options = (&self.limits, self.options);
+        let (mut value, objects, outcome) = unpacked(save, &self.limits, |save| {
+            let remap = remap.map(|remap| remap as &mut dyn Renumber);
+            Loader::new(&self.registry, options, save, remap, Some(class))?.load_value(class)
+        })?;
+        self.introduce(&mut value);
+        let id = self.registry.program().classes[class].id;
+        Ok((value, Loaded::new(objects, Some(id), LoadReport::new(outcome))))
     }
 
     /// Makes what was loaded what the next save writes, in place of the

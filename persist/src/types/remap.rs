@@ -40,7 +40,7 @@ use crate::{Error, ErrorKind, Result};
 /// let mut remap = Remap::new();
 /// remap.arena::<Items>(Missing::Dead, |old| new.get(&old).copied());
 /// let mut saves = SaveManager::new();
-/// let (bag, loaded) = saves.remapping(&mut remap).value_from_slice::<Vec<Handle<Items>>>(&save)?;
+/// let (bag, loaded) = remap.value_from_slice::<Vec<Handle<Items>>>(&mut saves, &save)?;
 ///
 /// assert_eq!(bag[0].key(), Some(41));
 /// assert!(bag[1].is_dead());

@@ -1,0 +1,63 @@
+//! Loads that give handles new ids.
+
+use std::path::Path;
+
+use super::{Loaded, SaveManager};
+use crate::Result;
+use crate::codec::Persist;
+use crate::types::Remap;
+
+/// A remap is for one load: it borrows what it makes new ids from, and no later load can meet it by mistake.
+impl Remap<'_> {
+    /// Loads the objects of a file like [`SaveManager::load`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// As [`SaveManager::load`]; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id
+    /// without a new one under [`Missing::Error`](crate::Missing::Error).
+    pub fn load(&mut self, saves: &SaveManager, path: impl AsRef<Path>) -> Result<Loaded> {
+        let file = saves.file(path.as_ref());
+        let (loaded, rescue) = file.load(|save| saves.load_objects(save, Some(self)))?;
+        Ok(loaded.rescued(rescue))
+    }
+
+    /// Loads the objects of a save in memory like [`SaveManager::from_slice`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn from_slice(&mut self, saves: &SaveManager, save: &[u8]) -> Result<Loaded> {
+        let (save, rescue) = saves.mended(save)?;
+        Ok(saves.load_objects(&save, Some(self))?.rescued(rescue))
+    }
+
+    /// Loads one value from a file like [`SaveManager::load_value`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_value<T: Persist>(
+        &mut self,
+        saves: &mut SaveManager,
+        path: impl AsRef<Path>,
+    ) -> Result<(T, Loaded)> {
+        let file = saves.file(path.as_ref());
+        let ((value, loaded), rescue) = file.load(|save| saves.load_one(save, Some(self)))?;
+        Ok((value, loaded.rescued(rescue)))
+    }
+
+    /// Loads one value from a save in memory like [`SaveManager::value_from_slice`], with new ids for handles.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn value_from_slice<T: Persist>(
+        &mut self,
+        saves: &mut SaveManager,
+        save: &[u8],
+    ) -> Result<(T, Loaded)> {
+        let (save, rescue) = saves.mended(save)?;
+        let (value, loaded) = saves.load_one(&save, Some(self))?;
+        Ok((value, loaded.rescued(rescue)))
+    }
+}
