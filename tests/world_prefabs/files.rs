@@ -1,5 +1,6 @@
 //! Prefabs in files, also in those of older programs.
 
+use persist::storage::SaveOptions;
 use persist::{
     Component, Compression, Document, ErrorKind, ObjectId, Outside, Persist, Prefab, SaveManager,
     World,
@@ -63,7 +64,8 @@ fn the_file_is_a_save_like_any_other() {
     let (world, house) = old_house();
     let prefab = world.prefab(house).unwrap();
     let mut saves = SaveManager::new();
-    saves.set_compression(Compression::Lz4);
+    let compression = Compression::Lz4;
+    saves.set_save_options(SaveOptions { compression, ..SaveOptions::default() });
     prefab.save(&mut saves, &path).unwrap();
     prefab.save(&mut saves, &path).unwrap();
     assert!(path.with_extension("prefab.bak").exists(), "it has a backup");

@@ -54,7 +54,7 @@ impl SaveManager {
     pub(crate) fn encode_followed<T: Persist>(&mut self, value: &mut T) -> Result<Vec<u8>> {
         let limits = self.limits;
         let mut save = Vec::new();
-        let mut sealer = Sealer::new(&mut save, self.compression, &limits);
+        let mut sealer = Sealer::new(&mut save, self.save_options.compression, &limits);
         self.write_value_mut(&mut sealer, value)?;
         Ok(save)
     }

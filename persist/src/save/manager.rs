@@ -1,13 +1,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::background::Worker;
 use super::{LoadReport, Loaded, SaveOutcome};
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
-use crate::format::{Blocks, Compression, Header, MAX_ID, Sealer, unpacked};
+use crate::format::{Blocks, Header, MAX_ID, Sealer, unpacked};
 use crate::graph::{Counted, Loader, Registry, Saver, free_unheld};
 use crate::storage::{FILES, SaveOptions, Storage};
 use crate::types::{Remap, Renumber};
@@ -53,7 +53,6 @@ pub struct SaveManager {
     pub(super) options: LoadOptions,
     pub(super) header: Header,
     pub(super) device: Option<String>,
-    pub(super) compression: Compression,
     objects: BTreeMap<ObjectId, Shared>,
     /// Objects that were not added but keep the ids they had in a save. They
     /// live as long as the program holds them.
@@ -239,12 +238,11 @@ impl SaveManager {
         write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<u64>,
     ) -> Result<SaveOutcome> {
         let (disk, options, limits) = (self.storage.clone(), self.save_options, self.limits);
-        let compression = self.compression;
         // One that waits is not given up for this one, which may fail.
         self.settle(path);
         storage::replace(&*disk.0, path, &options, &limits, |out, past| {
             let header = past.lead_to(self.header.clone(), self.device.as_deref(), least);
-            write(self, &mut Sealer::new(out, compression, &limits).of_file(header))
+            write(self, &mut Sealer::new(out, options.compression, &limits).of_file(header))
         })
         .map(|replaced| SaveOutcome::of(&replaced))
     }
@@ -267,16 +265,6 @@ impl SaveManager {
         Ok(bytes)
     }
 
-    /// Saves into a writer and returns how many bytes that took. The save is
-    /// streamed: no more than a block and the largest record is held.
-    ///
-    /// # Errors
-    ///
-    /// As [`save`](Self::save); what was written before an error is no save.
-    pub fn to_writer(&mut self, mut writer: impl Write) -> Result<u64> {
-        self.write(&mut writer)
-    }
-
     /// Forgets the objects that were met and are gone: their pointers held the addresses, which
     /// may come back now.
     pub(super) fn forget_gone(&mut self) {
@@ -295,7 +283,7 @@ impl SaveManager {
 
     fn write(&mut self, out: &mut dyn Write) -> Result<u64> {
         let limits = self.limits;
-        self.write_blocks(&mut Sealer::new(out, self.compression, &limits))
+        self.write_blocks(&mut Sealer::new(out, self.save_options.compression, &limits))
     }
 
     pub(super) fn write_blocks(&mut self, out: &mut dyn Blocks) -> Result<u64> {
@@ -344,15 +332,6 @@ impl SaveManager {
     pub fn from_slice(&self, save: &[u8]) -> Result<Loaded> {
         let (save, rescue) = self.mended(save)?;
         Ok(self.load_objects(&save, None)?.rescued(rescue))
-    }
-
-    /// Loads the objects of a save that is read to the reader's end.
-    ///
-    /// # Errors
-    ///
-    /// As [`load`](Self::load).
-    pub fn from_reader(&self, reader: impl Read) -> Result<Loaded> {
-        self.from_slice(&storage::read_stream(reader, &self.limits)?)
     }
 
     pub(super) fn load_objects(

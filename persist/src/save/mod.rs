@@ -36,4 +36,4 @@ pub use reconcile::{Comparison, Keep};
 pub use report::{Finding, LoadReport};
 pub use salvage::Salvage;
 pub use slots::{Health, Slot, Slots};
-pub use value::{from_reader, from_slice, load, save, save_mut, to_vec, to_vec_mut, to_writer};
+pub use value::{from_slice, load, save, save_mut, to_vec, to_vec_mut};

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::SaveManager;
 use super::manager::Disk;
-use crate::codec::Buffer;
-use crate::format::{Compression, LONGEST_DEVICE};
+use crate::format::LONGEST_DEVICE;
 use crate::storage::{Patient, SaveOptions, Storage};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
@@ -24,17 +23,12 @@ impl SaveManager {
         self.options
     }
 
-    /// How saves are compressed from now on; [`Compression::None`] unless this is called. Loads take any.
-    pub fn set_compression(&mut self, compression: Compression) {
-        self.compression = compression;
-    }
-
     /// Where saves live, in place of the files of the system.
     pub fn set_storage(&mut self, storage: impl Storage + 'static) {
         self.storage = Disk(Arc::new(Patient::new(storage)));
     }
 
-    /// How saves are written: backups, and what to do about other programs.
+    /// How saves are written: backups, compression, and what to do about other programs.
     pub fn set_save_options(&mut self, options: SaveOptions) {
         self.save_options = options;
     }
@@ -106,12 +100,5 @@ impl SaveManager {
         }
         self.device = Some(name.to_owned());
         Ok(())
-    }
-
-    /// Gives the manager a buffer of this size, in bytes.
-    ///
-    /// It grows with the records, and is kept for the next save. It then holds little more than the largest record.
-    pub fn set_buffer_size(&mut self, bytes: usize) {
-        self.buffer = Buffer::with_size(bytes);
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::rotate::{Aside, are_same, is_free, make_backup};
 use super::{Lock, NewFile, Past, Storage, folder_of, names, quietly, read_file};
-use crate::format;
+use crate::format::{self, Compression};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// How saves are written to a storage.
@@ -36,11 +36,18 @@ pub struct SaveOptions {
     /// How long a save, a load of a damaged or missing one, and what is done to slots wait for another program that
     /// is writing the same save. Default 5 s.
     pub wait: Duration,
+    /// How the blocks of a save are compressed. Loads take any. Default [`Compression::None`].
+    pub compression: Compression,
 }
 
 impl SaveOptions {
     /// The default options.
-    pub const DEFAULT: Self = Self { backups: 1, verify: false, wait: Duration::from_secs(5) };
+    pub const DEFAULT: Self = Self {
+        backups: 1,
+        verify: false,
+        wait: Duration::from_secs(5),
+        compression: Compression::None,
+    };
 }
 
 impl Default for SaveOptions {

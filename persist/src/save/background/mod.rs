@@ -154,7 +154,7 @@ impl SaveManager {
             .resolve(path)
             .map_err(|error| Error::io("write the save to", path, error))?;
         let mut snapshot =
-            Snapshot::new(self.worker.spare_memory(), self.compression, &self.limits);
+            Snapshot::new(self.worker.spare_memory(), self.save_options.compression, &self.limits);
         write(self, &mut snapshot)?;
         let ticket = Arc::new(Ticket::new(snapshot.size()));
         self.worker.enqueue(Job {
