@@ -243,7 +243,7 @@ fn an_empty_value_without_end_is_refused() {
 #[test]
 fn a_factory_can_end_it() {
     let mut saves = SaveManager::new();
-    saves.register_with(end).unwrap();
+    saves.registry_mut().register_with(end).unwrap();
     saves.add(&shared(Link { next: Next::More(shared(end())) })).unwrap();
     let loaded = reload(&mut saves).unwrap();
     let first = loaded.first::<Link>().unwrap();
@@ -271,7 +271,7 @@ fn a_factory_ends_it_when_a_load_fails() {
 #[ignore = "run by the test of this name"]
 fn apart_a_factory_ends_it_when_a_load_fails() {
     let mut saves = SaveManager::new();
-    saves.register_with(end).unwrap();
+    saves.registry_mut().register_with(end).unwrap();
     saves.add(&shared(end())).unwrap();
     saves.add(&shared(Never { id: 3 })).unwrap();
     let error = reload(&mut saves).unwrap_err();
@@ -287,7 +287,7 @@ fn a_factory_does_not_end_it_inside_another_class() {
 #[ignore = "run by the test of this name"]
 fn apart_a_factory_does_not_end_it_inside_another_class() {
     let mut saves = SaveManager::new();
-    saves.register_with(end).unwrap();
+    saves.registry_mut().register_with(end).unwrap();
     // Refused now, or it works; an empty chain is not made by the factory.
     if saves.add(&shared(Chain { first: end() })).is_ok() {
         reload(&mut saves).unwrap();

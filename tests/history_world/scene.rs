@@ -278,8 +278,8 @@ pub(crate) fn saves() -> SaveManager {
         saves.register_component::<Route>()?;
         saves.register_component::<Actor>()?;
         saves.register_component::<Prop>()?;
-        saves.register_resource::<Score>()?;
-        saves.register_resource::<Weather>()
+        saves.registry_mut().register_resource::<Score>()?;
+        saves.registry_mut().register_resource::<Weather>()
     };
     register().expect("classes");
     saves

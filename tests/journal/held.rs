@@ -48,7 +48,7 @@ fn open(disk: &Disk) -> Result<(Session, Recovered)> {
     let mut saves = super::driver::manager(disk);
     saves.register_component::<Health>()?;
     saves.register_component::<Shared>()?;
-    saves.register_resource::<Health>()?;
+    saves.registry_mut().register_resource::<Health>()?;
     Session::with(saves, History::unlimited()).flush(Flush::OnIdle).open(SAVE, JOURNAL)
 }
 

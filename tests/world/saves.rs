@@ -49,7 +49,7 @@ fn a_world_comes_back_as_it_was() -> persist::Result<()> {
     let mut saves = SaveManager::new();
     saves.register_component::<Position>()?;
     saves.register_component::<Target>()?;
-    saves.register_resource::<Score>()?;
+    saves.registry_mut().register_resource::<Score>()?;
     let (mut again, loaded) = saves.load_value::<World>(&path)?;
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     assert_eq!(again.len(), 199);
@@ -92,7 +92,7 @@ fn what_the_program_does_not_have_stays_on_its_objects() -> persist::Result<()> 
     let mut saves = SaveManager::new();
     saves.register_component::<Position>()?;
     saves.register_component::<Target>()?;
-    saves.register_resource::<Score>()?;
+    saves.registry_mut().register_resource::<Score>()?;
     let (again, _) = saves.load_value::<World>(&path)?;
     assert_eq!(again.get::<Target>(orc).and_then(|target| target.whom), Some(elf));
     assert_eq!(again.classes(orc), ["Target", "Position"]);
@@ -115,13 +115,13 @@ fn resources_that_the_program_does_not_have_take_no_pointers_of_others() -> pers
     world.insert_resource(Beta(Rc::new(RefCell::new(2))))?;
     SaveManager::new().save_value(&path, &world)?;
     let mut poor = SaveManager::new();
-    poor.register_resource::<Beta>()?;
+    poor.registry_mut().register_resource::<Beta>()?;
     let (world, _) = poor.load_value::<World>(&path)?;
     assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.borrow()), Some(2));
     poor.save_value(&path, &world)?;
     let mut saves = SaveManager::new();
-    saves.register_resource::<Alpha>()?;
-    saves.register_resource::<Beta>()?;
+    saves.registry_mut().register_resource::<Alpha>()?;
+    saves.registry_mut().register_resource::<Beta>()?;
     let (world, _) = saves.load_value::<World>(&path)?;
     assert_eq!(world.resource::<Alpha>().map(|alpha| *alpha.0.borrow()), Some(1));
     assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.borrow()), Some(2));
@@ -145,7 +145,7 @@ fn a_world_is_a_value_wherever_values_are_saved_and_loaded() -> persist::Result<
 
     let mut saves = SaveManager::new();
     saves.register_component::<Position>()?;
-    saves.register_resource::<Score>()?;
+    saves.registry_mut().register_resource::<Score>()?;
     let (first, _) = saves.value_from_slice::<World>(&bytes)?;
     let (second, _) = saves.load_value::<World>(&path)?;
     let (third, _) = saves.slots(folder.path()).load_value::<World>("auto1")?;

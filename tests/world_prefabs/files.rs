@@ -96,7 +96,7 @@ fn a_world_with_one_object_at_the_top_is_a_prefab_without_its_resources() {
     let top = level.spawn("Level");
     level.spawn_in(top, "Orc").unwrap();
     level.insert_resource(Score(9)).unwrap();
-    saves.register_resource::<Score>().unwrap();
+    saves.registry_mut().register_resource::<Score>().unwrap();
     saves.register_component::<Target>().unwrap();
     let prefab =
         saves.value_to_vec(&level).and_then(|save| Prefab::from_slice(&mut saves, &save)).unwrap();

@@ -113,40 +113,32 @@ impl SaveManager {
         self.registry.register_as::<T, D>()
     }
 
-    /// Registers what a pointer of type `Q` leads to: `Arc<Mutex<Hero>>`, ...
-    ///
-    /// # Errors
-    ///
-    /// As [`Registry::register_pointer`].
-    pub fn register_pointer<Q: Counted>(&mut self) -> Result<()> {
-        self.registry.register_pointer::<Q>()
-    }
-
-    /// Registers class `T` with the program's own way to make an empty one.
-    ///
-    /// Fields that are `skip`ped keep what it put there, in objects and in a value
-    /// that is loaded on its own; a `T` inside of another value is made by its type.
-    ///
-    /// # Errors
-    ///
-    /// As [`Registry::register`].
-    pub fn register_with<T: Persist>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
-        self.registry.register_with(make)
-    }
-
-    /// Says that a class is gone for good: objects of it in older saves are dropped.
-    ///
-    /// # Errors
-    ///
-    /// As [`Registry::removed_class`].
-    pub fn removed_class(&mut self, name: &str) -> Result<()> {
-        self.registry.removed_class(name)
-    }
-
     /// The classes that are registered.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    /// The classes that are registered, to register those that need more than a type's name.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use persist::{Persist, SaveManager};
+    ///
+    /// #[derive(Persist)]
+    /// struct Hero { name: String }
+    ///
+    /// let mut saves = SaveManager::new();
+    /// saves.registry_mut().register_pointer::<Arc<Mutex<Hero>>>()?;
+    /// saves.registry_mut().removed_class("quest.Cart")?;
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// The registry may be replaced as a whole. Objects whose classes are missing then are an error of the
+    /// next save, and are kept as unknown by loads.
+    pub fn registry_mut(&mut self) -> &mut Registry {
+        &mut self.registry
     }
 
     /// Adds an object to what the next save writes; its class is registered

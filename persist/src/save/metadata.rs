@@ -8,16 +8,7 @@ use crate::format::Header;
 use crate::{Document, Error, Result};
 
 impl SaveManager {
-    /// Puts a value of the program's own into the header of every save from now on, until it is set again or
-    /// [cleared](Self::clear_metadata): what a list of saves shows, such as
-    /// the chapter, the hours played and a small picture. It is a whole save of its own in there, so that its type may change like any
-    /// other, and it is read [from the header alone](Header::metadata).
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::TooLarge`] over [`Limits::metadata`](crate::Limits::metadata); what [`persist::to_vec`](to_vec()) refuses.
-    ///
-    /// # Example
+    /// Puts a value into the header of every save from now on, for a list of saves to show.
     ///
     /// ```
     /// use persist::{Header, Persist, SaveManager};
@@ -37,16 +28,19 @@ impl SaveManager {
     /// assert_eq!(shown.unwrap().chapter, "The Mill");
     /// # Ok::<(), persist::Error>(())
     /// ```
+    ///
+    /// The value stays in all saves until it is set again. It is a whole save of its own, so that its type may
+    /// change like any other. [`Header::metadata`] reads it from the header alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TooLarge`] over [`Limits::metadata`](crate::Limits::metadata); what
+    /// [`persist::to_vec`](to_vec()) refuses.
     pub fn set_metadata<T: Persist>(&mut self, value: &T) -> Result<()> {
         let bytes = to_vec(value)?;
         self.limits.check_metadata(bytes.len() as u64)?;
         self.header.metadata = Some(bytes.into());
         Ok(())
-    }
-
-    /// Leaves the metadata out of the saves from now on.
-    pub fn clear_metadata(&mut self) {
-        self.header.metadata = None;
     }
 }
 

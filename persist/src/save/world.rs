@@ -1,8 +1,7 @@
 //! Worlds and their classes.
 
 use super::SaveManager;
-use crate::codec::Pointee;
-use crate::{Component, Persist, Result, World};
+use crate::{Component, Result, World};
 
 impl SaveManager {
     /// Registers class `T` as a component, to be loaded with a world.
@@ -12,14 +11,5 @@ impl SaveManager {
     /// As [`Registry::register_as`](crate::Registry::register_as).
     pub fn register_component<T: Component>(&mut self) -> Result<()> {
         World::register_component::<T>(&mut self.registry)
-    }
-
-    /// Registers type `T` as a resource, to be loaded with a world.
-    ///
-    /// # Errors
-    ///
-    /// As [`Registry::register_as`](crate::Registry::register_as).
-    pub fn register_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
-        World::register_resource_in::<T>(&mut self.registry)
     }
 }
