@@ -34,7 +34,8 @@ pub(super) struct Loads {
 impl Loads {
     /// `names` are those by which reports call the classes.
     pub(super) fn new(section: &Section, registry: &Registry, names: Vec<String>) -> Self {
-        let saves = SaveManager::with_registry(registry.clone());
+        let mut saves = SaveManager::new();
+        saves.registry_mut().clone_from(registry);
         let texts = texts_of_variants(&section.classes, registry.program());
         let samples = Samples::new(section, texts, names);
         let named = samples.named().to_vec();

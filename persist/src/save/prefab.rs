@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::source::Source;
 use super::{SaveManager, SaveOutcome};
 use crate::format::write_again;
 use crate::{Prefab, Result, World};
@@ -42,7 +43,9 @@ impl Prefab {
     ///
     /// As [`SaveManager::save_value`].
     pub fn save(&self, saves: &mut SaveManager, path: impl AsRef<Path>) -> Result<SaveOutcome> {
-        saves.replace(path.as_ref(), |saves, out| write_again(self.as_bytes(), &saves.header, out))
+        saves.replace(path.as_ref(), 0, |saves, out| {
+            write_again(self.as_bytes(), saves.header(), out)
+        })
     }
 
     /// Loads a prefab from a file, which may be older than the program.
@@ -57,8 +60,7 @@ impl Prefab {
     /// As [`SaveManager::load_value`]; [`ErrorKind::InvalidValue`](crate::ErrorKind::InvalidValue) if there
     /// is not one object at the top.
     pub fn load(saves: &mut SaveManager, path: impl AsRef<Path>) -> Result<Self> {
-        let file = saves.file(path.as_ref());
-        Ok(file.load(|save| Self::read(saves, save))?.0)
+        Self::read(saves, Source::File(path.as_ref()))
     }
 
     /// Loads a prefab from memory; [`as_bytes`](Self::as_bytes) gives the bytes.
@@ -67,13 +69,15 @@ impl Prefab {
     ///
     /// As [`load`](Self::load).
     pub fn from_slice(saves: &mut SaveManager, save: &[u8]) -> Result<Self> {
-        let save = saves.mended(save)?.0;
-        Self::read(saves, &save)
+        Self::read(saves, Source::Memory(save))
     }
 
-    fn read(saves: &mut SaveManager, save: &[u8]) -> Result<Self> {
-        // What has been loaded frees long chains behind the world's pointers, when that is gone.
-        let (world, _loaded) = saves.load_one::<World>(save, None)?;
-        Self::of(world, save, &saves.limits, saves.options)
+    fn read(saves: &mut SaveManager, from: Source<'_>) -> Result<Self> {
+        let (prefab, _) = saves.read(from, |saves, save| {
+            // What has been loaded frees long chains behind the world's pointers, when that is gone.
+            let (world, _loaded) = saves.value_of::<World>(save, None)?;
+            Self::of(world, save, saves.limits(), saves.load_options())
+        })?;
+        Ok(prefab)
     }
 }

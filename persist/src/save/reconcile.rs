@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::SaveManager;
 use crate::format::{Ends, Header, Lineage, scan, unpacked, with_header};
@@ -72,8 +73,8 @@ impl SaveManager {
         let paths = [local.as_ref(), remote.as_ref()];
         paths.iter().for_each(|path| self.settle(path));
         let [mut ours, mut theirs] = [self.open(paths[0])?, self.open(paths[1])?];
-        let local = ends(&mut *ours, paths[0], &self.limits)?;
-        let remote = ends(&mut *theirs, paths[1], &self.limits)?;
+        let local = ends(&mut *ours, paths[0], &self.output.limits)?;
+        let remote = ends(&mut *theirs, paths[1], &self.output.limits)?;
         let mut lineage = local.compare(&remote);
         if lineage == Lineage::Same {
             let is_same = have_same_bytes(&mut *ours, &mut *theirs);
@@ -105,8 +106,8 @@ impl SaveManager {
         keep: Keep,
     ) -> Result<Header> {
         let (local, remote) = (local.as_ref(), remote.as_ref());
-        let disk = self.storage.clone();
-        let is_first = keep == Keep::Remote && is_missing(disk.0.open(local));
+        let disk = Arc::clone(&self.output.storage);
+        let is_first = keep == Keep::Remote && is_missing(disk.open(local));
         if !is_first {
             let found = self.compare(local, remote)?;
             match (found.lineage, keep) {
@@ -114,9 +115,9 @@ impl SaveManager {
                 _ => {}
             }
         }
-        let limits = self.limits;
+        let limits = self.output.limits;
         let checked = |path: &Path| {
-            let save = storage::read_save(&*disk.0, path, &limits)?;
+            let save = storage::read_save(&*disk, path, &limits)?;
             let header = unpacked(&save, &limits, |save| scan(save.bytes, &limits))
                 .map(|scan| scan.header)
                 .map_err(|error| wrong(path, &error))?;
@@ -127,9 +128,9 @@ impl SaveManager {
             Keep::Local => (Vec::new(), ends(&mut *self.open(remote)?, remote, &limits)?),
         };
         let options =
-            SaveOptions { backups: self.save_options.backups.max(1), ..self.save_options };
-        let device = self.device.as_deref();
-        storage::replace(&*disk.0, local, &options, &limits, |out, past| {
+            SaveOptions { backups: self.output.options.backups.max(1), ..self.output.options };
+        let device = self.output.device.as_deref();
+        storage::replace(&*disk, local, &options, &limits, |out, past| {
             let (save, kept) = match keep {
                 // Under the lock: another program may have saved meanwhile.
                 Keep::Local => checked(local)?,
@@ -148,7 +149,7 @@ impl SaveManager {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn StoredFile>> {
-        self.storage.0.open(path).map_err(|error| Error::of_opening(path, error))
+        self.output.storage.open(path).map_err(|error| Error::of_opening(path, error))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::source::Source;
 use super::{Loaded, SaveManager};
 use crate::Result;
 use crate::codec::Persist;
@@ -16,9 +17,7 @@ impl Remap<'_> {
     /// As [`SaveManager::load`]; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id
     /// without a new one under [`Missing::Error`](crate::Missing::Error).
     pub fn load(&mut self, saves: &SaveManager, path: impl AsRef<Path>) -> Result<Loaded> {
-        let file = saves.file(path.as_ref());
-        let (loaded, rescue) = file.load(|save| saves.load_objects(save, Some(self)))?;
-        Ok(loaded.rescued(rescue))
+        saves.load_objects(Source::File(path.as_ref()), Some(self))
     }
 
     /// Loads the objects of a save in memory like [`SaveManager::from_slice`], with new ids for handles.
@@ -27,8 +26,7 @@ impl Remap<'_> {
     ///
     /// As [`load`](Self::load).
     pub fn from_slice(&mut self, saves: &SaveManager, save: &[u8]) -> Result<Loaded> {
-        let (save, rescue) = saves.mended(save)?;
-        Ok(saves.load_objects(&save, Some(self))?.rescued(rescue))
+        saves.load_objects(Source::Memory(save), Some(self))
     }
 
     /// Loads one value from a file like [`SaveManager::load_value`], with new ids for handles.
@@ -41,9 +39,7 @@ impl Remap<'_> {
         saves: &mut SaveManager,
         path: impl AsRef<Path>,
     ) -> Result<(T, Loaded)> {
-        let file = saves.file(path.as_ref());
-        let ((value, loaded), rescue) = file.load(|save| saves.load_one(save, Some(self)))?;
-        Ok((value, loaded.rescued(rescue)))
+        saves.load_one(Source::File(path.as_ref()), Some(self))
     }
 
     /// Loads one value from a save in memory like [`SaveManager::value_from_slice`], with new ids for handles.
@@ -56,8 +52,6 @@ impl Remap<'_> {
         saves: &mut SaveManager,
         save: &[u8],
     ) -> Result<(T, Loaded)> {
-        let (save, rescue) = saves.mended(save)?;
-        let (value, loaded) = saves.load_one(&save, Some(self))?;
-        Ok((value, loaded.rescued(rescue)))
+        saves.load_one(Source::Memory(save), Some(self))
     }
 }

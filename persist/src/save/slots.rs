@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome, slot_name};
+use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome};
 use crate::codec::Persist;
-use crate::format::{Blocks, Ends, Header, Snapshot};
+use crate::format::{Blocks, Ends, Header};
 use crate::storage::{SlotFiles, Storage, StoredFile, slots};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -144,7 +144,7 @@ impl Slots<'_> {
     /// bytes, without `/ \ : * ? " < > |` and control characters. It begins with no dot or space, ends
     /// with neither, and is none of the devices of Windows, such as `con` or `lpt1`.
     pub fn path(&self, name: &str) -> Result<PathBuf> {
-        slot_name::check(name)?;
+        check_name(name)?;
         Ok(slots::path(&self.folder, name))
     }
 
@@ -159,7 +159,7 @@ impl Slots<'_> {
     ///
     /// [`ErrorKind::Io`] if the folder cannot be read.
     pub fn list(&self) -> Result<Vec<Slot>> {
-        let (storage, limits) = (&*self.saves.storage.0, &self.saves.limits);
+        let (storage, limits) = (&*self.saves.output.storage, &self.saves.output.limits);
         let found = self.found()?.into_iter();
         Ok(found
             .filter_map(|(name, files)| look(storage, &self.folder, name, &files, limits))
@@ -258,8 +258,8 @@ impl Slots<'_> {
     /// may be the newest.
     pub fn auto_save(&mut self, keep: u32) -> Result<(String, SaveOutcome)> {
         let next = self.next_auto(keep)?;
-        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_blocks(out);
-        Ok((next.name, self.saves.replace_since(&next.path, next.least, write)?))
+        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_objects(out);
+        Ok((next.name, self.saves.replace(&next.path, next.least, write)?))
     }
 
     /// Saves the objects like [`auto_save`](Self::auto_save), on another thread after the snapshot.
@@ -272,7 +272,7 @@ impl Slots<'_> {
     /// As [`auto_save`](Self::auto_save) and [`SaveManager::save_in_background`].
     pub fn auto_save_in_background(&mut self, keep: u32) -> Result<BackgroundSave> {
         let next = self.next_auto(keep)?;
-        self.saves.enqueue(&next.path, next.least, |saves, out| saves.write_blocks(out))
+        self.saves.enqueue(&next.path, next.least, |saves, out| saves.write_objects(out))
     }
 
     /// Saves one value like [`auto_save`](Self::auto_save).
@@ -286,10 +286,8 @@ impl Slots<'_> {
         value: &T,
     ) -> Result<(String, SaveOutcome)> {
         let next = self.next_auto(keep)?;
-        let outcome = self.saves.replace_since(&next.path, next.least, |saves, out| {
-            saves.write_value_blocks(out, value, false)
-        })?;
-        Ok((next.name, outcome))
+        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_value(out, value);
+        Ok((next.name, self.saves.replace(&next.path, next.least, write)?))
     }
 
     /// Saves one value like [`auto_save_in_background`](Self::auto_save_in_background).
@@ -303,9 +301,7 @@ impl Slots<'_> {
         value: &T,
     ) -> Result<BackgroundSave> {
         let next = self.next_auto(keep)?;
-        let write = |saves: &mut SaveManager, out: &mut Snapshot| {
-            saves.write_value_blocks(out, value, false)
-        };
+        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_value(out, value);
         self.saves.enqueue(&next.path, next.least, write)
     }
 
@@ -321,7 +317,7 @@ impl Slots<'_> {
     pub fn copy(&mut self, from: &str, to: &str) -> Result<()> {
         let (from, to) = self.settled(from, to)?;
         let saves = &*self.saves;
-        slots::copy(&*saves.storage.0, &from, &to, &saves.save_options, &saves.limits)
+        slots::copy(&*saves.output.storage, &from, &to, &saves.output.options, &saves.output.limits)
     }
 
     /// Renames a slot, with its backups and damaged saves, to a free name.
@@ -335,7 +331,7 @@ impl Slots<'_> {
     /// none to be renamed; as [`path`](Self::path).
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let (from, to) = self.settled(from, to)?;
-        slots::rename(&*self.saves.storage.0, &from, &to, &self.saves.save_options)
+        slots::rename(&*self.saves.output.storage, &from, &to, &self.saves.output.options)
     }
 
     /// Deletes a slot with its backups and damaged saves, the save itself last.
@@ -347,7 +343,7 @@ impl Slots<'_> {
     pub fn delete(&mut self, name: &str) -> Result<()> {
         let path = self.path(name)?;
         self.saves.settle(&path);
-        slots::delete(&*self.saves.storage.0, &path, &self.saves.save_options)
+        slots::delete(&*self.saves.output.storage, &path, &self.saves.output.options)
     }
 
     /// The files of two slots that no save in the background is writing.
@@ -359,7 +355,7 @@ impl Slots<'_> {
     }
 
     fn found(&self) -> Result<BTreeMap<String, SlotFiles>> {
-        slots::list(&*self.saves.storage.0, &self.folder)
+        slots::list(&*self.saves.output.storage, &self.folder)
             .map_err(|error| Error::io("list the saves in", &self.folder, error))
     }
 
@@ -368,7 +364,7 @@ impl Slots<'_> {
         let path = |number| slots::path(&self.folder, &format!("{AUTO}{number}"));
         // It may be any of them that is being written.
         self.saves.worker.settle_all();
-        let storage = &*self.saves.storage.0;
+        let storage = &*self.saves.output.storage;
         let found = self.found()?;
         let numbers = found.iter().filter(|(_, files)| files.has_save).filter_map(|(name, _)| {
             let number: u32 = name.strip_prefix(AUTO)?.parse().ok()?;
@@ -487,4 +483,77 @@ fn was_save(file: &mut dyn StoredFile) -> bool {
     let read = file.rewind().and_then(|()| (&mut *file).take(64).read_to_end(&mut start));
     let is_zeroed = read.is_ok() && start.iter().all(|byte| *byte == 0);
     is_zeroed || Ends::is_at_end(file).unwrap_or(false)
+}
+
+/// The folder where the system keeps the saves of a program for this user; feature `directories`.
+///
+/// ```no_run
+/// let folder = persist::slots_folder("com", "Acorn", "Farm")?;
+/// std::fs::create_dir_all(&folder)?;
+/// let mut saves = persist::SaveManager::new();
+/// let slots = saves.slots(&folder).list()?;
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// It is `~/.local/share/farm/saves`, `~/Library/Application Support/com.Acorn.Farm/saves` or
+/// `AppData\Roaming\Acorn\Farm\data\saves`, and is not created.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotFound`] if the user has no home folder.
+#[cfg(feature = "directories")]
+pub fn slots_folder(qualifier: &str, organization: &str, application: &str) -> Result<PathBuf> {
+    match directories::ProjectDirs::from(qualifier, organization, application) {
+        Some(folders) => Ok(folders.data_dir().join("saves")),
+        None => Err(Error::new(
+            ErrorKind::NotFound,
+            "the user has no home folder for saves; choose a folder yourself",
+        )),
+    }
+}
+
+/// Bytes of a name; with what is put behind it, it is short enough for every system.
+const LONGEST: usize = 100;
+
+/// The devices of Windows, which a file cannot be named after, whatever its ending.
+const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+
+fn check_name(name: &str) -> Result<()> {
+    match fault(name) {
+        None => Ok(()),
+        Some(what) => Err(Error::new(
+            ErrorKind::InvalidValue,
+            format!("{name:.100?} cannot be the name of a slot, {what}; choose another"),
+        )),
+    }
+}
+
+fn fault(name: &str) -> Option<&'static str> {
+    let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
+    let is_edge = |c: char| c == '.' || c.is_whitespace();
+    if name.is_empty() {
+        Some("it is empty")
+    } else if name.len() > LONGEST {
+        Some("it has more than 100 bytes")
+    } else if name.contains(is_bad) {
+        Some("it has a separator or another character that file names cannot have")
+    } else if name.starts_with(is_edge) || name.ends_with(is_edge) {
+        Some("it begins or ends with a dot or a space")
+    } else if is_device(name) {
+        Some("it is that of a device of Windows")
+    } else {
+        None
+    }
+}
+
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name).trim_end().to_lowercase();
+    let is_numbered = |of: &str| {
+        let number = stem.strip_prefix(of).and_then(|number| {
+            let mut chars = number.chars();
+            chars.next().filter(|_| chars.next().is_none())
+        });
+        number.is_some_and(|number| "0123456789\u{b9}\u{b2}\u{b3}".contains(number))
+    };
+    DEVICES.contains(&&*stem) || is_numbered("com") || is_numbered("lpt")
 }

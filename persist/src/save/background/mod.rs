@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 pub(super) use self::worker::Worker;
 use self::worker::{Job, Ticket};
+use super::output::Output;
 use super::{SaveManager, SaveOutcome};
 use crate::codec::Persist;
-use crate::format::Snapshot;
+use crate::format::{Blocks, Snapshot};
 use crate::{Error, ErrorKind, Result};
 
 /// A save that is being written by another thread.
@@ -113,7 +114,7 @@ impl SaveManager {
     /// What an object refuses, as [`save`](Self::save). What goes wrong later is told by
     /// [`BackgroundSave::wait`], or by [`wait_for_saves`](Self::wait_for_saves).
     pub fn save_in_background(&mut self, path: impl AsRef<Path>) -> Result<BackgroundSave> {
-        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_blocks(out))
+        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_objects(out))
     }
 
     /// Saves one value like [`save_value`](Self::save_value), but for the snapshot on another
@@ -127,7 +128,7 @@ impl SaveManager {
         path: impl AsRef<Path>,
         value: &T,
     ) -> Result<BackgroundSave> {
-        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_value_blocks(out, value, false))
+        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_value(out, value))
     }
 
     /// Waits for all saves in the background.
@@ -146,25 +147,22 @@ impl SaveManager {
         &mut self,
         path: &Path,
         least: u64,
-        write: impl FnOnce(&mut Self, &mut Snapshot) -> Result<u64>,
+        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
     ) -> Result<BackgroundSave> {
         let path = self
+            .output
             .storage
-            .0
             .resolve(path)
             .map_err(|error| Error::io("write the save to", path, error))?;
-        let mut snapshot =
-            Snapshot::new(self.worker.spare_memory(), self.save_options.compression, &self.limits);
+        let Output { options, limits, .. } = &self.output;
+        let mut snapshot = Snapshot::new(self.worker.spare_memory(), options.compression, limits);
         write(self, &mut snapshot)?;
         let ticket = Arc::new(Ticket::new(snapshot.size()));
         self.worker.enqueue(Job {
             path: path.clone(),
             snapshot,
             least,
-            device: self.device.clone(),
-            storage: self.storage.clone(),
-            options: self.save_options,
-            limits: self.limits,
+            output: self.output.clone(),
             ticket: ticket.clone(),
         });
         Ok(BackgroundSave { path, ticket })
