@@ -10,7 +10,7 @@ use crate::format::{Blocks, Ends, Header};
 use crate::storage::{SlotFiles, Storage, StoredFile, slots};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// A save in a folder of saves, as far as its header and its end tell; see [`Slots::list`].
+/// A save in a folder, described by its header and its end; [`Slots::list`] returns it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Slot {
@@ -20,11 +20,11 @@ pub struct Slot {
     pub path: PathBuf,
     /// Bytes of the file.
     pub size: u64,
-    /// Whether it can be loaded, as far as its two ends tell.
+    /// Whether it can be loaded, judged by its two ends.
     pub health: Health,
     /// Application, version, generation and devices; of the newest good backup if that of the save cannot be read.
     pub header: Header,
-    /// The saves before, the newest first.
+    /// Earlier saves, the newest first.
     pub backups: Vec<PathBuf>,
     /// The backup that a load takes; looked for only if the save is damaged.
     pub good_backup: Option<PathBuf>,
@@ -32,7 +32,7 @@ pub struct Slot {
     pub damaged: Vec<PathBuf>,
 }
 
-/// Whether a save can be loaded, as far as its header and its end tell.
+/// Whether a save can be loaded, judged by its header and its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Health {
@@ -64,7 +64,7 @@ impl Health {
 }
 
 impl Slot {
-    /// The value that the program put into the save by [`SaveManager::set_metadata`]; `None` if it did not.
+    /// The value that [`SaveManager::set_metadata`] put into the save; `None` if there is none.
     ///
     /// # Errors
     ///

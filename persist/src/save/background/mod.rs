@@ -18,10 +18,6 @@ use crate::{Error, ErrorKind, Result};
 
 /// A save that is being written by another thread.
 ///
-/// Dropping it lets the save go on; dropping the [`SaveManager`] waits for it.
-///
-/// # Example
-///
 /// ```
 /// use persist::{SaveManager, SaveOutcome};
 ///
@@ -29,13 +25,15 @@ use crate::{Error, ErrorKind, Result};
 /// # let path = folder.path().join("auto.sav");
 /// let mut saves = SaveManager::new();
 /// let save = saves.save_value_in_background(&path, &vec![7_u8; 1_000_000])?;
-/// // The game goes on, and may show a bar.
+/// // The game continues, and may show a bar.
 /// let progress = save.progress();
 /// assert!(progress.done <= progress.total);
 /// assert_eq!(save.wait()?, SaveOutcome::Saved);
 /// assert_eq!(persist::load::<Vec<u8>>(&path)?.len(), 1_000_000);
 /// # Ok::<(), persist::Error>(())
 /// ```
+///
+/// If it is dropped, the save continues. Dropping the [`SaveManager`] waits for it.
 #[must_use = "an error is only seen by `wait`, or by `SaveManager::wait_for_saves`"]
 #[derive(Debug)]
 pub struct BackgroundSave {
@@ -43,17 +41,17 @@ pub struct BackgroundSave {
     ticket: Arc<Ticket>,
 }
 
-/// How far a save is.
+/// How far a save in the background is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes of the snapshot that have been written.
     pub done: u64,
-    /// Bytes of the snapshot. What follows when all are written, flushing, has no part in it.
+    /// Bytes of the snapshot. The flush after the last byte is not counted.
     pub total: u64,
 }
 
 impl Progress {
-    /// From 0 to 1.
+    /// The part that is done, from 0 to 1.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a bar has fewer pixels")]
     pub fn fraction(self) -> f32 {
@@ -70,25 +68,26 @@ impl BackgroundSave {
         &self.path
     }
 
-    /// How far it is.
+    /// How far the save is.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.ticket.progress()
     }
 
-    /// True once it is saved, superseded or cancelled, or has failed.
+    /// True once the save is in its place, superseded or cancelled, or has failed.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.ticket.is_done()
     }
 
-    /// Gives it up, unless it is in its place already. Those that it [superseded](SaveOutcome::Superseded) do not
-    /// come back.
+    /// Gives the save up, unless it is in its place already.
+    ///
+    /// Those that it [superseded](SaveOutcome::Superseded) do not come back.
     pub fn cancel(&self) {
         self.ticket.cancel();
     }
 
-    /// Waits until it is done.
+    /// Waits until the save is done.
     ///
     /// # Errors
     ///
@@ -99,30 +98,32 @@ impl BackgroundSave {
 }
 
 impl SaveManager {
-    /// Saves the objects like [`save`](Self::save), but for the snapshot on another thread: the call
-    /// takes as long as hooks and encoding do, which for a graph of many objects is most of a save.
+    /// Takes a snapshot of the objects, and saves it on another thread.
     ///
-    /// A manager has one such thread, which writes one save after the other. A save of a file that is still being
-    /// written by an earlier one waits for its turn; of several that wait the newest is written. A load of the file by
-    /// this manager waits for all, and so does [`save`](Self::save).
+    /// The call runs hooks and encodes, which for a graph of many objects is most of a save.
     ///
-    /// `std::process::exit` ends the thread wherever it is: the file is then the save before. Call
+    /// A manager has one such thread, which writes one save after the other. If a file is still being written, the
+    /// next save of it waits; of several that wait only the newest is written. A load of the file by this manager, or
+    /// a [`save`](Self::save), waits for all of them.
+    ///
+    /// `std::process::exit` ends the thread wherever it is, and leaves the previous save. Call
     /// [`wait_for_saves`](Self::wait_for_saves) first.
     ///
     /// # Errors
     ///
-    /// What an object refuses, as [`save`](Self::save). What goes wrong later is told by
-    /// [`BackgroundSave::wait`], or by [`wait_for_saves`](Self::wait_for_saves).
+    /// What an object refuses, as [`save`](Self::save). [`BackgroundSave::wait`] or
+    /// [`wait_for_saves`](Self::wait_for_saves) returns what goes wrong later.
     pub fn save_in_background(&mut self, path: impl AsRef<Path>) -> Result<BackgroundSave> {
         self.enqueue(path.as_ref(), 0, |saves, out| saves.write_objects(out))
     }
 
-    /// Saves one value like [`save_value`](Self::save_value), but for the snapshot on another
-    /// thread, as [`save_in_background`](Self::save_in_background).
+    /// Takes a snapshot of one value, and saves it on another thread.
+    ///
+    /// The rest is as in [`save_in_background`](Self::save_in_background) and [`save_value`](Self::save_value).
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`save_value`](Self::save_value); later ones as in [`save_in_background`](Self::save_in_background).
     pub fn save_value_in_background<T: Persist>(
         &mut self,
         path: impl AsRef<Path>,
@@ -135,7 +136,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// The first error since the last call that no [`BackgroundSave::wait`] has told.
+    /// The first error since the last call that no [`BackgroundSave::wait`] has returned.
     pub fn wait_for_saves(&mut self) -> Result<()> {
         match self.worker.wait_for_all() {
             Some(error) => Err(error),
