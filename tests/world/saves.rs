@@ -156,5 +156,7 @@ fn a_world_is_a_value_wherever_values_are_saved_and_loaded() -> persist::Result<
         world.attach_class(elf, "Position")?;
         assert!(saves.value_to_vec(&world)?.len() > bytes.len());
     }
+    let error = saves.from_slice(&bytes).expect_err("a world is no list of objects");
+    insta::assert_snapshot!(error);
     Ok(())
 }

@@ -1,12 +1,14 @@
 //! Saving and loading as a program asks for it.
 
+// First, so that its methods come first in the documentation.
+mod manager;
+
 mod background;
 mod document;
 mod followed;
 #[cfg(persist_forced_plan)]
 mod forced;
 mod loaded;
-mod manager;
 mod objects;
 mod output;
 mod prefab;
