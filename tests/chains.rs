@@ -53,7 +53,7 @@ fn save<Q: Counted>(root: &Q) -> Vec<u8> {
 
 fn manager<Q: Counted>() -> SaveManager {
     let mut saves = SaveManager::new();
-    saves.register_pointer::<Q>().unwrap();
+    saves.registry_mut().register_pointer::<Q>().unwrap();
     saves
 }
 

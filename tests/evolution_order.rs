@@ -280,7 +280,7 @@ fn objects_in_another_order_keep_what_their_factory_gave_them() {
 
     let mut saves = SaveManager::new();
     let make = || Door { key: newer::Item { seen: 5, ..item(0) }, name: String::new(), sound: 77 };
-    saves.register_with(make).unwrap();
+    saves.registry_mut().register_with(make).unwrap();
     let loaded = saves.from_slice(&save).unwrap();
     let door = loaded.first::<Door>().unwrap();
     let door = door.borrow();

@@ -260,7 +260,7 @@ mod on_unix {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    use persist::{Document, ErrorKind, History, SaveManager, Session, slot_path};
+    use persist::{Document, ErrorKind, History, SaveManager, Session};
 
     fn pipe(path: &Path) {
         let made = Command::new("mkfifo").arg(path).status().expect("`mkfifo` is there");
@@ -299,20 +299,22 @@ mod on_unix {
         ("Document::save", |path| {
             Document::from_slice(&persist::to_vec(&7_u32)?)?.save(path).map(drop)
         }),
-        ("slots", |path| SaveManager::new().slots(path.parent().expect("a folder")).map(drop)),
+        ("slots", |path| {
+            SaveManager::new().slots(path.parent().expect("a folder")).list().map(drop)
+        }),
         ("reconcile", |path| {
             let other = path.with_extension("other");
             persist::save(&other, &7_u32)?;
             SaveManager::new().reconcile(path, other, persist::Keep::Remote).map(drop)
         }),
         ("rename_slot", |path| {
-            SaveManager::new().rename_slot(path.parent().expect("a folder"), "a", "b")
+            SaveManager::new().slots(path.parent().expect("a folder")).rename("a", "b")
         }),
         ("copy_slot", |path| {
-            SaveManager::new().copy_slot(path.parent().expect("a folder"), "a", "b")
+            SaveManager::new().slots(path.parent().expect("a folder")).copy("a", "b")
         }),
         ("delete_slot", |path| {
-            SaveManager::new().delete_slot(path.parent().expect("a folder"), "a")
+            SaveManager::new().slots(path.parent().expect("a folder")).delete("a")
         }),
     ];
 
@@ -320,7 +322,7 @@ mod on_unix {
     fn a_pipe_in_the_place_of_a_save_is_refused_at_once() {
         for (name, act) in USES {
             let folder = tempfile::tempdir().expect("a folder");
-            let path = slot_path(folder.path(), "a").expect("a name");
+            let path = SaveManager::new().slots(folder.path()).path("a").expect("a name");
             pipe(&path);
             let result = soon(move || act(&path));
             if name == "slots" {
@@ -339,7 +341,7 @@ mod on_unix {
         for beside in of_saves.into_iter().chain(of_journals) {
             for (name, act) in USES {
                 let folder = tempfile::tempdir().expect("a folder");
-                let path = slot_path(folder.path(), "a").expect("a name");
+                let path = SaveManager::new().slots(folder.path()).path("a").expect("a name");
                 persist::save(&path, &1_u32).expect("a save");
                 pipe(&folder.path().join(beside));
                 let used = path.clone();
@@ -357,13 +359,13 @@ mod on_unix {
     #[test]
     fn what_is_no_file_is_not_replaced_by_the_backup_of_a_renamed_slot() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = slot_path(folder.path(), "a").expect("a name");
+        let path = SaveManager::new().slots(folder.path()).path("a").expect("a name");
         for level in 1..=2 {
             persist::save(&path, &level).expect("a save");
         }
         let other = folder.path().join("b.sav.bak");
         pipe(&other);
-        let error = SaveManager::new().rename_slot(folder.path(), "a", "b").expect_err("a pipe");
+        let error = SaveManager::new().slots(folder.path()).rename("a", "b").expect_err("a pipe");
         assert_eq!(error.kind(), ErrorKind::Io);
         assert!(error.message().contains("b.sav.bak"), "{error}");
         assert!(!other.is_file(), "the pipe is gone");
@@ -387,7 +389,7 @@ mod on_unix {
     #[test]
     fn a_folder_in_the_place_of_a_backup_is_an_error_and_makes_no_damaged_saves() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = slot_path(folder.path(), "a").expect("a name");
+        let path = SaveManager::new().slots(folder.path()).path("a").expect("a name");
         persist::save(&path, &1_u32).expect("a save");
         fs::create_dir(folder.path().join("a.sav.bak")).expect("a folder");
         for _ in 0..3 {
@@ -406,11 +408,11 @@ mod on_unix {
     fn whatever_lies_beside_a_private_save_is_private() {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();
-        let path = slot_path(folder, "a").expect("a name");
+        let path = SaveManager::new().slots(folder).path("a").expect("a name");
         persist::save(&path, &1_u32).expect("a save");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("it is ours");
         let mut saves = SaveManager::new();
-        saves.copy_slot(folder, "a", "b").expect("a copy");
+        saves.slots(folder).copy("a", "b").expect("a copy");
         saves.save_value(&path, &2_u32).expect("a save");
         let history = History::<u32>::new(8);
         let journal = folder.join("a.journal");

@@ -312,10 +312,10 @@ impl Chest {
 pub(crate) fn prepare(saves: &mut SaveManager, filled: bool) -> persist::Result<()> {
     saves.register_as::<Rope, dyn Tool>()?;
     saves.register_as::<Light, dyn Tool>()?;
-    saves.register_pointer::<Rc<RefCell<Vault>>>()?;
-    saves.register_pointer::<Arc<Mutex<Chest>>>()?;
-    saves.register_pointer::<Rc<Node>>()?;
-    saves.register_pointer::<Arc<Mutex<Watch>>>()?;
+    saves.registry_mut().register_pointer::<Rc<RefCell<Vault>>>()?;
+    saves.registry_mut().register_pointer::<Arc<Mutex<Chest>>>()?;
+    saves.registry_mut().register_pointer::<Rc<Node>>()?;
+    saves.registry_mut().register_pointer::<Arc<Mutex<Watch>>>()?;
     if filled {
         saves.add(&Rc::new(RefCell::new(Vault::new())))?;
         saves.add(&Arc::new(Mutex::new(Chest::new())))?;

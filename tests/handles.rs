@@ -71,7 +71,7 @@ pub(crate) fn remapped_from<T: Persist>(
 ) -> Result<(T, persist::LoadReport)> {
     let mut remap = Remap::new();
     remap.arena::<Monsters>(missing, find);
-    let (value, loaded) = SaveManager::new().remapping(&mut remap).value_from_slice::<T>(save)?;
+    let (value, loaded) = remap.value_from_slice::<T>(&mut SaveManager::new(), save)?;
     Ok((value, loaded.report().clone()))
 }
 
@@ -162,7 +162,7 @@ fn handles_of_other_arenas_stay() {
     remap.arena::<Items>(Missing::Null, |_| None);
     let mut saves = SaveManager::new();
     let save = persist::to_vec(&places(0)).unwrap();
-    let (found, loaded) = saves.remapping(&mut remap).value_from_slice::<Places>(&save).unwrap();
+    let (found, loaded) = remap.value_from_slice::<Places>(&mut saves, &save).unwrap();
     assert_eq!(found.item, Handle::null());
     assert_eq!(Places { item: Handle::new((1, 1)), ..found }, places(0));
     assert_eq!(loaded.report().remapped(), 0);

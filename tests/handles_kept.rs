@@ -87,7 +87,7 @@ fn handles_in_stand_ins_and_kept_objects_get_new_ids() {
     saves.register::<Chest>().unwrap();
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Dead, even);
-    let loaded = saves.remapping(&mut remap).from_slice(&chest()).unwrap();
+    let loaded = remap.from_slice(&saves, &chest()).unwrap();
     assert_eq!(loaded.report().remapped(), 11);
     drop(remap);
     saves.adopt(loaded);
@@ -150,7 +150,7 @@ fn handles_in_fields_and_variants_that_are_kept_get_new_ids() {
     old.register::<OldGuard>().unwrap();
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Error, even);
-    let loaded = old.remapping(&mut remap).from_slice(&save).unwrap();
+    let loaded = remap.from_slice(&old, &save).unwrap();
     drop(remap);
     old.adopt(loaded);
     let save = old.to_vec().unwrap();
@@ -167,7 +167,7 @@ fn a_kept_handle_without_a_new_id_may_be_an_error_that_says_where() {
     saves.register::<Chest>().unwrap();
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Error, even);
-    let result = saves.remapping(&mut remap).from_slice(&chest());
+    let result = remap.from_slice(&saves, &chest());
     let error = result.map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MissingObject, "{error}");
     assert_eq!(error.class(), Some("Chest"));

@@ -105,8 +105,7 @@ fn a_slotmap_is_merged_into_another() {
         .collect();
     let mut remap = Remap::new();
     remap.arena::<Slots>(Missing::Dead, |old| keys.get(&old).copied());
-    let (room, loaded) =
-        SaveManager::new().remapping(&mut remap).value_from_slice::<Room>(&save).unwrap();
+    let (room, loaded) = remap.value_from_slice::<Room>(&mut SaveManager::new(), &save).unwrap();
     for (handle, prop) in room.props {
         game[handle.key().unwrap()] = prop;
     }
@@ -189,7 +188,7 @@ fn merge(world: &mut World, save: &[u8], missing: Missing) -> persist::Result<Me
     world.flush();
     let mut remap = Remap::new();
     remap.arena::<Entities>(missing, |old| entities.get(&old).copied());
-    let (level, loaded) = saves.remapping(&mut remap).value_from_slice::<Level>(save)?;
+    let (level, loaded) = remap.value_from_slice::<Level>(&mut saves, save)?;
     for (handle, monster) in level.monsters {
         world.insert_one(handle.key().unwrap(), monster).unwrap();
     }

@@ -35,7 +35,7 @@ fn ids_without_an_object_are_null_or_dead_and_reported() {
     for (missing, change) in [(Missing::Null, Change::Nulled), (Missing::Dead, Change::Dead)] {
         let mut remap = Remap::new();
         remap.arena::<Monsters>(missing, even);
-        let loaded = saves.remapping(&mut remap).from_slice(&save).unwrap();
+        let loaded = remap.from_slice(&saves, &save).unwrap();
         let squad = loaded.first::<Squad>().unwrap();
         let other = match missing {
             Missing::Dead => dead,
@@ -61,7 +61,7 @@ fn an_id_without_an_object_may_be_an_error_that_says_where() {
     let save = saves.to_vec().unwrap();
     let mut remap = Remap::new();
     remap.arena::<Monsters>(Missing::Error, even);
-    let error = saves.remapping(&mut remap).from_slice(&save).map(drop).unwrap_err();
+    let error = remap.from_slice(&saves, &save).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MissingObject);
     assert_eq!(
         (error.class(), error.object(), error.field()),
@@ -89,13 +89,14 @@ fn every_way_to_load_takes_a_remap() {
         asked += 1;
         Some(key)
     });
-    let mut remapping = saves.remapping(&mut remap);
-    assert_eq!(remapping.load(&path).unwrap().report().remapped(), 5);
-    let file = std::fs::File::open(&path).unwrap();
-    assert_eq!(remapping.from_reader(file).unwrap().report().remapped(), 5);
+    assert_eq!(remap.load(&saves, &path).unwrap().report().remapped(), 5);
+    let save = std::fs::read(&path).unwrap();
+    assert_eq!(remap.from_slice(&saves, &save).unwrap().report().remapped(), 5);
     persist::save(&path, &at(1)).unwrap();
-    let (handle, loaded) = remapping.load_value::<Monster>(&path).unwrap();
+    let (handle, loaded) = remap.load_value::<Monster>(&mut saves, &path).unwrap();
     assert_eq!((handle, loaded.report().remapped()), (at(1), 1));
+    // The loads of the manager itself know nothing of it.
+    assert_eq!(saves.load_value::<Monster>(&path).unwrap().1.report().remapped(), 0);
     drop(remap);
     assert_eq!(asked, 11);
 }
@@ -107,7 +108,7 @@ fn the_last_function_for_an_arena_counts() {
     remap.arena::<Items>(Missing::Dead, Some).arena::<Monsters>(Missing::Null, |_| None);
     assert_eq!(format!("{remap:?}"), r#"{"items": Dead, "monsters": Null}"#);
     let save = persist::to_vec(&at(1)).unwrap();
-    let found = SaveManager::new().remapping(&mut remap).value_from_slice::<Monster>(&save);
+    let found = remap.value_from_slice::<Monster>(&mut SaveManager::new(), &save);
     assert!(found.unwrap().0.is_null());
 }
 

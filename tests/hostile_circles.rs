@@ -41,7 +41,7 @@ fn links(payloads: &[Vec<u8>]) -> Vec<u8> {
 
 fn load_links(save: &[u8]) -> Result<()> {
     let mut saves = SaveManager::new();
-    saves.register_pointer::<Rc<Link>>()?;
+    saves.registry_mut().register_pointer::<Rc<Link>>()?;
     saves.from_slice(save).map(drop)
 }
 
@@ -140,7 +140,7 @@ const ONCE: &[(&str, &[u8])] =
 
 fn load_once(save: &[u8]) -> Result<()> {
     let mut saves = SaveManager::new();
-    saves.register_pointer::<Rc<Once>>()?;
+    saves.registry_mut().register_pointer::<Rc<Once>>()?;
     let loaded = saves.from_slice(save)?;
     assert_eq!(loaded.strong_cycles().len(), 1);
     loaded.dismantle();
@@ -156,7 +156,7 @@ fn a_circle_through_a_lock_loads_and_can_be_taken_apart() {
     });
     let items: Vec<Item> = [class("Once", ONCE)].into_iter().chain(records).collect();
     let mut saves = SaveManager::new();
-    saves.register_pointer::<Rc<Once>>().unwrap();
+    saves.registry_mut().register_pointer::<Rc<Once>>().unwrap();
     // Every second one is in a lock, and the references go to and fro.
     try_load(save(&items), load_once).unwrap();
 }

@@ -72,7 +72,7 @@ fn manager<P: Persist>() -> Result<SaveManager> {
     saves.register_as::<A, dyn Tool>()?;
     saves.register_as::<C, dyn Tool>()?;
     saves.register::<B>()?;
-    saves.register_pointer::<Rc<B>>()?;
+    saves.registry_mut().register_pointer::<Rc<B>>()?;
     saves.register::<Root<P>>()?;
     Ok(saves)
 }
@@ -87,8 +87,8 @@ fn load_with_all<P: Persist>(save: &[u8]) -> Result<()> {
     let mut saves = manager::<P>()?;
     macro_rules! register {
         ($($ty:ty)*) => {$(
-            saves.register_pointer::<Rc<$ty>>()?;
-            saves.register_pointer::<Arc<$ty>>()?;
+            saves.registry_mut().register_pointer::<Rc<$ty>>()?;
+            saves.registry_mut().register_pointer::<Arc<$ty>>()?;
         )*};
     }
     register!(A RefCell<A> Cell<A> Mutex<A> RwLock<A> OnceCell<A> OnceLock<A> Rc<A> str [u8]);

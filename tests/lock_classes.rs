@@ -189,13 +189,13 @@ fn what_breaks_is_found_by_the_schemas_and_by_the_samples_alone() {
 #[test]
 fn objects_that_moved_to_another_holder_break() {
     let mut lock = locked(|saves| saves.register::<Place>());
-    let saves = program(|saves| saves.register_pointer::<Arc<Mutex<Place>>>());
+    let saves = program(|saves| saves.registry_mut().register_pointer::<Arc<Mutex<Place>>>());
     let report = lock.compare(saves.registry());
     assert_eq!(verdicts(&report), [("Place", Verdict::Breaks)]);
     assert!(report.to_string().contains("keep `register_pointer::<Rc<RefCell<Place>>>()`"));
     let both = program(|saves| {
-        saves.register_pointer::<Arc<Mutex<Place>>>()?;
-        saves.register_pointer::<Rc<RefCell<Place>>>()
+        saves.registry_mut().register_pointer::<Arc<Mutex<Place>>>()?;
+        saves.registry_mut().register_pointer::<Rc<RefCell<Place>>>()
     });
     assert!(lock.compare(both.registry()).loads());
     lock.update("0.2.0", saves.registry()).unwrap();

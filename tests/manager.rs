@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
 use persist::{
-    Change, ErrorKind, Header, Limits, LoadOptions, Loaded, ObjectId, Persist, SaveManager,
+    Change, Component, ErrorKind, Header, Limits, LoadOptions, Loaded, ObjectId, Persist, Registry,
+    SaveManager, World,
 };
 
 type Shared<T> = Rc<RefCell<T>>;
@@ -125,7 +126,7 @@ fn skipped_fields_keep_what_the_factory_put_there() {
         *count.borrow_mut() += 1;
         Window { title: "empty".into(), zoom: 40 }
     };
-    saves.register_with(factory).unwrap();
+    saves.registry_mut().register_with(factory).unwrap();
     assert_eq!(zoom(&saves), 40);
     assert_eq!(*made.borrow(), 1);
 }
@@ -304,7 +305,7 @@ fn equal_graphs_have_equal_bytes_wherever_they_are_allocated() {
     };
     let (first, again) = bytes(&party());
     assert_eq!(first, again);
-    // Other addresses, other hashers, and a buffer that is too small.
+    // Other addresses and other hashers.
     let clutter: Vec<_> = (0..100).map(|_| hero("")).collect();
     let [bors, ada] = [hero("Bors"), hero("Ada")];
     let from = party();
@@ -317,25 +318,9 @@ fn equal_graphs_have_equal_bytes_wherever_they_are_allocated() {
     drop(clutter);
     assert_eq!(bytes(&[ada.clone(), bors.clone()]).0, first);
     let mut saves = SaveManager::new();
-    saves.set_buffer_size(16);
     saves.add(&ada).unwrap();
     saves.add(&bors).unwrap();
     assert_eq!(saves.to_vec().unwrap(), first);
-}
-
-#[test]
-fn writers_and_readers_carry_the_same_save() {
-    let [ada, _bors] = party();
-    let mut saves = SaveManager::new();
-    saves.add(&ada).unwrap();
-    let mut written = Vec::new();
-    let length = saves.to_writer(&mut written).unwrap();
-    assert_eq!(written, saves.to_vec().unwrap());
-    assert_eq!(length, written.len() as u64);
-    assert_eq!(saves.from_reader(&written[..]).unwrap().len(), 43);
-
-    let mut full = &mut [0; 10][..];
-    assert_eq!(saves.to_writer(&mut full).unwrap_err().kind(), ErrorKind::Io);
 }
 
 #[test]
@@ -410,4 +395,73 @@ fn the_default_limits_are_documented_numbers() {
     assert_eq!((decompressed, metadata), (1 << 30, 1 << 20));
     assert_eq!((text, empty_elements), (1 << 26, 1_048_576));
     assert_eq!(lock_wait.as_millis(), 100);
+}
+
+#[persist::dynamic]
+trait Item {}
+
+#[derive(Persist)]
+struct Sword {
+    sharp: u32,
+}
+
+impl Item for Sword {}
+
+#[derive(Persist)]
+struct Health(u32);
+
+impl Component for Health {}
+
+/// Whatever the registry becomes, a save has every object or is an error, and a load loses nothing.
+#[test]
+fn a_registry_that_is_replaced_makes_errors_and_no_wrong_saves() {
+    let [ada, bors] = party();
+    let sword: Rc<RefCell<dyn Item>> = shared(Sword { sharp: 7 });
+    let mut saves = SaveManager::new();
+    saves.register_as::<Sword, dyn Item>().unwrap();
+    saves.register_component::<Health>().unwrap();
+    saves.add(&ada).unwrap();
+    saves.add(&sword).unwrap();
+    let save = saves.to_vec().unwrap();
+    let mut world = World::new();
+    let orc = world.spawn("Orc");
+    world.attach(orc, Health(5)).unwrap();
+    let world_save = saves.value_to_vec(&world).unwrap();
+
+    let known = std::mem::replace(saves.registry_mut(), Registry::new());
+    let refused = [
+        saves.to_vec().unwrap_err(),
+        saves.save("never.sav").unwrap_err(),
+        saves.save_in_background("never.sav").unwrap_err(),
+    ];
+    for error in &refused {
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
+    insta::assert_snapshot!(refused[0]);
+    assert!(!std::fs::exists("never.sav").unwrap());
+    assert_eq!(saves.ids().count(), 2);
+    assert_eq!(saves.value_to_vec(&world).unwrap(), world_save);
+
+    // What the new registry does not have is kept, and goes to the next save.
+    let (kept, loaded) = saves.value_from_slice::<World>(&world_save).unwrap();
+    assert_eq!(kept.classes(orc), ["Health"]);
+    drop(loaded);
+    *saves.registry_mut() = Registry::new();
+    let loaded = saves.from_slice(&save).unwrap();
+    assert_eq!(loaded.len(), 44);
+    saves.adopt(loaded);
+    assert_eq!(saves.to_vec().unwrap(), save);
+
+    // With the classes again, all is as it was; a class that is registered meanwhile has another number.
+    saves.register::<Tool>().unwrap();
+    let loaded = saves.from_slice(&save).unwrap();
+    assert_eq!(loaded.iter::<Tool>().count(), 41);
+    *saves.registry_mut() = known;
+    saves.adopt(loaded);
+    assert_eq!(saves.to_vec().unwrap(), save);
+    let loaded = reload(&mut saves);
+    assert_eq!(name(&loaded.first::<Hero>().unwrap()), "Ada");
+    assert_eq!(loaded.iter::<Hero>().count(), 2);
+    ada.borrow_mut().friends.clear();
+    bors.borrow_mut().friends.clear();
 }

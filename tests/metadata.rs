@@ -64,9 +64,7 @@ fn metadata_is_read_without_the_rest_of_the_save() {
 
 #[test]
 fn a_save_without_metadata_has_none() {
-    let mut saves = manager();
-    saves.clear_metadata();
-    let save = saves.value_to_vec(&1_u8).unwrap();
+    let save = SaveManager::new().value_to_vec(&1_u8).unwrap();
     assert_eq!(Header::read(&save).unwrap().metadata::<Shown>().unwrap(), None);
 }
 

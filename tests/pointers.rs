@@ -160,7 +160,7 @@ fn round_trip<Q: Counted + Persist>(object: &Q) -> Q {
     saves.add(object).unwrap();
     let save = saves.to_vec().unwrap();
     let mut saves = SaveManager::new();
-    saves.register_pointer::<Q>().unwrap();
+    saves.registry_mut().register_pointer::<Q>().unwrap();
     let loaded = saves.from_slice(&save).unwrap();
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     assert_eq!(loaded.len(), 2);

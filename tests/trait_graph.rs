@@ -254,7 +254,7 @@ fn twelve_classes_tied_in_circles_by_all_pointers_come_back() {
 
     let mut saves = SaveManager::new();
     register(&mut saves);
-    saves.register_pointer::<Shared<dyn Beast>>().unwrap();
+    saves.registry_mut().register_pointer::<Shared<dyn Beast>>().unwrap();
     let loaded = saves.from_slice(&save).unwrap();
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     let again = loaded_world(&loaded);

@@ -31,7 +31,7 @@ fn reload<Q: persist::Counted>(root: &Q) -> Loaded {
     saves.add(root).unwrap();
     let save = saves.to_vec().unwrap();
     let mut saves = SaveManager::new();
-    saves.register_pointer::<Q>().unwrap();
+    saves.registry_mut().register_pointer::<Q>().unwrap();
     saves.from_slice(&save).unwrap()
 }
 

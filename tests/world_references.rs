@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-use persist::{Component, ObjectId, Outside, Persist, SaveManager, World};
+use persist::{Component, ObjectId, Outside, Persist, Prefab, SaveManager, World};
 
 #[derive(Persist)]
 enum Order {
@@ -96,7 +96,7 @@ fn places_in_classes_that_the_program_does_not_have_are_told() -> persist::Resul
     world.attach(bob, Captain { orders, by_id: HashMap::new(), note: 0 })?;
     world.set_parent(ada, Some(bob))?;
     let save = world.prefab(bob)?.as_bytes().to_vec();
-    let prefab = SaveManager::new().prefab_from_slice(&save)?;
+    let prefab = Prefab::from_slice(&mut SaveManager::new(), &save)?;
     let mut world = World::new();
     let copy = world.instantiate(&prefab, Outside::Clear)?;
     let inner = world.children(copy)[0];

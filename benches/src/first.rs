@@ -120,18 +120,16 @@ fn game() -> Game {
 }
 
 fn row<T: Persist>(name: &'static str, value: &T, rounds: u32) -> Row {
-    let save = |manager: &mut SaveManager, out: &mut Vec<u8>| {
-        out.clear();
-        manager.value_to_writer(out, black_box(value)).expect("it can be saved")
-    };
-    let (mut kept, mut out, mut other) = (SaveManager::new(), Vec::new(), Vec::new());
-    let size = usize::try_from(save(&mut kept, &mut out)).expect("it is in memory");
+    let save =
+        |manager: &mut SaveManager| manager.value_to_vec(black_box(value)).expect("it can be saved");
+    let mut kept = SaveManager::new();
+    let size = save(&mut kept).len();
     let contenders = vec![
         Contender::new("first", || {
-            black_box(save(&mut SaveManager::new(), &mut other));
+            black_box(save(&mut SaveManager::new()));
         }),
         Contender::new("second", || {
-            black_box(save(&mut kept, &mut out));
+            black_box(save(&mut kept));
         }),
     ];
     let times: Vec<_> = measure(contenders, rounds).map(|(_, us)| us / 1000.0).collect();

@@ -75,7 +75,7 @@ fn load<T: Persist>(saves: &mut SaveManager, options: LoadOptions, save: &[u8]) 
     }
     let mut remap = Remap::new();
     remap.arena::<Things>(Missing::Dead, |key| (key % 3 > 0).then_some(key + 1));
-    if let Ok(objects) = saves.remapping(&mut remap).from_slice(save) {
+    if let Ok(objects) = remap.from_slice(saves, save) {
         objects.dismantle();
     }
     let mut value = None;

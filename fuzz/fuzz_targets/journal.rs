@@ -91,7 +91,7 @@ fn session(storage: &Memory) -> Result<Session> {
     let mut saves = SaveManager::new();
     saves.set_storage(storage.clone());
     saves.register_component::<Thing>()?;
-    saves.register_resource::<Score>()?;
+    saves.registry_mut().register_resource::<Score>()?;
     let mut history = History::unlimited();
     history.register::<Make>()?;
     history.register::<Push>()?;

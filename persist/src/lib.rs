@@ -118,8 +118,8 @@ pub use reflect::{Class, ClassId, FieldRecord, Kind};
 pub use save::slots_folder;
 pub use save::{
     BackgroundSave, Comparison, Document, Entry, Finding, Health, Keep, LoadReport, Loaded,
-    Progress, Remapping, Salvage, SaveManager, SaveOutcome, Slot, dump, from_reader, from_slice,
-    load, save, save_mut, slot_path, to_vec, to_vec_mut, to_writer,
+    Progress, Salvage, SaveManager, SaveOutcome, Slot, Slots, dump, from_slice, load, save,
+    save_mut, to_vec, to_vec_mut,
 };
 pub use schema::Change;
 pub use types::{Arena, Handle, Missing, Remap};

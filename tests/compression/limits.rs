@@ -6,7 +6,7 @@ use std::rc::Rc;
 use persist::{Compression, ErrorKind, Limits, LoadOptions, LoadPolicy, SaveManager};
 
 use crate::forge::{bare, one, refused, value};
-use crate::{BOTH, LZ4, ZSTD, blocks, inside, lz4, packed, replaced, tags, zstd};
+use crate::{BOTH, LZ4, ZSTD, blocks, by, inside, lz4, packed, replaced, tags, zstd};
 
 const GIB: usize = 1 << 30;
 
@@ -52,7 +52,7 @@ fn the_limit_holds_on_both_sides() {
     for compression in BOTH {
         let save = packed(compression, &map);
         let mut saves = SaveManager::new();
-        saves.set_compression(compression);
+        saves.set_save_options(by(compression));
         saves.set_limits(Limits { decompressed: 100_000, ..Limits::default() });
         for error in [
             saves.value_to_vec(&map).unwrap_err(),
@@ -61,7 +61,7 @@ fn the_limit_holds_on_both_sides() {
             assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
             assert!(error.message().contains("`Limits::decompressed`"), "{error}");
         }
-        saves.set_compression(Compression::None);
+        saves.set_save_options(by(Compression::None));
         let plain = saves.value_to_vec(&map).unwrap();
         assert!(saves.value_from_slice::<Vec<u8>>(&plain).is_ok());
     }
@@ -72,21 +72,21 @@ fn the_size_of_the_file_is_what_its_limit_is_about() {
     let map = vec![7_u8; 200_000];
     let mut saves = SaveManager::new();
     saves.set_limits(Limits { bytes: 250_000, ..Limits::default() });
-    saves.set_compression(Compression::Lz4);
+    saves.set_save_options(by(Compression::Lz4));
     let maps: Vec<_> = (0..4).map(|_| Rc::new(RefCell::new(map.clone()))).collect();
     for map in &maps {
         saves.add(map).unwrap();
     }
     let save = saves.to_vec().unwrap();
     assert_eq!(saves.from_slice(&save).unwrap().iter::<Vec<u8>>().count(), 4);
-    saves.set_compression(Compression::None);
+    saves.set_save_options(by(Compression::None));
     assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::TooLarge);
 }
 
 #[test]
 fn what_a_load_would_take_for_an_attack_is_written_as_it_is() {
     let mut saves = SaveManager::new();
-    saves.set_compression(Compression::Zstd(3));
+    saves.set_save_options(by(Compression::Zstd(3)));
     for _ in 0..2 {
         saves.add(&Rc::new(RefCell::new("0".repeat(40 << 20)))).unwrap();
     }
@@ -131,7 +131,7 @@ fn a_salvage_counts_what_compressed_blocks_hold() {
     for object in &objects {
         saves.add::<Rc<RefCell<Vec<Option<bool>>>>>(object).unwrap();
     }
-    saves.set_compression(Compression::Lz4);
+    saves.set_save_options(by(Compression::Lz4));
     let mut save = saves.to_vec().unwrap();
     saves.set_load_options(LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() });
     let last = blocks(&save).0.pop().unwrap().1;

@@ -17,16 +17,22 @@ mod round_trips;
 use std::io::Write;
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
+use persist::storage::SaveOptions;
 use persist::{Compression, SaveManager};
 
 const LZ4: u8 = 2;
 const ZSTD: u8 = 3;
 const BOTH: [Compression; 2] = [Compression::Lz4, Compression::Zstd(3)];
 
+/// Saves are compressed this way.
+fn by(compression: Compression) -> SaveOptions {
+    SaveOptions { compression, ..SaveOptions::default() }
+}
+
 /// A compressed save of one value.
 fn packed<T: persist::Persist>(compression: Compression, value: &T) -> Vec<u8> {
     let mut saves = SaveManager::new();
-    saves.set_compression(compression);
+    saves.set_save_options(by(compression));
     saves.value_to_vec(value).unwrap()
 }
 

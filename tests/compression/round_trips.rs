@@ -7,7 +7,7 @@ use persist::storage::{Memory, SaveOptions};
 use persist::{Compression, Document, Persist, SaveManager};
 
 use crate::fixture_types::{load_and_save, read};
-use crate::{BOTH, LZ4, ZSTD, blocks, inside, lz4, noise, packed, replaced, tags, zstd};
+use crate::{BOTH, LZ4, ZSTD, blocks, by, inside, lz4, noise, packed, replaced, tags, zstd};
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 struct World {
@@ -35,7 +35,7 @@ fn the_same_state_has_the_same_bytes() {
     let world = world([noise(300), vec![0; 100_000]].concat().repeat(3));
     for compression in BOTH {
         let mut saves = SaveManager::new();
-        saves.set_compression(compression);
+        saves.set_save_options(by(compression));
         let first = saves.value_to_vec(&world).unwrap();
         // The second is made by what is warm, a third by another manager.
         assert!(saves.value_to_vec(&world).unwrap() == first);
@@ -48,8 +48,9 @@ fn a_block_in_pieces_is_compressed_like_a_whole_one() {
     let names: Vec<_> = (0..40_000).map(|n| format!("{n} {}", "ab".repeat(n % 40))).collect();
     for compression in BOTH {
         let mut saves = SaveManager::new();
-        saves.set_compression(compression);
-        saves.set_buffer_size(4 << 20);
+        saves.set_save_options(by(compression));
+        // What was saved before leaves one window for all of it.
+        saves.value_to_vec(&vec![0_u8; 4 << 20]).unwrap();
         let whole = saves.value_to_vec(&names).unwrap();
         assert!(packed(compression, &names) == whole);
         assert_eq!(persist::from_slice::<Vec<String>>(&whole).unwrap(), names);
@@ -110,7 +111,7 @@ fn blocks_of_both_sorts_and_plain_ones_make_one_save() {
     assert!(found == tiles);
 
     // The library leaves the block that does not get smaller as it is, too.
-    saves.set_compression(Compression::Lz4);
+    saves.set_save_options(by(Compression::Lz4));
     let save = saves.to_vec().unwrap();
     assert_eq!(tags(&save), [LZ4, 1, LZ4, LZ4]);
     saves.adopt(loaded);
@@ -144,8 +145,7 @@ fn a_damaged_compressed_file_gives_way_to_its_backup() {
     let storage = Memory::default();
     let mut saves = SaveManager::new();
     saves.set_storage(storage.clone());
-    saves.set_compression(Compression::Lz4);
-    saves.set_save_options(SaveOptions { verify: true, ..SaveOptions::default() });
+    saves.set_save_options(SaveOptions { verify: true, ..by(Compression::Lz4) });
     for level in [1, 2] {
         saves.save_value("game.sav", &world(vec![level; 1000])).unwrap();
     }
@@ -185,7 +185,7 @@ fn a_save_in_the_background_has_the_same_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let (front, back) = (folder.path().join("front.sav"), folder.path().join("back.sav"));
         let mut saves = SaveManager::new();
-        saves.set_compression(compression);
+        saves.set_save_options(by(compression));
         saves.save_value(&front, &world).unwrap();
         saves.save_value_in_background(&back, &world).unwrap().wait().unwrap();
         assert!(std::fs::read(front).unwrap() == std::fs::read(back).unwrap());
@@ -196,7 +196,7 @@ fn a_save_in_the_background_has_the_same_bytes() {
 fn what_is_whole_of_a_damaged_compressed_save_is_salvaged() {
     for compression in BOTH {
         let mut saves = SaveManager::new();
-        saves.set_compression(compression);
+        saves.set_save_options(by(compression));
         for tile in 0..5 {
             saves.add(&Rc::new(RefCell::new(world(vec![tile; 70_000])))).unwrap();
         }

@@ -26,7 +26,7 @@ fn every_save_counts_for_its_device() {
 fn a_list_of_slots_and_a_load_show_the_devices() {
     let (_, mut laptop) = two();
     laptop.save(2);
-    let slot = laptop.saves.slots("saves").unwrap().remove(0);
+    let slot = laptop.saves.slots("saves").list().unwrap().remove(0);
     let (_, loaded) = laptop.saves.load_value::<u32>(LOCAL).unwrap();
     for header in [&slot.header, loaded.report().header()] {
         assert!(header.devices().eq([("deck", 1), ("laptop", 1)]));
@@ -41,8 +41,8 @@ fn all_ways_to_save_a_file_count() {
     let _ = deck.saves.save_in_background(LOCAL).unwrap().wait().unwrap();
     let _ = deck.saves.save_value_in_background(LOCAL, &7_u32).unwrap().wait().unwrap();
     assert_eq!(deck.devices(), owned(&[("deck", 3)]));
-    let name = deck.saves.auto_save("saves", 3).unwrap();
-    let slots = deck.saves.slots("saves").unwrap();
+    let (name, _) = deck.saves.slots("saves").auto_save(3).unwrap();
+    let slots = deck.saves.slots("saves").list().unwrap();
     let slot = slots.iter().find(|slot| slot.name == name).unwrap();
     assert!(slot.header.devices().eq([("deck", 1)]));
     let in_memory = deck.saves.value_to_vec(&7_u32).unwrap();
@@ -145,7 +145,7 @@ fn a_save_that_was_not_made_for_a_file_is_in_no_line() {
 fn a_slot_begun_anew_is_not_taken_for_its_past() {
     let (mut deck, mut laptop) = two();
     laptop.save(2);
-    deck.saves.delete_slot("saves", "game").unwrap();
+    deck.saves.slots("saves").delete("game").unwrap();
     deck.save(9);
     assert_eq!(deck.devices(), owned(&[("deck", 1)]));
     assert_eq!(deck.compare(&laptop), Lineage::Diverged);

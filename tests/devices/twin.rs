@@ -120,7 +120,7 @@ impl World {
             }
             Step::Delete(at) => {
                 if self.twins[at].save.is_some() {
-                    self.devices[at].saves.delete_slot("saves", "game").unwrap();
+                    self.devices[at].saves.slots("saves").delete("game").unwrap();
                     self.twins[at] = Twin::default();
                 }
             }

@@ -226,7 +226,7 @@ fn objects_of_a_class_that_is_removed_are_dropped() {
     saves.add(&hero).unwrap();
     let save = saves.to_vec().unwrap();
     let mut saves = manager::<Hero>(LENIENT);
-    saves.removed_class("Cart").unwrap();
+    saves.registry_mut().removed_class("Cart").unwrap();
     for options in [LENIENT, STRICT] {
         saves.set_load_options(options);
         let loaded = saves.from_slice(&save).unwrap();

@@ -77,7 +77,7 @@ pub(crate) fn classes() -> Result<(SaveManager, History)> {
     let mut saves = SaveManager::new();
     saves.register_component::<Place>()?;
     saves.register_component::<Tags>()?;
-    saves.register_resource::<Score>()?;
+    saves.registry_mut().register_resource::<Score>()?;
     let mut history = History::new(40);
     history.register::<Join>()?;
     history.register::<Gain>()?;

@@ -278,8 +278,8 @@ pub(crate) fn saves() -> SaveManager {
         saves.register_component::<Route>()?;
         saves.register_component::<Actor>()?;
         saves.register_component::<Prop>()?;
-        saves.register_resource::<Score>()?;
-        saves.register_resource::<Weather>()
+        saves.registry_mut().register_resource::<Score>()?;
+        saves.registry_mut().register_resource::<Weather>()
     };
     register().expect("classes");
     saves
@@ -303,19 +303,19 @@ pub(crate) fn text_of(saves: &mut SaveManager, world: &World) -> String {
 /// The world behind a save and a load.
 pub(crate) fn saved_and_loaded(saves: &mut SaveManager, world: &World) -> World {
     let path = saved(saves, world);
-    saves.load_world(&path.1).expect("a world").0
+    saves.load_value::<World>(&path.1).expect("a world").0
 }
 
 /// The world as another program loads it.
 pub(crate) fn brought_over(from: &mut SaveManager, to: &mut SaveManager, world: &World) -> World {
     let path = saved(from, world);
-    to.load_world(&path.1).expect("a world").0
+    to.load_value::<World>(&path.1).expect("a world").0
 }
 
 fn saved(saves: &mut SaveManager, world: &World) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("world.sav");
-    saves.save_world(world, &path).expect("a save");
+    saves.save_value(&path, world).expect("a save");
     (folder, path)
 }
 

@@ -27,7 +27,7 @@ fn poor() -> SaveManager {
     let mut saves = SaveManager::new();
     saves.register_component::<Speed>().expect("a component class");
     saves.register_component::<Tag>().expect("a component class");
-    saves.register_resource::<Score>().expect("a class");
+    saves.registry_mut().register_resource::<Score>().expect("a class");
     saves
 }
 
@@ -35,7 +35,7 @@ fn rich() -> SaveManager {
     let mut saves = poor();
     saves.register_component::<Magic>().expect("a component class");
     saves.register_component::<Curse>().expect("a component class");
-    saves.register_resource::<Moon>().expect("a class");
+    saves.registry_mut().register_resource::<Moon>().expect("a class");
     saves
 }
 

@@ -219,7 +219,7 @@ fn expected(save: &[u8]) -> Result<String> {
     let disk = Disk::default();
     let mut saves = new::saves(&disk)?;
     disk.put(SAVE, save);
-    let (world, _) = saves.load_world(SAVE)?;
+    let (world, _) = saves.load_value::<World>(SAVE)?;
     let found = described(&world);
     EXPECTED.with_borrow_mut(|expected| expected.insert(save.to_vec(), found.clone()));
     Ok(found)
@@ -280,7 +280,7 @@ fn k99_a_change_of_a_class_that_is_gone_stops_the_replay_and_names_it() -> Resul
     let disk = Disk::new(log[0].image.clone());
     let mut saves = super::driver::manager(&disk);
     saves.register_component::<new::Bag>()?;
-    saves.register_resource::<new::Points>()?;
+    saves.registry_mut().register_resource::<new::Points>()?;
     let mut history = History::unlimited();
     history.register::<new::Rename>()?;
     let (session, recovered) = Session::with(saves, history).open(SAVE, JOURNAL)?;

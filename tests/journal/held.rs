@@ -48,7 +48,7 @@ fn open(disk: &Disk) -> Result<(Session, Recovered)> {
     let mut saves = super::driver::manager(disk);
     saves.register_component::<Health>()?;
     saves.register_component::<Shared>()?;
-    saves.register_resource::<Health>()?;
+    saves.registry_mut().register_resource::<Health>()?;
     Session::with(saves, History::unlimited()).flush(Flush::OnIdle).open(SAVE, JOURNAL)
 }
 
@@ -124,7 +124,7 @@ fn what_holds_shared_pointers_is_neither_attached_nor_removed_in_a_session() -> 
     world.attach(door, Shared { number: 1, rest: Some(Rc::default()) })?;
     let disk = Disk::default();
     saves.set_storage(disk.clone());
-    saves.save_world(&world, SAVE)?;
+    saves.save_value(SAVE, &world)?;
 
     let (mut session, _) = open(&disk)?;
     session.set(door, "Shared:number", 3)?;

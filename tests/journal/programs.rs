@@ -123,7 +123,7 @@ pub(crate) mod old {
         let mut saves = super::super::driver::manager(disk);
         saves.register_component::<Transform>()?;
         saves.register_component::<Bag>()?;
-        saves.register_resource::<Score>()?;
+        saves.registry_mut().register_resource::<Score>()?;
         saves.register_as::<Hammer, dyn Tool>()?;
         saves.register_as::<Saw, dyn Tool>()?;
         saves.register_component::<Belt>()?;
@@ -257,7 +257,7 @@ pub(crate) mod new {
         saves.register_component::<Belt>()?;
         saves.register_as::<Saw, dyn Tool>()?;
         saves.register_as::<Hammer, dyn Tool>()?;
-        saves.register_resource::<Points>()?;
+        saves.registry_mut().register_resource::<Points>()?;
         saves.register_component::<Bag>()?;
         saves.register_component::<Transform>()?;
         Ok(saves)

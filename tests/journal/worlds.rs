@@ -67,7 +67,7 @@ fn saves(disk: &Disk) -> Result<SaveManager> {
     let mut saves = super::driver::manager(disk);
     saves.register_component::<Transform>()?;
     saves.register_component::<Bag>()?;
-    saves.register_resource::<Score>()?;
+    saves.registry_mut().register_resource::<Score>()?;
     Ok(saves)
 }
 

@@ -12,7 +12,7 @@ struct Terrain {
 #[test]
 fn a_value_on_its_own_is_made_by_the_factory() {
     let mut saves = SaveManager::new();
-    saves.register_with(|| Terrain { seed: 0, cache: vec![7; 3] }).unwrap();
+    saves.registry_mut().register_with(|| Terrain { seed: 0, cache: vec![7; 3] }).unwrap();
     let save = saves.value_to_vec(&Terrain { seed: 5, cache: vec![] }).unwrap();
     let (terrain, _) = saves.value_from_slice::<Terrain>(&save).unwrap();
     assert_eq!(terrain, Terrain { seed: 5, cache: vec![7; 3] });

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use persist::storage::SaveOptions;
 use persist::{Compression, LoadOptions, LoadPolicy, Loaded, Result, SaveManager};
 
 type Shared<T> = Rc<RefCell<T>>;
@@ -51,7 +52,7 @@ fn a_damaged_header_costs_the_metadata_alone() {
 fn world(compression: Compression) -> Vec<u8> {
     let inner = saved(&numbers(1_000, 50), &mut SaveManager::new());
     let mut saves = SaveManager::new();
-    saves.set_compression(compression);
+    saves.set_save_options(SaveOptions { compression, ..SaveOptions::default() });
     let chunks: Vec<Shared<Vec<u8>>> =
         (0..400).map(|_| Rc::new(RefCell::new(inner.clone()))).collect();
     for chunk in &chunks {

@@ -5,7 +5,7 @@ use persist::SaveManager;
 use crate::{FOLDER, Game, write};
 
 /// The levels in the automatic slots, by name.
-fn levels(game: &Game) -> Vec<u32> {
+fn levels(game: &mut Game) -> Vec<u32> {
     game.names().iter().map(|name| game.load(name).unwrap()).collect()
 }
 
@@ -14,7 +14,7 @@ fn a_quick_save_replaces_the_one_before() {
     let mut game = Game::new();
     for level in [1, 2] {
         *game.level.borrow_mut() = level;
-        game.saves.quick_save(FOLDER).unwrap();
+        game.saves.slots(FOLDER).quick_save().unwrap();
     }
     assert_eq!(game.names(), ["quick"]);
     assert_eq!(game.load("quick").unwrap(), 2);
@@ -26,12 +26,18 @@ fn automatic_saves_take_the_slots_in_turn() {
     let mut names = Vec::new();
     for level in 1..=7 {
         *game.level.borrow_mut() = level;
-        names.push(game.saves.auto_save(FOLDER, 3).unwrap());
+        names.push(game.saves.slots(FOLDER).auto_save(3).unwrap().0);
     }
     assert_eq!(names, ["auto1", "auto2", "auto3", "auto1", "auto2", "auto3", "auto1"]);
-    assert_eq!(levels(&game), [7, 5, 6]);
-    let generations: Vec<_> =
-        game.saves.slots(FOLDER).unwrap().iter().map(|slot| slot.header.generation).collect();
+    assert_eq!(levels(&mut game), [7, 5, 6]);
+    let generations: Vec<_> = game
+        .saves
+        .slots(FOLDER)
+        .list()
+        .unwrap()
+        .iter()
+        .map(|slot| slot.header.generation)
+        .collect();
     assert_eq!(generations, [7, 5, 6]);
 }
 
@@ -40,12 +46,12 @@ fn another_run_goes_on_with_the_oldest() {
     let mut game = Game::new();
     for level in 1..=4 {
         *game.level.borrow_mut() = level;
-        game.saves.auto_save(FOLDER, 3).unwrap();
+        game.saves.slots(FOLDER).auto_save(3).unwrap();
     }
     let mut again = Game::on(game.disk.clone());
     *again.level.borrow_mut() = 5;
-    assert_eq!(again.saves.auto_save(FOLDER, 3).unwrap(), "auto2");
-    assert_eq!(levels(&again), [4, 5, 3]);
+    assert_eq!(again.saves.slots(FOLDER).auto_save(3).unwrap().0, "auto2");
+    assert_eq!(levels(&mut again), [4, 5, 3]);
 }
 
 #[test]
@@ -54,37 +60,37 @@ fn other_slots_are_no_automatic_ones() {
     for name in ["auto", "auto01", "auto1b", "automatic", "quick"] {
         game.save(name, 1);
     }
-    assert_eq!(game.saves.auto_save(FOLDER, 1).unwrap(), "auto1");
-    assert_eq!(game.saves.auto_save(FOLDER, 1).unwrap(), "auto1");
-    assert_eq!(game.saves.auto_save(FOLDER, 0).unwrap(), "auto1");
+    assert_eq!(game.saves.slots(FOLDER).auto_save(1).unwrap().0, "auto1");
+    assert_eq!(game.saves.slots(FOLDER).auto_save(1).unwrap().0, "auto1");
+    assert_eq!(game.saves.slots(FOLDER).auto_save(0).unwrap().0, "auto1");
 }
 
 #[test]
 fn a_slot_that_was_deleted_is_taken_first() {
     let mut game = Game::new();
-    (0..3).for_each(|_| drop(game.saves.auto_save(FOLDER, 3).unwrap()));
-    game.saves.delete_slot(FOLDER, "auto2").unwrap();
-    assert_eq!(game.saves.auto_save(FOLDER, 3).unwrap(), "auto2");
-    assert_eq!(game.saves.auto_save(FOLDER, 3).unwrap(), "auto1");
+    (0..3).for_each(|_| drop(game.saves.slots(FOLDER).auto_save(3).unwrap()));
+    game.saves.slots(FOLDER).delete("auto2").unwrap();
+    assert_eq!(game.saves.slots(FOLDER).auto_save(3).unwrap().0, "auto2");
+    assert_eq!(game.saves.slots(FOLDER).auto_save(3).unwrap().0, "auto1");
 }
 
 #[test]
 fn a_damaged_slot_is_the_oldest() {
     let mut game = Game::new();
-    (0..3).for_each(|_| drop(game.saves.auto_save(FOLDER, 3).unwrap()));
+    (0..3).for_each(|_| drop(game.saves.slots(FOLDER).auto_save(3).unwrap()));
     write(&game.disk, "auto3.sav", &[0; 100]);
-    assert_eq!(game.saves.auto_save(FOLDER, 3).unwrap(), "auto3");
-    assert_eq!(game.saves.auto_save(FOLDER, 3).unwrap(), "auto1");
+    assert_eq!(game.saves.slots(FOLDER).auto_save(3).unwrap().0, "auto3");
+    assert_eq!(game.saves.slots(FOLDER).auto_save(3).unwrap().0, "auto1");
 }
 
 #[test]
 fn fewer_and_more_slots_than_before_are_fine() {
     let mut game = Game::new();
-    (0..4).for_each(|_| drop(game.saves.auto_save(FOLDER, 4).unwrap()));
-    let names: Vec<_> = (0..3).map(|_| game.saves.auto_save(FOLDER, 2).unwrap()).collect();
+    (0..4).for_each(|_| drop(game.saves.slots(FOLDER).auto_save(4).unwrap()));
+    let names: Vec<_> = (0..3).map(|_| game.saves.slots(FOLDER).auto_save(2).unwrap().0).collect();
     assert_eq!(names, ["auto1", "auto2", "auto1"]);
     // With more again the oldest of all come first.
-    let names: Vec<_> = (0..3).map(|_| game.saves.auto_save(FOLDER, 4).unwrap()).collect();
+    let names: Vec<_> = (0..3).map(|_| game.saves.slots(FOLDER).auto_save(4).unwrap().0).collect();
     assert_eq!(names, ["auto3", "auto4", "auto2"]);
 }
 
@@ -96,10 +102,10 @@ fn automatic_saves_in_the_background_take_turns_too() {
     saves.add(&level).unwrap();
     for number in 1..=5 {
         *level.borrow_mut() = number;
-        let _ = saves.auto_save_in_background(folder.path(), 3).unwrap();
+        let _ = saves.slots(folder.path()).auto_save_in_background(3).unwrap();
     }
     saves.wait_for_saves().unwrap();
-    let slots = saves.slots(folder.path()).unwrap();
+    let slots = saves.slots(folder.path()).list().unwrap();
     let levels: Vec<_> = slots
         .iter()
         .map(|slot| *saves.load(&slot.path).unwrap().first::<u32>().unwrap().borrow())
@@ -111,19 +117,42 @@ fn automatic_saves_in_the_background_take_turns_too() {
 fn one_value_takes_turns_too() {
     let mut game = Game::new();
     for level in 1..=3_u8 {
-        game.saves.auto_save_value(FOLDER, 2, &level).unwrap();
+        game.saves.slots(FOLDER).auto_save_value(2, &level).unwrap();
     }
-    let path = persist::slot_path(FOLDER, "auto1").unwrap();
-    assert_eq!(game.saves.load_value::<u8>(path).unwrap().0, 3);
+    assert_eq!(game.saves.slots(FOLDER).load_value::<u8>("auto1").unwrap().0, 3);
+    let save = game.saves.slots(FOLDER).auto_save_value_in_background(2, &4_u8).unwrap();
+    assert!(save.path().ends_with("auto2.sav"));
+    save.wait().unwrap();
+    assert_eq!(game.saves.slots(FOLDER).load_value::<u8>("auto2").unwrap().0, 4);
 }
 
 #[test]
 fn all_automatic_saves_may_be_kept() {
     let mut game = Game::new();
     for number in 1..4 {
-        let save = game.saves.auto_save_in_background(FOLDER, u32::MAX).unwrap();
+        let save = game.saves.slots(FOLDER).auto_save_in_background(u32::MAX).unwrap();
         assert!(save.path().ends_with(format!("auto{}.sav", number * 2 - 1)));
         save.wait().unwrap();
-        assert_eq!(game.saves.auto_save(FOLDER, u32::MAX).unwrap(), format!("auto{}", number * 2));
+        assert_eq!(
+            game.saves.slots(FOLDER).auto_save(u32::MAX).unwrap().0,
+            format!("auto{}", number * 2)
+        );
     }
+}
+
+#[test]
+fn slots_are_saved_in_the_background_by_name() {
+    let mut game = Game::new();
+    for level in [1, 2] {
+        *game.level.borrow_mut() = level;
+        let _ = game.saves.slots(FOLDER).save_in_background("ada").unwrap();
+        let _ = game.saves.slots(FOLDER).quick_save_in_background().unwrap();
+    }
+    let _ = game.saves.slots(FOLDER).save_value_in_background("value", &7_u8).unwrap();
+    game.saves.wait_for_saves().unwrap();
+    assert_eq!(game.names(), ["ada", "quick", "value"]);
+    assert_eq!((game.load("ada").unwrap(), game.load("quick").unwrap()), (2, 2));
+    assert_eq!(game.saves.slots(FOLDER).load_value::<u8>("value").unwrap().0, 7);
+    let error = game.saves.slots(FOLDER).save_in_background("../x").unwrap_err();
+    assert_eq!(error.kind(), persist::ErrorKind::InvalidValue);
 }

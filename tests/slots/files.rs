@@ -23,32 +23,32 @@ fn game() -> Game {
 
 #[test]
 fn a_renamed_slot_takes_its_files_along() {
-    let game = game();
+    let mut game = game();
     let before: Vec<_> = game.files().iter().map(|name| name.replace("ada.", "bob.")).collect();
-    game.saves.rename_slot(FOLDER, "ada", "bob").unwrap();
+    game.saves.slots(FOLDER).rename("ada", "bob").unwrap();
     let mut expected = before;
     expected.sort();
     assert_eq!(game.files(), expected);
     assert_eq!(game.names(), ["ada2", "bob"]);
     assert_eq!(game.load("bob").unwrap(), 4);
     assert_eq!(game.load("ada").unwrap_err().kind(), ErrorKind::NotFound);
-    game.saves.rename_slot(FOLDER, "bob", "bob").unwrap();
+    game.saves.slots(FOLDER).rename("bob", "bob").unwrap();
     assert_eq!(game.load("bob").unwrap(), 4);
 }
 
 #[test]
 fn a_deleted_slot_leaves_nothing() {
-    let game = game();
-    game.saves.delete_slot(FOLDER, "ada").unwrap();
+    let mut game = game();
+    game.saves.slots(FOLDER).delete("ada").unwrap();
     assert_eq!(game.files(), ["ada2.sav"]);
-    let error = game.saves.delete_slot(FOLDER, "ada").unwrap_err();
+    let error = game.saves.slots(FOLDER).delete("ada").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
 #[test]
 fn a_copy_is_a_slot_of_its_own() {
     let mut game = game();
-    game.saves.copy_slot(FOLDER, "ada", "bob").unwrap();
+    game.saves.slots(FOLDER).copy("ada", "bob").unwrap();
     assert!(read(&game.disk, "ada.sav") == read(&game.disk, "bob.sav"));
     assert!(!game.files().contains(&"bob.sav.bak".to_owned()));
     game.save("ada", 5);
@@ -57,24 +57,24 @@ fn a_copy_is_a_slot_of_its_own() {
 
 #[test]
 fn a_damaged_save_is_not_copied() {
-    let game = game();
+    let mut game = game();
     let save = read(&game.disk, "ada.sav");
     let mut changed = save.clone();
     let at = save.len() - 40;
     changed[at] ^= 1;
     write(&game.disk, "ada.sav", &changed);
-    let error = game.saves.copy_slot(FOLDER, "ada", "bob").unwrap_err();
+    let error = game.saves.slots(FOLDER).copy("ada", "bob").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert_eq!(game.names(), ["ada", "ada2"]);
 }
 
 #[test]
 fn a_name_that_is_taken_stays_as_it_is() {
-    let game = game();
+    let mut game = game();
     for error in [
-        game.saves.copy_slot(FOLDER, "ada", "ada2").unwrap_err(),
-        game.saves.rename_slot(FOLDER, "ada", "ada2").unwrap_err(),
-        game.saves.copy_slot(FOLDER, "ada", "ada").unwrap_err(),
+        game.saves.slots(FOLDER).copy("ada", "ada2").unwrap_err(),
+        game.saves.slots(FOLDER).rename("ada", "ada2").unwrap_err(),
+        game.saves.slots(FOLDER).copy("ada", "ada").unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         assert!(error.message().ends_with("already; delete it first"), "{error}");
@@ -84,12 +84,12 @@ fn a_name_that_is_taken_stays_as_it_is() {
 
 #[test]
 fn a_slot_that_is_not_there_is_an_error() {
-    let game = game();
+    let mut game = game();
     for error in [
-        game.saves.copy_slot(FOLDER, "eve", "bob").unwrap_err(),
-        game.saves.rename_slot(FOLDER, "eve", "bob").unwrap_err(),
-        game.saves.delete_slot(FOLDER, "eve").unwrap_err(),
-        game.saves.rename_slot(FOLDER, "eve", "eve").unwrap_err(),
+        game.saves.slots(FOLDER).copy("eve", "bob").unwrap_err(),
+        game.saves.slots(FOLDER).rename("eve", "bob").unwrap_err(),
+        game.saves.slots(FOLDER).delete("eve").unwrap_err(),
+        game.saves.slots(FOLDER).rename("eve", "eve").unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::NotFound);
         assert_eq!(error.message(), "there is no slot `eve` in saves");
@@ -100,16 +100,16 @@ fn a_slot_that_is_not_there_is_an_error() {
 #[test]
 fn backups_of_a_slot_that_is_gone_are_kept_and_are_not_those_of_a_copy_or_a_renamed_slot() {
     for renames in [false, true] {
-        let game = game();
+        let mut game = game();
         let (newer, older) = (read(&game.disk, "ada2.sav"), read(&game.disk, "ada.sav.bak2"));
         write(&game.disk, "bob.sav.bak", &newer);
         write(&game.disk, "bob.sav.bak2", &older);
         write(&game.disk, "bob.sav.damaged", b"what is left of bob");
         let damaged = read(&game.disk, "ada.sav.damaged");
         if renames {
-            game.saves.rename_slot(FOLDER, "ada", "bob").unwrap();
+            game.saves.slots(FOLDER).rename("ada", "bob").unwrap();
         } else {
-            game.saves.copy_slot(FOLDER, "ada", "bob").unwrap();
+            game.saves.slots(FOLDER).copy("ada", "bob").unwrap();
         }
         assert_eq!(game.load("bob").unwrap(), 4);
         assert_eq!(read(&game.disk, "bob.sav.damaged"), b"what is left of bob");
@@ -137,7 +137,7 @@ fn backups_of_a_save_that_is_gone_are_those_of_the_next_save() {
     assert!(error.message().contains(&format!("load {}", backup.display())), "{error}");
     assert_eq!(*game.saves.load(backup).unwrap().first::<u32>().unwrap().borrow(), 2);
     game.save("ada", 7);
-    assert!(game.saves.slots(FOLDER).unwrap()[0].header.generation > 2);
+    assert!(game.saves.slots(FOLDER).list().unwrap()[0].header.generation > 2);
     write(&game.disk, "ada.sav", b"");
     assert_eq!(game.load("ada").unwrap(), 2);
 }
@@ -149,9 +149,9 @@ fn a_slot_in_use_is_left_alone() {
     game.saves.set_save_options(SaveOptions { wait, ..SaveOptions::default() });
     let _lock = game.disk.lock(&Path::new(FOLDER).join(".ada.sav.lock")).unwrap().unwrap();
     for error in [
-        game.saves.rename_slot(FOLDER, "ada", "bob").unwrap_err(),
-        game.saves.rename_slot(FOLDER, "ada2", "ada").unwrap_err(),
-        game.saves.delete_slot(FOLDER, "ada").unwrap_err(),
+        game.saves.slots(FOLDER).rename("ada", "bob").unwrap_err(),
+        game.saves.slots(FOLDER).rename("ada2", "ada").unwrap_err(),
+        game.saves.slots(FOLDER).delete("ada").unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::InUse, "{error}");
     }
@@ -164,18 +164,18 @@ fn real_files_are_slots_too() {
     let mut saves = SaveManager::new();
     let level = std::rc::Rc::new(std::cell::RefCell::new(1_u32));
     saves.add(&level).unwrap();
-    saves.save_slot(folder, "ada").unwrap();
-    saves.save_slot(folder, "ada").unwrap();
+    saves.slots(folder).save("ada").unwrap();
+    saves.slots(folder).save("ada").unwrap();
     std::fs::create_dir(folder.join("folder.sav")).unwrap();
-    saves.copy_slot(folder, "ada", "bob").unwrap();
-    saves.rename_slot(folder, "ada", "eve").unwrap();
-    let names = |saves: &SaveManager| -> Vec<_> {
-        saves.slots(folder).unwrap().into_iter().map(|slot| slot.name).collect()
+    saves.slots(folder).copy("ada", "bob").unwrap();
+    saves.slots(folder).rename("ada", "eve").unwrap();
+    let names = |saves: &mut SaveManager| -> Vec<_> {
+        saves.slots(folder).list().unwrap().into_iter().map(|slot| slot.name).collect()
     };
-    assert_eq!(names(&saves), ["bob", "eve"]);
+    assert_eq!(names(&mut saves), ["bob", "eve"]);
     assert!(folder.join("eve.sav.bak").exists());
-    saves.delete_slot(folder, "eve").unwrap();
-    saves.delete_slot(folder, "bob").unwrap();
+    saves.slots(folder).delete("eve").unwrap();
+    saves.slots(folder).delete("bob").unwrap();
     let left: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["folder.sav"]);
 }
@@ -186,13 +186,13 @@ fn a_rename_and_a_delete_that_are_cut_off_leave_a_slot_that_loads() {
     use failing::Failing;
     for operation in 0..12 {
         for deletes in [false, true] {
-            let game = game();
+            let mut game = game();
             let mut cut = SaveManager::new();
             cut.set_storage(Failing::after(game.disk.clone(), operation));
             let result = if deletes {
-                cut.delete_slot(FOLDER, "ada")
+                cut.slots(FOLDER).delete("ada")
             } else {
-                cut.rename_slot(FOLDER, "ada", "bob")
+                cut.slots(FOLDER).rename("ada", "bob")
             };
             let names = game.names();
             let slot = names.iter().find(|name| *name != "ada2");
@@ -208,10 +208,10 @@ fn a_rename_and_a_delete_that_are_cut_off_leave_a_slot_that_loads() {
                     }
                     // Once more, and it is done.
                     if deletes && slot.is_some() {
-                        game.saves.delete_slot(FOLDER, "ada").unwrap();
+                        game.saves.slots(FOLDER).delete("ada").unwrap();
                         assert_eq!(game.files(), ["ada2.sav"]);
                     } else if slot.is_some_and(|slot| slot == "ada") {
-                        game.saves.rename_slot(FOLDER, "ada", "bob").unwrap();
+                        game.saves.slots(FOLDER).rename("ada", "bob").unwrap();
                         assert!(!game.files().iter().any(|name| name.starts_with("ada.")));
                         assert_eq!(game.load("bob").unwrap(), 4);
                     }

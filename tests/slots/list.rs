@@ -16,7 +16,7 @@ fn a_slot_says_what_its_header_says() {
     game.save("bob", 20);
     game.save("ada", 90);
     game.save("ada", 95);
-    let slots = game.saves.slots(FOLDER).unwrap();
+    let slots = game.saves.slots(FOLDER).list().unwrap();
     let [ada, bob] = &slots[..] else { panic!("{slots:?}") };
     assert_eq!((&*ada.name, &*bob.name), ("ada", "bob"));
     assert_eq!(ada.path, Path::new(FOLDER).join("ada.sav"));
@@ -73,7 +73,7 @@ fn damaged_saves_are_slots_that_say_so() {
     write(&game.disk, "header.sav", &changed);
     changed[8] = 2;
     write(&game.disk, "newer.sav", &changed);
-    let slots = game.saves.slots(FOLDER).unwrap();
+    let slots = game.saves.slots(FOLDER).list().unwrap();
     let health = |name: &str| {
         let slot = slots.iter().find(|slot| slot.name == name).unwrap();
         assert_eq!(slot.good_backup, None);
@@ -98,7 +98,7 @@ fn a_save_whose_first_bytes_are_damaged_is_a_slot() {
     for byte in 0..8 {
         save[byte] ^= 0x55;
         write(&game.disk, "ada.sav", &save);
-        let slot = game.saves.slots(FOLDER).unwrap().remove(0);
+        let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
         assert!(matches!(slot.health, Health::Damaged(_)), "byte {byte}: {:?}", slot.health);
     }
     save.pop();
@@ -114,13 +114,13 @@ fn what_is_over_a_limit_or_cannot_be_read_is_not_damaged() {
     let mut game = Game::new();
     let title = "x".repeat(5_000);
     game.saves.set_metadata(&Shown { title: title.clone(), minutes: 1 }).unwrap();
-    game.saves.save_slot(FOLDER, "ada").unwrap();
-    game.saves.save_slot(FOLDER, "ada").unwrap();
+    game.saves.slots(FOLDER).save("ada").unwrap();
+    game.saves.slots(FOLDER).save("ada").unwrap();
     let metadata = persist::to_vec(&Shown { title, minutes: 1 }).unwrap().len();
     for (limit, fits) in [(metadata, true), (metadata - 1, false), (0, false)] {
         let metadata = u32::try_from(limit).unwrap();
         game.saves.set_limits(Limits { metadata, ..Limits::default() });
-        let slot = game.saves.slots(FOLDER).unwrap().remove(0);
+        let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
         assert_eq!(slot.health == Health::Whole, fits, "{limit}");
         match (game.load("ada"), slot.health) {
             (Ok(_), health) => assert_eq!(health, Health::Whole),
@@ -135,9 +135,9 @@ fn what_is_over_a_limit_or_cannot_be_read_is_not_damaged() {
     // Far over it the header is not read at all.
     game.saves.set_limits(Limits::default());
     game.saves.set_metadata(&"x".repeat(500_000)).unwrap();
-    game.saves.save_slot(FOLDER, "ada").unwrap();
+    game.saves.slots(FOLDER).save("ada").unwrap();
     game.saves.set_limits(Limits { metadata: 100, ..Limits::default() });
-    let slot = game.saves.slots(FOLDER).unwrap().remove(0);
+    let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
     assert!(matches!(slot.health, Health::TooLarge(why) if why.contains("limit of 100")));
 }
 
@@ -176,11 +176,11 @@ fn a_save_that_may_not_be_read_says_so() {
     game.save("ada", 2);
     let mut saves = SaveManager::new();
     saves.set_storage(Closed(game.disk.clone()));
-    let slot = saves.slots(FOLDER).unwrap().remove(0);
+    let slot = saves.slots(FOLDER).list().unwrap().remove(0);
     assert!(matches!(slot.health, Health::Unread(why) if why.contains("permission denied")));
     // No load takes its backup, whose header it shows.
     assert_eq!((slot.good_backup, slot.header.generation), (None, 1));
-    assert_eq!(saves.load_slot(FOLDER, "ada").map(drop).unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(saves.slots(FOLDER).load("ada").map(drop).unwrap_err().kind(), ErrorKind::Io);
 }
 
 #[test]
@@ -194,14 +194,14 @@ fn a_damaged_save_shows_its_good_backup() {
     write(&game.disk, "ada.sav", b"no save at all");
     let newest = read(&game.disk, "ada.sav.bak");
     write(&game.disk, "ada.sav.bak", &newest[..newest.len() - 3]);
-    let slot = game.saves.slots(FOLDER).unwrap().remove(0);
+    let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
     assert!(matches!(slot.health, Health::Damaged(_)));
     assert_eq!(slot.backups.len(), 3);
     assert_eq!(slot.good_backup.as_deref(), Some(&*Path::new(FOLDER).join("ada.sav.bak2")));
     assert_eq!(slot.metadata::<Shown>().unwrap().unwrap().minutes, 2);
     // It is what a load takes.
     assert_eq!(game.load("ada").unwrap(), 2);
-    let slot = game.saves.slots(FOLDER).unwrap().remove(0);
+    let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
     assert_eq!((slot.health, slot.damaged.len()), (Health::Whole, 1));
 }
 
@@ -214,14 +214,14 @@ fn a_save_that_was_killed_between_two_renames_is_a_slot() {
     write(&game.disk, "ada.sav.bak", &save);
     assert!(game.names().is_empty());
     write(&game.disk, ".ada.sav.tmp", b"new");
-    let slot = game.saves.slots(FOLDER).unwrap().remove(0);
+    let slot = game.saves.slots(FOLDER).list().unwrap().remove(0);
     assert!(matches!(slot.health, Health::Damaged(_)) && slot.good_backup.is_some());
     assert_eq!(game.load("ada").unwrap(), 7);
 }
 
 #[test]
 fn a_folder_that_is_not_there_has_no_slots() {
-    assert!(SaveManager::new().slots("/no/such/folder").unwrap().is_empty());
+    assert!(SaveManager::new().slots("/no/such/folder").list().unwrap().is_empty());
     assert!(Game::new().names().is_empty());
 }
 
@@ -284,7 +284,7 @@ fn ten_thousand_saves_are_listed_by_their_ends_alone() {
         write(&disk, &format!("{number:05}.sav"), &save);
         write(&disk, &format!("{number:05}.sav.bak"), &save);
     }
-    let slots = saves.slots(FOLDER).unwrap();
+    let slots = saves.slots(FOLDER).list().unwrap();
     assert_eq!(slots.len() as u64, SLOTS);
     assert!(slots.iter().all(|slot| slot.health == Health::Whole && slot.backups.len() == 1));
     assert!(slots.iter().all(|slot| slot.metadata().unwrap() == Some(shown.clone())));

@@ -46,16 +46,16 @@ impl Game {
     fn save(&mut self, name: &str, level: u32) {
         *self.level.borrow_mut() = level;
         self.saves.set_metadata(&Shown { title: name.to_uppercase(), minutes: level }).unwrap();
-        self.saves.save_slot(FOLDER, name).unwrap();
+        self.saves.slots(FOLDER).save(name).unwrap();
     }
 
-    fn load(&self, name: &str) -> persist::Result<u32> {
-        let loaded = self.saves.load_slot(FOLDER, name)?;
+    fn load(&mut self, name: &str) -> persist::Result<u32> {
+        let loaded = self.saves.slots(FOLDER).load(name)?;
         Ok(*loaded.first::<u32>()?.borrow())
     }
 
-    fn names(&self) -> Vec<String> {
-        self.saves.slots(FOLDER).unwrap().into_iter().map(|slot| slot.name).collect()
+    fn names(&mut self) -> Vec<String> {
+        self.saves.slots(FOLDER).list().unwrap().into_iter().map(|slot| slot.name).collect()
     }
 
     fn files(&self) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Names of slots are names that a file can have everywhere.
 
-use persist::{ErrorKind, slot_path};
+use persist::{ErrorKind, SaveManager};
 
 use crate::{FOLDER, Game};
 
@@ -19,7 +19,8 @@ fn names_that_players_choose_are_fine() {
         "aux2",
         "x.con",
     ] {
-        let path = slot_path("saves", name).unwrap_or_else(|error| panic!("{error}"));
+        let path =
+            SaveManager::new().slots("saves").path(name).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(path.file_name().unwrap().to_str(), Some(&*format!("{name}.sav")));
     }
 }
@@ -59,7 +60,7 @@ fn names_that_some_system_cannot_have_are_refused() {
         "aux .x",
         &long,
     ] {
-        let error = slot_path("saves", name).expect_err(name);
+        let error = SaveManager::new().slots("saves").path(name).expect_err(name);
         assert_eq!(error.kind(), ErrorKind::InvalidValue);
         assert!(error.message().contains("cannot be the name of a slot"), "{error}");
         assert!(error.message().len() < 300, "{error}");
@@ -72,12 +73,12 @@ fn no_operation_takes_a_name_that_is_refused() {
     game.save("ada", 1);
     let before = game.files();
     for error in [
-        game.saves.save_slot(FOLDER, "../x").unwrap_err(),
-        game.saves.load_slot(FOLDER, "../x").map(drop).unwrap_err(),
-        game.saves.copy_slot(FOLDER, "ada", "../x").unwrap_err(),
-        game.saves.rename_slot(FOLDER, "ada", "../x").unwrap_err(),
-        game.saves.rename_slot(FOLDER, "../x", "ada").unwrap_err(),
-        game.saves.delete_slot(FOLDER, "../x").unwrap_err(),
+        game.saves.slots(FOLDER).save("../x").unwrap_err(),
+        game.saves.slots(FOLDER).load("../x").map(drop).unwrap_err(),
+        game.saves.slots(FOLDER).copy("ada", "../x").unwrap_err(),
+        game.saves.slots(FOLDER).rename("ada", "../x").unwrap_err(),
+        game.saves.slots(FOLDER).rename("../x", "ada").unwrap_err(),
+        game.saves.slots(FOLDER).delete("../x").unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::InvalidValue, "{error}");
     }

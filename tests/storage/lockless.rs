@@ -58,6 +58,17 @@ fn a_save_without_locks_is_made_and_says_so() {
 }
 
 #[test]
+fn an_automatic_save_without_locks_says_so() {
+    let mut saves = manager(&lockless(), 1);
+    for name in ["auto1", "auto2"] {
+        let saved = saves.slots("").auto_save_value(2, &game(1)).unwrap();
+        assert_eq!(saved, (name.to_owned(), SaveOutcome::SavedUnlocked));
+    }
+    let saved = saves.slots("").auto_save(2).unwrap();
+    assert_eq!(saved, ("auto1".to_owned(), SaveOutcome::SavedUnlocked));
+}
+
+#[test]
 fn a_save_that_came_meanwhile_is_not_replaced_without_locks() {
     let disk = lockless();
     save(&disk, 1, 1).unwrap();
@@ -86,11 +97,11 @@ fn a_copy_of_a_slot_does_not_replace_one_that_came_meanwhile_without_locks() {
     let disk = Disk::new(saved([1], 1));
     disk.never_lock();
     disk.put_after("sync .other.sav.tmp", "other.sav", b"theirs");
-    let error = manager(&disk, 1).copy_slot("", "game", "other").unwrap_err();
+    let error = manager(&disk, 1).slots("").copy("game", "other").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     assert_eq!(disk.image()[&path("other.sav")], b"theirs");
     disk.put_after("sync .third.sav.tmp", ".third.sav.tmp", b"half of theirs");
-    let error = manager(&disk, 1).copy_slot("", "game", "third").unwrap_err();
+    let error = manager(&disk, 1).slots("").copy("game", "third").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InUse);
     assert_eq!(disk.image()[&path(".third.sav.tmp")], b"half of theirs");
 }

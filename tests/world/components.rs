@@ -127,13 +127,13 @@ fn a_loaded_world_knows_the_classes_and_factories_of_the_manager() -> Result<()>
     let mut world = World::new();
     let ada = world.spawn("Ada");
     world.attach(ada, Tag)?;
-    SaveManager::new().save_world(&world, &path)?;
+    SaveManager::new().save_value(&path, &world)?;
 
     let mut saves = SaveManager::new();
     saves.register_component::<Tag>()?;
     saves.register_component::<Transform>()?;
-    saves.register_with(|| Transform::at(9.0, 9.0))?;
-    let (mut world, _) = saves.load_world(&path)?;
+    saves.registry_mut().register_with(|| Transform::at(9.0, 9.0))?;
+    let (mut world, _) = saves.load_value::<World>(&path)?;
     assert!(world.has::<Tag>(ada));
     world.attach_class(ada, "Transform")?;
     assert_eq!(world.get(ada), Some(&Transform::at(9.0, 9.0)));

@@ -31,7 +31,7 @@ fn saves() -> SaveManager {
     let mut saves = SaveManager::new();
     saves.register_component::<Place>().expect("a component class");
     saves.register_component::<Note>().expect("a component class");
-    saves.register_resource::<Score>().expect("a resource class");
+    saves.registry_mut().register_resource::<Score>().expect("a resource class");
     saves
 }
 

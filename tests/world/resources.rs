@@ -49,8 +49,8 @@ fn there_is_one_resource_of_a_type() -> Result<()> {
 
 fn saves() -> Result<SaveManager> {
     let mut saves = SaveManager::new();
-    saves.register_resource::<Score>()?;
-    saves.register_resource::<Weather>()?;
+    saves.registry_mut().register_resource::<Score>()?;
+    saves.registry_mut().register_resource::<Weather>()?;
     Ok(saves)
 }
 
@@ -79,7 +79,7 @@ fn a_resource_that_the_program_does_not_have_is_kept() -> Result<()> {
     let save = saves()?.value_to_vec(&world)?;
 
     let mut poor = SaveManager::new();
-    poor.register_resource::<Weather>()?;
+    poor.registry_mut().register_resource::<Weather>()?;
     let (kept, _) = poor.value_from_slice::<World>(&save)?;
     assert_eq!(kept.resource::<Score>(), None);
     let save = poor.value_to_vec(&kept)?;
@@ -110,12 +110,12 @@ fn pointers_of_resources_lead_where_they_did_when_one_was_unknown_meanwhile() ->
     world.insert_resource(Beta(item("b")))?;
     world.insert_resource(Gamma(item("c")))?;
     let mut rich = SaveManager::new();
-    rich.register_resource::<Alpha>()?;
-    rich.register_resource::<Beta>()?;
-    rich.register_resource::<Gamma>()?;
+    rich.registry_mut().register_resource::<Alpha>()?;
+    rich.registry_mut().register_resource::<Beta>()?;
+    rich.registry_mut().register_resource::<Gamma>()?;
     let save = rich.value_to_vec(&world)?;
     let mut poor = SaveManager::new();
-    poor.register_resource::<Beta>()?;
+    poor.registry_mut().register_resource::<Beta>()?;
     let (kept, _loaded) = poor.value_from_slice::<World>(&save)?;
     let name = |item: Option<&Shared<Item>>| item.map(|item| item.borrow().name.clone());
     // An exchange here and one back would not be seen in the end.

@@ -45,12 +45,12 @@ fn a_world_comes_back_as_it_was() -> persist::Result<()> {
     world.remove(gone);
 
     let mut saves = SaveManager::new();
-    saves.save_world(&world, &path)?;
+    saves.save_value(&path, &world)?;
     let mut saves = SaveManager::new();
     saves.register_component::<Position>()?;
     saves.register_component::<Target>()?;
-    saves.register_resource::<Score>()?;
-    let (mut again, loaded) = saves.load_world(&path)?;
+    saves.registry_mut().register_resource::<Score>()?;
+    let (mut again, loaded) = saves.load_value::<World>(&path)?;
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     assert_eq!(again.len(), 199);
     assert_eq!(again.objects().collect::<Vec<_>>(), world.objects().collect::<Vec<_>>());
@@ -81,19 +81,19 @@ fn what_the_program_does_not_have_stays_on_its_objects() -> persist::Result<()> 
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.sav");
     let mut saves = SaveManager::new();
-    saves.save_world(&world, &path)?;
+    saves.save_value(&path, &world)?;
 
     let mut poor = SaveManager::new();
     poor.register_component::<Position>()?;
-    let (kept, _) = poor.load_world(&path)?;
+    let (kept, _) = poor.load_value::<World>(&path)?;
     assert_eq!(kept.classes(orc), ["Target", "Position"]);
-    poor.save_world(&kept, &path)?;
+    poor.save_value(&path, &kept)?;
 
     let mut saves = SaveManager::new();
     saves.register_component::<Position>()?;
     saves.register_component::<Target>()?;
-    saves.register_resource::<Score>()?;
-    let (again, _) = saves.load_world(&path)?;
+    saves.registry_mut().register_resource::<Score>()?;
+    let (again, _) = saves.load_value::<World>(&path)?;
     assert_eq!(again.get::<Target>(orc).and_then(|target| target.whom), Some(elf));
     assert_eq!(again.classes(orc), ["Target", "Position"]);
     assert_eq!(again.resource::<Score>(), Some(&Score(9)));
@@ -113,17 +113,50 @@ fn resources_that_the_program_does_not_have_take_no_pointers_of_others() -> pers
     let mut world = World::new();
     world.insert_resource(Alpha(Rc::new(RefCell::new(1))))?;
     world.insert_resource(Beta(Rc::new(RefCell::new(2))))?;
-    SaveManager::new().save_world(&world, &path)?;
+    SaveManager::new().save_value(&path, &world)?;
     let mut poor = SaveManager::new();
-    poor.register_resource::<Beta>()?;
-    let (world, _) = poor.load_world(&path)?;
+    poor.registry_mut().register_resource::<Beta>()?;
+    let (world, _) = poor.load_value::<World>(&path)?;
     assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.borrow()), Some(2));
-    poor.save_world(&world, &path)?;
+    poor.save_value(&path, &world)?;
     let mut saves = SaveManager::new();
-    saves.register_resource::<Alpha>()?;
-    saves.register_resource::<Beta>()?;
-    let (world, _) = saves.load_world(&path)?;
+    saves.registry_mut().register_resource::<Alpha>()?;
+    saves.registry_mut().register_resource::<Beta>()?;
+    let (world, _) = saves.load_value::<World>(&path)?;
     assert_eq!(world.resource::<Alpha>().map(|alpha| *alpha.0.borrow()), Some(1));
     assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.borrow()), Some(2));
+    Ok(())
+}
+
+#[test]
+fn a_world_is_a_value_wherever_values_are_saved_and_loaded() -> persist::Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.sav");
+    let mut world = World::new();
+    let orc = world.spawn("Orc");
+    world.attach(orc, Position { x: 1.0, y: 2.0 })?;
+    world.insert_resource(Score(9))?;
+
+    let saves = SaveManager::new;
+    let bytes = saves().value_to_vec(&world)?;
+    assert!(persist::to_vec(&world)? == bytes);
+    saves().save_value_in_background(&path, &world)?.wait()?;
+    saves().slots(folder.path()).auto_save_value(1, &world)?;
+
+    let mut saves = SaveManager::new();
+    saves.register_component::<Position>()?;
+    saves.registry_mut().register_resource::<Score>()?;
+    let (first, _) = saves.value_from_slice::<World>(&bytes)?;
+    let (second, _) = saves.load_value::<World>(&path)?;
+    let (third, _) = saves.slots(folder.path()).load_value::<World>("auto1")?;
+    for mut world in [first, second, third] {
+        assert_eq!(world.get::<Position>(orc), Some(&Position { x: 1.0, y: 2.0 }));
+        // It knows the classes by name, also for what comes later.
+        let elf = world.spawn("Elf");
+        world.attach_class(elf, "Position")?;
+        assert!(saves.value_to_vec(&world)?.len() > bytes.len());
+    }
+    let error = saves.from_slice(&bytes).expect_err("a world is no list of objects");
+    insta::assert_snapshot!(error);
     Ok(())
 }

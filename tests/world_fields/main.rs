@@ -238,8 +238,8 @@ fn trait_objects_of_registered_classes_are_gone_through() -> persist::Result<()>
     saves.register_as::<Square, dyn Shape>()?;
     saves.register_component::<Drawing>()?;
     let folder = tempfile::tempdir().expect("a folder");
-    saves.save_world(&world, folder.path().join("a.sav"))?;
-    let (mut world, _) = saves.load_world(folder.path().join("a.sav"))?;
+    saves.save_value(folder.path().join("a.sav"), &world)?;
+    let (mut world, _) = saves.load_value::<World>(folder.path().join("a.sav"))?;
     world.set_field(ada, "Drawing:shapes[0].side", 3)?;
     assert_eq!(world.get::<Drawing>(ada).map(|drawing| drawing.shapes[0].area()), Some(9.0));
     Ok(())

@@ -1,7 +1,9 @@
 //! Prefabs in files, also in those of older programs.
 
+use persist::storage::SaveOptions;
 use persist::{
-    Component, Compression, Document, ErrorKind, ObjectId, Outside, Persist, SaveManager, World,
+    Component, Compression, Document, ErrorKind, ObjectId, Outside, Persist, Prefab, SaveManager,
+    World,
 };
 
 use super::Target;
@@ -40,11 +42,11 @@ fn an_older_prefab_loads_with_the_types_of_today() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("house.prefab");
     let (world, house) = old_house();
-    SaveManager::new().save_prefab(&world.prefab(house).unwrap(), &path).unwrap();
+    world.prefab(house).unwrap().save(&mut SaveManager::new(), &path).unwrap();
     let mut saves = SaveManager::new();
     saves.register_component::<Door>().unwrap();
     saves.register_component::<Target>().unwrap();
-    let prefab = saves.load_prefab(&path).unwrap();
+    let prefab = Prefab::load(&mut saves, &path).unwrap();
     let mut world = World::new();
     for _ in 0..2 {
         let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
@@ -62,17 +64,18 @@ fn the_file_is_a_save_like_any_other() {
     let (world, house) = old_house();
     let prefab = world.prefab(house).unwrap();
     let mut saves = SaveManager::new();
-    saves.set_compression(Compression::Lz4);
-    saves.save_prefab(&prefab, &path).unwrap();
-    saves.save_prefab(&prefab, &path).unwrap();
+    let compression = Compression::Lz4;
+    saves.set_save_options(SaveOptions { compression, ..SaveOptions::default() });
+    prefab.save(&mut saves, &path).unwrap();
+    prefab.save(&mut saves, &path).unwrap();
     assert!(path.with_extension("prefab.bak").exists(), "it has a backup");
     assert!(persist::dump(&path).unwrap().contains("House"));
 
     saves.register_component::<OldDoor>().unwrap();
     saves.register_component::<Target>().unwrap();
-    let (world, _) = saves.load_world(&path).unwrap();
+    let (world, _) = saves.load_value::<World>(&path).unwrap();
     assert_eq!(world.objects().collect::<Vec<_>>(), world.subtree(house));
-    let loaded = saves.load_prefab(&path).unwrap();
+    let loaded = Prefab::load(&mut saves, &path).unwrap();
     let parts = |save: &[u8]| Document::from_slice(save).unwrap().to_string();
     assert_eq!(parts(loaded.as_bytes()), parts(prefab.as_bytes()));
     // A damaged file gives way to its backup.
@@ -80,7 +83,7 @@ fn the_file_is_a_save_like_any_other() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&path, bytes).unwrap();
-    assert_eq!(saves.load_prefab(&path).unwrap().object_count(), 2);
+    assert_eq!(Prefab::load(&mut saves, &path).unwrap().object_count(), 2);
 }
 
 #[derive(Persist)]
@@ -93,9 +96,12 @@ fn a_world_with_one_object_at_the_top_is_a_prefab_without_its_resources() {
     let top = level.spawn("Level");
     level.spawn_in(top, "Orc").unwrap();
     level.insert_resource(Score(9)).unwrap();
-    saves.register_resource::<Score>().unwrap();
+    saves.registry_mut().register_resource::<Score>().unwrap();
+    saves.register_component::<Target>().unwrap();
     let prefab =
-        saves.value_to_vec(&level).and_then(|save| saves.prefab_from_slice(&save)).unwrap();
+        saves.value_to_vec(&level).and_then(|save| Prefab::from_slice(&mut saves, &save)).unwrap();
+    // Nor does it bring classes that it has no component of.
+    assert!(format!("{prefab:?}").contains("components: []"), "{prefab:?}");
     let mut world = World::new();
     world.insert_resource(Score(1)).unwrap();
     let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
@@ -108,7 +114,7 @@ fn a_world_with_one_object_at_the_top_is_a_prefab_without_its_resources() {
             level.spawn("Orc");
         }
         let save = saves.value_to_vec(&level).unwrap();
-        let error = saves.prefab_from_slice(&save).unwrap_err();
+        let error = Prefab::from_slice(&mut saves, &save).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidValue);
         assert!(error.message().contains(&format!("{count} objects at the top")), "{error}");
     }

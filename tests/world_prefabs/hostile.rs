@@ -1,6 +1,8 @@
 //! Prefabs that are made to harm: an error, or a copy.
 
-use persist::{Component, ErrorKind, ObjectId, Outside, Persist, SaveManager, Value, World};
+use persist::{
+    Component, ErrorKind, ObjectId, Outside, Persist, Prefab, SaveManager, Value, World,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -30,7 +32,7 @@ fn original() -> Vec<u8> {
 
 /// Loads and places it; true if that goes.
 fn place(save: &[u8]) -> persist::Result<()> {
-    let prefab = saves().prefab_from_slice(save)?;
+    let prefab = Prefab::from_slice(&mut saves(), save)?;
     let mut world = World::new();
     let ada = world.spawn("Ada");
     world.attach(ada, Target { whom: ada, next: None })?;

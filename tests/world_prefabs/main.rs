@@ -35,6 +35,6 @@ fn dead(id: ObjectId) -> ObjectId {
 fn bytes(world: &World) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("world.sav");
-    SaveManager::new().save_world(world, &path).unwrap();
+    SaveManager::new().save_value(&path, world).unwrap();
     std::fs::read(path).unwrap()
 }

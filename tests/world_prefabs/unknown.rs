@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use persist::{Component, ObjectId, Outside, Persist, SaveManager, World};
+use persist::{Component, ObjectId, Outside, Persist, Prefab, SaveManager, World};
 
 use super::{Target, dead};
 
@@ -41,12 +41,12 @@ fn their_ids_follow_and_they_go_to_the_next_save() {
     let power = mage.get();
     world.attach(wand, Target { whom: mage, next: None }).unwrap();
     world.attach(wand, spell([mage, wand, ada], power, ada)).unwrap();
-    SaveManager::new().save_prefab(&world.prefab(mage).unwrap(), &prefab_path).unwrap();
+    world.prefab(mage).unwrap().save(&mut SaveManager::new(), &prefab_path).unwrap();
 
     // The mod is off: the shared object is kept, too, if its class is not registered.
     let mut saves = SaveManager::new();
     saves.register_component::<Target>().unwrap();
-    let prefab = saves.load_prefab(&prefab_path).unwrap();
+    let prefab = Prefab::load(&mut saves, &prefab_path).unwrap();
     let mut world = World::new();
     let bob = world.spawn("Bob");
     let kept = world.instantiate(&prefab, Outside::Keep).unwrap();
@@ -56,12 +56,12 @@ fn their_ids_follow_and_they_go_to_the_next_save() {
     // A prefab of what is kept is one of it, too.
     let again = world.prefab(cleared).unwrap();
     let third = world.instantiate_in(bob, &again, Outside::Clear).unwrap();
-    saves.save_world(&world, &path).unwrap();
+    saves.save_value(&path, &world).unwrap();
 
     let mut saves = SaveManager::new();
     saves.register_component::<Target>().unwrap();
     saves.register_component::<Spell>().unwrap();
-    let (world, loaded) = saves.load_world(&path).unwrap();
+    let (world, loaded) = saves.load_value::<World>(&path).unwrap();
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     for (mage, out, behind) in
         [(kept, bob, bob), (cleared, dead(ada), dead(ada)), (third, dead(ada), dead(ada))]

@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use persist::storage::SaveOptions;
 use persist::{Compression, Persist, Result, SaveManager};
 
 use crate::timed;
@@ -38,14 +39,13 @@ pub(crate) fn measure<T: Persist>(name: &'static str, value: &T) -> Result<Vec<R
     let mut rows = Vec::new();
     for compression in all() {
         let mut saves = SaveManager::new();
-        saves.set_compression(compression);
+        saves.set_save_options(SaveOptions { compression, ..SaveOptions::default() });
         let bytes = saves.value_to_vec(value)?;
         let mut row =
             Row { name, compression, bytes: bytes.len(), save: Duration::MAX, load: Duration::MAX };
         for _ in 0..ROUNDS {
-            let mut out = Vec::with_capacity(bytes.len());
-            let (saved, time) = timed(|| saves.value_to_writer(&mut out, black_box(value)));
-            saved?;
+            let (saved, time) = timed(|| saves.value_to_vec(black_box(value)));
+            drop(saved?);
             row.save = row.save.min(time);
             let (loaded, time) = timed(|| persist::from_slice::<T>(black_box(&bytes)));
             drop(loaded?);

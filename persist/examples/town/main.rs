@@ -61,7 +61,7 @@ fn compare(days: u64) -> Done {
         world.update(1.0);
     }
     let mut saves = manager()?;
-    saves.save_world(&world, &saved)?;
+    saves.save_value(&saved, &world)?;
     println!("saved on tick {half}, {} objects, {} bytes", world.len(), saved.metadata()?.len());
     for _ in half..ticks {
         world.update(1.0);
@@ -84,7 +84,7 @@ fn compare(days: u64) -> Done {
 /// What the other process does.
 fn go_on(from: &str, ticks: u64, to: &str) -> Done {
     let mut saves = manager()?;
-    let (mut world, loaded) = saves.load_world(Path::new(from))?;
+    let (mut world, loaded) = saves.load_value::<World>(Path::new(from))?;
     println!("{}, in another process", loaded.report().summary());
     for _ in 0..ticks {
         world.update(1.0);

@@ -78,8 +78,8 @@ pub fn register(saves: &mut SaveManager) -> Result<()> {
     saves.register_component::<Purse>()?;
     saves.register_component::<Hunger>()?;
     saves.register_component::<Child>()?;
-    saves.register_resource::<Chronicle>()?;
-    saves.register_resource::<Dice>()
+    saves.registry_mut().register_resource::<Chronicle>()?;
+    saves.registry_mut().register_resource::<Dice>()
 }
 
 /// A town of a bakery, three fields, a cart, and twelve houses with two people each.

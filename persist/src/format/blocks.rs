@@ -20,9 +20,8 @@ pub(crate) trait Blocks {
     /// Takes a block in pieces, its tag and length included, which are at the beginning of the first.
     fn block(&mut self, pieces: &[&[u8]]) -> Result<()>;
 
-    /// Ends the save, whose objects take so many bytes of memory even when they are empty; returns how many bytes
-    /// it has.
-    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<u64>;
+    /// Ends the save, whose objects take that many bytes of memory even when they are empty.
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<()>;
 }
 
 /// Compresses the blocks, puts checksums to them and writes them.
@@ -80,7 +79,7 @@ impl Blocks for Sealer<'_> {
         self.out.write_all(&crc.finalize().to_le_bytes()).map_err(write_error)
     }
 
-    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<u64> {
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<()> {
         let total = self.written + TRAILER_SIZE as u64;
         let mut trailer = vec![BLOCK_TRAILER];
         for word in [records, definitions, total] {
@@ -91,8 +90,7 @@ impl Blocks for Sealer<'_> {
         self.emit(&trailer)?;
         // A buffered writer would swallow what it cannot write when it is dropped.
         self.out.flush().map_err(write_error)?;
-        self.limits.check_expansion(self.packer.weight(total), memory)?;
-        Ok(total)
+        self.limits.check_expansion(self.packer.weight(total), memory)
     }
 }
 
@@ -137,7 +135,7 @@ impl Snapshot {
         out: &mut dyn Write,
         header: &Header,
         mut go_on: impl FnMut(u64) -> Result<()>,
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let mut sealer = Sealer::new(out, self.compression, &self.limits);
         sealer.header(header)?;
         let mut rest = &self.blocks[..];
@@ -170,20 +168,19 @@ impl Blocks for Snapshot {
         Ok(())
     }
 
-    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<u64> {
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<()> {
         (self.records, self.definitions, self.memory) = (records, definitions, memory);
         let ends = self.header.write().len() + TRAILER_SIZE;
         let total = self.size() + self.count * CRC_SIZE as u64 + ends as u64;
         if self.compression == Compression::None {
             check_total(total, &self.limits)?;
         }
-        self.limits.check_expansion(total, memory)?;
-        Ok(total)
+        self.limits.check_expansion(total, memory)
     }
 }
 
 /// Writes a save without compressed blocks again, behind another header.
-pub(crate) fn write_again(save: &[u8], header: &Header, out: &mut dyn Blocks) -> Result<u64> {
+pub(crate) fn write_again(save: &[u8], header: &Header, out: &mut dyn Blocks) -> Result<()> {
     let (_, mut at) = Header::parse(save)?;
     out.header(header)?;
     while save.get(at) != Some(&BLOCK_TRAILER) {

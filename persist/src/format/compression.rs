@@ -13,11 +13,12 @@ use super::{BLOCK_LZ4, BLOCK_ZSTD};
 /// # Example
 ///
 /// ```
+/// use persist::storage::SaveOptions;
 /// use persist::{Compression, SaveManager};
 ///
 /// let mut saves = SaveManager::new();
 /// # #[cfg(feature = "lz4")]
-/// saves.set_compression(Compression::Lz4);
+/// saves.set_save_options(SaveOptions { compression: Compression::Lz4, ..SaveOptions::default() });
 /// let save = saves.value_to_vec(&vec![7_u32; 10_000])?;
 /// assert_eq!(persist::from_slice::<Vec<u32>>(&save)?, [7; 10_000]);
 /// # Ok::<(), persist::Error>(())

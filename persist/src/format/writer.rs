@@ -159,9 +159,9 @@ impl<'w> Writer<'w> {
         self.close_if_full()
     }
 
-    /// Writes the last block, the definitions once more, and the trailer; returns the length of the save, whose objects
-    /// take so many bytes of memory even when they are empty.
-    pub(crate) fn finish(mut self, memory: u64) -> Result<u64> {
+    /// Writes the last block, the definitions once more, and the trailer of a save whose objects take that many bytes
+    /// of memory even when they are empty.
+    pub(crate) fn finish(mut self, memory: u64) -> Result<()> {
         self.close()?;
         if self.blocks > 1
             && let Ok(length) = u32::try_from(self.defined.len())

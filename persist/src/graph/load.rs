@@ -119,7 +119,7 @@ impl<'l> Loader<'l> {
                 ErrorKind::WrongClass,
                 match &**class {
                     "persist.World" => String::from(
-                        "the save holds one value, a world; load it with `SaveManager::load_world`",
+                        "the save holds one value, a world; load it with `SaveManager::load_value::<World>`",
                     ),
                     _ => format!(
                         "the save holds one value, a {class}; load it with `persist::load::<{class}>`"

@@ -75,13 +75,13 @@ impl<'s> Saver<'s> {
         out: &mut dyn Blocks,
         header: &Header,
         buffer: &mut Buffer,
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let mut writer = Writer::new(out, header, self.limits, buffer)?;
         let held = self.write_queue(&mut writer)?;
         self.finish(writer, held)
     }
 
-    fn finish(&self, writer: Writer<'_>, held: u64) -> Result<u64> {
+    fn finish(&self, writer: Writer<'_>, held: u64) -> Result<()> {
         self.links.check()?;
         writer.finish(held.saturating_add(self.links.large))
     }
@@ -94,7 +94,7 @@ impl<'s> Saver<'s> {
         out: &mut dyn Blocks,
         header: &Header,
         buffer: &mut Buffer,
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let field = |saver: &mut Self| saver.find_field(value, &mut Buffer::new());
         self.save_root(class, &mut |out| out.value(value), field, out, header, buffer)
     }
@@ -109,7 +109,7 @@ impl<'s> Saver<'s> {
         out: &mut dyn Blocks,
         header: &Header,
         buffer: &mut Buffer,
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let mut writer = Writer::new(out, header, self.limits, buffer)?;
         let classes = &self.registry.program().classes[..];
         let id = self.links.take_id();

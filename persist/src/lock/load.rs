@@ -39,7 +39,8 @@ impl Loads {
         names: Vec<String>,
         reads: &Reads,
     ) -> Self {
-        let saves = SaveManager::with_registry(registry.clone());
+        let mut saves = SaveManager::new();
+        saves.registry_mut().clone_from(registry);
         let texts = texts_of_variants(&section.classes, registry.program());
         let samples = Samples::new(section, texts, names, reads);
         let named = samples.named().to_vec();

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Entry, SaveOutcome};
+use super::SaveOutcome;
 use crate::codec::Buffer;
 use crate::format::{
     Compression, Header, Plain, RecordPlace, Scan, Sealer, Writer, scan_definitions, unpacked,
@@ -390,6 +390,55 @@ impl Document {
             ErrorKind::WrongClass,
             format!("object {id} is in {found}, {wanted} does not lead there"),
         ))
+    }
+}
+
+/// An object of a [`Document`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    id: ObjectId,
+    class: usize,
+    class_name: Arc<str>,
+    holder: Holder,
+    added: bool,
+    /// What is in it.
+    pub value: Value,
+}
+
+impl Entry {
+    /// The number by which the save knows it.
+    #[must_use]
+    pub fn id(&self) -> ObjectId {
+        self.id
+    }
+
+    /// Name of its class.
+    #[must_use]
+    pub fn class(&self) -> &str {
+        &self.class_name
+    }
+
+    /// The pointer and the cell that held it; [`Holder::VALUE`] of a value that was saved on
+    /// its own.
+    #[must_use]
+    pub fn holder(&self) -> Holder {
+        self.holder
+    }
+
+    /// True if the program added it itself, false if it was met through a pointer.
+    #[must_use]
+    pub fn is_added(&self) -> bool {
+        self.added
+    }
+
+    /// True if it is no object, but what a program did not know of the one with its id.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.holder == Holder::VALUE && !self.added
+    }
+
+    fn is_root(&self) -> bool {
+        self.holder == Holder::VALUE && self.added
     }
 }
 

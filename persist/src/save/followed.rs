@@ -1,22 +1,18 @@
 //! Saves that a journal follows.
 
-use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::source::Source;
 use super::{LoadReport, SaveManager, SaveOutcome};
 use crate::codec::Persist;
-use crate::format::{Digest, Sealer, with_header};
+use crate::format::{Digest, with_header};
 use crate::storage::{Storage, is_free, names};
-use crate::{ErrorKind, Limits, Result, World, storage};
+use crate::{Error, ErrorKind, Result, storage};
 
 impl SaveManager {
     pub(crate) fn disk(&self) -> Arc<dyn Storage> {
-        Arc::clone(&self.storage.0)
-    }
-
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.limits
+        Arc::clone(&self.output.storage)
     }
 
     /// Loads a value, and tells which save it was, for the next save to go on from; `None` if there is none.
@@ -26,22 +22,19 @@ impl SaveManager {
         &mut self,
         path: &Path,
     ) -> Result<Option<(T, Digest, LoadReport)>> {
-        let file = self.file(path);
-        let found = file.load(|save| Ok((Digest::of(save)?, self.load_one::<T>(save, None)?)));
-        let (digest, (mut value, loaded), rescue) = match found {
+        let found = self.read(Source::File(path), |saves, save| {
+            Ok((Digest::of(save)?, saves.value_of::<T>(save, None)?))
+        });
+        let (digest, (value, loaded), rescue) = match found {
             Ok(((digest, value), rescue)) => (digest, value, rescue),
             Err(error) => {
-                let is_free = |path: &Path| is_free(&*self.storage.0, path).unwrap_or(false);
+                let is_free = |path: &Path| is_free(&*self.output.storage, path).unwrap_or(false);
                 let is_new = error.kind() == ErrorKind::NotFound
                     && is_free(path)
                     && is_free(&names::backup(path, 1));
                 return if is_new { Ok(None) } else { Err(error) };
             }
         };
-        let any: &mut dyn Any = &mut value;
-        if let Some(world) = any.downcast_mut::<World>() {
-            world.know(&self.registry);
-        }
         let loaded = loaded.rescued(rescue);
         let report = loaded.report().clone();
         self.adopt(loaded);
@@ -51,24 +44,13 @@ impl SaveManager {
     /// Makes an empty value that knows what is registered here.
     pub(crate) fn new_followed<T: Persist + Default>(&mut self) -> T {
         let mut value = T::default();
-        let any: &mut dyn Any = &mut value;
-        if let Some(world) = any.downcast_mut::<World>() {
-            world.know(&self.registry);
-        }
+        self.introduce(&mut value);
         value
     }
 
     /// A save of a value in memory, after its `before_save` hooks have run.
     pub(crate) fn encode_followed<T: Persist>(&mut self, value: &mut T) -> Result<Vec<u8>> {
-        let any: &dyn Any = value;
-        if let Some(world) = any.downcast_ref::<World>() {
-            world.register_in(&mut self.registry)?;
-        }
-        let limits = self.limits;
-        let mut save = Vec::new();
-        let mut sealer = Sealer::new(&mut save, self.compression, &limits);
-        self.write_value_mut(&mut sealer, value)?;
-        Ok(save)
+        self.in_memory(|saves, out| saves.write_value_mut(out, value))
     }
 
     /// Replaces a file by such a save; `before` gets its digest before anything is written.
@@ -78,20 +60,17 @@ impl SaveManager {
         save: &[u8],
         before: impl FnOnce(&Digest),
     ) -> Result<SaveOutcome> {
-        let (disk, options, limits) = (self.disk(), self.save_options, self.limits);
         self.settle(path);
-        storage::replace(&*disk, path, &options, &limits, |out, past| {
-            let header = past.lead_to(self.header.clone(), self.device.as_deref(), 0);
-            let save = with_header(save, &header, &limits)?;
+        self.output.replace(path, 0, self.header().clone(), |out, header| {
+            let save = with_header(save, &header, self.limits())?;
             before(&Digest::of(&save)?);
-            out.write_all(&save).map_err(|error| crate::Error::io("write", path, error))
+            out.write_all(&save).map_err(|error| Error::io("write", path, error))
         })
-        .map(|replaced| SaveOutcome::of(&replaced))
     }
 
     /// True if a file is the save of this digest, also if what came after its replacement failed.
     pub(crate) fn is_in_place(&self, path: &Path, digest: &Digest) -> bool {
-        let save = storage::read_save(&*self.storage.0, path, &self.limits);
+        let save = storage::read_save(&*self.output.storage, path, self.limits());
         save.and_then(|save| Digest::of(&save)).is_ok_and(|found| found == *digest)
     }
 }

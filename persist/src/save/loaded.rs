@@ -4,7 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use super::LoadReport;
-use super::file::Rescue;
+use super::source::Rescue;
 use crate::codec::{Object, Persist, Phase, Prototypes, Unknown, Visitor};
 use crate::graph::{
     Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets, free_unheld,

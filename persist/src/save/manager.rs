@@ -1,19 +1,23 @@
-use std::collections::{BTreeMap, HashMap};
+//! The manager: what it saves, with which classes, where and how.
+
+use std::any::Any;
 use std::fmt;
-use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::background::Worker;
-use super::{Loaded, SaveOutcome};
-use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
-use crate::format::{Blocks, Compression, Header, MAX_ID, Sealer};
-use crate::graph::{Counted, Registry, Saver, free_unheld};
-use crate::storage::{FILES, SaveOptions, Storage};
-use crate::{ClassId, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
+use super::objects::Objects;
+use super::output::Output;
+use super::source::{Rescue, Source};
+use super::{LoadReport, Loaded, SaveOutcome, to_vec};
+use crate::codec::{Buffer, Implements, NoVisitLinks, Persist, Phase, Pointee, Visitor};
+use crate::format::{Blocks, Header, LONGEST_DEVICE, Sealer, unpacked};
+use crate::graph::{Counted, LoadedObjects, Loader, Outcome, Registry};
+use crate::storage::{Patient, SaveOptions, Storage};
+use crate::types::{Remap, Renumber};
+use crate::{Component, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, World};
 
-/// Keeps a list of objects, saves them with everything they lead to, and loads
-/// them back.
+/// Keeps a list of objects, saves them with everything they lead to, and loads them back.
 ///
 /// # Example
 ///
@@ -45,54 +49,27 @@ use crate::{ClassId, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, st
 /// assert!(Rc::ptr_eq(&pet.borrow().owner.upgrade().unwrap(), &hero));
 /// # Ok::<(), persist::Error>(())
 /// ```
+///
+/// One value with everything in it needs no list: [`save_value`](Self::save_value) and
+/// [`load_value`](Self::load_value) take it by itself. A [`World`] is such a value.
 #[derive(Default)]
 pub struct SaveManager {
-    pub(super) registry: Registry,
-    pub(super) limits: Limits,
-    pub(super) options: LoadOptions,
-    pub(super) header: Header,
-    pub(super) device: Option<String>,
-    pub(super) compression: Compression,
-    objects: BTreeMap<ObjectId, Shared>,
-    /// Objects that were not added but keep the ids they had in a save. They
-    /// live as long as the program holds them.
-    met: BTreeMap<ObjectId, WeakShared>,
-    /// Ids of both, by address: neither is given away while a pointer is held.
-    pub(super) ids: HashMap<usize, ObjectId>,
-    /// What the program does not know of objects, and of the value that was loaded last.
-    pub(super) kept: HashMap<ObjectId, Unknown>,
-    pub(super) root_kept: Option<(ClassId, Unknown)>,
-    /// The largest id given out so far.
-    last_id: u64,
+    registry: Registry,
+    objects: Objects,
+    header: Header,
+    load_options: LoadOptions,
     /// Kept between saves, so that those after the first find it large enough.
-    pub(super) buffer: Buffer,
-    pub(super) storage: Disk,
-    pub(super) save_options: SaveOptions,
+    buffer: Buffer,
+    pub(super) output: Output,
     pub(super) worker: Worker,
 }
 
-/// Where saves live; the files of the system unless the program says otherwise.
-#[derive(Clone)]
-pub(super) struct Disk(pub(super) Arc<dyn Storage>);
-
-impl Default for Disk {
-    fn default() -> Self {
-        Self(Arc::new(FILES))
-    }
-}
-
+/// Classes.
 impl SaveManager {
-    /// A manager without classes and objects.
+    /// Makes a manager without classes and objects.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// A manager with the classes of a registry.
-    pub(crate) fn with_registry(registry: Registry) -> Self {
-        let mut saves = Self::default();
-        saves.registry = registry;
-        saves
     }
 
     /// Registers class `T` and those it reaches.
@@ -113,34 +90,13 @@ impl SaveManager {
         self.registry.register_as::<T, D>()
     }
 
-    /// Registers what a pointer of type `Q` leads to: `Arc<Mutex<Hero>>`, ...
+    /// Registers class `T` as a component, to be loaded with a world.
     ///
     /// # Errors
     ///
-    /// As [`Registry::register_pointer`].
-    pub fn register_pointer<Q: Counted>(&mut self) -> Result<()> {
-        self.registry.register_pointer::<Q>()
-    }
-
-    /// Registers class `T` with the program's own way to make an empty one.
-    ///
-    /// Fields that are `skip`ped keep what it put there, in objects and in a value
-    /// that is loaded on its own; a `T` inside of another value is made by its type.
-    ///
-    /// # Errors
-    ///
-    /// As [`Registry::register`].
-    pub fn register_with<T: Persist>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
-        self.registry.register_with(make)
-    }
-
-    /// Says that a class is gone for good: objects of it in older saves are dropped.
-    ///
-    /// # Errors
-    ///
-    /// As [`Registry::removed_class`].
-    pub fn removed_class(&mut self, name: &str) -> Result<()> {
-        self.registry.removed_class(name)
+    /// As [`Registry::register_as`].
+    pub fn register_component<T: Component>(&mut self) -> Result<()> {
+        World::register_component::<T>(&mut self.registry)
     }
 
     /// The classes that are registered.
@@ -149,190 +105,120 @@ impl SaveManager {
         &self.registry
     }
 
-    /// Adds an object to what the next save writes; its class is registered
-    /// and what it points to comes along. Adding it again changes nothing.
+    /// The classes that are registered, for registrations that need more than a type's name.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use persist::{Persist, SaveManager};
+    ///
+    /// #[derive(Persist)]
+    /// struct Hero { name: String }
+    ///
+    /// let mut saves = SaveManager::new();
+    /// saves.registry_mut().register_pointer::<Arc<Mutex<Hero>>>()?;
+    /// saves.registry_mut().removed_class("quest.Cart")?;
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// The registry may be replaced as a whole. If it then lacks the class of an added object, the next save
+    /// is an error. Loads keep objects of missing classes as unknown.
+    pub fn registry_mut(&mut self) -> &mut Registry {
+        &mut self.registry
+    }
+}
+
+/// The objects that are saved.
+impl SaveManager {
+    /// Adds an object to what the next save writes, with everything it leads to.
+    ///
+    /// Its class is registered. Adding it again changes nothing.
     ///
     /// # Errors
     ///
     /// As [`Registry::register`].
     pub fn add<Q: Counted>(&mut self, object: &Q) -> Result<ObjectId> {
         self.registry.register_pointer::<Q>()?;
-        let shared = object.share();
-        let id = match self.ids.get(&shared.address()) {
-            Some(id) => *id,
-            None => {
-                let number = self.last_id.checked_add(1).filter(|number| *number <= MAX_ID);
-                let id = number
-                    .and_then(ObjectId::new)
-                    .ok_or_else(|| Error::new(ErrorKind::TooLarge, "the object ids are used up"))?;
-                self.last_id = id.get();
-                self.ids.insert(shared.address(), id);
-                id
-            }
-        };
-        self.met.remove(&id);
-        self.objects.insert(id, shared);
-        Ok(id)
+        self.objects.add(object.share())
     }
 
-    /// Takes an object out of what the next save writes, unless another points
-    /// to it, in which case it keeps its id; false if it was not there.
+    /// Removes an object from what the next save writes; returns false if it was not added.
+    ///
+    /// If another object points to it, it is saved with that, under the same id.
     pub fn remove(&mut self, id: ObjectId) -> bool {
-        match self.objects.remove(&id) {
-            Some(shared) => {
-                self.met.insert(id, shared.downgrade());
-                true
-            }
-            None => false,
-        }
+        self.objects.remove(id)
     }
 
-    /// Takes all objects out; registered classes stay, and no id comes back. Those
-    /// that nothing else holds are dropped, which recurses along a chain.
+    /// Removes all objects; registered classes stay, and no id is given again.
+    ///
+    /// Objects that nothing else holds are dropped, which recurses along a chain.
     pub fn clear(&mut self) {
-        self.kept.clear();
-        self.root_kept = None;
-        self.ids.clear();
-        let met = std::mem::take(&mut self.met).into_values();
-        let met: Vec<Shared> = met.filter_map(|object| object.upgrade()).collect();
-        let objects: Vec<Shared> =
-            std::mem::take(&mut self.objects).into_values().chain(met).collect();
-        free_unheld(&objects);
+        self.objects.clear();
     }
 
     /// The ids of the objects that were added, in order.
     pub fn ids(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
-        self.objects.keys().copied()
+        self.objects.ids()
     }
 
-    /// Saves to a file: through a temporary one beside it, flushed and renamed,
-    /// so that a crash leaves the old save or the new one. The old one stays as a backup,
-    /// `name.bak`, as [`SaveOptions`] say; a temporary file that a killed process has left is
-    /// removed when the save is next saved or loaded. Saves of the file in the background are waited for.
+    /// Replaces the manager's objects by loaded ones, to be written by the next save.
+    ///
+    /// Ids stay the same. What the program does not know of the objects is saved with them.
+    ///
+    /// Unknown fields of a value from [`load_value`](Self::load_value) are written with every value of that
+    /// class from then on, since a value has no id. Call [`clear`](Self::clear) before you save another one,
+    /// such as a new game.
+    ///
+    /// From then on the manager holds the objects. When it is dropped or cleared, the last pointers go by your
+    /// own `Drop`, which recurses along a chain.
+    pub fn adopt(&mut self, loaded: Loaded) {
+        self.objects.adopt(loaded);
+    }
+
+    /// Saves the objects to a file, which is replaced whole.
+    ///
+    /// The save is written to a temporary file beside it, flushed and renamed, so that a crash leaves the old
+    /// save or the new one. The old one stays as a backup, `name.bak`, as [`SaveOptions`] say. A temporary
+    /// file left by a killed process is removed by the next save or load. Saves of the file in the background
+    /// are waited for.
     ///
     /// # Errors
     ///
-    /// What an object refuses, with its id, class and field; [`ErrorKind::NoSpace`], or
-    /// [`ErrorKind::Io`] if the file cannot be written; [`ErrorKind::InvalidValue`] if its name is too long for those of backups; [`ErrorKind::InUse`] if another program is
-    /// writing it. The old one then is as it
-    /// was, but for a folder that cannot be flushed after the new one took its
-    /// place, which the message says.
+    /// What an object refuses, with its id, class and field; [`ErrorKind::NoSpace`], or [`ErrorKind::Io`] if
+    /// the file cannot be written; [`ErrorKind::InvalidValue`] if its name is too long for those of backups;
+    /// [`ErrorKind::InUse`] if another program is writing it. The old file then is as it was. The exception
+    /// is a folder that cannot be flushed after the new file took its place, which the message says.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
-        self.replace(path.as_ref(), |saves, out| saves.write_blocks(out))
+        self.replace(path.as_ref(), 0, |saves, out| saves.write_objects(out))
     }
 
-    /// Replaces a file of the storage.
-    pub(super) fn replace(
-        &mut self,
-        path: &Path,
-        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<u64>,
-    ) -> Result<SaveOutcome> {
-        self.replace_since(path, 0, write)
+    /// Loads the objects of a file; the manager's own stay until [`adopt`](Self::adopt).
+    ///
+    /// Unknown objects, of classes that are not registered, and unknown fields are set aside. The report
+    /// counts them as [`Change::Kept`](crate::Change::Kept). They are saved again only after
+    /// [`adopt`](Self::adopt).
+    ///
+    /// If the file is damaged, its newest good backup is loaded and takes its place. The damaged file is kept
+    /// beside it as `name.damaged`, and [`LoadReport::recovery`] says so.
+    ///
+    /// A missing file stays missing, since the player may have deleted it. If it has backups, the error names
+    /// those that can be loaded by their own path.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if there is no such file; whatever is not a whole, true save, or holds what its
+    /// classes do not accept. Nothing is left of what was loaded then.
+    pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded> {
+        self.load_objects(Source::File(path.as_ref()), None)
     }
 
-    /// The same, by a save of a generation that is not less.
-    pub(super) fn replace_since(
-        &mut self,
-        path: &Path,
-        least: u64,
-        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<u64>,
-    ) -> Result<SaveOutcome> {
-        let (disk, options, limits) = (self.storage.clone(), self.save_options, self.limits);
-        let compression = self.compression;
-        // One that waits is not given up for this one, which may fail.
-        self.settle(path);
-        storage::replace(&*disk.0, path, &options, &limits, |out, past| {
-            let header = past.lead_to(self.header.clone(), self.device.as_deref(), least);
-            write(self, &mut Sealer::new(out, compression, &limits).of_file(header))
-        })
-        .map(|replaced| SaveOutcome::of(&replaced))
-    }
-
-    /// Waits for the saves of a file in the background.
-    pub(super) fn settle(&self, path: &Path) {
-        if !self.worker.is_new() {
-            self.worker.settle(&self.storage.0.resolve(path).unwrap_or_default());
-        }
-    }
-
-    /// Saves into memory.
+    /// Saves the objects into memory.
     ///
     /// # Errors
     ///
     /// As [`save`](Self::save).
     pub fn to_vec(&mut self) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.write(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    /// Saves into a writer and returns how many bytes that took. The save is
-    /// streamed: no more than a block and the largest record is held.
-    ///
-    /// # Errors
-    ///
-    /// As [`save`](Self::save); what was written before an error is no save.
-    pub fn to_writer(&mut self, mut writer: impl Write) -> Result<u64> {
-        self.write(&mut writer)
-    }
-
-    /// Forgets the objects that were met and are gone: their pointers held the addresses, which
-    /// may come back now.
-    pub(super) fn forget_gone(&mut self) {
-        let before = self.met.len();
-        self.met.retain(|id, weak| {
-            let is_there = weak.upgrade().is_some();
-            if !is_there {
-                self.kept.remove(id);
-            }
-            is_there
-        });
-        if self.met.len() < before {
-            self.ids.retain(|_, id| self.objects.contains_key(id) || self.met.contains_key(id));
-        }
-    }
-
-    fn write(&mut self, out: &mut dyn Write) -> Result<u64> {
-        let limits = self.limits;
-        self.write_blocks(&mut Sealer::new(out, self.compression, &limits))
-    }
-
-    pub(super) fn write_blocks(&mut self, out: &mut dyn Blocks) -> Result<u64> {
-        self.forget_gone();
-        let mut saver = Saver::new(&self.registry, &self.limits, self.last_id.saturating_add(1));
-        for (id, shared) in &self.objects {
-            saver.know(shared.clone(), *id, true);
-        }
-        for (id, weak) in &self.met {
-            if let Some(shared) = weak.upgrade() {
-                saver.know(shared, *id, false);
-            }
-        }
-        saver.keep(&self.kept, &self.ids);
-        saver.save(out, &self.header, &mut self.buffer)
-    }
-
-    /// Loads the objects of a file; the manager's own stay as they are until
-    /// [`adopt`](Self::adopt).
-    ///
-    /// Objects of classes that are not registered, and fields that the classes do not have, are kept
-    /// aside, and counted in the report as [`Change::Kept`](crate::Change::Kept); they go back to
-    /// the next save after [`adopt`](Self::adopt), and only then.
-    ///
-    /// If the file is damaged, its newest good backup is loaded, and takes its place; the damaged file
-    /// is kept beside it as `name.damaged`. [`LoadReport::recovery`](crate::LoadReport::recovery) says so.
-    ///
-    /// A file that is not there stays so, as the player may have deleted it; if it has backups the error says which can
-    /// be loaded by its own path.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if there is no such file; whatever is not a whole, true save, or holds what its classes do not
-    /// accept; nothing then stays behind.
-    pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded> {
-        let file = self.file(path.as_ref());
-        let (loaded, rescue) = file.load(|save| self.load_objects(save, None))?;
-        Ok(loaded.rescued(rescue))
+        self.in_memory(|saves, out| saves.write_objects(out))
     }
 
     /// Loads the objects of a save in memory.
@@ -341,49 +227,385 @@ impl SaveManager {
     ///
     /// As [`load`](Self::load).
     pub fn from_slice(&self, save: &[u8]) -> Result<Loaded> {
-        let (save, rescue) = self.mended(save)?;
-        Ok(self.load_objects(&save, None)?.rescued(rescue))
-    }
-
-    /// Loads the objects of a save that is read to the reader's end.
-    ///
-    /// # Errors
-    ///
-    /// As [`load`](Self::load).
-    pub fn from_reader(&self, reader: impl Read) -> Result<Loaded> {
-        self.from_slice(&storage::read_stream(reader, &self.limits)?)
-    }
-
-    /// Makes what was loaded what the next save writes, in place of the
-    /// manager's objects; ids stay the same. What the program did not know goes along.
-    ///
-    /// What it did not know of the value of a [`load_value`](Self::load_value) goes with every value of that class
-    /// which the manager saves from then on: a value has no id by which it would be known again. Before
-    /// you save another one, such as a new game, [`clear`](Self::clear) the manager.
-    ///
-    /// From then on the manager holds them: when it is dropped or cleared, the last pointers go as any others
-    /// do, by your own `Drop`, which recurses along a chain.
-    pub fn adopt(&mut self, mut loaded: Loaded) {
-        self.clear();
-        loaded.adopted = true;
-        self.kept = std::mem::take(&mut loaded.kept);
-        self.root_kept = loaded.root_kept.take();
-        for object in &loaded.objects {
-            let Some(shared) = &object.shared else { continue };
-            self.last_id = self.last_id.max(object.id.get());
-            self.ids.insert(shared.address(), object.id);
-            if object.added {
-                self.objects.insert(object.id, shared.clone());
-            } else {
-                self.met.insert(object.id, shared.downgrade());
-            }
-        }
+        self.load_objects(Source::Memory(save), None)
     }
 }
 
-impl Drop for SaveManager {
-    fn drop(&mut self) {
-        self.clear();
+/// One value.
+impl SaveManager {
+    /// Saves one value like [`persist::save`](crate::save()), with this manager's settings and classes.
+    ///
+    /// A [`World`] registers the classes in it. Those in a world in a field of the value, or behind a pointer,
+    /// must be registered before.
+    ///
+    /// # Errors
+    ///
+    /// As [`persist::save`](crate::save()).
+    pub fn save_value<T: Persist>(
+        &mut self,
+        path: impl AsRef<Path>,
+        value: &T,
+    ) -> Result<SaveOutcome> {
+        self.replace(path.as_ref(), 0, |saves, out| saves.write_value(out, value))
+    }
+
+    /// Loads one value like [`persist::load`](crate::load), with the objects it points to and the report.
+    ///
+    /// A [`World`] knows the classes that are registered here. Components of other classes stay on their
+    /// objects and are saved again.
+    ///
+    /// # Errors
+    ///
+    /// As [`persist::load`](crate::load).
+    pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
+        self.load_one(Source::File(path.as_ref()), None)
+    }
+
+    /// Saves one value into memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`save_value`](Self::save_value).
+    pub fn value_to_vec<T: Persist>(&mut self, value: &T) -> Result<Vec<u8>> {
+        self.in_memory(|saves, out| saves.write_value(out, value))
+    }
+
+    /// Loads one value from a save in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`load_value`](Self::load_value).
+    pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, Loaded)> {
+        self.load_one(Source::Memory(save), None)
+    }
+}
+
+/// Settings.
+impl SaveManager {
+    /// Sets the bounds on what is saved and loaded.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.output.limits = limits;
+    }
+
+    /// Sets what loads do about saves that are not the program's own.
+    pub fn set_load_options(&mut self, options: LoadOptions) {
+        self.load_options = options;
+    }
+
+    /// Sets where saves are kept, in place of the files of the system.
+    pub fn set_storage(&mut self, storage: impl Storage + 'static) {
+        self.output.storage = Arc::new(Patient::new(storage));
+    }
+
+    /// Sets how saves are written: backups, compression, and what to do about other programs.
+    pub fn set_save_options(&mut self, options: SaveOptions) {
+        self.output.options = options;
+    }
+
+    /// Sets the name and version of the program, written into the header.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TooLarge`] if one has more than 65,535 bytes.
+    pub fn set_application(&mut self, name: &str, version: &str) -> Result<()> {
+        for text in [name, version] {
+            if text.len() > usize::from(u16::MAX) {
+                return Err(Error::new(
+                    ErrorKind::TooLarge,
+                    format!(
+                        "an application's name or version of {} bytes is over the limit of 65535",
+                        text.len()
+                    ),
+                ));
+            }
+        }
+        self.header.application = Some(name.to_owned());
+        self.header.application_version = Some(version.to_owned());
+        Ok(())
+    }
+
+    /// Sets the name of the device, so that [`compare`](Self::compare) recognises saves of several devices.
+    ///
+    /// ```
+    /// use persist::SaveManager;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let folder = folder.path();
+    /// let mut saves = SaveManager::new();
+    /// saves.set_device("steam-deck")?;
+    /// saves.slots(folder).save("Ada")?;
+    /// saves.slots(folder).save("Ada")?;
+    /// assert!(saves.slots(folder).list()?[0].header.devices().eq([("steam-deck", 2)]));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// Every save to a file then has a version vector in its header: how often each device has saved the slot.
+    /// It has the counts of the save that it replaces, and one more for this device. Without a name saves have
+    /// no counts. If the replaced save has some, the device without a name is counted, which all such programs
+    /// share.
+    ///
+    /// No two devices of a player may have one name. The name of the host usually serves. A name drawn at
+    /// random once, and kept with the settings of the program, always does. Counts begin in an epoch that is
+    /// drawn at random too, so that the bytes of such files differ from run to run.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidValue`] if the name is empty, [`ErrorKind::TooLarge`] if it has more than 255 bytes.
+    pub fn set_device(&mut self, name: &str) -> Result<()> {
+        if name.is_empty() {
+            return Err(Error::new(
+                ErrorKind::InvalidValue,
+                "the name of a device is empty; give it one that no other has",
+            ));
+        }
+        if name.len() > LONGEST_DEVICE {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!(
+                    "a device's name of {} bytes is over the limit of {LONGEST_DEVICE}; choose a shorter one",
+                    name.len()
+                ),
+            ));
+        }
+        self.output.device = Some(name.to_owned());
+        Ok(())
+    }
+
+    /// Puts a value into the header of every save from now on, for a list of saves to show.
+    ///
+    /// ```
+    /// use persist::{Header, Persist, SaveManager};
+    ///
+    /// #[derive(Persist, Debug, PartialEq)]
+    /// struct Shown { chapter: String, minutes: u32 }
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("slot1.sav");
+    /// let mut saves = SaveManager::new();
+    /// saves.set_metadata(&Shown { chapter: "The Mill".into(), minutes: 90 })?;
+    /// saves.save_value(&path, &vec![0_u8; 1_000_000])?;
+    ///
+    /// // Reads some hundred bytes of the file.
+    /// let header = Header::from_reader(std::fs::File::open(&path)?)?;
+    /// let shown: Option<Shown> = header.metadata()?;
+    /// assert_eq!(shown.unwrap().chapter, "The Mill");
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// The value stays in all saves until it is set again. It is a whole save of its own, so that its type may
+    /// change like any other. [`Header::metadata`] reads it from the header alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TooLarge`] over [`Limits::metadata`]; what [`persist::to_vec`](to_vec()) refuses.
+    pub fn set_metadata<T: Persist>(&mut self, value: &T) -> Result<()> {
+        let bytes = to_vec(value)?;
+        self.output.limits.check_metadata(bytes.len() as u64)?;
+        self.header.metadata = Some(bytes.into());
+        Ok(())
+    }
+}
+
+/// What the calls are made of.
+impl SaveManager {
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.output.limits
+    }
+
+    pub(crate) fn load_options(&self) -> LoadOptions {
+        self.load_options
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Replaces a file by a save of a generation that is at least `least`.
+    pub(super) fn replace(
+        &mut self,
+        path: &Path,
+        least: u64,
+        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
+    ) -> Result<SaveOutcome> {
+        // One that waits is not given up for this one, which may fail.
+        self.settle(path);
+        let (output, header) = (self.output.clone(), self.header.clone());
+        output.replace(path, least, header, |out, header| {
+            let sealer = Sealer::new(out, output.options.compression, &output.limits);
+            write(self, &mut sealer.of_file(header))
+        })
+    }
+
+    /// Waits for the saves of a file in the background.
+    pub(super) fn settle(&self, path: &Path) {
+        if !self.worker.is_new() {
+            self.worker.settle(&self.output.storage.resolve(path).unwrap_or_default());
+        }
+    }
+
+    pub(super) fn in_memory(
+        &mut self,
+        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
+    ) -> Result<Vec<u8>> {
+        let (compression, limits) = (self.output.options.compression, self.output.limits);
+        let mut save = Vec::new();
+        write(self, &mut Sealer::new(&mut save, compression, &limits))?;
+        Ok(save)
+    }
+
+    pub(super) fn write_objects(&mut self, out: &mut dyn Blocks) -> Result<()> {
+        let saver = self.objects.saver(&self.registry, &self.output.limits);
+        saver.save(out, &self.header, &mut self.buffer)
+    }
+
+    pub(super) fn write_value<T: Persist>(
+        &mut self,
+        out: &mut dyn Blocks,
+        value: &T,
+    ) -> Result<()> {
+        let class = self.register_value(value)?;
+        if self.registry.traits(class).before_save {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save_mut` or keep it as an object of a `SaveManager`, as `Rc<RefCell<_>>`",
+                    T::persist_name()
+                ),
+            ));
+        }
+        self.write_value_of(class, out, value)
+    }
+
+    /// Writes one value after its `before_save` hooks have run.
+    pub(super) fn write_value_mut<T: Persist>(
+        &mut self,
+        out: &mut dyn Blocks,
+        value: &mut T,
+    ) -> Result<()> {
+        let mut links = NoVisitLinks;
+        value
+            .__visit(&mut Visitor::new(Phase::BeforeSave, &self.output.limits, &mut links))
+            .map_err(|error| error.in_class(T::persist_name()))?;
+        let class = self.register_value(value)?;
+        self.write_value_of(class, out, value)
+    }
+
+    fn write_value_of<T: Persist>(
+        &mut self,
+        class: usize,
+        out: &mut dyn Blocks,
+        value: &T,
+    ) -> Result<()> {
+        let saver = self.objects.saver_of_value(&self.registry, &self.output.limits, class);
+        saver.save_value(value, class, out, &self.header, &mut self.buffer)
+    }
+
+    /// Registers the type of a value, and of a world the classes that are in it, which only the world knows.
+    fn register_value<T: Persist>(&mut self, value: &T) -> Result<usize> {
+        let any: &dyn Any = value;
+        if let Some(world) = any.downcast_ref::<World>() {
+            world.register_in(&mut self.registry)?;
+        }
+        self.registry.register_value::<T>()
+    }
+
+    /// Lets a world know the registered classes. Of all values only a world looks for classes after its load.
+    pub(super) fn introduce<T: Persist>(&self, value: &mut T) {
+        let value: &mut dyn Any = value;
+        if let Some(world) = value.downcast_mut::<World>() {
+            world.know(&self.registry);
+        }
+    }
+
+    /// Reads a save, or what is whole of it, by a function that may register classes. They are in the order in which
+    /// they are registered, also in journals: nothing is registered before there is a save.
+    pub(super) fn read<T>(
+        &mut self,
+        from: Source<'_>,
+        mut read: impl FnMut(&mut Self, &[u8]) -> Result<T>,
+    ) -> Result<(T, Rescue)> {
+        self.settle_at(from);
+        let (output, policy) = (self.output.clone(), self.load_options.policy);
+        from.read(&output, policy, |save| read(self, save))
+    }
+
+    fn settle_at(&self, from: Source<'_>) {
+        if let Source::File(path) = from {
+            self.settle(path);
+        }
+    }
+
+    pub(super) fn load_objects(
+        &self,
+        from: Source<'_>,
+        mut remap: Option<&mut Remap<'_>>,
+    ) -> Result<Loaded> {
+        self.settle_at(from);
+        let read = |save: &[u8]| self.objects_of(save, remap.as_deref_mut());
+        let (loaded, rescue) = from.read(&self.output, self.load_options.policy, read)?;
+        Ok(loaded.rescued(rescue))
+    }
+
+    pub(super) fn load_one<T: Persist>(
+        &mut self,
+        from: Source<'_>,
+        mut remap: Option<&mut Remap<'_>>,
+    ) -> Result<(T, Loaded)> {
+        let ((value, loaded), rescue) =
+            self.read(from, |saves, save| saves.value_of(save, remap.as_deref_mut()))?;
+        Ok((value, loaded.rescued(rescue)))
+    }
+
+    /// Loads one value without anything that it cannot give back.
+    pub(super) fn load_alone<T: Persist>(&mut self, from: Source<'_>) -> Result<T> {
+        let (value, _) = self.read(from, |saves, save| {
+            let class = saves.registry.register_value::<T>()?;
+            Ok(saves.decode(class, save, None, false)?.0)
+        })?;
+        Ok(value)
+    }
+
+    fn objects_of(&self, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded> {
+        let limits = self.limits();
+        #[cfg(persist_forced_plan)]
+        let save = &*super::forced::disarranged(save, limits);
+        let (objects, outcome) = unpacked(save, limits, |save| {
+            let remap = remap.map(|remap| remap as &mut dyn Renumber);
+            Loader::new(&self.registry, (limits, self.load_options), save, remap, None)?.load()
+        })?;
+        Ok(Loaded::new(objects, None, LoadReport::new(outcome)))
+    }
+
+    pub(super) fn value_of<T: Persist>(
+        &mut self,
+        save: &[u8],
+        remap: Option<&mut Remap<'_>>,
+    ) -> Result<(T, Loaded)> {
+        let class = self.registry.register_value::<T>()?;
+        let (value, objects, outcome) = self.decode(class, save, remap, true)?;
+        let id = self.registry.program().classes[class].id;
+        Ok((value, Loaded::new(objects, Some(id), LoadReport::new(outcome))))
+    }
+
+    fn decode<T: Persist>(
+        &self,
+        class: usize,
+        save: &[u8],
+        remap: Option<&mut Remap<'_>>,
+        keeps_unknown: bool,
+    ) -> Result<(T, LoadedObjects, Outcome)> {
+        let limits = self.limits();
+        #[cfg(persist_forced_plan)]
+        let save = &*super::forced::disarranged(save, limits);
+        let (mut value, objects, outcome) = unpacked(save, limits, |save| {
+            let remap = remap.map(|remap| remap as &mut dyn Renumber);
+            let options = (limits, self.load_options);
+            let loader = Loader::new(&self.registry, options, save, remap, Some(class))?;
+            let loader = if keeps_unknown { loader } else { loader.without_kept() };
+            loader.load_value(class)
+        })?;
+        self.introduce(&mut value);
+        Ok((value, objects, outcome))
     }
 }
 

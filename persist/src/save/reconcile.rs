@@ -2,17 +2,18 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::SaveManager;
 use crate::format::{Ends, Header, Lineage, scan, unpacked, with_header};
 use crate::storage::{SaveOptions, StoredFile, have_same_bytes};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
-/// How a save in its slot stands to a copy of the slot from elsewhere; see [`SaveManager::compare`].
+/// How a save relates to a copy of its slot from elsewhere; [`SaveManager::compare`] returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// How the local save stands to the remote one.
+    /// How the local save relates to the remote one.
     pub lineage: Lineage,
     /// The header of the local save.
     pub local: Header,
@@ -25,25 +26,12 @@ pub struct Comparison {
 pub enum Keep {
     /// The one in the slot.
     Local,
-    /// The one that was brought.
+    /// The one from elsewhere.
     Remote,
 }
 
 impl SaveManager {
-    /// Tells how the save in a slot stands to a copy of the slot from another device: whether one goes on from the other, or
-    /// both have gone on from one save, so that the player must choose.
-    ///
-    /// Of both files the header and the last 29 bytes are read, and [`Header::compare`] decides. Only if the headers are
-    /// equal, the files are read to the end: [`Lineage::Same`] means the same bytes. What is between header and end is not checked for
-    /// damage; [`reconcile`](Self::reconcile) does.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if a file is not there, [`ErrorKind::Io`] if it cannot be read; [`ErrorKind::NotASave`], [`ErrorKind::Truncated`],
-    /// [`ErrorKind::Damaged`] or [`ErrorKind::NewerFormat`] if one does not begin and end as a save does; a
-    /// [`load`](Self::load) of the local one looks for its backups.
-    ///
-    /// # Example
+    /// Compares a save with a copy of its slot from another device.
     ///
     /// ```
     /// use persist::{Keep, Lineage, SaveManager};
@@ -68,12 +56,24 @@ impl SaveManager {
     /// assert_eq!(deck.load_value::<u32>(&local)?.0, 3);
     /// # Ok::<(), persist::Error>(())
     /// ```
+    ///
+    /// One may continue the other, or both may continue an earlier save, so that the player must choose.
+    ///
+    /// Header and last 29 bytes of both files are read, and [`Header::compare`] decides. Only if the headers are equal
+    /// are the files read to the end: [`Lineage::Same`] means the same bytes. The bytes between are not checked for
+    /// damage; [`reconcile`](Self::reconcile) checks them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if a file is missing, [`ErrorKind::Io`] if it cannot be read;
+    /// [`ErrorKind::NotASave`], [`ErrorKind::Truncated`], [`ErrorKind::Damaged`] or [`ErrorKind::NewerFormat`] if one
+    /// does not begin and end as a save does. A [`load`](Self::load) of the local save looks for its backups.
     pub fn compare(&self, local: impl AsRef<Path>, remote: impl AsRef<Path>) -> Result<Comparison> {
         let paths = [local.as_ref(), remote.as_ref()];
         paths.iter().for_each(|path| self.settle(path));
         let [mut ours, mut theirs] = [self.open(paths[0])?, self.open(paths[1])?];
-        let local = ends(&mut *ours, paths[0], &self.limits)?;
-        let remote = ends(&mut *theirs, paths[1], &self.limits)?;
+        let local = ends(&mut *ours, paths[0], &self.output.limits)?;
+        let remote = ends(&mut *theirs, paths[1], &self.output.limits)?;
         let mut lineage = local.compare(&remote);
         if lineage == Lineage::Same {
             let is_same = have_same_bytes(&mut *ours, &mut *theirs);
@@ -85,19 +85,22 @@ impl SaveManager {
         Ok(Comparison { lineage, local, remote })
     }
 
-    /// Puts the save that stays into the local slot, as one that goes on from both: wherever they are compared with it, it is the newer one.
-    /// Returns its header, which does not say whether the slot was locked meanwhile.
+    /// Puts the save that the player keeps into the local slot, as one that continues both.
     ///
-    /// The other one stays, too: what was in the slot is a backup (also if [`SaveOptions::backups`] is 0), and the remote file is not touched.
-    /// The save is committed as any other, and its content is that of the one that stays, checked and byte for byte.
+    /// Compared with either of the two it is the newer one from then on. Its header is returned, which does not say
+    /// whether the slot was locked meanwhile. Its content is that of the kept save, checked and byte for byte.
     ///
-    /// A remote save that is newer than the local one is brought by this, too, and one of which there is no local save yet. It is taken
-    /// as it is, so that both devices have the same save then, unless this device has lost saves of its own since, and must begin to count
-    /// anew. If the local one stays and is newer, or both are the same, there is nothing to do.
+    /// Nothing is lost: the save that was in the slot becomes a backup, even if [`SaveOptions::backups`] is 0, and the
+    /// remote file is not touched.
+    ///
+    /// This also fetches a remote save that is newer than the local one, or has no local one yet. It is taken as it is,
+    /// so that both devices have the same save. The exception is a device that has lost saves of its own since, and
+    /// must begin a new count. If the local save is kept and newer, or both are the same, nothing is written.
     ///
     /// # Errors
     ///
-    /// As [`compare`](Self::compare) and [`save`](Self::save); whatever is wrong with the save that stays. The slot then is as it was.
+    /// As [`compare`](Self::compare) and [`save`](Self::save); whatever is wrong with the kept save. The
+    /// slot then is as it was.
     pub fn reconcile(
         &mut self,
         local: impl AsRef<Path>,
@@ -105,8 +108,8 @@ impl SaveManager {
         keep: Keep,
     ) -> Result<Header> {
         let (local, remote) = (local.as_ref(), remote.as_ref());
-        let disk = self.storage.clone();
-        let is_first = keep == Keep::Remote && is_missing(disk.0.open(local));
+        let disk = Arc::clone(&self.output.storage);
+        let is_first = keep == Keep::Remote && is_missing(disk.open(local));
         if !is_first {
             let found = self.compare(local, remote)?;
             match (found.lineage, keep) {
@@ -114,9 +117,9 @@ impl SaveManager {
                 _ => {}
             }
         }
-        let limits = self.limits;
+        let limits = self.output.limits;
         let checked = |path: &Path| {
-            let save = storage::read_save(&*disk.0, path, &limits)?;
+            let save = storage::read_save(&*disk, path, &limits)?;
             let header = unpacked(&save, &limits, |save| scan(save.bytes, &limits))
                 .map(|scan| scan.header)
                 .map_err(|error| wrong(path, &error))?;
@@ -127,9 +130,9 @@ impl SaveManager {
             Keep::Local => (Vec::new(), ends(&mut *self.open(remote)?, remote, &limits)?),
         };
         let options =
-            SaveOptions { backups: self.save_options.backups.max(1), ..self.save_options };
-        let device = self.device.as_deref();
-        storage::replace(&*disk.0, local, &options, &limits, |out, past| {
+            SaveOptions { backups: self.output.options.backups.max(1), ..self.output.options };
+        let device = self.output.device.as_deref();
+        storage::replace(&*disk, local, &options, &limits, |out, past| {
             let (save, kept) = match keep {
                 // Under the lock: another program may have saved meanwhile.
                 Keep::Local => checked(local)?,
@@ -148,7 +151,7 @@ impl SaveManager {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn StoredFile>> {
-        self.storage.0.open(path).map_err(|error| Error::of_opening(path, error))
+        self.output.storage.open(path).map_err(|error| Error::of_opening(path, error))
     }
 }
 

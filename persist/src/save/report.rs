@@ -1,7 +1,7 @@
 use std::fmt;
 
 use super::Salvage;
-use super::file::Rescue;
+use super::source::Rescue;
 use crate::format::Header;
 use crate::graph::Outcome;
 use crate::storage::Recovery;

@@ -1,17 +1,15 @@
 //! What can be saved of a damaged save.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::vec::IntoIter;
 
-use super::file::Rescue;
-use super::{Document, SaveManager};
+use super::Document;
 use crate::format::{Compression, Plain, Wreck, nothing_whole, scan, unpacked, weight};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
-use crate::{Limits, LoadPolicy, ObjectId, Result, Value};
+use crate::{Limits, ObjectId, Result, Value};
 
 /// What a load under [`LoadPolicy::Salvage`](crate::LoadPolicy::Salvage) found of a damaged save.
 ///
@@ -58,17 +56,6 @@ impl fmt::Display for Salvage {
             Some(kept) => write!(f, "; the damaged file is kept as {}", kept.display()),
             None => Ok(()),
         }
-    }
-}
-
-impl SaveManager {
-    /// The save, or what is whole of it, if that is asked for.
-    pub(super) fn mended<'s>(&self, save: &'s [u8]) -> Result<(Cow<'s, [u8]>, Rescue)> {
-        if self.options.policy != LoadPolicy::Salvage || !is_wreck(save, &self.limits) {
-            return Ok((Cow::Borrowed(save), Rescue::default()));
-        }
-        let (save, salvage) = salvage(save, &self.limits)?;
-        Ok((Cow::Owned(save), Rescue { salvage: Some(salvage), ..Rescue::default() }))
     }
 }
 

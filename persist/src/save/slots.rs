@@ -1,16 +1,16 @@
 //! Saves that a player sees as slots.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome, slot_name};
+use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome};
 use crate::codec::Persist;
-use crate::format::{Ends, Header};
+use crate::format::{Blocks, Ends, Header};
 use crate::storage::{SlotFiles, Storage, StoredFile, slots};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// A save in a folder of saves, as far as its header and its end tell; see [`SaveManager::slots`].
+/// A save in a folder, described by its header and its end; [`Slots::list`] returns it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Slot {
@@ -20,11 +20,11 @@ pub struct Slot {
     pub path: PathBuf,
     /// Bytes of the file.
     pub size: u64,
-    /// Whether it can be loaded, as far as its two ends tell.
+    /// Whether it can be loaded, judged by its two ends.
     pub health: Health,
     /// Application, version, generation and devices; of the newest good backup if that of the save cannot be read.
     pub header: Header,
-    /// The saves before, the newest first.
+    /// Earlier saves, the newest first.
     pub backups: Vec<PathBuf>,
     /// The backup that a load takes; looked for only if the save is damaged.
     pub good_backup: Option<PathBuf>,
@@ -32,7 +32,7 @@ pub struct Slot {
     pub damaged: Vec<PathBuf>,
 }
 
-/// Whether a save can be loaded, as far as its header and its end tell.
+/// Whether a save can be loaded, judged by its header and its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Health {
@@ -64,7 +64,7 @@ impl Health {
 }
 
 impl Slot {
-    /// The value that the program put into the save by [`SaveManager::set_metadata`]; `None` if it did not.
+    /// The value that [`SaveManager::set_metadata`] put into the save; `None` if there is none.
     ///
     /// # Errors
     ///
@@ -74,189 +74,298 @@ impl Slot {
     }
 }
 
-/// The slot of [`SaveManager::quick_save`].
+/// The slot of [`Slots::quick_save`].
 const QUICK: &str = "quick";
 
-/// How the names of the slots of [`SaveManager::auto_save`] begin.
+/// How the names of the slots of [`Slots::auto_save`] begin.
 const AUTO: &str = "auto";
 
-/// The slots of a folder; a slot is a save whose file ends in `.sav`.
+/// The slots of one folder, seen through a manager; [`SaveManager::slots`] makes it.
+///
+/// ```
+/// use persist::{Persist, SaveManager};
+///
+/// #[derive(Persist)]
+/// struct Shown { chapter: String, minutes: u32 }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let folder = folder.path();
+/// let mut saves = SaveManager::new();
+/// for (name, minutes) in [("Ada", 90), ("Bob", 20)] {
+///     saves.set_metadata(&Shown { chapter: "The Mill".into(), minutes })?;
+///     saves.slots(folder).save(name)?;
+/// }
+/// let (name, _) = saves.slots(folder).auto_save(3)?;
+/// assert_eq!(name, "auto1");
+///
+/// let mut slots = saves.slots(folder).list()?;
+/// let names: Vec<_> = slots.iter().map(|slot| &*slot.name).collect();
+/// assert_eq!(names, ["Ada", "Bob", "auto1"]);
+///
+/// // In an order of the program's own.
+/// slots.sort_by_cached_key(|slot| slot.metadata::<Shown>().ok().flatten().map(|shown| shown.minutes));
+/// assert_eq!(slots[0].name, "Bob");
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// A slot is a save whose file ends in `.sav`, with its backups and the damaged saves that were kept.
+/// Backups left under a name belong to the next save of that name, even if their own save is gone.
+#[derive(Debug)]
+pub struct Slots<'s> {
+    saves: &'s mut SaveManager,
+    folder: PathBuf,
+}
+
 impl SaveManager {
-    /// Lists the saves of a folder by name, without loading them: of each the header and the last 29 bytes are read.
+    /// The slots of a folder, to be saved, loaded, listed and managed by name.
     ///
-    /// Each `name.sav` that is a save is a slot, a damaged one too, if it begins or ends as a save does, is empty or has
-    /// backups. Hidden files and files that are no saves are none; backups and
-    /// damaged saves that were kept belong to their slot. A folder that is not there has no slots.
+    /// The folder is not looked at before it is used, and never created.
+    pub fn slots(&mut self, folder: impl AsRef<Path>) -> Slots<'_> {
+        Slots { saves: self, folder: folder.as_ref().to_owned() }
+    }
+}
+
+impl Slots<'_> {
+    /// The file of a slot, for whatever takes a path.
+    ///
+    /// ```
+    /// # let mut saves = persist::SaveManager::new();
+    /// assert!(saves.slots("saves").path("Ada's farm")?.ends_with("Ada's farm.sav"));
+    /// assert!(saves.slots("saves").path("../passwords").is_err());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// Some systems take names that differ only in case, or in the encoding of an accent, for one file.
+    /// A program that lets players choose names should compare them by its own rule.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidValue`] for a name that no file can have on some system. A name has 1 to 100
+    /// bytes, without `/ \ : * ? " < > |` and control characters. It begins with no dot or space, ends
+    /// with neither, and is none of the devices of Windows, such as `con` or `lpt1`.
+    pub fn path(&self, name: &str) -> Result<PathBuf> {
+        check_name(name)?;
+        Ok(slots::path(&self.folder, name))
+    }
+
+    /// Lists the slots by name, without loading them.
+    ///
+    /// Of each save the header and the last 29 bytes are read. A folder that does not exist has no slots.
+    ///
+    /// A damaged save is listed too, if it begins or ends as a save does, is empty or has backups.
+    /// Hidden files, and files that are no saves, are not.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Io`] if the folder cannot be read.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use persist::{Persist, SaveManager};
-    ///
-    /// #[derive(Persist)]
-    /// struct Shown { chapter: String, minutes: u32 }
-    ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let folder = folder.path();
-    /// let mut saves = SaveManager::new();
-    /// for (name, minutes) in [("Ada", 90), ("Bob", 20)] {
-    ///     saves.set_metadata(&Shown { chapter: "The Mill".into(), minutes })?;
-    ///     saves.save_slot(folder, name)?;
-    /// }
-    /// saves.auto_save(folder, 3)?;
-    ///
-    /// let mut slots = saves.slots(folder)?;
-    /// let names: Vec<_> = slots.iter().map(|slot| &*slot.name).collect();
-    /// assert_eq!(names, ["Ada", "Bob", "auto1"]);
-    ///
-    /// // In an order of the program's own.
-    /// slots.sort_by_cached_key(|slot| slot.metadata::<Shown>().ok().flatten().map(|shown| shown.minutes));
-    /// assert_eq!(slots[0].name, "Bob");
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn slots(&self, folder: impl AsRef<Path>) -> Result<Vec<Slot>> {
-        let (folder, storage) = (folder.as_ref(), &*self.storage.0);
-        let found = slots::list(storage, folder)
-            .map_err(|error| Error::io("list the saves in", folder, error))?;
-        let slots = found.into_iter();
-        Ok(slots
-            .filter_map(|(name, files)| look(storage, folder, name, &files, &self.limits))
+    pub fn list(&self) -> Result<Vec<Slot>> {
+        let (storage, limits) = (&*self.saves.output.storage, &self.saves.output.limits);
+        let found = self.found()?.into_iter();
+        Ok(found
+            .filter_map(|(name, files)| look(storage, &self.folder, name, &files, limits))
             .collect())
     }
 
-    /// Saves the objects into a slot. Backups of that name are its own from then on, also if the save that they were of is gone.
-    ///
-    /// One value is saved by [`save_value`](Self::save_value) with the path from [`slot_path`], and so is whatever else
-    /// takes a path: `saves.save_in_background(slot_path(folder, "quick")?)` is a quick save in the background.
+    /// Saves the objects into a slot.
     ///
     /// # Errors
     ///
-    /// As [`save`](Self::save) and [`slot_path`].
-    pub fn save_slot(&mut self, folder: impl AsRef<Path>, name: &str) -> Result<SaveOutcome> {
-        self.save(slot_path(folder, name)?)
+    /// As [`SaveManager::save`] and [`path`](Self::path).
+    pub fn save(&mut self, name: &str) -> Result<SaveOutcome> {
+        let path = self.path(name)?;
+        self.saves.save(path)
+    }
+
+    /// Saves the objects into a slot, on another thread after the snapshot.
+    ///
+    /// # Errors
+    ///
+    /// As [`SaveManager::save_in_background`] and [`path`](Self::path).
+    pub fn save_in_background(&mut self, name: &str) -> Result<BackgroundSave> {
+        let path = self.path(name)?;
+        self.saves.save_in_background(path)
+    }
+
+    /// Saves one value into a slot.
+    ///
+    /// # Errors
+    ///
+    /// As [`SaveManager::save_value`] and [`path`](Self::path).
+    pub fn save_value<T: Persist>(&mut self, name: &str, value: &T) -> Result<SaveOutcome> {
+        let path = self.path(name)?;
+        self.saves.save_value(path, value)
+    }
+
+    /// Saves one value into a slot, on another thread after the snapshot.
+    ///
+    /// # Errors
+    ///
+    /// As [`SaveManager::save_value_in_background`] and [`path`](Self::path).
+    pub fn save_value_in_background<T: Persist>(
+        &mut self,
+        name: &str,
+        value: &T,
+    ) -> Result<BackgroundSave> {
+        let path = self.path(name)?;
+        self.saves.save_value_in_background(path, value)
     }
 
     /// Loads the objects of a slot, or of its newest good backup.
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load) and [`slot_path`]; [`ErrorKind::NotFound`] if there is no such slot.
-    pub fn load_slot(&self, folder: impl AsRef<Path>, name: &str) -> Result<Loaded> {
-        self.load(slot_path(folder, name)?)
+    /// As [`SaveManager::load`] and [`path`](Self::path).
+    pub fn load(&self, name: &str) -> Result<Loaded> {
+        self.saves.load(self.path(name)?)
+    }
+
+    /// Loads the value of a slot, or of its newest good backup.
+    ///
+    /// # Errors
+    ///
+    /// As [`SaveManager::load_value`] and [`path`](Self::path).
+    pub fn load_value<T: Persist>(&mut self, name: &str) -> Result<(T, Loaded)> {
+        let path = self.path(name)?;
+        self.saves.load_value(path)
     }
 
     /// Saves the objects into the slot `quick`.
     ///
     /// # Errors
     ///
-    /// As [`save`](Self::save).
-    pub fn quick_save(&mut self, folder: impl AsRef<Path>) -> Result<SaveOutcome> {
-        self.save_slot(folder, QUICK)
+    /// As [`SaveManager::save`].
+    pub fn quick_save(&mut self) -> Result<SaveOutcome> {
+        self.save(QUICK)
     }
 
-    /// Saves the objects into the next of the slots `auto1`, `auto2` and so on, of which `keep` are used in turn; returns
-    /// its name. It is one that is not there yet, or the oldest by the generations of the saves, whatever the clock says. A `keep` of 0
-    /// is taken for 1.
-    ///
-    /// It does not report [`SaveOutcome::SavedUnlocked`]; [`auto_save_in_background`](Self::auto_save_in_background) does.
+    /// Saves the objects into the slot `quick`, on another thread after the snapshot.
     ///
     /// # Errors
     ///
-    /// As [`save`](Self::save); [`ErrorKind::Io`] if one of these slots cannot be opened or read, since it may be the newest.
-    pub fn auto_save(&mut self, folder: impl AsRef<Path>, keep: u32) -> Result<String> {
-        let next = self.next_auto(folder.as_ref(), keep)?;
-        self.replace_since(&next.path, next.least, |saves, out| saves.write_blocks(out))?;
-        Ok(next.name)
+    /// As [`SaveManager::save_in_background`].
+    pub fn quick_save_in_background(&mut self) -> Result<BackgroundSave> {
+        self.save_in_background(QUICK)
     }
 
-    /// Saves the objects like [`auto_save`](Self::auto_save), but for the snapshot on another thread, as
-    /// [`save_in_background`](Self::save_in_background). Earlier saves in the background are waited for.
+    /// Saves the objects into the next of the slots `auto1`, `auto2` and so on, and returns its name.
+    ///
+    /// `keep` slots are used in turn; 0 counts as 1. The next slot is one that does not exist yet, or else
+    /// the oldest. The generations in the saves decide which that is, not the clock.
     ///
     /// # Errors
     ///
-    /// As [`auto_save`](Self::auto_save) and [`save_in_background`](Self::save_in_background).
-    pub fn auto_save_in_background(
-        &mut self,
-        folder: impl AsRef<Path>,
-        keep: u32,
-    ) -> Result<BackgroundSave> {
-        let next = self.next_auto(folder.as_ref(), keep)?;
-        self.enqueue(&next.path, next.least, |saves, out| saves.write_blocks(out))
+    /// As [`SaveManager::save`]. [`ErrorKind::Io`] if one of these slots cannot be opened or read, since it
+    /// may be the newest.
+    pub fn auto_save(&mut self, keep: u32) -> Result<(String, SaveOutcome)> {
+        let next = self.next_auto(keep)?;
+        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_objects(out);
+        Ok((next.name, self.saves.replace(&next.path, next.least, write)?))
+    }
+
+    /// Saves the objects like [`auto_save`](Self::auto_save), on another thread after the snapshot.
+    ///
+    /// Earlier saves in the background are waited for. The file stem of [`BackgroundSave::path`] is the
+    /// name of the slot.
+    ///
+    /// # Errors
+    ///
+    /// As [`auto_save`](Self::auto_save) and [`SaveManager::save_in_background`].
+    pub fn auto_save_in_background(&mut self, keep: u32) -> Result<BackgroundSave> {
+        let next = self.next_auto(keep)?;
+        self.saves.enqueue(&next.path, next.least, |saves, out| saves.write_objects(out))
     }
 
     /// Saves one value like [`auto_save`](Self::auto_save).
     ///
     /// # Errors
     ///
-    /// As [`auto_save`](Self::auto_save) and [`save_value`](Self::save_value).
+    /// As [`auto_save`](Self::auto_save) and [`SaveManager::save_value`].
     pub fn auto_save_value<T: Persist>(
         &mut self,
-        folder: impl AsRef<Path>,
         keep: u32,
         value: &T,
-    ) -> Result<String> {
-        let next = self.next_auto(folder.as_ref(), keep)?;
-        self.replace_since(&next.path, next.least, |saves, out| {
-            saves.write_value_blocks(out, value, false)
-        })?;
-        Ok(next.name)
+    ) -> Result<(String, SaveOutcome)> {
+        let next = self.next_auto(keep)?;
+        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_value(out, value);
+        Ok((next.name, self.saves.replace(&next.path, next.least, write)?))
     }
 
-    /// Copies a slot, without its backups, to a name that is free. Backups that are left of an earlier slot of that name are not
-    /// those of the copy: they are kept beside it as damaged saves are, as `name.sav.damaged`, and no load takes them.
+    /// Saves one value like [`auto_save_in_background`](Self::auto_save_in_background).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is none to be copied; whatever is
-    /// wrong with a damaged one; as [`slot_path`].
-    pub fn copy_slot(&self, folder: impl AsRef<Path>, from: &str, to: &str) -> Result<()> {
-        let (from, to) = self.settled(folder.as_ref(), from, to)?;
-        slots::copy(&*self.storage.0, &from, &to, &self.save_options, &self.limits)
+    /// As [`auto_save`](Self::auto_save) and [`SaveManager::save_value_in_background`].
+    pub fn auto_save_value_in_background<T: Persist>(
+        &mut self,
+        keep: u32,
+        value: &T,
+    ) -> Result<BackgroundSave> {
+        let next = self.next_auto(keep)?;
+        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_value(out, value);
+        self.saves.enqueue(&next.path, next.least, write)
     }
 
-    /// Gives a slot, with its backups and damaged saves, a name that is free. After a crash it has the old name or the new
-    /// one; some backups may then be left behind under the other. What is left of an earlier slot of the new name is kept as
-    /// [`copy_slot`](Self::copy_slot) keeps it.
+    /// Copies a slot, without its backups, to a free name.
+    ///
+    /// Backups left of an earlier slot of that name do not belong to the copy. They are kept beside it as
+    /// `name.sav.damaged`, as damaged saves are, and no load takes them.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is none to be renamed; as
-    /// [`slot_path`].
-    pub fn rename_slot(&self, folder: impl AsRef<Path>, from: &str, to: &str) -> Result<()> {
-        let (from, to) = self.settled(folder.as_ref(), from, to)?;
-        slots::rename(&*self.storage.0, &from, &to, &self.save_options)
+    /// [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is
+    /// none to be copied; whatever is wrong with a damaged one; as [`path`](Self::path).
+    pub fn copy(&mut self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = self.settled(from, to)?;
+        let saves = &*self.saves;
+        slots::copy(&*saves.output.storage, &from, &to, &saves.output.options, &saves.output.limits)
+    }
+
+    /// Renames a slot, with its backups and damaged saves, to a free name.
+    ///
+    /// After a crash the save has the old name or the new one; some of its backups may have the other.
+    /// Backups left of an earlier slot of the new name are kept as [`copy`](Self::copy) keeps them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is
+    /// none to be renamed; as [`path`](Self::path).
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = self.settled(from, to)?;
+        slots::rename(&*self.saves.output.storage, &from, &to, &self.saves.output.options)
     }
 
     /// Deletes a slot with its backups and damaged saves, the save itself last.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if there is none, [`ErrorKind::Io`] if a file cannot be removed; as [`slot_path`].
-    pub fn delete_slot(&self, folder: impl AsRef<Path>, name: &str) -> Result<()> {
-        let path = slot_path(folder, name)?;
-        self.settle(&path);
-        slots::delete(&*self.storage.0, &path, &self.save_options)
+    /// [`ErrorKind::NotFound`] if there is none, [`ErrorKind::Io`] if a file cannot be removed; as
+    /// [`path`](Self::path).
+    pub fn delete(&mut self, name: &str) -> Result<()> {
+        let path = self.path(name)?;
+        self.saves.settle(&path);
+        slots::delete(&*self.saves.output.storage, &path, &self.saves.output.options)
     }
 
-    fn settled(&self, folder: &Path, from: &str, to: &str) -> Result<(PathBuf, PathBuf)> {
-        let (from, to) = (slot_path(folder, from)?, slot_path(folder, to)?);
-        self.settle(&from);
-        self.settle(&to);
+    /// The files of two slots that no save in the background is writing.
+    fn settled(&self, from: &str, to: &str) -> Result<(PathBuf, PathBuf)> {
+        let (from, to) = (self.path(from)?, self.path(to)?);
+        self.saves.settle(&from);
+        self.saves.settle(&to);
         Ok((from, to))
     }
 
+    fn found(&self) -> Result<BTreeMap<String, SlotFiles>> {
+        slots::list(&*self.saves.output.storage, &self.folder)
+            .map_err(|error| Error::io("list the saves in", &self.folder, error))
+    }
+
     /// The slot that the next automatic save takes, and the least generation that makes it the newest.
-    fn next_auto(&self, folder: &Path, keep: u32) -> Result<NextAuto> {
-        let path = |number| slots::path(folder, &format!("{AUTO}{number}"));
+    fn next_auto(&self, keep: u32) -> Result<NextAuto> {
+        let path = |number| slots::path(&self.folder, &format!("{AUTO}{number}"));
         // It may be any of them that is being written.
-        self.worker.settle_all();
-        let storage = &*self.storage.0;
-        let found = slots::list(storage, folder)
-            .map_err(|error| Error::io("list the saves in", folder, error))?;
+        self.saves.worker.settle_all();
+        let storage = &*self.saves.output.storage;
+        let found = self.found()?;
         let numbers = found.iter().filter(|(_, files)| files.has_save).filter_map(|(name, _)| {
             let number: u32 = name.strip_prefix(AUTO)?.parse().ok()?;
             (*name == format!("{AUTO}{number}")).then_some(number)
@@ -280,29 +389,6 @@ struct NextAuto {
     name: String,
     path: PathBuf,
     least: u64,
-}
-
-/// The file of a slot, for what saves and loads by a path.
-///
-/// Names that differ in upper and lower case alone, or in how an accent is encoded, are one file on some systems and two on
-/// others: a program that lets players choose names should compare them by its own rule.
-///
-/// # Errors
-///
-/// [`ErrorKind::InvalidValue`] for a name that no file can have on some system: it must be of 1 to 100 bytes, without
-/// `/ \ : * ? " < > |` and control characters, begin with no dot or space, end with neither, and be none of the devices of
-/// Windows, such as `con` or `lpt1`.
-///
-/// # Example
-///
-/// ```
-/// assert!(persist::slot_path("saves", "Ada's farm")?.ends_with("Ada's farm.sav"));
-/// assert!(persist::slot_path("saves", "../passwords").is_err());
-/// # Ok::<(), persist::Error>(())
-/// ```
-pub fn slot_path(folder: impl AsRef<Path>, name: &str) -> Result<PathBuf> {
-    slot_name::check(name)?;
-    Ok(slots::path(folder.as_ref(), name))
 }
 
 /// Looks at the ends of a slot's file; `None` if it is none.
@@ -397,4 +483,77 @@ fn was_save(file: &mut dyn StoredFile) -> bool {
     let read = file.rewind().and_then(|()| (&mut *file).take(64).read_to_end(&mut start));
     let is_zeroed = read.is_ok() && start.iter().all(|byte| *byte == 0);
     is_zeroed || Ends::is_at_end(file).unwrap_or(false)
+}
+
+/// The folder where the system keeps the saves of a program for this user; feature `directories`.
+///
+/// ```no_run
+/// let folder = persist::slots_folder("com", "Acorn", "Farm")?;
+/// std::fs::create_dir_all(&folder)?;
+/// let mut saves = persist::SaveManager::new();
+/// let slots = saves.slots(&folder).list()?;
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// It is `~/.local/share/farm/saves`, `~/Library/Application Support/com.Acorn.Farm/saves` or
+/// `AppData\Roaming\Acorn\Farm\data\saves`, and is not created.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotFound`] if the user has no home folder.
+#[cfg(feature = "directories")]
+pub fn slots_folder(qualifier: &str, organization: &str, application: &str) -> Result<PathBuf> {
+    match directories::ProjectDirs::from(qualifier, organization, application) {
+        Some(folders) => Ok(folders.data_dir().join("saves")),
+        None => Err(Error::new(
+            ErrorKind::NotFound,
+            "the user has no home folder for saves; choose a folder yourself",
+        )),
+    }
+}
+
+/// Bytes of a name; with what is put behind it, it is short enough for every system.
+const LONGEST: usize = 100;
+
+/// The devices of Windows, which a file cannot be named after, whatever its ending.
+const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+
+fn check_name(name: &str) -> Result<()> {
+    match fault(name) {
+        None => Ok(()),
+        Some(what) => Err(Error::new(
+            ErrorKind::InvalidValue,
+            format!("{name:.100?} cannot be the name of a slot, {what}; choose another"),
+        )),
+    }
+}
+
+fn fault(name: &str) -> Option<&'static str> {
+    let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
+    let is_edge = |c: char| c == '.' || c.is_whitespace();
+    if name.is_empty() {
+        Some("it is empty")
+    } else if name.len() > LONGEST {
+        Some("it has more than 100 bytes")
+    } else if name.contains(is_bad) {
+        Some("it has a separator or another character that file names cannot have")
+    } else if name.starts_with(is_edge) || name.ends_with(is_edge) {
+        Some("it begins or ends with a dot or a space")
+    } else if is_device(name) {
+        Some("it is that of a device of Windows")
+    } else {
+        None
+    }
+}
+
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name).trim_end().to_lowercase();
+    let is_numbered = |of: &str| {
+        let number = stem.strip_prefix(of).and_then(|number| {
+            let mut chars = number.chars();
+            chars.next().filter(|_| chars.next().is_none())
+        });
+        number.is_some_and(|number| "0123456789\u{b9}\u{b2}\u{b3}".contains(number))
+    };
+    DEVICES.contains(&&*stem) || is_numbered("com") || is_numbered("lpt")
 }

@@ -1,23 +1,14 @@
-use std::io::{Read, Write};
+//! One value, saved and loaded without a manager; and the one in a header.
+
 use std::path::Path;
 
-use super::{Loaded, SaveManager, SaveOutcome};
-use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
-use crate::format::{Blocks, Compression, Sealer, unpacked};
-use crate::graph::{Loader, Saver};
-use crate::{Error, ErrorKind, Limits, Result, storage};
+use super::source::Source;
+use super::{Document, SaveManager, SaveOutcome};
+use crate::codec::Persist;
+use crate::format::Header;
+use crate::{Error, Result};
 
 /// Saves one value with everything in it, and every object that it points to.
-///
-/// The file is replaced whole: a crash leaves the old save or the new one. The outcome says whether it was locked against
-/// other programs.
-///
-/// # Errors
-///
-/// [`ErrorKind::Unsupported`] if a class in it has a `before_save` hook, which
-/// needs [`save_mut`]; what the value refuses; [`ErrorKind::Io`].
-///
-/// # Example
 ///
 /// ```
 /// use persist::Persist;
@@ -32,6 +23,14 @@ use crate::{Error, ErrorKind, Limits, Result, storage};
 /// assert_eq!(persist::load::<Game>(&path)?, game);
 /// # Ok::<(), persist::Error>(())
 /// ```
+///
+/// The file is replaced whole: a crash leaves the old save or the new one. The outcome says whether it was
+/// locked against other programs.
+///
+/// # Errors
+///
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a class in it has a `before_save` hook, which
+/// needs [`save_mut`]; what the value refuses; [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<SaveOutcome> {
     SaveManager::new().save_value(path, value)
 }
@@ -42,24 +41,22 @@ pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<SaveOutcome
 ///
 /// As [`save`], and what a hook refuses.
 pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<SaveOutcome> {
-    let mut saves = SaveManager::new();
-    saves.replace(path.as_ref(), |saves, out| saves.write_value_mut(out, value))
+    SaveManager::new().replace(path.as_ref(), 0, |saves, out| saves.write_value_mut(out, value))
 }
 
 /// Loads one value from a file.
 ///
 /// If the file is damaged, its newest good backup is loaded and takes its place, as in
-/// [`SaveManager::load`], and nothing says so: a program that wants to tell its player, or to choose other
-/// options, uses [`SaveManager::load_value`], whose [`Loaded::report`] has
-/// [`recovery`](crate::LoadReport::recovery). The same holds for all that a load converts or drops.
+/// [`SaveManager::load`]. Nothing reports it here, nor what the load converts or drops. A program that wants to
+/// tell its player, or to choose other options, uses [`SaveManager::load_value`], whose
+/// [`report`](super::Loaded::report) has it.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotFound`] if there is no such file; whatever is not a whole, true save of a `T`, and has no backup that is.
+/// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such file; whatever is not a whole, true
+/// save of a `T`, and has no backup that is.
 pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
-    let mut saves = SaveManager::new();
-    let file = saves.file(path.as_ref());
-    Ok(file.load(|save| saves.load_alone(save))?.0)
+    SaveManager::new().load_alone(Source::File(path.as_ref()))
 }
 
 /// Saves one value into memory.
@@ -77,19 +74,7 @@ pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
 ///
 /// As [`save_mut`].
 pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut sealer = Sealer::new(&mut bytes, Compression::None, &Limits::DEFAULT);
-    SaveManager::new().write_value_mut(&mut sealer, value)?;
-    Ok(bytes)
-}
-
-/// Saves one value into a writer and returns how many bytes that took.
-///
-/// # Errors
-///
-/// As [`save`]; what was written before an error is no save.
-pub fn to_writer<T: Persist>(mut writer: impl Write, value: &T) -> Result<u64> {
-    SaveManager::new().write_value(&mut writer, value)
+    SaveManager::new().in_memory(|saves, out| saves.write_value_mut(out, value))
 }
 
 /// Loads one value from a save in memory.
@@ -98,133 +83,29 @@ pub fn to_writer<T: Persist>(mut writer: impl Write, value: &T) -> Result<u64> {
 ///
 /// Whatever is not a whole, true save of a `T`.
 pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
-    SaveManager::new().load_alone(save)
+    SaveManager::new().load_alone(Source::Memory(save))
 }
 
-/// Loads one value from a save that is read to the reader's end.
-///
-/// # Errors
-///
-/// As [`from_slice`], and what the reader returns.
-pub fn from_reader<T: Persist>(reader: impl Read) -> Result<T> {
-    from_slice(&storage::read_stream(reader, &Limits::DEFAULT)?)
-}
-
-impl SaveManager {
-    /// Saves one value like [`persist::save`](crate::save()), with this manager's
-    /// limits and application.
+impl Header {
+    /// The value that [`SaveManager::set_metadata`] put into the header; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// As there.
-    pub fn save_value<T: Persist>(
-        &mut self,
-        path: impl AsRef<Path>,
-        value: &T,
-    ) -> Result<SaveOutcome> {
-        self.replace(path.as_ref(), |saves, out| saves.write_value_blocks(out, value, false))
+    /// As [`persist::from_slice`](from_slice()): it is no `T`, or no save.
+    pub fn metadata<T: Persist>(&self) -> Result<Option<T>> {
+        let Some(bytes) = &self.metadata else { return Ok(None) };
+        let wrong = |error: Error| {
+            Error::new(error.kind(), format!("the metadata cannot be loaded: {error}"))
+        };
+        from_slice(&bytes.0).map(Some).map_err(wrong)
     }
 
-    /// Saves one value into memory.
+    /// The metadata without its type.
     ///
     /// # Errors
     ///
-    /// As [`save_value`](Self::save_value).
-    pub fn value_to_vec<T: Persist>(&mut self, value: &T) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.write_value(&mut bytes, value)?;
-        Ok(bytes)
-    }
-
-    /// Saves one value into a writer and returns how many bytes that took.
-    ///
-    /// # Errors
-    ///
-    /// As [`save_value`](Self::save_value).
-    pub fn value_to_writer<T: Persist>(
-        &mut self,
-        mut writer: impl Write,
-        value: &T,
-    ) -> Result<u64> {
-        self.write_value(&mut writer, value)
-    }
-
-    /// Loads one value like [`persist::load`](crate::load), with this manager's
-    /// limits and factories, and the objects that it points to with the report.
-    ///
-    /// # Errors
-    ///
-    /// As there.
-    pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
-        let file = self.file(path.as_ref());
-        let ((value, loaded), rescue) = file.load(|save| self.load_one(save, None))?;
-        Ok((value, loaded.rescued(rescue)))
-    }
-
-    /// Loads one value from a save in memory.
-    ///
-    /// # Errors
-    ///
-    /// As [`load_value`](Self::load_value).
-    pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, Loaded)> {
-        let (save, rescue) = self.mended(save)?;
-        let (value, loaded) = self.load_one(&save, None)?;
-        Ok((value, loaded.rescued(rescue)))
-    }
-
-    /// Loads one value without anything that it cannot give back.
-    fn load_alone<T: Persist>(&mut self, save: &[u8]) -> Result<T> {
-        let class = self.registry.register_value::<T>()?;
-        #[cfg(persist_forced_plan)]
-        let save = &*super::forced::disarranged(save, &self.limits);
-        let options = (&self.limits, self.options);
-        unpacked(save, &self.limits, |save| {
-            let loader = Loader::new(&self.registry, options, save, None, Some(class))?;
-            Ok(loader.without_kept().load_value(class)?.0)
-        })
-    }
-
-    fn write_value<T: Persist>(&mut self, out: &mut dyn Write, value: &T) -> Result<u64> {
-        let limits = self.limits;
-        self.write_value_blocks(&mut Sealer::new(out, self.compression, &limits), value, false)
-    }
-
-    pub(super) fn write_value_blocks<T: Persist>(
-        &mut self,
-        out: &mut dyn Blocks,
-        value: &T,
-        hooks_ran: bool,
-    ) -> Result<u64> {
-        let class = self.registry.register_value::<T>()?;
-        if self.registry.traits(class).before_save && !hooks_ran {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!(
-                    "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save_mut` or keep it as an object of a `SaveManager`, as `Rc<RefCell<_>>`",
-                    T::persist_name()
-                ),
-            ));
-        }
-        self.forget_gone();
-        let mut saver = Saver::new(&self.registry, &self.limits, 1);
-        saver.keep(&self.kept, &self.ids);
-        if let Some((of, kept)) = &self.root_kept
-            && *of == self.registry.program().classes[class].id
-        {
-            saver.keep_of_value(kept);
-        }
-        saver.save_value(value, class, out, &self.header, &mut self.buffer)
-    }
-
-    pub(super) fn write_value_mut<T: Persist>(
-        &mut self,
-        out: &mut dyn Blocks,
-        value: &mut T,
-    ) -> Result<u64> {
-        let mut links = NoVisitLinks;
-        value
-            .__visit(&mut Visitor::new(Phase::BeforeSave, &self.limits, &mut links))
-            .map_err(|error| error.in_class(T::persist_name()))?;
-        self.write_value_blocks(out, value, true)
+    /// As [`Document::from_slice`], if it is no save.
+    pub fn metadata_document(&self) -> Result<Option<Document>> {
+        self.metadata.as_ref().map(|bytes| Document::from_slice(&bytes.0)).transpose()
     }
 }

@@ -6,12 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::rotate::{Aside, are_same, is_free, make_backup};
 use super::{Lock, NewFile, Past, Storage, folder_of, names, quietly, read_file};
-use crate::format;
+use crate::format::{self, Compression};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// How saves are written to a storage.
-///
-/// # Example
+/// How saves are written: backups, verification, compression, and the wait for other programs.
 ///
 /// ```
 /// use persist::SaveManager;
@@ -22,25 +20,34 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SaveOptions {
-    /// How many earlier saves stay beside a save, as `name.bak`, `name.bak2` and so on. A load takes
-    /// the newest good one if the save is damaged. Default 1.
+    /// How many earlier saves stay beside a save, as `name.bak`, `name.bak2` and so on. Default 1.
     ///
-    /// Before a save becomes a backup its two ends are looked at, not what is between: one that is damaged there, and
-    /// was not loaded since, takes the place of the backup before. With 2 a good one is left. Where more were kept
-    /// before, the others stay as they are, and are what a load takes if there is nothing newer; the report says
-    /// how many saves are lost then.
+    /// A load takes the newest good one if the save is damaged. Only header and trailer are checked when a save
+    /// becomes a backup. If it is damaged in the middle, and was not loaded since, it replaces the previous backup
+    /// all the same. With 2 a good one remains.
+    ///
+    /// Backups beyond this number, from a time when more were kept, stay as they are. A load takes one if there is
+    /// nothing newer, and the report says how many saves are lost then.
     pub backups: u32,
-    /// Whether the new file is read back and each checksum in it checked before it takes the place of the old
-    /// one. Default false.
+    /// Whether the new file is read back and each of its checksums checked before it replaces the old one. Default
+    /// false.
     pub verify: bool,
-    /// How long a save, a load of a damaged or missing one, and what is done to slots wait for another program that
-    /// is writing the same save. Default 5 s.
+    /// How long to wait for another program that is writing the same save. Default 5 s.
+    ///
+    /// Saves wait, loads of a damaged or missing save, and whatever copies, renames or deletes a slot.
     pub wait: Duration,
+    /// How the blocks of a save are compressed. Loads take any. Default [`Compression::None`].
+    pub compression: Compression,
 }
 
 impl SaveOptions {
     /// The default options.
-    pub const DEFAULT: Self = Self { backups: 1, verify: false, wait: Duration::from_secs(5) };
+    pub const DEFAULT: Self = Self {
+        backups: 1,
+        verify: false,
+        wait: Duration::from_secs(5),
+        compression: Compression::None,
+    };
 }
 
 impl Default for SaveOptions {

@@ -26,7 +26,7 @@ pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
-pub(crate) use read::{have_same_bytes, read_file, read_save, read_stream};
+pub(crate) use read::{have_same_bytes, read_file, read_save};
 pub use recover::Recovery;
 pub(crate) use recover::{Reading, load};
 pub(crate) use rotate::{are_same, is_free};

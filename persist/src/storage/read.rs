@@ -42,22 +42,6 @@ fn read_open(mut file: Box<dyn StoredFile>, path: &Path, limits: &Limits) -> Res
     })
 }
 
-/// Reads a save from a stream to its end, if it is within the limit; no further than its start if that is of no save.
-pub(crate) fn read_stream(mut reader: impl Read, limits: &Limits) -> Result<Vec<u8>> {
-    let failed = |error: io::Error| {
-        Error::new(ErrorKind::Io, format!("cannot read the save: {error}")).because(error)
-    };
-    let mut start = Vec::new();
-    reader.by_ref().take(START).read_to_end(&mut start).map_err(failed)?;
-    if !begins_as_save(&start) {
-        Header::read(&start)?;
-    }
-    read_whole(start.chain(reader), 0, limits).map_err(|error| match error {
-        ReadError::Io(error) => failed(error),
-        ReadError::TooLarge => too_large(limits),
-    })
-}
-
 /// True if two files have the same bytes.
 pub(crate) fn have_same_bytes(
     one: &mut dyn StoredFile,

@@ -87,7 +87,7 @@ use crate::{Error, ErrorKind, Result};
 /// remap.arena::<Monsters>(Missing::Error, |old| {
 ///     Some(*new_ids.entry(old).or_insert_with(|| game.insert(None)))
 /// });
-/// let (level, loaded) = SaveManager::new().remapping(&mut remap).value_from_slice::<Level>(&save)?;
+/// let (level, loaded) = remap.value_from_slice::<Level>(&mut SaveManager::new(), &save)?;
 /// assert_eq!(loaded.report().remapped(), 4);
 /// drop(remap);
 ///

@@ -7,18 +7,7 @@ use super::Arena;
 use crate::codec::Remapped;
 use crate::{Error, ErrorKind, Result};
 
-/// Which new ids a load gives the [`Handle`](crate::Handle)s of a save: for each arena a
-/// function from old keys to new ones, and what becomes of an id that has none.
-///
-/// Handles into arenas without an entry here stay as they are, and so do null and dead ones. The
-/// function is asked for each live handle, once, as it is read; keys of maps and elements of
-/// sets have their new ids before the map is built, and what the program does not have is kept with new ids. It may be asked for one id many times, also
-/// in a load that fails later, and it may make new objects as it goes: see [`Arena`] for
-/// an example.
-///
-/// # Example
-///
-/// With the ids that a save holds known beforehand, those without an object are told from the others.
+/// Gives the [`Handle`](crate::Handle)s of a save new ids while it is loaded.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -40,7 +29,7 @@ use crate::{Error, ErrorKind, Result};
 /// let mut remap = Remap::new();
 /// remap.arena::<Items>(Missing::Dead, |old| new.get(&old).copied());
 /// let mut saves = SaveManager::new();
-/// let (bag, loaded) = saves.remapping(&mut remap).value_from_slice::<Vec<Handle<Items>>>(&save)?;
+/// let (bag, loaded) = remap.value_from_slice::<Vec<Handle<Items>>>(&mut saves, &save)?;
 ///
 /// assert_eq!(bag[0].key(), Some(41));
 /// assert!(bag[1].is_dead());
@@ -48,6 +37,17 @@ use crate::{Error, ErrorKind, Result};
 /// assert_eq!(loaded.report().findings()[0].change, persist::Change::Dead);
 /// # Ok::<(), persist::Error>(())
 /// ```
+///
+/// For each arena it has a function from old keys to new ones, and says what becomes of an id that has none. Here the
+/// ids are known before the load; the example of [`Arena`] makes a new object for each as it goes.
+///
+/// A remap is for the loads that it is asked for: its [`load`](Self::load) takes the place of
+/// [`SaveManager::load`](crate::SaveManager::load), and so on. Other loads of the manager leave handles as they are.
+///
+/// Null and dead handles stay as they are, and so do handles into arenas without a function here. The function
+/// is called for each live handle, once, as it is read. It may be called for one id many times, and in a load that
+/// fails later. Keys of maps and elements of sets have their new ids before the map is built. Unknown fields and
+/// objects are kept with new ids.
 #[derive(Default)]
 pub struct Remap<'r> {
     arenas: Vec<Entry<'r>>,

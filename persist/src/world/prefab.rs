@@ -19,7 +19,7 @@ use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Registry, Result};
 /// [`World::instantiate`] puts it into a world, any number of times.
 ///
 /// It is a copy, and stays as it is when its objects change or go; so it serves for copy and paste too. It can be
-/// saved to a file of its own, by [`SaveManager::save_prefab`](crate::SaveManager::save_prefab). An object that
+/// saved to a file of its own by [`save`](Self::save). An object that
 /// components share by pointers is one object of each copy, shared by those in it alone. Fields of such objects that the
 /// program does not have are not copied, as in [`persist::load`](crate::load()).
 ///
@@ -94,7 +94,7 @@ impl Prefab {
     }
 
     /// The prefab as a whole save, for a clipboard or an archive of your own;
-    /// [`SaveManager::prefab_from_slice`](crate::SaveManager::prefab_from_slice) reads it.
+    /// [`from_slice`](Self::from_slice) reads it.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.save
@@ -114,7 +114,8 @@ impl Prefab {
     }
 
     fn describe(world: &World, save: &[u8], limits: &Limits, options: LoadOptions) -> Result<Self> {
-        world.columns.iter().try_for_each(|entry| check_ids(&entry.of))?;
+        let used = || world.columns.iter().filter(|entry| entry.column.pages() > 0);
+        used().try_for_each(|entry| check_ids(&entry.of))?;
         let mut roots = world.roots();
         let (Some(root), None) = (roots.next(), roots.next()) else {
             let count = world.roots().count();
@@ -130,7 +131,7 @@ impl Prefab {
             save: unpacked(save, limits, |save| Ok(save.bytes.into()))?,
             ids: world.objects().collect(),
             root,
-            types: world.columns.iter().map(|entry| entry.of).collect(),
+            types: used().map(|entry| entry.of).collect(),
             limits: *limits,
             options,
         })
@@ -306,7 +307,12 @@ impl World {
             prefab.renewed(old, before + 1).or(kept)
         });
         let objects = {
-            let part = prefab.load(&mut self.registry, &mut remap)?;
+            let part = load_part(
+                &prefab.save,
+                &mut self.registry,
+                (&prefab.limits, prefab.options),
+                &mut remap,
+            )?;
             self.take_apart(part)
         };
         // From here on nothing fails.
@@ -353,13 +359,6 @@ impl World {
             self.has_unknown |= !found.object.unknown.is_empty();
             self.put_in(found);
         }
-    }
-}
-
-impl Prefab {
-    /// The world that it is the save of, with new ids.
-    fn load(&self, registry: &mut Registry, remap: &mut Remap<'_>) -> Result<World> {
-        load_part(&self.save, registry, (&self.limits, self.options), remap)
     }
 }
 

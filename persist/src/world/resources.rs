@@ -32,7 +32,7 @@ impl<T: Persist + Pointee> AnyResource for T {
     }
 
     fn __register(&self, registry: &mut Registry) -> Result<()> {
-        World::register_resource_in::<T>(registry)
+        registry.register_resource::<T>()
     }
 }
 
@@ -73,6 +73,28 @@ impl Resources {
     }
 }
 
+impl Registry {
+    /// Registers type `T` as a resource, to be loaded with a world.
+    ///
+    /// ```
+    /// use persist::{Persist, SaveManager};
+    ///
+    /// #[derive(Persist)]
+    /// struct Score(u32);
+    ///
+    /// let mut saves = SaveManager::new();
+    /// saves.registry_mut().register_resource::<Score>()?;
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`register_as`](Self::register_as).
+    pub fn register_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
+        self.register_as::<T, dyn AnyResource>()
+    }
+}
+
 impl World {
     /// Puts in what was loaded; returns its name, if the program has it.
     pub(super) fn insert_loaded(&mut self, value: Box<dyn AnyResource>) -> Result<Option<String>> {
@@ -98,14 +120,7 @@ impl World {
     ///
     /// As [`Registry::register_as`](crate::Registry::register_as).
     pub fn register_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
-        Self::register_resource_in::<T>(&mut self.registry)
-    }
-
-    /// Registers a type where a world will be loaded.
-    pub(crate) fn register_resource_in<T: Persist + Pointee>(
-        registry: &mut Registry,
-    ) -> Result<()> {
-        registry.register_as::<T, dyn AnyResource>()
+        self.registry.register_resource::<T>()
     }
 
     /// Puts a value beside the objects, that is saved with them; returns the one of its type that was there.

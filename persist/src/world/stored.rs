@@ -295,7 +295,7 @@ mod tests {
         let mut saves = SaveManager::new();
         saves.register_component::<Health>()?;
         saves.register_component::<Target>()?;
-        saves.register_resource::<Health>()?;
+        saves.registry_mut().register_resource::<Health>()?;
         let by_hand = saves.value_to_vec(&world)?;
         let (derived, _) = saves.value_from_slice::<StoredWorld>(&by_hand)?;
         let save = saves.value_to_vec(&derived)?;

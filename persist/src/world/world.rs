@@ -56,13 +56,13 @@ use crate::{Error, ErrorKind, ObjectId, Registry, Result};
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("town.sav");
 /// let mut saves = SaveManager::new();
-/// saves.save_world(&world, &path)?;
+/// saves.save_value(&path, &world)?;
 ///
 /// // In the next run.
 /// let mut saves = SaveManager::new();
 /// saves.register_component::<Position>()?;
 /// saves.register_component::<Follow>()?;
-/// let (world, _report) = saves.load_world(&path)?;
+/// let (world, _report) = saves.load_value::<World>(&path)?;
 /// assert_eq!(world.find("Cat"), Some(cat));
 /// assert_eq!(world.get::<Position>(cat).map(|position| position.x), Some(1.0));
 /// # Ok::<(), persist::Error>(())

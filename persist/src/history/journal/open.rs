@@ -37,7 +37,7 @@ struct Loaded<T> {
 impl<T: Persist + Default> Session<T> {
     /// A session that is to be opened, with the classes of these saves, and this history, which has no entries: its limits, listeners
     /// and [command classes](History::register) stay. Component classes of a world are registered in the saves, as for
-    /// [`SaveManager::load_world`].
+    /// [`SaveManager::load_value`].
     #[must_use]
     pub fn with(saves: SaveManager, history: History<T>) -> SessionOptions<T> {
         let options = Options { flush: Flush::default(), is_strict: true };

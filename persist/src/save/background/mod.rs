@@ -10,16 +10,13 @@ use std::sync::Arc;
 
 pub(super) use self::worker::Worker;
 use self::worker::{Job, Ticket};
+use super::output::Output;
 use super::{SaveManager, SaveOutcome};
 use crate::codec::Persist;
-use crate::format::Snapshot;
+use crate::format::{Blocks, Snapshot};
 use crate::{Error, ErrorKind, Result};
 
 /// A save that is being written by another thread.
-///
-/// Dropping it lets the save go on; dropping the [`SaveManager`] waits for it.
-///
-/// # Example
 ///
 /// ```
 /// use persist::{SaveManager, SaveOutcome};
@@ -28,13 +25,15 @@ use crate::{Error, ErrorKind, Result};
 /// # let path = folder.path().join("auto.sav");
 /// let mut saves = SaveManager::new();
 /// let save = saves.save_value_in_background(&path, &vec![7_u8; 1_000_000])?;
-/// // The game goes on, and may show a bar.
+/// // The game continues, and may show a bar.
 /// let progress = save.progress();
 /// assert!(progress.done <= progress.total);
 /// assert_eq!(save.wait()?, SaveOutcome::Saved);
 /// assert_eq!(persist::load::<Vec<u8>>(&path)?.len(), 1_000_000);
 /// # Ok::<(), persist::Error>(())
 /// ```
+///
+/// If it is dropped, the save continues. Dropping the [`SaveManager`] waits for it.
 #[must_use = "an error is only seen by `wait`, or by `SaveManager::wait_for_saves`"]
 #[derive(Debug)]
 pub struct BackgroundSave {
@@ -42,17 +41,17 @@ pub struct BackgroundSave {
     ticket: Arc<Ticket>,
 }
 
-/// How far a save is.
+/// How far a save in the background is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes of the snapshot that have been written.
     pub done: u64,
-    /// Bytes of the snapshot. What follows when all are written, flushing, has no part in it.
+    /// Bytes of the snapshot. The flush after the last byte is not counted.
     pub total: u64,
 }
 
 impl Progress {
-    /// From 0 to 1.
+    /// The part that is done, from 0 to 1.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a bar has fewer pixels")]
     pub fn fraction(self) -> f32 {
@@ -61,32 +60,34 @@ impl Progress {
 }
 
 impl BackgroundSave {
-    /// The file that it is written to, whatever links and the current folder were: of an
-    /// [`auto_save_in_background`](SaveManager::auto_save_in_background) its stem is the name of the slot.
+    /// The file that is written, with links and the current folder resolved.
+    ///
+    /// The name of a slot is its file stem.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How far it is.
+    /// How far the save is.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.ticket.progress()
     }
 
-    /// True once it is saved, superseded or cancelled, or has failed.
+    /// True once the save is in its place, superseded or cancelled, or has failed.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.ticket.is_done()
     }
 
-    /// Gives it up, unless it is in its place already. Those that it [superseded](SaveOutcome::Superseded) do not
-    /// come back.
+    /// Gives the save up, unless it is in its place already.
+    ///
+    /// Those that it [superseded](SaveOutcome::Superseded) do not come back.
     pub fn cancel(&self) {
         self.ticket.cancel();
     }
 
-    /// Waits until it is done.
+    /// Waits until the save is done.
     ///
     /// # Errors
     ///
@@ -97,44 +98,45 @@ impl BackgroundSave {
 }
 
 impl SaveManager {
-    /// Saves the objects like [`save`](Self::save), but for the snapshot on another thread: the call
-    /// takes as long as hooks and encoding do, which for a graph of many objects is most of a save.
+    /// Takes a snapshot of the objects, and saves it on another thread.
     ///
-    /// A manager has one such thread, which writes one save after the other. A save of a file that is still being
-    /// written by an earlier one waits for its turn; of several that wait the newest is written. A load of the file by
-    /// this manager waits for all, and so does [`save`](Self::save).
+    /// The call runs hooks and encodes, which for a graph of many objects is most of a save.
     ///
-    /// `std::process::exit` ends the thread wherever it is: the file is then the save before. Call
-    /// [`wait_for_saves`](Self::wait_for_saves) first. A slot is saved in the background by its
-    /// [`slot_path`](crate::slot_path).
+    /// A manager has one such thread, which writes one save after the other. If a file is still being written, the
+    /// next save of it waits; of several that wait only the newest is written. A load of the file by this manager, or
+    /// a [`save`](Self::save), waits for all of them.
+    ///
+    /// `std::process::exit` ends the thread wherever it is, and leaves the previous save. Call
+    /// [`wait_for_saves`](Self::wait_for_saves) first.
     ///
     /// # Errors
     ///
-    /// What an object refuses, as [`save`](Self::save). What goes wrong later is told by
-    /// [`BackgroundSave::wait`], or by [`wait_for_saves`](Self::wait_for_saves).
+    /// What an object refuses, as [`save`](Self::save). [`BackgroundSave::wait`] or
+    /// [`wait_for_saves`](Self::wait_for_saves) returns what goes wrong later.
     pub fn save_in_background(&mut self, path: impl AsRef<Path>) -> Result<BackgroundSave> {
-        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_blocks(out))
+        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_objects(out))
     }
 
-    /// Saves one value like [`save_value`](Self::save_value), but for the snapshot on another
-    /// thread, as [`save_in_background`](Self::save_in_background).
+    /// Takes a snapshot of one value, and saves it on another thread.
+    ///
+    /// The rest is as in [`save_in_background`](Self::save_in_background) and [`save_value`](Self::save_value).
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`save_value`](Self::save_value); later ones as in [`save_in_background`](Self::save_in_background).
     pub fn save_value_in_background<T: Persist>(
         &mut self,
         path: impl AsRef<Path>,
         value: &T,
     ) -> Result<BackgroundSave> {
-        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_value_blocks(out, value, false))
+        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_value(out, value))
     }
 
     /// Waits for all saves in the background.
     ///
     /// # Errors
     ///
-    /// The first error since the last call that no [`BackgroundSave::wait`] has told.
+    /// The first error since the last call that no [`BackgroundSave::wait`] has returned.
     pub fn wait_for_saves(&mut self) -> Result<()> {
         match self.worker.wait_for_all() {
             Some(error) => Err(error),
@@ -146,25 +148,22 @@ impl SaveManager {
         &mut self,
         path: &Path,
         least: u64,
-        write: impl FnOnce(&mut Self, &mut Snapshot) -> Result<u64>,
+        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
     ) -> Result<BackgroundSave> {
         let path = self
+            .output
             .storage
-            .0
             .resolve(path)
             .map_err(|error| Error::io("write the save to", path, error))?;
-        let mut snapshot =
-            Snapshot::new(self.worker.spare_memory(), self.compression, &self.limits);
+        let Output { options, limits, .. } = &self.output;
+        let mut snapshot = Snapshot::new(self.worker.spare_memory(), options.compression, limits);
         write(self, &mut snapshot)?;
         let ticket = Arc::new(Ticket::new(snapshot.size()));
         self.worker.enqueue(Job {
             path: path.clone(),
             snapshot,
             least,
-            device: self.device.clone(),
-            storage: self.storage.clone(),
-            options: self.save_options,
-            limits: self.limits,
+            output: self.output.clone(),
             ticket: ticket.clone(),
         });
         Ok(BackgroundSave { path, ticket })

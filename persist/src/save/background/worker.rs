@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use super::super::manager::Disk;
+use super::super::output::Output;
 use super::{Progress, SaveOutcome, cancelled};
 use crate::format::Snapshot;
-use crate::storage::{self, SaveOptions};
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A save that is to be written.
 pub(super) struct Job {
@@ -18,33 +17,28 @@ pub(super) struct Job {
     pub(super) snapshot: Snapshot,
     /// The save has no smaller generation.
     pub(super) least: u64,
-    pub(super) device: Option<String>,
-    pub(super) storage: Disk,
-    pub(super) options: SaveOptions,
-    pub(super) limits: Limits,
+    pub(super) output: Output,
     pub(super) ticket: Arc<Ticket>,
 }
 
 impl Job {
     fn run(&self) -> Result<SaveOutcome> {
-        let Self { path, snapshot, least, device, storage, options, limits, ticket } = self;
+        let Self { path, snapshot, least, output, ticket } = self;
         let go_on = |bytes| {
             ticket.done.fetch_add(bytes, Ordering::Relaxed);
             if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
         };
-        let result = storage::replace(&*storage.0, path, options, limits, |out, past| {
+        let result = output.replace(path, *least, snapshot.header().clone(), |out, header| {
             go_on(0)?;
-            let header = past.lead_to(snapshot.header().clone(), device.as_deref(), *least);
             snapshot.write(out, &header, go_on)
         });
         match result {
-            Ok(replaced) => Ok(SaveOutcome::of(&replaced)),
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),
             // It was cancelled while another program had the file.
             Err(error) if error.kind() == ErrorKind::InUse && ticket.is_cancelled() => {
                 Ok(SaveOutcome::Cancelled)
             }
-            Err(error) => Err(error),
+            result => result,
         }
     }
 }
@@ -197,8 +191,9 @@ impl Worker {
 
     /// Takes a save that waits for its turn out: a newer one of the same file is coming.
     fn supersede(&self, newer: &Job) {
-        let is_older =
-            |job: &Job| job.path == newer.path && Arc::ptr_eq(&job.storage.0, &newer.storage.0);
+        let is_older = |job: &Job| {
+            job.path == newer.path && Arc::ptr_eq(&job.output.storage, &newer.output.storage)
+        };
         let mut state = held(&self.queue.state);
         if let Some(i) = state.waiting.iter().position(is_older)
             && let Some(job) = state.waiting.remove(i)

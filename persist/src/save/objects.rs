@@ -1,0 +1,148 @@
+//! The objects of a manager and the ids by which they are known.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Loaded;
+use crate::codec::{Shared, Unknown, WeakShared};
+use crate::format::MAX_ID;
+use crate::graph::{Registry, Saver, free_unheld};
+use crate::{ClassId, Error, ErrorKind, Limits, ObjectId, Result};
+
+/// What a manager saves: the objects that were added, and what the program does not know of those it loaded.
+#[derive(Default)]
+pub(super) struct Objects {
+    added: BTreeMap<ObjectId, Shared>,
+    /// Objects that were not added but keep the ids they had in a save. They
+    /// live as long as the program holds them.
+    met: BTreeMap<ObjectId, WeakShared>,
+    /// Ids of both, by address: neither is given away while a pointer is held.
+    ids: HashMap<usize, ObjectId>,
+    /// What the program does not know of objects, and of the value that was loaded last.
+    kept: HashMap<ObjectId, Unknown>,
+    root_kept: Option<(ClassId, Unknown)>,
+    /// The largest id given out so far.
+    last_id: u64,
+}
+
+impl Objects {
+    pub(super) fn add(&mut self, shared: Shared) -> Result<ObjectId> {
+        let id = match self.ids.get(&shared.address()) {
+            Some(id) => *id,
+            None => {
+                let number = self.last_id.checked_add(1).filter(|number| *number <= MAX_ID);
+                let id = number
+                    .and_then(ObjectId::new)
+                    .ok_or_else(|| Error::new(ErrorKind::TooLarge, "the object ids are used up"))?;
+                self.last_id = id.get();
+                self.ids.insert(shared.address(), id);
+                id
+            }
+        };
+        self.met.remove(&id);
+        self.added.insert(id, shared);
+        Ok(id)
+    }
+
+    pub(super) fn remove(&mut self, id: ObjectId) -> bool {
+        match self.added.remove(&id) {
+            Some(shared) => {
+                self.met.insert(id, shared.downgrade());
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.kept.clear();
+        self.root_kept = None;
+        self.ids.clear();
+        let met = std::mem::take(&mut self.met).into_values();
+        let met: Vec<Shared> = met.filter_map(|object| object.upgrade()).collect();
+        let objects: Vec<Shared> =
+            std::mem::take(&mut self.added).into_values().chain(met).collect();
+        free_unheld(&objects);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.added.len()
+    }
+
+    /// The ids of the objects that were added, in order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
+        self.added.keys().copied()
+    }
+
+    pub(super) fn adopt(&mut self, mut loaded: Loaded) {
+        self.clear();
+        loaded.adopted = true;
+        self.kept = std::mem::take(&mut loaded.kept);
+        self.root_kept = loaded.root_kept.take();
+        for object in &loaded.objects {
+            let Some(shared) = &object.shared else { continue };
+            self.last_id = self.last_id.max(object.id.get());
+            self.ids.insert(shared.address(), object.id);
+            if object.added {
+                self.added.insert(object.id, shared.clone());
+            } else {
+                self.met.insert(object.id, shared.downgrade());
+            }
+        }
+    }
+
+    /// What saves the objects under their ids, with what the program does not know of them.
+    pub(super) fn saver<'s>(&'s mut self, registry: &'s Registry, limits: &'s Limits) -> Saver<'s> {
+        self.forget_gone();
+        let mut saver = Saver::new(registry, limits, self.last_id.saturating_add(1));
+        for (id, shared) in &self.added {
+            saver.know(shared.clone(), *id, true);
+        }
+        for (id, weak) in &self.met {
+            if let Some(shared) = weak.upgrade() {
+                saver.know(shared, *id, false);
+            }
+        }
+        saver.keep(&self.kept, &self.ids);
+        saver
+    }
+
+    /// What saves a value of a class on its own, with what the program does not know of it.
+    pub(super) fn saver_of_value<'s>(
+        &'s mut self,
+        registry: &'s Registry,
+        limits: &'s Limits,
+        class: usize,
+    ) -> Saver<'s> {
+        self.forget_gone();
+        let mut saver = Saver::new(registry, limits, 1);
+        saver.keep(&self.kept, &self.ids);
+        if let Some((of, kept)) = &self.root_kept
+            && *of == registry.program().classes[class].id
+        {
+            saver.keep_of_value(kept);
+        }
+        saver
+    }
+
+    /// Forgets the objects that were met and are gone: their pointers held the addresses, which
+    /// may come back now.
+    fn forget_gone(&mut self) {
+        let before = self.met.len();
+        self.met.retain(|id, weak| {
+            let is_there = weak.upgrade().is_some();
+            if !is_there {
+                self.kept.remove(id);
+            }
+            is_there
+        });
+        if self.met.len() < before {
+            self.ids.retain(|_, id| self.added.contains_key(id) || self.met.contains_key(id));
+        }
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
