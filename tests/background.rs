@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, ThreadId};
 
-use persist::storage::{Lock, Memory, NewFile, SaveOptions, Storage, StoredFile};
-use persist::{ErrorKind, Persist, SaveManager, SaveOutcome};
+use persist::save::SaveOutcome;
+use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
+use persist::{ErrorKind, Persist, SaveManager, SaveOptions};
 
 /// Memory behind a gate: while it is shut, no file can be created.
 #[derive(Clone, Default)]

@@ -8,9 +8,12 @@ mod shapes;
 use std::fmt::Debug;
 use std::mem::offset_of;
 
-use persist::codec::{self, Buffer, Decoder, Encoder, Fail, FieldAccess, Prototypes, Stop};
+use persist::codec::{
+    self, Buffer, Decoder, Encoder, Fail, FieldAccess, Prototypes, Reflect, Stop,
+};
 use persist::reflect::Kind;
-use persist::{ErrorKind, Persist, Reflect, Registry};
+use persist::save::Registry;
+use persist::{ErrorKind, Persist};
 use shapes::{
     Attributes, Bare, Empty, Fixed, Grid, Mixed, Nothing, Pair, Player, Shape, Slot, Tree, Wide,
 };

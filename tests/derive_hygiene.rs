@@ -7,8 +7,8 @@
 #[path = "hygiene_of_evolution.rs"]
 mod evolution;
 
-use persist::codec::{Buffer, Prototypes, decode, decode_into};
-use persist::{Persist, Reflect};
+use persist::Persist;
+use persist::codec::{Buffer, Prototypes, Reflect, decode, decode_into};
 use std::fmt::Debug;
 
 fn empty<T: Persist>() -> T {
@@ -396,7 +396,8 @@ fn the_library_may_be_reached_by_another_path() {
 }
 
 mod methods_of_the_same_names {
-    use persist::{Persist, Reflect};
+    use persist::Persist;
+    use persist::codec::Reflect;
 
     /// As other crates have them: Fyrox's `Visit`, the `Encode` and `Decode` of codecs, a name and a kind.
     trait Others {

@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 #![allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
 
-use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Stop};
+use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
 use persist::reflect::{Kind, Migration};
-use persist::{Error, ErrorKind, Persist, Record, Reflect, Registry, Unknown, Value};
+use persist::save::Registry;
+use persist::{Error, ErrorKind, Persist, Record, Unknown, Value};
 
 /// Kinds have no `==`; what they are called says as much here.
 fn kind_of(inner: Option<persist::reflect::Inner>) -> Option<String> {

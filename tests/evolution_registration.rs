@@ -8,9 +8,10 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::codec::{self, Decoder, Encoder, Fail, Prototypes, Stop};
-use persist::reflect::{Body, Kind, Migrate, Migration, VariantRecord};
-use persist::{Class, Error, ErrorKind, FieldRecord, Persist, Reflect, Registry, Unknown};
+use persist::codec::{self, Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
+use persist::reflect::{Body, Class, FieldRecord, Kind, Migrate, Migration, VariantRecord};
+use persist::save::Registry;
+use persist::{Error, ErrorKind, Persist, Unknown};
 
 fn refused<T: Persist>() -> Error {
     let error = Registry::new().register::<T>().unwrap_err();
@@ -169,7 +170,7 @@ macro_rules! by_hand {
             }
         }
 
-        impl persist::Pointee for $name {
+        impl persist::codec::Pointee for $name {
             type As = codec::AsValue;
         }
     };

@@ -9,7 +9,8 @@ mod losses;
 mod round_trips;
 
 use persist::lock::{Difference, Lock, LockReport, Values, Verdict};
-use persist::{ErrorKind, Persist, Registry, SaveManager};
+use persist::save::Registry;
+use persist::{ErrorKind, Persist, SaveManager};
 
 fn registry<T: Persist>() -> Registry {
     let mut registry = Registry::new();

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use persist::lock::{self, Lock, Mode, Verdict};
-use persist::{ErrorKind, Persist, Registry};
+use persist::save::Registry;
+use persist::{ErrorKind, Persist};
 
 #[derive(Persist)]
 #[persist(class = "Hero")]

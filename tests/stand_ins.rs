@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::{Change, LoadReport, Persist, SaveManager, Unknown};
+use persist::save::{LoadEvent, LoadReport};
+use persist::{Persist, SaveManager, Unknown};
 
 #[persist::dynamic(unknown = MissingItem)]
 trait Item {
@@ -175,7 +176,7 @@ fn describe(person: &Hero) -> Vec<String> {
 }
 
 fn kept(report: &LoadReport) -> Vec<(String, u64)> {
-    let kept = report.findings().iter().filter(|finding| finding.change == Change::Kept);
+    let kept = report.rows().iter().filter(|finding| finding.event == LoadEvent::Kept);
     kept.map(|finding| (finding.class.clone(), finding.count)).collect()
 }
 

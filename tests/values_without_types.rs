@@ -13,9 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::{Rc, Weak};
 
 use fixture_types::{NAMES, read};
-use persist::{
-    Document, Error, ErrorKind, HandleValue, ObjectId, Persist, Record, SaveManager, Value,
-};
+use persist::reflect::HandleValue;
+use persist::{Document, Error, ErrorKind, ObjectId, Persist, Record, SaveManager, Value};
 use proptest::prelude::*;
 use value_trees::tree;
 
@@ -219,7 +218,7 @@ fn the_dump_shows_every_object() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("world.sav");
     document(&world()).save(&path).unwrap();
-    assert_eq!(persist::dump(&path).unwrap(), document(&world()).to_string());
+    assert_eq!(persist::save::dump(&path).unwrap(), document(&world()).to_string());
 }
 
 #[test]

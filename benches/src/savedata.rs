@@ -61,7 +61,7 @@ where
             }),
             Contender::new("persist, whole save, first of a program", || {
                 saved_first.clear();
-                persist::to_writer(&mut saved_first, black_box(value)).expect("it can be saved");
+                persist::save::to_writer(&mut saved_first, black_box(value)).expect("it can be saved");
                 black_box(saved_first.as_slice());
             }),
             Contender::new("crc32 of persist's bytes", || {

@@ -26,7 +26,8 @@ mod tests;
 /// Implements `Persist` and `Reflect`: the type's values can be saved and loaded.
 ///
 /// ```
-/// use persist::{Persist, Reflect};
+/// use persist::Persist;
+/// use persist::codec::Reflect;
 ///
 /// #[derive(Persist, Debug, PartialEq)]
 /// #[persist(class = "quest.Hero", version = 2)]
@@ -234,9 +235,9 @@ mod tests;
 /// other values; the docs of the trait show all six.
 ///
 /// ```
+/// use persist::Persist;
 /// use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
 /// use persist::reflect::Kind;
-/// use persist::Persist;
 ///
 /// /// A colour that is stored as one word.
 /// #[derive(Debug, PartialEq)]

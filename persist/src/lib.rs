@@ -47,24 +47,19 @@
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
-//! # The rooms
+//! # Modules
 //!
-//! Each uses only those below it.
+//! The root has what most programs write; the rest is in the module it belongs to.
 //!
 //! | | |
 //! | --- | --- |
+//! | [`save`](mod@save) | saving and loading: reports, slots, backups, salvage, the registry of classes |
+//! | [`world`] | objects made of components, with names, a tree and a life cycle |
+//! | [`history`] | undo, redo, and the journal from which a crashed program recovers |
 //! | [`lock`] | the schemas of released versions, and whether their saves still load |
-//! | `history` | [`History`], [`Edit`], [`Command`]: undo, redo and the journal |
-//! | `save` | [`SaveManager`], [`Slot`], [`Loaded`], [`LoadReport`], [`Document`], and [`save()`], [`load`] for one value |
-//! | `world` | [`World`], [`Component`], [`Query`]: objects made of components |
-//! | [`storage`] | files that are replaced whole, their backups, damaged ones |
-//! | `graph` | ids, references, the saver's work list, the loader's passes, the [`Registry`] |
-//! | `format` | the file: header, definitions, records, trailer |
-//! | `schema` | the schema of a save against that of the program |
-//! | `types` | the standard library's types, [`Handle`] and [`Remap`] |
-//! | [`codec`] | values to bytes and back: [`Persist`], [`Reflect`] |
-//! | [`reflect`] | what a type looks like: [`Kind`], [`FieldRecord`], [`Class`] |
-//! | `value` | data without its type: [`Value`], [`Record`] |
+//! | [`storage`] | where files live, and how to replace the file system |
+//! | [`codec`] | one value to bytes and back, and what an `impl Persist` by hand needs |
+//! | [`reflect`] | the tables of a type: classes, field records, kinds |
 //!
 //! The bytes are described in `docs/format.md`, the reasons in `docs/design.md`.
 
@@ -74,47 +69,37 @@ pub mod codec;
 mod error;
 mod format;
 mod graph;
-mod history;
+pub mod history;
 mod limits;
 pub mod lock;
 mod object_id;
 mod options;
 pub mod reflect;
-mod save;
+pub mod save;
 mod schema;
 pub mod storage;
 mod types;
 mod value;
-mod world;
+pub mod world;
 
-pub use codec::{Persist, Pointee, Reflect, Unknown};
 pub use error::{Error, ErrorKind, Result};
-pub use format::{Compression, FORMAT_VERSION, Header, Lineage};
-pub use graph::{Counted, Registry};
-pub use history::{
-    Command, CommandContext, Edit, End, Flush, History, HistoryEntry, HistoryEvent, JournalInfo,
-    Label, Merge, OnMissing, Poison, Proof, Recovered, Session, SessionOptions, Stopped,
-    Subscription, Torn, Transaction, Verb,
-};
 pub use limits::Limits;
 pub use object_id::ObjectId;
-pub use options::{LoadOptions, LoadPolicy};
+pub use options::LoadOptions;
 pub use persist_derive::{Persist, dynamic};
-pub use reflect::{Class, ClassId, FieldRecord, Kind};
-#[cfg(feature = "directories")]
-pub use save::slots_folder;
-pub use save::{
-    BackgroundSave, Comparison, Document, Entry, Finding, Health, Keep, LoadReport, Loaded,
-    Progress, Remapping, Salvage, SaveManager, SaveOutcome, Slot, dump, from_reader, from_slice,
-    load, save, save_mut, slot_path, to_vec, to_vec_mut, to_writer,
-};
-pub use schema::Change;
-pub use types::{Arena, Handle, Missing, Remap};
-pub use value::{HandleValue, Record, Value};
-pub use world::{
-    Activity, Component, ComponentId, Context, FieldPath, IntoFieldPath, Outside, Prefab, Query,
-    QueryIter, Reference, SharedQuery, World,
-};
+pub use types::{Arena, Handle};
+pub use value::{Record, Value};
+
+#[doc(inline)]
+pub use codec::{Persist, Unknown};
+#[doc(inline)]
+pub use history::{Command, History, Session};
+#[doc(inline)]
+pub use save::{Document, Loaded, SaveManager, from_slice, load, save, to_vec};
+#[doc(inline)]
+pub use storage::commit::SaveOptions;
+#[doc(inline)]
+pub use world::{Component, Context, FieldPath, Reference, World};
 
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]

@@ -7,7 +7,8 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use persist::{LoadOptions, Persist, Pointee, SaveManager, codec};
+use persist::codec::Pointee;
+use persist::{LoadOptions, Persist, SaveManager, codec};
 
 use super::harness::{LENIENT, Row, Shared, rows, shared};
 

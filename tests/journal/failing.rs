@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use persist::history::CommandContext;
 use persist::storage::{Lock, NewFile, Storage, StoredFile};
-use persist::{Command, CommandContext, ErrorKind, Result, Session};
+use persist::{Command, ErrorKind, Result, Session};
 
 use super::disk::{Disk, Fault};
 use super::document::{Document, Insert, Rename, history};

@@ -18,6 +18,7 @@ impl Write for Full {
 
 #[test]
 fn what_a_buffered_writer_cannot_write_is_an_error() {
-    let error = persist::to_writer(BufWriter::with_capacity(1 << 20, Full), &7_u8).unwrap_err();
+    let error =
+        persist::save::to_writer(BufWriter::with_capacity(1 << 20, Full), &7_u8).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSpace);
 }

@@ -6,7 +6,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{Compression, LoadOptions, LoadPolicy, Loaded, Result, SaveManager};
+use persist::save::{Compression, LoadPolicy};
+use persist::{LoadOptions, Loaded, Result, SaveManager};
 
 type Shared<T> = Rc<RefCell<T>>;
 

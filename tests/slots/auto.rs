@@ -113,7 +113,7 @@ fn one_value_takes_turns_too() {
     for level in 1..=3_u8 {
         game.saves.auto_save_value(FOLDER, 2, &level).unwrap();
     }
-    let path = persist::slot_path(FOLDER, "auto1").unwrap();
+    let path = persist::save::slot_path(FOLDER, "auto1").unwrap();
     assert_eq!(game.saves.load_value::<u8>(path).unwrap().0, 3);
 }
 

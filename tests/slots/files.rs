@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use persist::storage::{Memory, SaveOptions, Storage};
-use persist::{ErrorKind, SaveManager};
+use persist::storage::{Memory, Storage};
+use persist::{ErrorKind, SaveManager, SaveOptions};
 
 use crate::{FOLDER, Game, read, write};
 

@@ -1,8 +1,8 @@
 //! Prefabs in files, also in those of older programs.
 
-use persist::{
-    Component, Compression, Document, ErrorKind, ObjectId, Outside, Persist, SaveManager, World,
-};
+use persist::save::Compression;
+use persist::world::Outside;
+use persist::{Component, Document, ErrorKind, ObjectId, Persist, SaveManager, World};
 
 use super::Target;
 
@@ -66,7 +66,7 @@ fn the_file_is_a_save_like_any_other() {
     saves.save_prefab(&prefab, &path).unwrap();
     saves.save_prefab(&prefab, &path).unwrap();
     assert!(path.with_extension("prefab.bak").exists(), "it has a backup");
-    assert!(persist::dump(&path).unwrap().contains("House"));
+    assert!(persist::save::dump(&path).unwrap().contains("House"));
 
     saves.register_component::<OldDoor>().unwrap();
     saves.register_component::<Target>().unwrap();

@@ -38,9 +38,10 @@ pub use convert::{Conversion, Converted};
 #[doc(hidden)]
 pub use decoder::restored;
 pub use decoder::{Decoder, Fail};
+#[doc(no_inline)]
+pub use dynamic::Unknown;
 pub use dynamic::{
     ArcTo, AsTrait, Caster, Dynamic, Implements, Portable, RcTo, StandIn, TraitCell, TraitObject,
-    Unknown,
 };
 pub use encoder::{Encoder, Stop};
 pub use field::{FieldAccess, replaced};
@@ -55,7 +56,9 @@ pub(crate) use list::decode_vec;
 pub(crate) use object::WeakShared;
 pub use object::{Object, Shared};
 pub use parts::Parts;
-pub use persist::{Persist, Reflect, kind_of_class};
+#[doc(no_inline)]
+pub use persist::Persist;
+pub use persist::{Reflect, kind_of_class};
 pub use pointee::{AsCell, AsLengthy, AsValue, Lengthy, OpenCell, PointTo, Pointee, Unsized};
 pub(crate) use prototypes::PrototypeTable;
 pub use prototypes::Prototypes;

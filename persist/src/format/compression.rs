@@ -13,7 +13,8 @@ use super::{BLOCK_LZ4, BLOCK_ZSTD};
 /// # Example
 ///
 /// ```
-/// use persist::{Compression, SaveManager};
+/// use persist::SaveManager;
+/// use persist::save::Compression;
 ///
 /// let mut saves = SaveManager::new();
 /// # #[cfg(feature = "lz4")]

@@ -22,11 +22,17 @@ mod transaction;
 mod undo;
 mod world;
 
-pub use command::{Command, CommandContext};
+#[doc(no_inline)]
+pub use command::Command;
+pub use command::CommandContext;
 pub use edit::Edit;
 pub use event::{HistoryEvent, Subscription};
-pub use history::{History, HistoryEntry};
-pub use journal::{Flush, JournalInfo, Recovered, Session, SessionOptions, Stopped, Torn};
+#[doc(no_inline)]
+pub use history::History;
+pub use history::HistoryEntry;
+#[doc(no_inline)]
+pub use journal::Session;
+pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};
 pub use poison::Poison;
 pub use proof::Proof;

@@ -1,7 +1,8 @@
 use std::path::Path;
 
 use super::{Lock, LockReport};
-use crate::{Error, ErrorKind, Registry, Result};
+use crate::graph::Registry;
+use crate::{Error, ErrorKind, Result};
 
 /// The name of the file.
 const FILE: &str = "persist.lock";
@@ -66,7 +67,8 @@ pub fn check(folder: impl AsRef<Path>, version: &str, registry: &Registry) -> Re
 ///
 /// ```
 /// use persist::lock::{self, Mode};
-/// use persist::{ErrorKind, Persist, Registry};
+/// use persist::save::Registry;
+/// use persist::{ErrorKind, Persist};
 ///
 /// #[derive(Persist)]
 /// struct Hero { name: String }
@@ -164,7 +166,7 @@ fn not_updated(lock: &Lock, version: &str, report: &LockReport) -> String {
 /// ```no_run
 /// # use persist::Persist;
 /// # #[derive(Persist)] struct Hero { name: String }
-/// let mut registry = persist::Registry::new();
+/// let mut registry = persist::save::Registry::new();
 /// registry.register::<Hero>().unwrap();
 /// persist::assert_lock!(registry);
 /// ```

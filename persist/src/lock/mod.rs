@@ -7,7 +7,8 @@
 //! code and without fixtures.
 //!
 //! ```
-//! # use persist::{Persist, Registry};
+//! # use persist::Persist;
+//! # use persist::save::Registry;
 //! # #[derive(Persist)] struct Hero { name: String }
 //! // #[test]
 //! fn old_saves_load() {
@@ -17,8 +18,8 @@
 //! mod my_game {
 //! #   use super::Hero;
 //!     /// All that the game registers.
-//!     pub fn registry() -> persist::Registry {
-//!         let mut registry = persist::Registry::new();
+//!     pub fn registry() -> persist::save::Registry {
+//!         let mut registry = persist::save::Registry::new();
 //!         registry.register::<Hero>().unwrap();
 //!         registry
 //!     }
@@ -46,8 +47,9 @@
 //! # What it finds
 //!
 //! ```
+//! use persist::Persist;
 //! use persist::lock::{Lock, Verdict};
-//! use persist::{Persist, Registry};
+//! use persist::save::Registry;
 //!
 //! mod then {
 //!     #[derive(persist::Persist)]
@@ -98,9 +100,10 @@ pub use self::report::{Difference, LockReport, Note, Verdict};
 pub use self::sample::Values;
 use self::sample::{Samples, Skip};
 use self::section::Section;
+use crate::graph::Registry;
 use crate::schema::Texts;
 use crate::storage::{FILES, SaveOptions};
-use crate::{Error, ErrorKind, Limits, Registry, Result, storage};
+use crate::{Error, ErrorKind, Limits, Result, storage};
 
 /// The schemas of the released versions of a program: a `persist.lock`.
 ///
@@ -218,7 +221,9 @@ impl Lock {
     /// # Example
     ///
     /// ```
-    /// # use persist::{Persist, Registry, SaveManager, lock::{Lock, Values}};
+    /// # use persist::lock::{Lock, Values};
+    /// # use persist::save::Registry;
+    /// # use persist::{Persist, SaveManager};
     /// # #[derive(Persist)] struct Hero { name: String }
     /// let mut saves = SaveManager::new();
     /// saves.register::<Hero>()?;

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use crate::Registry;
+use crate::graph::Registry;
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, Form, KindSchema};
 

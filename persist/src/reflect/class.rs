@@ -6,7 +6,7 @@ use crate::value::Record;
 
 /// A struct or an enum, as its table of field records.
 ///
-/// The derive makes one for each type; [`Reflect::CLASS`](crate::Reflect::CLASS)
+/// The derive makes one for each type; [`Reflect::CLASS`](crate::codec::Reflect::CLASS)
 /// hands it out. Its [`Display`](fmt::Display) is a table for people.
 #[derive(Clone, Copy)]
 pub struct Class {
@@ -114,7 +114,7 @@ impl ClassId {
     /// The id of a class that has this name and no number of its own.
     ///
     /// ```
-    /// use persist::ClassId;
+    /// use persist::reflect::ClassId;
     ///
     /// const HERO: ClassId = ClassId::of("quest.Hero");
     /// assert_ne!(HERO, ClassId::of("quest.Monster"));
@@ -343,7 +343,8 @@ impl fmt::Debug for Class {
 /// The table of field records.
 ///
 /// ```
-/// use persist::{Persist, Reflect};
+/// use persist::Persist;
+/// use persist::codec::Reflect;
 ///
 /// #[derive(Persist)]
 /// #[persist(id = 7)]

@@ -5,7 +5,8 @@ use super::{Class, Inner, Kind};
 /// # Example
 ///
 /// ```
-/// use persist::{Persist, Reflect};
+/// use persist::Persist;
+/// use persist::codec::Reflect;
 ///
 /// #[derive(Persist)]
 /// struct Player {

@@ -12,3 +12,6 @@ pub use class::{Argument, Body, Class, ClassId, Migrate, Migration, Prototype, V
 pub use field::{FieldFlags, FieldRecord};
 pub use holder::{Cell, Holder, Pointer};
 pub use kind::{Inner, Kind, Reference, Target, TraitName};
+
+// A handle in a tree of values.
+pub use crate::value::HandleValue;

@@ -72,7 +72,7 @@ pub struct Document {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("game.sav");
 /// persist::save(&path, &(3_u8, String::from("Ada")))?;
-/// let text = persist::dump(&path)?;
+/// let text = persist::save::dump(&path)?;
 /// assert!(text.ends_with("(3u8, \"Ada\")\n"));
 /// # Ok::<(), persist::Error>(())
 /// ```

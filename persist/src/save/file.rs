@@ -6,8 +6,9 @@ use std::path::Path;
 use super::manager::Disk;
 use super::salvage::{is_wreck, salvage};
 use super::{Salvage, SaveManager};
+use crate::options::LoadPolicy;
 use crate::storage::{Reading, Recovery, SaveOptions, keep_wreck, wrecks};
-use crate::{Error, Limits, LoadPolicy, Result, storage};
+use crate::{Error, Limits, Result, storage};
 
 /// A file that is loaded.
 pub(super) struct SaveFile<'p> {

@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, Result};
 /// # Example
 ///
 /// ```no_run
-/// let folder = persist::slots_folder("com", "Acorn", "Farm")?;
+/// let folder = persist::save::slots_folder("com", "Acorn", "Farm")?;
 /// std::fs::create_dir_all(&folder)?;
 /// let slots = persist::SaveManager::new().slots(&folder)?;
 /// # Ok::<(), persist::Error>(())

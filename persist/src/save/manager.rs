@@ -9,8 +9,9 @@ use super::{Loaded, SaveOutcome};
 use crate::codec::{Buffer, Implements, Persist, Pointee, Shared, Unknown, WeakShared};
 use crate::format::{Blocks, Compression, Header, MAX_ID, Sealer};
 use crate::graph::{Counted, Registry, Saver, free_unheld};
+use crate::reflect::ClassId;
 use crate::storage::{FILES, SaveOptions, Storage};
-use crate::{ClassId, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
+use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, storage};
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads
 /// them back.
@@ -316,11 +317,11 @@ impl SaveManager {
     /// [`adopt`](Self::adopt).
     ///
     /// Objects of classes that are not registered, and fields that the classes do not have, are kept
-    /// aside, and counted in the report as [`Change::Kept`](crate::Change::Kept); they go back to
+    /// aside, and counted in the report as [`LoadEvent::Kept`](crate::schema::LoadEvent::Kept); they go back to
     /// the next save after [`adopt`](Self::adopt), and only then.
     ///
     /// If the file is damaged, its newest good backup is loaded, and takes its place; the damaged file
-    /// is kept beside it as `name.damaged`. [`LoadReport::recovery`](crate::LoadReport::recovery) says so.
+    /// is kept beside it as `name.damaged`. [`LoadReport::recovery`](crate::save::LoadReport::recovery) says so.
     ///
     /// A file that is not there stays so, as the player may have deleted it; if it has backups the error says which can
     /// be loaded by its own path.

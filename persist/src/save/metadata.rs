@@ -20,7 +20,8 @@ impl SaveManager {
     /// # Example
     ///
     /// ```
-    /// use persist::{Header, Persist, SaveManager};
+    /// use persist::save::Header;
+    /// use persist::{Persist, SaveManager};
     ///
     /// #[derive(Persist, Debug, PartialEq)]
     /// struct Shown { chapter: String, minutes: u32 }

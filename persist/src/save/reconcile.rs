@@ -46,7 +46,8 @@ impl SaveManager {
     /// # Example
     ///
     /// ```
-    /// use persist::{Keep, Lineage, SaveManager};
+    /// use persist::SaveManager;
+    /// use persist::save::{Keep, Lineage};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (local, remote) = (folder.path().join("slot1.sav"), folder.path().join("cloud.sav"));

@@ -64,7 +64,7 @@ impl Remapping<'_, '_> {
     /// # Errors
     ///
     /// As there; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id without
-    /// a new one under [`Missing::Error`](crate::Missing::Error).
+    /// a new one under [`Missing::Error`](crate::types::Missing::Error).
     pub fn load(&mut self, path: impl AsRef<Path>) -> Result<Loaded> {
         let file = self.saves.file(path.as_ref());
         let read = |save: &[u8]| self.saves.load_objects(save, Some(self.remap));

@@ -9,11 +9,12 @@ use std::vec::IntoIter;
 use super::file::Rescue;
 use super::{Document, SaveManager};
 use crate::format::{Compression, Plain, Wreck, nothing_whole, scan, unpacked, weight};
+use crate::options::LoadPolicy;
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
-use crate::{Limits, LoadPolicy, ObjectId, Result, Value};
+use crate::{Limits, ObjectId, Result, Value};
 
-/// What a load under [`LoadPolicy::Salvage`](crate::LoadPolicy::Salvage) found of a damaged save.
+/// What a load under [`LoadPolicy::Salvage`](crate::options::LoadPolicy::Salvage) found of a damaged save.
 ///
 /// Its [`Display`](fmt::Display) is a sentence for the player.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

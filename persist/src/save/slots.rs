@@ -296,8 +296,8 @@ struct NextAuto {
 /// # Example
 ///
 /// ```
-/// assert!(persist::slot_path("saves", "Ada's farm")?.ends_with("Ada's farm.sav"));
-/// assert!(persist::slot_path("saves", "../passwords").is_err());
+/// assert!(persist::save::slot_path("saves", "Ada's farm")?.ends_with("Ada's farm.sav"));
+/// assert!(persist::save::slot_path("saves", "../passwords").is_err());
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub fn slot_path(folder: impl AsRef<Path>, name: &str) -> Result<PathBuf> {

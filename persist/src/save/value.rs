@@ -51,7 +51,7 @@ pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<Sav
 /// If the file is damaged, its newest good backup is loaded and takes its place, as in
 /// [`SaveManager::load`], and nothing says so: a program that wants to tell its player, or to choose other
 /// options, uses [`SaveManager::load_value`], whose [`Loaded::report`] has
-/// [`recovery`](crate::LoadReport::recovery). The same holds for all that a load converts or drops.
+/// [`recovery`](crate::save::LoadReport::recovery). The same holds for all that a load converts or drops.
 ///
 /// # Errors
 ///
@@ -200,7 +200,7 @@ impl SaveManager {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save_mut` or keep it as an object of a `SaveManager`, as `Rc<RefCell<_>>`",
+                    "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save::save_mut` or keep it as an object of a `SaveManager`, as `Rc<RefCell<_>>`",
                     T::persist_name()
                 ),
             ));

@@ -5,14 +5,15 @@ use std::path::Path;
 use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome};
 use crate::codec::Pointee;
 use crate::format::write_again;
-use crate::{Component, Persist, Prefab, Result, World};
+use crate::world::Prefab;
+use crate::{Component, Persist, Result, World};
 
 impl SaveManager {
     /// Registers class `T` as a component, to be loaded with a world.
     ///
     /// # Errors
     ///
-    /// As [`Registry::register_as`](crate::Registry::register_as).
+    /// As [`Registry::register_as`](crate::graph::Registry::register_as).
     pub fn register_component<T: Component>(&mut self) -> Result<()> {
         World::register_component::<T>(&mut self.registry)
     }
@@ -21,7 +22,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`Registry::register_as`](crate::Registry::register_as).
+    /// As [`Registry::register_as`](crate::graph::Registry::register_as).
     pub fn register_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
         World::register_resource_in::<T>(&mut self.registry)
     }
@@ -75,7 +76,8 @@ impl SaveManager {
     /// # Example
     ///
     /// ```
-    /// use persist::{Component, Outside, Persist, SaveManager, World};
+    /// use persist::world::Outside;
+    /// use persist::{Component, Persist, SaveManager, World};
     ///
     /// #[derive(Persist)]
     /// struct Health(u32);

@@ -5,7 +5,7 @@ use super::event::{REMOVED, shortened};
 use super::pairing::pair;
 use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
 use super::quick::Quick;
-use super::{Change, FieldSchema, Form, KindSchema, Stored, Target};
+use super::{FieldSchema, Form, KindSchema, LoadEvent, Stored, Target};
 use crate::reflect::FieldRecord;
 use crate::{Error, ErrorKind, Result};
 
@@ -25,10 +25,10 @@ impl Plans<'_> {
         let mut keeps = false;
         for (field, (wanted, record)) in new.fields.iter().zip(new.records).enumerate() {
             let Some(source) = sources[field] else {
-                let (step, change) = self.without_source(old, new, field)?;
-                if let Some(change) = change {
+                let (step, event) = self.without_source(old, new, field)?;
+                if let Some(event) = event {
                     let path = old.path(&wanted.name);
-                    self.events.enter(runs[0], change, old.class, &path, "");
+                    self.events.enter(runs[0], event, old.class, &path, "");
                 }
                 steps.push(step);
                 continue;
@@ -72,19 +72,25 @@ impl Plans<'_> {
                     let path = old.path(&schema.name);
                     match kept {
                         Some(class) if has_room => {
-                            self.events.enter(runs[0], Change::Kept, old.class, &path, "");
+                            self.events.enter(runs[0], LoadEvent::Kept, old.class, &path, "");
                             keeps = true;
                             Action::Keep { node: first, class }
                         }
                         Some(class) => {
                             // Of an object it can be kept, else not.
-                            self.events.enter(runs[1], Change::Kept, old.class, &path, "");
-                            self.events.enter(runs[2], Change::Dropped, old.class, &path, "");
+                            self.events.enter(runs[1], LoadEvent::Kept, old.class, &path, "");
+                            self.events.enter(runs[2], LoadEvent::Dropped, old.class, &path, "");
                             Action::Keep { node: first, class }
                         }
                         None => {
                             let detail = if is_removed { REMOVED } else { "" };
-                            self.events.enter(runs[0], Change::Dropped, old.class, &path, detail);
+                            self.events.enter(
+                                runs[0],
+                                LoadEvent::Dropped,
+                                old.class,
+                                &path,
+                                detail,
+                            );
                             Action::Skip { first, nodes: 1, width }
                         }
                     }
@@ -169,7 +175,7 @@ impl Plans<'_> {
         let of = self.conversion(node, kind, &short, place)?;
         let run = self.events.run();
         let detail = format!("elements {from} to {}", to - 1);
-        self.events.enter(run, Change::Defaulted, place.class, place.field, &detail);
+        self.events.enter(run, LoadEvent::Defaulted, place.class, place.field, &detail);
         let (from, class, variant) = (*from, new.class, new.variant);
         Some(self.enter(Conversion::Longer { of, from, class, variant, field, run }))
     }
@@ -180,16 +186,16 @@ impl Plans<'_> {
         old: &Given<'_>,
         new: &Wanted<'_>,
         field: usize,
-    ) -> Result<(Step, Option<Change>)> {
+    ) -> Result<(Step, Option<LoadEvent>)> {
         let (name, record) = (&new.fields[field].name, &new.records[field]);
         if record.flags.unknown {
             return Ok((Step::Unknown, None));
         }
         if record.flags.default {
-            return Ok((Step::Default { variant: new.variant, field }, Some(Change::Defaulted)));
+            return Ok((Step::Default { variant: new.variant, field }, Some(LoadEvent::Defaulted)));
         }
         if self.options.fill {
-            return Ok((Step::Empty { variant: new.variant, field }, Some(Change::Filled)));
+            return Ok((Step::Empty { variant: new.variant, field }, Some(LoadEvent::Filled)));
         }
         let path = old.path(name);
         Err(Error::new(
@@ -212,7 +218,7 @@ impl Plans<'_> {
     ) {
         if !self.matching.is_compatible(kind, wanted) {
             let detail = self.both_kinds(kind, wanted);
-            self.events.enter(run, Change::Converted, place.class, place.field, &detail);
+            self.events.enter(run, LoadEvent::Converted, place.class, place.field, &detail);
         }
     }
 

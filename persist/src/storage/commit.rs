@@ -14,8 +14,7 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// # Example
 ///
 /// ```
-/// use persist::SaveManager;
-/// use persist::storage::SaveOptions;
+/// use persist::{SaveManager, SaveOptions};
 ///
 /// let mut saves = SaveManager::new();
 /// saves.set_save_options(SaveOptions { backups: 3, ..SaveOptions::default() });

@@ -3,14 +3,14 @@
 //!
 //! Every byte goes through a [`Storage`], so that tests can stand in for a disk that fails.
 
-mod commit;
+pub(crate) mod commit;
 mod files;
 mod memory;
 pub(crate) mod names;
 mod past;
 mod patient;
 mod read;
-mod recover;
+pub(crate) mod recover;
 mod rotate;
 pub(crate) mod slots;
 mod wreck;
@@ -20,15 +20,13 @@ use std::io::{self, Read, Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-pub use commit::SaveOptions;
-pub(crate) use commit::{Replaced, replace};
+pub(crate) use commit::{Replaced, SaveOptions, replace};
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{have_same_bytes, read_file, read_save, read_stream};
-pub use recover::Recovery;
-pub(crate) use recover::{Reading, load};
+pub(crate) use recover::{Reading, Recovery, load};
 pub(crate) use rotate::{are_same, is_free};
 pub(crate) use slots::SlotFiles;
 pub(crate) use wreck::{keep_wreck, wrecks};

@@ -28,7 +28,8 @@ use crate::{Error, ErrorKind, Result};
 /// ```
 /// use std::collections::HashMap;
 ///
-/// use persist::{Arena, Handle, Missing, Persist, Remap, SaveManager};
+/// use persist::save::{Missing, Remap};
+/// use persist::{Arena, Handle, Persist, SaveManager};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 /// struct Id { slot: u32, generation: u32 }
@@ -121,7 +122,7 @@ pub trait Arena: 'static {
 /// A key of an [`Arena`], as a field that is saved and loaded.
 ///
 /// It is live and has a key; or null; or dead: it had a key once, to which the
-/// [`Remap`](crate::Remap) of a load found no object. A dead handle keeps the
+/// [`Remap`](crate::types::Remap) of a load found no object. A dead handle keeps the
 /// number of its old key for the program to look at, but never gives a key, and stays dead
 /// through other saves and loads.
 ///

@@ -9,9 +9,10 @@ use super::fields::{Owner, Spot};
 use super::part::Part;
 use super::path::FieldPath;
 use super::paths::{Paths, Trail};
+use crate::Result;
 use crate::codec::Portable;
+use crate::graph::Registry;
 use crate::schema::{Cursor, Target};
-use crate::{Registry, Result};
 
 /// A field that has changed, with its bytes before and behind.
 pub(crate) struct FieldChange {

@@ -45,20 +45,25 @@ pub use attach::ComponentId;
 pub(crate) use bytes::Bytes;
 pub(crate) use change::{Element, Splice};
 pub(crate) use compare::FieldChange;
+#[doc(no_inline)]
 pub use component::{Component, Context};
 pub(crate) use field_links::FieldLinks;
 pub(crate) use fields::Owner;
 pub(crate) use fragment::Fragment;
 pub use object::Activity;
-pub use path::{FieldPath, IntoFieldPath};
+#[doc(no_inline)]
+pub use path::FieldPath;
+pub use path::IntoFieldPath;
 pub use prefab::{Outside, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::{Query, QueryIter, SharedQuery};
 pub(crate) use recorded::{ByteChange, changed};
+#[doc(no_inline)]
 pub use references::Reference;
 pub(crate) use taken::{
     ComponentContent, Replaced, ReplacedResources, ResourceContent, Taken, TakenResource,
 };
 #[doc(hidden)]
 pub use typed_path::{Identifier, TypedPath};
+#[doc(no_inline)]
 pub use world::World;

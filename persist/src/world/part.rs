@@ -6,8 +6,9 @@ use std::ops::Range;
 use super::field_links::FieldLinks;
 use super::path::{Step, Steps};
 use crate::codec::{Buffer, ClassAccess, Portable};
+use crate::graph::Registry;
 use crate::schema::Cursor;
-use crate::{Error, ErrorKind, Limits, Registry, Result, Value};
+use crate::{Error, ErrorKind, Limits, Result, Value};
 
 /// A way from a value inwards: each class with the index of a field.
 type Way = Vec<(&'static dyn ClassAccess, usize)>;

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::fmt::Debug;
 use std::rc::Rc;
 
-use persist::{Persist, Pointee, Record, Unknown, Value, codec};
+use persist::codec::Pointee;
+use persist::{Persist, Record, Unknown, Value, codec};
 
 /// What a program says of its class, for the twin.
 #[derive(Debug)]

@@ -31,9 +31,9 @@ use crate::reflect::{Cell, Pointer, Target};
 /// can be pointed at:
 ///
 /// ```
+/// # use persist::Persist;
 /// # use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
 /// # use persist::reflect::Kind;
-/// # use persist::Persist;
 /// # struct Colour(u32);
 /// # impl Persist for Colour {
 /// #     fn persist_kind() -> Kind { Kind::U32 }
@@ -41,7 +41,7 @@ use crate::reflect::{Cell, Pointer, Target};
 /// #     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> { out.value(&self.0) }
 /// #     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> { input.value().map(Colour) }
 /// # }
-/// impl persist::Pointee for Colour {
+/// impl persist::codec::Pointee for Colour {
 ///     type As = persist::codec::AsValue;
 /// }
 ///

@@ -31,7 +31,8 @@ use crate::{Error, ErrorKind, Result};
 /// # Example
 ///
 /// ```
-/// use persist::{Persist, Registry};
+/// use persist::Persist;
+/// use persist::save::Registry;
 ///
 /// #[derive(Persist)]
 /// struct Hero { name: String, home: Place }
@@ -125,7 +126,8 @@ impl Registry {
     /// # Example
     ///
     /// ```
-    /// # use persist::{Persist, Registry};
+    /// # use persist::Persist;
+    /// # use persist::save::Registry;
     /// #[persist::dynamic]
     /// trait Item {
     ///     fn price(&self) -> u32;
@@ -197,7 +199,7 @@ impl Registry {
     /// # Example
     ///
     /// ```
-    /// let mut registry = persist::Registry::new();
+    /// let mut registry = persist::save::Registry::new();
     /// registry.removed_class("quest.Cart")?;
     /// # Ok::<(), persist::Error>(())
     /// ```

@@ -20,9 +20,11 @@ use super::report::{Difference, Verdict};
 use super::section::Section;
 use super::source;
 use super::text::cell_of;
+use crate::graph::Registry;
 use crate::reflect::Migration;
-use crate::schema::{ClassSchema, Form, Plans, Program};
-use crate::{Change, ErrorKind, Finding, LoadOptions, Registry};
+use crate::save::ReportRow;
+use crate::schema::{ClassSchema, Form, LoadEvent, Plans, Program};
+use crate::{ErrorKind, LoadOptions};
 
 /// What was found out about one version.
 pub(super) struct Findings {
@@ -326,8 +328,8 @@ impl Comparison<'_> {
             }
             let is_untested = loads.untested.contains(&class);
             let is_taken = difference.migrated.as_ref().is_some_and(|(class, path)| {
-                let lost = |found: &&Finding| {
-                    matches!(found.change, Change::Kept | Change::Dropped)
+                let lost = |found: &&ReportRow| {
+                    matches!(found.event, LoadEvent::Kept | LoadEvent::Dropped)
                         && found.class == *class
                         && found.field.as_ref().is_none_or(|field| field == path)
                 };
@@ -349,13 +351,13 @@ impl Comparison<'_> {
     /// What the reports of the loads say is lost, and nothing else has said.
     fn reported(&mut self, loads: &Loads) {
         for found in &loads.findings {
-            let lost = match found.change {
-                Change::Dropped => "old values are dropped",
-                Change::Replaced => "old values become the `other` variant",
-                Change::Unshared => {
+            let lost = match found.event {
+                LoadEvent::Dropped => "old values are dropped",
+                LoadEvent::Replaced => "old values become the `other` variant",
+                LoadEvent::Unshared => {
                     "objects that several pointers share become copies; keep the pointer, or give the class a `version` and a `migrate`"
                 }
-                Change::Unregistered => "in an `Option` they become `None`",
+                LoadEvent::Unregistered => "in an `Option` they become `None`",
                 _ => continue,
             };
             let is_of = |known: &&mut Difference| match (&known.stored, &found.field) {

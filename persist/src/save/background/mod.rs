@@ -22,7 +22,8 @@ use crate::{Error, ErrorKind, Result};
 /// # Example
 ///
 /// ```
-/// use persist::{SaveManager, SaveOutcome};
+/// use persist::SaveManager;
+/// use persist::save::SaveOutcome;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("auto.sav");
@@ -106,7 +107,7 @@ impl SaveManager {
     ///
     /// `std::process::exit` ends the thread wherever it is: the file is then the save before. Call
     /// [`wait_for_saves`](Self::wait_for_saves) first. A slot is saved in the background by its
-    /// [`slot_path`](crate::slot_path).
+    /// [`slot_path`](crate::save::slot_path).
     ///
     /// # Errors
     ///
