@@ -200,7 +200,7 @@ sorts!(Sort: Number(u64), Text(String), Nested(Vec<Sort>));
 fn types_made_by_macros_can_derive() {
     round_trip(&Made { level: 1, name: "x".into(), pet: None, made: Some(1) });
     round_trip(&Sort::Nested(vec![Sort::Number(1), Sort::Text("y".into()), Sort::Nothing]));
-    assert!(Made::FIELDS.iter().all(|field| field.flags.default));
+    assert!(Made::FIELDS.iter().all(|field| field.has_default));
     assert_eq!(Sort::CLASS.id().0, 12);
     assert_eq!(empty::<Made>(), Made { level: 3, name: "none".into(), pet: None, made: None });
 }

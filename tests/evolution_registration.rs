@@ -8,8 +8,9 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::codec::{self, Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
-use persist::reflect::{Body, Class, FieldRecord, Kind, Migrate, Migration, VariantRecord};
+use persist::__private::{Body, Migrate, Migration};
+use persist::codec::{Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
+use persist::reflect::{Class, FieldRecord, Kind, VariantRecord};
 use persist::save::Registry;
 use persist::{Error, ErrorKind, Persist, Unknown};
 
@@ -137,7 +138,7 @@ macro_rules! by_hand {
             }
 
             // Hidden, as all of a class's own entry is.
-            fn __reach(types: &mut codec::TypeSet) {
+            fn __reach(types: &mut persist::__private::TypeSet) {
                 types.class::<Self>();
             }
 
@@ -171,7 +172,7 @@ macro_rules! by_hand {
         }
 
         impl persist::codec::Pointee for $name {
-            type As = codec::AsValue;
+            type As = Self;
         }
     };
 }

@@ -1,7 +1,8 @@
 //! The attributes that bring older saves to the program's types, where names are shadowed and
 //! where there are none at all; part of `derive_hygiene`.
 
-use persist::codec::{Buffer, Reflect, convert, decode};
+use persist::__private::convert;
+use persist::codec::{Buffer, Reflect, decode};
 use persist::save::Registry;
 use persist::{Record, Unknown};
 

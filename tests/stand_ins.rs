@@ -276,7 +276,7 @@ fn a_stand_in_that_is_moved_from_a_pointer_into_a_box_is_saved_there() {
     let boxed: Box<dyn Item> = {
         let hand = ada.borrow().hand.clone().unwrap();
         let hand = hand.borrow();
-        let portable: &dyn std::any::Any = persist::codec::TraitObject::portable(&*hand);
+        let portable: &dyn std::any::Any = persist::__private::TraitObject::portable(&*hand);
         let missing = portable.downcast_ref::<MissingItem>().unwrap();
         Box::new(MissingItem { unknown: missing.unknown.clone() })
     };

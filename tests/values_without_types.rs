@@ -184,8 +184,10 @@ fn saves_of_several_blocks_are_written_byte_by_byte() {
 
 #[test]
 fn values_are_of_the_kinds_that_were_saved() {
-    let hero = document(&world()).entry(id(1)).unwrap().value.clone();
-    let hero = hero.as_record().unwrap();
+    let world = document(&world());
+    let entry = world.entry(id(1)).unwrap();
+    assert_eq!((entry.class(), &*entry.holder()), ("Hero", "Rc<RefCell<_>>"));
+    let hero = entry.value.as_record().unwrap();
     assert_eq!(hero.class(), "Hero");
     let mut sword = Record::new("Sword");
     sword.set("sharpness", 9_u16);

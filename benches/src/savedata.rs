@@ -61,7 +61,9 @@ where
             }),
             Contender::new("persist, whole save, first of a program", || {
                 saved_first.clear();
-                persist::save::to_writer(&mut saved_first, black_box(value)).expect("it can be saved");
+                let mut manager = persist::SaveManager::new();
+                let size = manager.value_to_writer(&mut saved_first, black_box(value));
+                black_box(size.expect("it can be saved"));
                 black_box(saved_first.as_slice());
             }),
             Contender::new("crc32 of persist's bytes", || {

@@ -119,6 +119,17 @@ mod tests;
 /// ```
 /// use persist::{Persist, Record, Unknown, Value};
 ///
+/// mod then {
+///     #[derive(persist::Persist)]
+///     pub struct Hero {
+///         pub first: String,
+///         pub last: String,
+///         #[persist(id = 1)]
+///         pub gold: String,
+///         pub mood: u8,
+///     }
+/// }
+///
 /// #[derive(Persist)]
 /// #[persist(version = 3, migrate(1 = Hero::to_2, 2 = Hero::to_3))]
 /// struct Hero {
@@ -159,7 +170,9 @@ mod tests;
 ///     Other(Unknown),
 /// }
 ///
-/// assert_eq!(persist::codec::convert::<Hero>(0, 1, b"\x0242")?, 42_u64.to_le_bytes());
+/// let old = then::Hero { first: "Ada".into(), last: "King".into(), gold: "42".into(), mood: 3 };
+/// let hero: Hero = persist::from_slice(&persist::to_vec(&old)?)?;
+/// assert_eq!((&*hero.name, hero.gold), ("Ada King", 42));
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///

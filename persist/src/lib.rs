@@ -91,7 +91,9 @@ pub use types::{Arena, Handle};
 pub use value::{Record, Value};
 
 #[doc(inline)]
-pub use codec::{Persist, Unknown};
+pub use codec::Persist;
+#[doc(inline)]
+pub use codec::dynamic::Unknown;
 #[doc(inline)]
 pub use history::{Command, History, Session};
 #[doc(inline)]
@@ -105,19 +107,25 @@ pub use world::{Component, Context, FieldPath, Reference, World};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::__dynamic;
+    pub use crate::codec::content::Content;
+    pub use crate::codec::convert::{Conversion, convert};
+    pub use crate::codec::decoder::restored;
+    pub use crate::codec::dynamic::{
+        ArcTo, AsTrait, Dynamic, Implements, Portable, RcTo, StandIn, TraitObject,
+    };
+    pub use crate::codec::field::{FieldAccess, replaced};
+    pub use crate::codec::field_names::{FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
+    pub use crate::codec::persist::kind_of_class;
     pub use crate::codec::row::{Part, Row, checked, decode_row, encode_row, reach};
-    pub use crate::codec::{
-        ArcTo, AsTrait, AsValue, Content, Conversion, Decoder, Dynamic, Encoder, Fail, FieldAccess,
-        FieldNames, FieldStep, Implements, Outcome, Persist, Phase, Pointee, Portable, Prototypes,
-        RcTo, Reflect, StandIn, Stop, TraitObject, TypeSet, Visitor, kind_of_class, replaced,
-        restored,
-    };
+    pub use crate::codec::type_set::TypeSet;
+    pub use crate::codec::visitor::{Outcome, Phase, Visitor};
+    pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::error::Error;
-    pub use crate::reflect::{
-        Argument, Body, Class, FieldRecord, Kind, Migration, Prototype, VariantRecord,
-    };
-    pub use crate::world::{Identifier, TypedPath};
+    pub use crate::lock::check::{Mode, check, check_file};
+    pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};
+    pub use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
+    pub use crate::world::typed_path::{Identifier, TypedPath};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;
     pub use std::any::Any;

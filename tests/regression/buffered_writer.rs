@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use persist::ErrorKind;
+use persist::{ErrorKind, SaveManager};
 
 struct Full;
 
@@ -18,7 +18,7 @@ impl Write for Full {
 
 #[test]
 fn what_a_buffered_writer_cannot_write_is_an_error() {
-    let error =
-        persist::save::to_writer(BufWriter::with_capacity(1 << 20, Full), &7_u8).unwrap_err();
+    let full = BufWriter::with_capacity(1 << 20, Full);
+    let error = SaveManager::new().value_to_writer(full, &7_u8).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSpace);
 }

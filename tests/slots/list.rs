@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use persist::save::Health;
-use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
+use persist::storage::{Memory, NewFile, Storage, StoredFile};
 use persist::{ErrorKind, Limits, SaveManager};
 
 use crate::{FOLDER, Game, Shown, read, write};
@@ -168,7 +168,7 @@ fn a_save_that_may_not_be_read_says_so() {
         fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
             self.0.list(folder)
         }
-        fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+        fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
             self.0.lock(path)
         }
     }
@@ -267,7 +267,7 @@ impl Storage for Counting {
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
         self.0.list(folder)
     }
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
         self.0.lock(path)
     }
 }

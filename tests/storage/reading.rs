@@ -154,7 +154,7 @@ fn a_stream_that_is_no_save_is_read_no_further_than_its_start() {
         }
     }
     let mut endless = Endless(0);
-    let error = persist::save::from_reader::<u32>(&mut endless).unwrap_err();
+    let error = SaveManager::new().from_reader(&mut endless).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotASave);
     assert!(endless.0 <= 64, "{} bytes were read", endless.0);
 }

@@ -1,10 +1,15 @@
-//! The lock file: a project's old saves are tested without keeping any.
+//! The lock file: a test that says which changes break old saves, without keeping any old save.
 //!
-//! `persist.lock` is a text file that a project checks in. It has the schemas of every released version:
-//! the classes that are registered, those that each trait has, and which are objects. A test of
-//! one line compares all of them with the program as it is, and loads a sample save of each version, which the
-//! library makes from the schema alone. So a developer hears of it before players do, without old
-//! code and without fixtures.
+//! `persist.lock` is a text file that a project checks in. It holds the schemas of every released version: the
+//! registered classes, the classes of each trait, and which of them are objects. A test of one line compares them with
+//! the program and loads a sample save of each version, which the library makes from the schema alone. So a developer
+//! hears of a broken save before players do.
+//!
+//! | | |
+//! | --- | --- |
+//! | [`assert_lock!`](crate::assert_lock) | the test |
+//! | [`Lock`], [`Values`] | the file: loaded, compared, updated; sample saves of its versions |
+//! | [`LockReport`], [`Difference`], [`Verdict`], [`Note`] | what changed, what it means, and the attribute to paste |
 //!
 //! ```
 //! # use persist::Persist;
@@ -80,7 +85,7 @@
 //! # Ok::<(), persist::Error>(())
 //! ```
 
-mod check;
+pub(crate) mod check;
 mod compare;
 mod load;
 mod parse;
@@ -95,7 +100,6 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-pub use self::check::{Mode, check, check_file};
 pub use self::report::{Difference, LockReport, Note, Verdict};
 pub use self::sample::Values;
 use self::sample::{Samples, Skip};

@@ -28,11 +28,10 @@ impl Entry {
         &self.class_name
     }
 
-    /// The pointer and the cell that held it; [`Holder::VALUE`] of a value that was saved on
-    /// its own.
+    /// The pointer and the cell that held it, as in `Rc<RefCell<_>>`; `_` for a value that was saved on its own.
     #[must_use]
-    pub fn holder(&self) -> Holder {
-        self.holder
+    pub fn holder(&self) -> String {
+        self.holder.around(false, "_")
     }
 
     /// True if the program added it itself, false if it was met through a pointer.

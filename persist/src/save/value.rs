@@ -1,11 +1,11 @@
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use super::{Loaded, SaveManager, SaveOutcome};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
 use crate::format::{Blocks, Compression, Sealer, unpacked};
 use crate::graph::{Loader, Saver};
-use crate::{Error, ErrorKind, Limits, Result, storage};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// Saves one value with everything in it, and every object that it points to.
 ///
@@ -83,15 +83,6 @@ pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Saves one value into a writer and returns how many bytes that took.
-///
-/// # Errors
-///
-/// As [`save`]; what was written before an error is no save.
-pub fn to_writer<T: Persist>(mut writer: impl Write, value: &T) -> Result<u64> {
-    SaveManager::new().write_value(&mut writer, value)
-}
-
 /// Loads one value from a save in memory.
 ///
 /// # Errors
@@ -99,15 +90,6 @@ pub fn to_writer<T: Persist>(mut writer: impl Write, value: &T) -> Result<u64> {
 /// Whatever is not a whole, true save of a `T`.
 pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
     SaveManager::new().load_alone(save)
-}
-
-/// Loads one value from a save that is read to the reader's end.
-///
-/// # Errors
-///
-/// As [`from_slice`], and what the reader returns.
-pub fn from_reader<T: Persist>(reader: impl Read) -> Result<T> {
-    from_slice(&storage::read_stream(reader, &Limits::DEFAULT)?)
 }
 
 impl SaveManager {

@@ -21,7 +21,7 @@ impl Plans<'_> {
         let mut targets = vec![None; old.fields.len()];
         let mut actions = vec![None; old.fields.len()];
         let mut steps = Vec::new();
-        let has_room = new.records.iter().any(|record| record.flags.unknown);
+        let has_room = new.records.iter().any(|record| record.keeps_unknown);
         let mut keeps = false;
         for (field, (wanted, record)) in new.fields.iter().zip(new.records).enumerate() {
             let Some(source) = sources[field] else {
@@ -168,7 +168,7 @@ impl Plans<'_> {
         let (KindSchema::Array(_, from), KindSchema::Array(part, to)) = (kind, wanted) else {
             return None;
         };
-        if from >= to || !new.records[field].flags.default {
+        if from >= to || !new.records[field].has_default {
             return None;
         }
         let short = KindSchema::Array(part.clone(), *from);
@@ -188,10 +188,10 @@ impl Plans<'_> {
         field: usize,
     ) -> Result<(Step, Option<LoadEvent>)> {
         let (name, record) = (&new.fields[field].name, &new.records[field]);
-        if record.flags.unknown {
+        if record.keeps_unknown {
             return Ok((Step::Unknown, None));
         }
-        if record.flags.default {
+        if record.has_default {
             return Ok((Step::Default { variant: new.variant, field }, Some(LoadEvent::Defaulted)));
         }
         if self.options.fill {

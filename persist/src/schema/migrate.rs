@@ -120,8 +120,8 @@ impl WriteTarget for Written<'_, '_> {
         let program = self.plans.program;
         let wanted = self.wanted(class, variant);
         let (name, record) = (&wanted.fields[field].name, &wanted.records[field]);
-        let is_default = record.flags.default && !record.flags.unknown;
-        if !is_default && !record.flags.unknown && !self.plans.options.fill {
+        let is_default = record.has_default && !record.keeps_unknown;
+        if !is_default && !record.keeps_unknown && !self.plans.options.fill {
             return Err(Error::new(
                 ErrorKind::MissingField,
                 format!(
@@ -131,7 +131,7 @@ impl WriteTarget for Written<'_, '_> {
             ));
         }
         let event = if is_default { LoadEvent::Defaulted } else { LoadEvent::Filled };
-        if !record.flags.unknown {
+        if !record.keeps_unknown {
             self.plans.happened(event, &program.classes[class].name, name, "", self.id);
         }
         let step = Step::Default { variant, field };

@@ -7,9 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use super::whole_items;
-use crate::codec::{
-    AsValue, Decoder, Encoder, Fail, Note, Persist, Pointee, Prototypes, Remapped, Stop,
-};
+use crate::codec::{Decoder, Encoder, Fail, Note, Persist, Pointee, Prototypes, Remapped, Stop};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -293,7 +291,7 @@ impl<A: Arena> Persist for Handle<A> {
 
 #[diagnostic::do_not_recommend]
 impl<A: Arena> Pointee for Handle<A> {
-    type As = AsValue;
+    type As = Self;
 }
 
 // By hand, since a derive would ask all of it of the arena.

@@ -151,7 +151,7 @@ impl Comparison<'_> {
             let new = &new[behind.pass_field(index, field)?];
             self.trail.enter(field, record.name);
             match target.access.field(value, field) {
-                Some(inner) if !record.flags.with => self.compare(inner, old, new)?,
+                Some(inner) if !record.has_module => self.compare(inner, old, new)?,
                 _ => self.find(old, new),
             }
             self.trail.leave();

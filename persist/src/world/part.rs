@@ -79,7 +79,7 @@ impl<'p> Part<'p> {
             place = Some((class, variant, field));
             (owner, value) = (value, inner);
             // A `with` module stores something else.
-            if fields[field].flags.with {
+            if fields[field].has_module {
                 break;
             }
             entry = if path.len() < steps.len() { registry.entry(value) } else { None };

@@ -277,6 +277,7 @@ pub trait Counted: 'static {
     type Pointee: ?Sized + Pointee;
 
     /// Which of the two it is.
+    #[doc(hidden)]
     const POINTER: Pointer;
 
     /// The pointer as one whose type is known at run time only.

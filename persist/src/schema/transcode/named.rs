@@ -288,7 +288,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             actions.push(result.map_err(|error| error.in_field(&wanted_path))?);
         }
         let records = wanted.records;
-        let has_room = records.iter().any(|record| record.flags.unknown);
+        let has_room = records.iter().any(|record| record.keeps_unknown);
         for field in found.into_iter().flatten() {
             let is_removed = wanted.is_removed(&field.name);
             self.keep_or_drop(field, &given, has_room, is_removed);
