@@ -59,11 +59,13 @@ pub use buffer::{Buffer, decode, decode_into};
 pub use decoder::{Decoder, Fail};
 pub use encoder::{Encoder, Stop};
 pub use parts::Parts;
-#[doc(no_inline)]
-pub use persist::Persist;
 pub use persist::Reflect;
 pub use pointee::Pointee;
 pub use prototypes::Prototypes;
+
+// The root shows it.
+#[doc(hidden)]
+pub use persist::Persist;
 
 pub(crate) use buffer::left_over;
 pub(crate) use content::{BoxOf, Content};

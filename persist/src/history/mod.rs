@@ -14,7 +14,7 @@
 //! let door = world.spawn("Door");
 //! world.attach(door, Door { is_open: false })?;
 //!
-//! let mut history = History::new();
+//! let mut history = History::new(100);
 //! history.set(&mut world, door, field!(Door.is_open), true)?;
 //! history.undo(&mut world)?;
 //! assert_eq!(world.get::<Door>(door).map(|door| door.is_open), Some(false));
@@ -50,16 +50,10 @@ mod transaction;
 mod undo;
 mod world;
 
-#[doc(no_inline)]
-pub use command::Command;
 pub use command::CommandContext;
 pub use edit::Edit;
 pub use event::{HistoryEvent, Subscription};
-#[doc(no_inline)]
-pub use history::History;
 pub use history::HistoryEntry;
-#[doc(no_inline)]
-pub use journal::Session;
 pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};
 pub use poison::Poison;
@@ -67,3 +61,7 @@ pub use proof::Proof;
 pub use step::{End, Merge};
 pub use transaction::Transaction;
 pub use undo::OnMissing;
+
+// The root shows these.
+#[doc(hidden)]
+pub use {command::Command, history::History, journal::Session};

@@ -30,7 +30,7 @@ pub(super) struct Loads {
     /// Those of which there is no sample: no object holds them.
     pub(super) unreached: HashSet<usize>,
     /// What the loads report.
-    pub(super) findings: Vec<ReportRow>,
+    pub(super) rows: Vec<ReportRow>,
 }
 
 impl Loads {
@@ -94,7 +94,7 @@ impl Loads {
             };
             let error = match saves.from_slice(&sample.bytes) {
                 Ok(loaded) => {
-                    self.findings.extend(loaded.report().rows().iter().cloned());
+                    self.rows.extend(loaded.report().rows().iter().cloned());
                     loaded.dismantle();
                     if sample.left_out > 0 {
                         self.is_whole = false;

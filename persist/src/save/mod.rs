@@ -28,9 +28,9 @@
 //! | | |
 //! | --- | --- |
 //! | [`SaveManager`], [`Registry`], [`Counted`] | the classes of a program, and the objects to save |
-//! | [`SaveOptions`], [`Compression`], [`SaveOutcome`] | how a file is written, and whether it is locked |
+//! | [`SaveOptions`](crate::SaveOptions), [`Compression`], [`SaveOutcome`] | how a file is written, and whether it is locked |
 //! | [`BackgroundSave`], [`Progress`] | a save on another thread |
-//! | [`LoadOptions`], [`LoadPolicy`], [`Remap`], [`Missing`] | how strict a load is, and new ids for handles |
+//! | [`LoadOptions`](crate::LoadOptions), [`LoadPolicy`], [`Remap`], [`Missing`] | how strict a load is, and new ids for handles |
 //! | [`Loaded`], [`LoadReport`], [`ReportRow`], [`LoadEvent`] | what a load made, and what it changed |
 //! | [`Recovery`], [`Salvage`] | what was done about a damaged save |
 //! | [`Slot`], [`Health`] | the saves of a folder, for a menu |
@@ -81,16 +81,11 @@ pub use crate::schema::LoadEvent;
 pub use crate::storage::recover::Recovery;
 pub use crate::types::{Missing, Remap};
 
-// What the root shows.
-#[doc(no_inline)]
-pub use crate::options::LoadOptions;
-#[doc(no_inline)]
-pub use crate::storage::commit::SaveOptions;
-#[doc(no_inline)]
-pub use document::Document;
-#[doc(no_inline)]
-pub use loaded::Loaded;
-#[doc(no_inline)]
-pub use manager::SaveManager;
-#[doc(no_inline)]
-pub use value::{from_slice, load, save, to_vec};
+// The root shows these.
+#[doc(hidden)]
+pub use {
+    document::Document,
+    loaded::Loaded,
+    manager::SaveManager,
+    value::{from_slice, load, save, to_vec},
+};

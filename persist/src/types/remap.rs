@@ -46,7 +46,7 @@ use crate::{Error, ErrorKind, Result};
 /// assert_eq!(bag[0].key(), Some(41));
 /// assert!(bag[1].is_dead());
 /// assert_eq!(loaded.report().remapped(), 1);
-/// assert_eq!(loaded.report().rows()[0].change, persist::save::LoadEvent::Dead);
+/// assert_eq!(loaded.report().rows()[0].event, persist::save::LoadEvent::Dead);
 /// # Ok::<(), persist::Error>(())
 /// ```
 #[derive(Default)]

@@ -25,7 +25,8 @@
 //! | [`World`], [`Activity`] | the objects: spawned, attached to, suspended, removed |
 //! | [`Component`], [`Context`] | a type that objects have, its `on_start`, `on_update` and other hooks |
 //! | [`Query`] | all objects that have some components |
-//! | [`Reference`], [`ComponentId`] | ids that know what they lead to |
+//! | [`ComponentId`] | the id of a component of an object |
+//! | [`Reference`] | a place that holds the id of an object |
 //! | [`FieldPath`] | a field by its name: `Transform:position.x` |
 //! | [`Prefab`], [`Outside`] | objects that are copied, saved and placed as one |
 
@@ -71,24 +72,24 @@ pub use attach::ComponentId;
 pub(crate) use bytes::Bytes;
 pub(crate) use change::{Element, Splice};
 pub(crate) use compare::FieldChange;
-#[doc(no_inline)]
-pub use component::{Component, Context};
 pub(crate) use field_links::FieldLinks;
 pub(crate) use fields::Owner;
 pub(crate) use fragment::Fragment;
 pub use object::Activity;
-#[doc(no_inline)]
-pub use path::FieldPath;
 pub(crate) use path::IntoFieldPath;
-
 pub use prefab::{Outside, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
 pub(crate) use recorded::{ByteChange, changed};
-#[doc(no_inline)]
-pub use references::Reference;
 pub(crate) use taken::{
     ComponentContent, Replaced, ReplacedResources, ResourceContent, Taken, TakenResource,
 };
-#[doc(no_inline)]
-pub use world::World;
+
+// The root shows these.
+#[doc(hidden)]
+pub use {
+    component::{Component, Context},
+    path::FieldPath,
+    references::Reference,
+    world::World,
+};

@@ -333,7 +333,7 @@ impl Comparison<'_> {
                         && found.class == *class
                         && found.field.as_ref().is_none_or(|field| field == path)
                 };
-                !loads.findings.iter().any(|found| lost(&found))
+                !loads.rows.iter().any(|found| lost(&found))
             });
             if is_taken && !is_untested {
                 difference.verdict = Verdict::Safe;
@@ -350,7 +350,7 @@ impl Comparison<'_> {
 
     /// What the reports of the loads say is lost, and nothing else has said.
     fn reported(&mut self, loads: &Loads) {
-        for found in &loads.findings {
+        for found in &loads.rows {
             let lost = match found.event {
                 LoadEvent::Dropped => "old values are dropped",
                 LoadEvent::Replaced => "old values become the `other` variant",
