@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, ThreadId};
 
-use persist::storage::{Lock, Memory, NewFile, SaveOptions, Storage, StoredFile};
-use persist::{ErrorKind, Persist, SaveManager, SaveOutcome};
+use persist::save::SaveOutcome;
+use persist::storage::{Memory, NewFile, Storage, StoredFile};
+use persist::{ErrorKind, Persist, SaveManager, SaveOptions};
 
 /// Memory behind a gate: while it is shut, no file can be created.
 #[derive(Clone, Default)]
@@ -79,7 +80,7 @@ impl Storage for Gate {
         self.memory.list(folder)
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
         self.memory.lock(path)
     }
 }

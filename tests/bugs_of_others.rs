@@ -9,7 +9,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use persist::{Change, ErrorKind, LoadReport, Persist, Record, SaveManager, Unknown};
+use persist::save::{LoadEvent, LoadReport};
+use persist::{ErrorKind, Persist, Record, SaveManager, Unknown};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -214,7 +215,7 @@ fn a_value_moves_from_one_field_to_others() {
         load::<Person>(&save(Old { name: "Ada Byron".into(), age: 36 })).unwrap();
     let expected = Person { first: "Ada".into(), last: "Byron".into(), age: 36 };
     assert_eq!(*person.borrow(), expected);
-    assert_eq!(report.findings().len(), 1, "{report}");
+    assert_eq!(report.rows().len(), 1, "{report}");
     let error = load::<Person>(&save(Old { name: "Ada".into(), age: 36 })).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.message().ends_with("refused: one name only"), "{error}");
@@ -276,8 +277,8 @@ fn one_unknown_class_does_not_fail_the_whole_load() {
     let mut saves = manager(false);
     let (bag, loaded) = saves.value_from_slice::<Bag>(&saved).unwrap();
     assert_eq!(names(&bag), ["rope", "missing Laser", "ink"]);
-    let [row] = loaded.report().findings() else { panic!("{}", loaded.report()) };
-    assert_eq!((row.change, &*row.class, row.count), (Change::Kept, "Laser", 1));
+    let [row] = loaded.report().rows() else { panic!("{}", loaded.report()) };
+    assert_eq!((row.event, &*row.class, row.count), (LoadEvent::Kept, "Laser", 1));
     let again = saves.value_to_vec(&bag).unwrap();
     let (bag, _) = manager(true).value_from_slice::<Bag>(&again).unwrap();
     assert_eq!(names(&bag), ["rope", "laser 9", "ink"]);

@@ -8,9 +8,11 @@ mod shapes;
 use std::fmt::Debug;
 use std::mem::offset_of;
 
-use persist::codec::{self, Buffer, Decoder, Encoder, Fail, FieldAccess, Prototypes, Stop};
+use persist::__private::FieldAccess;
+use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
 use persist::reflect::Kind;
-use persist::{ErrorKind, Persist, Reflect, Registry};
+use persist::save::Registry;
+use persist::{ErrorKind, Persist};
 use shapes::{
     Attributes, Bare, Empty, Fixed, Grid, Mixed, Nothing, Pair, Player, Shape, Slot, Tree, Wide,
 };
@@ -275,7 +277,7 @@ fn records_say_where_the_compiler_put_the_fields() {
     let (string, list) = (size_of::<String>(), size_of::<Vec<(i16, i16)>>());
     assert_eq!(found, [("name", None, string), ("corners", None, list), ("closed", None, 1)]);
     let flags: Vec<_> =
-        Attributes::FIELDS.iter().map(|field| (field.flags.default, field.flags.with)).collect();
+        Attributes::FIELDS.iter().map(|field| (field.has_default, field.has_module)).collect();
     assert_eq!(flags, [(false, false), (false, true), (true, false), (true, false)]);
 }
 

@@ -8,7 +8,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::{Counted, ErrorKind, Persist, SaveManager};
+use persist::save::Counted;
+use persist::{ErrorKind, Persist, SaveManager};
 
 /// So many that a call for each would need far more stack than there is.
 const LENGTH: u32 = if cfg!(debug_assertions) { 300_000 } else { 1_000_000 };

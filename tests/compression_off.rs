@@ -17,7 +17,7 @@ fn a_save_of_a_feature_that_is_off_says_which() {
                 assert!(error.message().contains(&format!("the feature `{feature}`")), "{error}");
                 assert!(error.offset().is_some());
                 // What does not need it can be read.
-                assert_eq!(persist::Header::read(&save).expect("a header").format, 1);
+                assert_eq!(persist::save::Header::read(&save).expect("a header").format, 1);
             }
         }
     }

@@ -7,8 +7,8 @@
 #[path = "hygiene_of_evolution.rs"]
 mod evolution;
 
-use persist::codec::{Buffer, Prototypes, decode, decode_into};
-use persist::{Persist, Reflect};
+use persist::Persist;
+use persist::codec::{Buffer, Prototypes, Reflect, decode, decode_into};
 use std::fmt::Debug;
 
 fn empty<T: Persist>() -> T {
@@ -200,7 +200,7 @@ sorts!(Sort: Number(u64), Text(String), Nested(Vec<Sort>));
 fn types_made_by_macros_can_derive() {
     round_trip(&Made { level: 1, name: "x".into(), pet: None, made: Some(1) });
     round_trip(&Sort::Nested(vec![Sort::Number(1), Sort::Text("y".into()), Sort::Nothing]));
-    assert!(Made::FIELDS.iter().all(|field| field.flags.default));
+    assert!(Made::FIELDS.iter().all(|field| field.has_default));
     assert_eq!(Sort::CLASS.id().0, 12);
     assert_eq!(empty::<Made>(), Made { level: 3, name: "none".into(), pet: None, made: None });
 }
@@ -396,7 +396,8 @@ fn the_library_may_be_reached_by_another_path() {
 }
 
 mod methods_of_the_same_names {
-    use persist::{Persist, Reflect};
+    use persist::Persist;
+    use persist::codec::Reflect;
 
     /// As other crates have them: Fyrox's `Visit`, the `Encode` and `Decode` of codecs, a name and a kind.
     trait Others {

@@ -15,7 +15,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::codec::TraitObject;
+use persist::__private::TraitObject;
 use persist::{Persist, SaveManager};
 
 /// Saves a value and loads it.

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use evolution_types::{new, old};
-use persist::{Change, Error, ErrorKind, LoadOptions, Loaded, Persist, SaveManager};
+use persist::save::LoadEvent;
+use persist::{Error, ErrorKind, LoadOptions, Loaded, Persist, SaveManager};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -43,21 +44,21 @@ fn first<T: Persist>(save: &[u8]) -> (Shared<T>, Vec<Row>) {
     (loaded.first::<T>().unwrap(), rows(&loaded))
 }
 
-type Row = (Change, String, String, u64, u64);
+type Row = (LoadEvent, String, String, u64, u64);
 
 /// The findings: change, class, field, how often, first object.
 fn rows(loaded: &Loaded) -> Vec<Row> {
-    let findings = loaded.report().findings().iter();
+    let findings = loaded.report().rows().iter();
     findings
         .map(|finding| {
             let field = finding.field.clone().unwrap_or_default();
             let object = finding.object.map_or(0, persist::ObjectId::get);
-            (finding.change, finding.class.clone(), field, finding.count, object)
+            (finding.event, finding.class.clone(), field, finding.count, object)
         })
         .collect()
 }
 
-fn row(change: Change, class: &str, field: &str, count: u64) -> Row {
+fn row(change: LoadEvent, class: &str, field: &str, count: u64) -> Row {
     (change, class.to_owned(), field.to_owned(), count, 1)
 }
 
@@ -75,10 +76,10 @@ fn fields_are_matched_by_name() {
     assert_eq!(
         found,
         [
-            row(Change::Defaulted, "Hero", "luck", 1),
-            row(Change::Defaulted, "Hero", "bag", 1),
-            row(Change::Defaulted, "Hero", "pet", 1),
-            row(Change::Kept, "Hero", "gone", 1),
+            row(LoadEvent::Defaulted, "Hero", "luck", 1),
+            row(LoadEvent::Defaulted, "Hero", "bag", 1),
+            row(LoadEvent::Defaulted, "Hero", "pet", 1),
+            row(LoadEvent::Kept, "Hero", "gone", 1),
         ]
     );
 }
@@ -101,7 +102,7 @@ fn a_loaded_save_is_saved_in_the_new_form() {
     let again = saves.to_vec().unwrap();
     let loaded = saves.from_slice(&again).unwrap();
     // What the program does not have went along.
-    assert_eq!(rows(&loaded), [row(Change::Kept, "Hero.gone", "", 1)]);
+    assert_eq!(rows(&loaded), [row(LoadEvent::Kept, "Hero.gone", "", 1)]);
     assert_eq!(loaded.first::<new::Hero>().unwrap().borrow().post, -5);
     let (hero, found) = first::<old::Hero>(&save(old::Hero { gone: vec![3], ..hero() }));
     assert_eq!((&*hero.borrow().gone, found.len()), (&[3][..], 0));
@@ -174,7 +175,7 @@ fn variants_are_matched_by_name() {
         spells.borrow().spells,
         [new::Spell::Fire(3), ice(-40, true), new::Spell::Light, ice(1, false)]
     );
-    assert_eq!(found, [row(Change::Defaulted, "Spell", "Frost.wide", 2)]);
+    assert_eq!(found, [row(LoadEvent::Defaulted, "Spell", "Frost.wide", 2)]);
     assert_ne!(spells.borrow().spells[0], new::Spell::None);
 }
 
@@ -223,7 +224,7 @@ fn classes_inside_change_wherever_they_are_kept() {
     };
     assert_eq!(*chest.borrow(), expected);
     let counts =
-        [row(Change::Defaulted, "Gem", "sort", 11), row(Change::Dropped, "Gem", "flaws", 11)];
+        [row(LoadEvent::Defaulted, "Gem", "sort", 11), row(LoadEvent::Dropped, "Gem", "flaws", 11)];
     assert_eq!(found, counts);
     let _ = (old::Case::Open, new::Case::Open);
 }
@@ -270,7 +271,7 @@ fn references_stay_right_when_fields_and_keys_move() {
     assert!(Rc::ptr_eq(right.left.as_ref().unwrap(), knot.left.as_ref().unwrap()));
     assert!(knot.added.is_none());
     let rows =
-        [row(Change::Defaulted, "Knot", "added", 6), row(Change::Kept, "Knot", "dropped", 6)];
+        [row(LoadEvent::Defaulted, "Knot", "added", 6), row(LoadEvent::Kept, "Knot", "dropped", 6)];
     assert_eq!(found, rows);
 }
 
@@ -288,7 +289,7 @@ fn a_renamed_class_is_known_by_its_alias() {
     assert_eq!(champion.borrow().name, "Ada");
     assert!(champion.borrow().rival.upgrade().is_none());
     // Findings name the class as the program does.
-    assert_eq!(found[0], row(Change::Defaulted, "Champion", "rival", 1));
+    assert_eq!(found[0], row(LoadEvent::Defaulted, "Champion", "rival", 1));
     assert_eq!(found.len(), 5);
     let value: Champion = persist::from_slice(&persist::to_vec(&hero()).unwrap()).unwrap();
     assert_eq!(value.name, "Ada");
@@ -318,8 +319,8 @@ fn objects_that_only_an_unknown_field_pointed_to_are_kept_with_it() {
     saves.register::<Owner>().unwrap();
     let loaded = saves.from_slice(&save).unwrap();
     assert_eq!(loaded.len(), 4);
-    let gems = (Change::Kept, String::from("Gem"), String::new(), 3, 2);
-    assert_eq!(rows(&loaded), [row(Change::Kept, "Owner", "pets", 1), gems]);
+    let gems = (LoadEvent::Kept, String::from("Gem"), String::new(), 3, 2);
+    assert_eq!(rows(&loaded), [row(LoadEvent::Kept, "Owner", "pets", 1), gems]);
     saves.adopt(loaded);
     let (owner, found) = first::<OldOwner>(&saves.to_vec().unwrap());
     let carats: Vec<u16> = owner.borrow().pets.iter().map(|gem| gem.borrow().carat).collect();
@@ -328,6 +329,6 @@ fn objects_that_only_an_unknown_field_pointed_to_are_kept_with_it() {
     saves.set_load_options(LoadOptions { drop_unknown: true, ..LoadOptions::default() });
     let loaded = saves.from_slice(&save).unwrap();
     assert_eq!(loaded.len(), 1);
-    let gems = (Change::Unknown, String::from("Gem"), String::new(), 3, 2);
-    assert_eq!(rows(&loaded), [row(Change::Dropped, "Owner", "pets", 1), gems]);
+    let gems = (LoadEvent::Unknown, String::from("Gem"), String::new(), 3, 2);
+    assert_eq!(rows(&loaded), [row(LoadEvent::Dropped, "Owner", "pets", 1), gems]);
 }

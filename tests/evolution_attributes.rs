@@ -4,12 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 #![allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
 
-use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Stop};
-use persist::reflect::{Kind, Migration};
-use persist::{Error, ErrorKind, Persist, Record, Reflect, Registry, Unknown, Value};
+use persist::__private::{Migration, convert};
+use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
+use persist::reflect::Kind;
+use persist::save::Registry;
+use persist::{Error, ErrorKind, Persist, Record, Unknown, Value};
 
 /// Kinds have no `==`; what they are called says as much here.
-fn kind_of(inner: Option<persist::reflect::Inner>) -> Option<String> {
+fn kind_of(inner: Option<fn() -> Kind>) -> Option<String> {
     inner.map(|kind| kind().to_string())
 }
 
@@ -91,9 +93,9 @@ fn ids_conversions_and_the_unknown_are_in_the_table() {
     assert_eq!(kind_of(money.convert).unwrap(), "Gold");
     assert_eq!(kind_of(level.convert).unwrap(), "String");
     assert_eq!(kind_of(rest.convert), None);
-    let flags = [name, money, level, rest].map(|record| record.flags);
-    assert_eq!(flags.map(|flags| flags.unknown), [false, false, false, true]);
-    assert_eq!(flags.map(|flags| flags.default), [false, false, true, true]);
+    let records = [name, money, level, rest];
+    assert_eq!(records.map(|record| record.keeps_unknown), [false, false, false, true]);
+    assert_eq!(records.map(|record| record.has_default), [false, false, true, true]);
     assert!(matches!(rest.kind(), Kind::Unknown));
 }
 
@@ -102,9 +104,9 @@ fn variants_for_unknown_ones_are_in_the_table() {
     let others: Vec<bool> = Shape::VARIANTS.iter().map(|variant| variant.other).collect();
     assert_eq!(others, [false, false, true]);
     let [what] = Shape::VARIANTS[2].fields else { panic!("one field") };
-    assert!(what.flags.unknown && !what.flags.default);
+    assert!(what.keeps_unknown && !what.has_default);
     let [_, radius] = Shape::VARIANTS[0].fields else { panic!("two fields") };
-    assert_eq!((radius.id, radius.flags.unknown), (Some(3), false));
+    assert_eq!((radius.id, radius.keeps_unknown), (Some(3), false));
     assert_eq!(kind_of(radius.convert).unwrap(), "u8");
     let others: Vec<bool> = Weather::VARIANTS.iter().map(|variant| variant.other).collect();
     assert_eq!(others, [false, true]);
@@ -142,22 +144,22 @@ fn classes_with_these_attributes_are_registered_with_their_older_types() {
 fn a_field_is_made_of_the_bytes_of_its_older_type() {
     let mut buffer = Buffer::new();
     let old = buffer.encode(&Gold { gold: 12, owner: "Ada".into() }).unwrap().to_vec();
-    let new = codec::convert::<Hero>(0, 1, &old).unwrap();
+    let new = convert::<Hero>(0, 1, &old).unwrap();
     let money: Money = codec::decode(&new).unwrap();
     assert_eq!(money, Money { silver: 120, owner: "Ada".into() });
     // In a variant.
-    assert_eq!(codec::convert::<Shape>(0, 1, &[3]).unwrap(), 3.0_f32.to_le_bytes());
+    assert_eq!(convert::<Shape>(0, 1, &[3]).unwrap(), 3.0_f32.to_le_bytes());
     // Longer than the first buffer.
     let owner = "x".repeat(10_000);
     let old = buffer.encode(&Gold { gold: 1, owner: owner.clone() }).unwrap().to_vec();
-    let money: Money = codec::decode(&codec::convert::<Hero>(0, 1, &old).unwrap()).unwrap();
+    let money: Money = codec::decode(&convert::<Hero>(0, 1, &old).unwrap()).unwrap();
     assert_eq!(money.owner, owner);
 }
 
 #[test]
 fn a_convert_function_may_refuse() {
-    assert_eq!(codec::convert::<Hero>(0, 2, b"\x0242").unwrap(), [42]);
-    let error = codec::convert::<Hero>(0, 2, b"\x03abc").unwrap_err();
+    assert_eq!(convert::<Hero>(0, 2, b"\x0242").unwrap(), [42]);
+    let error = convert::<Hero>(0, 2, b"\x03abc").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!(error.message(), "`convert` of Hero.level refused: invalid digit found in string");
 }
@@ -176,22 +178,22 @@ fn never(_: ()) -> Result<u8, &'static str> {
 
 #[test]
 fn a_refusal_names_the_variant() {
-    let error = codec::convert::<Refusing>(0, 0, &[]).unwrap_err();
+    let error = convert::<Refusing>(0, 0, &[]).unwrap_err();
     assert_eq!(error.message(), "`convert` of Refusing::Never.why refused: never");
 }
 
 #[test]
 fn bytes_that_are_not_the_older_type_are_refused() {
-    let kind = |field, bytes: &[u8]| codec::convert::<Hero>(0, field, bytes).unwrap_err().kind();
+    let kind = |field, bytes: &[u8]| convert::<Hero>(0, field, bytes).unwrap_err().kind();
     assert_eq!(kind(1, &[12, 0, 0]), ErrorKind::Truncated);
     assert_eq!(kind(1, &[12, 0, 0, 0, 1, 0xff]), ErrorKind::InvalidValue);
     assert_eq!(kind(2, b"\x0142"), ErrorKind::Damaged);
     // Not converted at all, or not there.
     assert_eq!(kind(0, &[]), ErrorKind::NotFound);
     assert_eq!(kind(9, &[]), ErrorKind::NotFound);
-    let error = codec::convert::<Shape>(1, 1, &[3]).unwrap_err();
+    let error = convert::<Shape>(1, 1, &[3]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    let error = codec::convert::<Weather>(0, 0, &[]).unwrap_err();
+    let error = convert::<Weather>(0, 0, &[]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -214,10 +216,10 @@ fn sorted<T: Ord>((mut items, reverse): (Vec<T>, bool)) -> Vec<T> {
 
 #[test]
 fn generic_functions_and_constructors_can_convert() {
-    let old = codec::convert::<Sorted<u8>>(0, 0, &[3, 2, 3, 1, 1]).unwrap();
+    let old = convert::<Sorted<u8>>(0, 0, &[3, 2, 3, 1, 1]).unwrap();
     assert_eq!(old, [3, 3, 2, 1]);
     // A `Result` that is the field's own type is no refusal.
-    assert_eq!(codec::convert::<Sorted<u8>>(0, 1, &[9]).unwrap(), [0, 9]);
+    assert_eq!(convert::<Sorted<u8>>(0, 1, &[9]).unwrap(), [0, 9]);
     assert_eq!(kind_of(Sorted::<u16>::FIELDS[0].convert).unwrap(), "(Vec<u16>, bool)");
     Registry::new().register::<Sorted<u16>>().unwrap();
 }

@@ -12,7 +12,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use game::{Version, v1, v2, v3, v4, v5};
-use persist::{LoadOptions, LoadPolicy, Loaded, SaveManager};
+use persist::save::LoadPolicy;
+use persist::{LoadOptions, Loaded, SaveManager};
 
 /// Where the save of a version lies.
 fn path(version: u32) -> PathBuf {

@@ -7,7 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::rc::Rc;
 
-use persist::{ErrorKind, LoadOptions, LoadPolicy, Persist, SaveManager};
+use persist::save::LoadPolicy;
+use persist::{ErrorKind, LoadOptions, Persist, SaveManager};
 
 /// The same types twice: as an older program had them, and with everything in another order.
 mod older {
@@ -213,7 +214,7 @@ fn values_in_another_order_are_read_in_it() {
     saves.set_load_options(LoadOptions { policy: LoadPolicy::Strict, ..LoadOptions::default() });
     let (value, loaded) = saves.value_from_slice::<newer::Everything>(&save).unwrap();
     assert_eq!(value, everything());
-    assert_eq!(loaded.report().findings(), []);
+    assert_eq!(loaded.report().rows(), []);
 }
 
 #[test]

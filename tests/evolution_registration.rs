@@ -8,9 +8,11 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::codec::{self, Decoder, Encoder, Fail, Prototypes, Stop};
-use persist::reflect::{Body, Kind, Migrate, Migration, VariantRecord};
-use persist::{Class, Error, ErrorKind, FieldRecord, Persist, Reflect, Registry, Unknown};
+use persist::__private::{Body, Migrate, Migration};
+use persist::codec::{Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
+use persist::reflect::{Class, FieldRecord, Kind, VariantRecord};
+use persist::save::Registry;
+use persist::{Error, ErrorKind, Persist, Unknown};
 
 fn refused<T: Persist>() -> Error {
     let error = Registry::new().register::<T>().unwrap_err();
@@ -136,7 +138,7 @@ macro_rules! by_hand {
             }
 
             // Hidden, as all of a class's own entry is.
-            fn __reach(types: &mut codec::TypeSet) {
+            fn __reach(types: &mut persist::__private::TypeSet) {
                 types.class::<Self>();
             }
 
@@ -169,8 +171,8 @@ macro_rules! by_hand {
             }
         }
 
-        impl persist::Pointee for $name {
-            type As = codec::AsValue;
+        impl persist::codec::Pointee for $name {
+            type As = Self;
         }
     };
 }

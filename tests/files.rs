@@ -38,7 +38,7 @@ fn a_save_and_its_backup_are_the_only_files_that_are_left() {
     let folder = folder();
     let path = folder.path().join("game.sav");
     persist::save(&path, &game(1)).unwrap();
-    persist::save_mut(&path, &mut game(2)).unwrap();
+    persist::save::save_mut(&path, &mut game(2)).unwrap();
     let mut saves = SaveManager::new();
     saves.add(&Rc::new(RefCell::new(game(3)))).unwrap();
     saves.save(folder.path().join("objects.sav")).unwrap();
@@ -305,7 +305,7 @@ mod on_unix {
         ("reconcile", |path| {
             let other = path.with_extension("other");
             persist::save(&other, &7_u32)?;
-            SaveManager::new().reconcile(path, other, persist::Keep::Remote).map(drop)
+            SaveManager::new().reconcile(path, other, persist::save::Keep::Remote).map(drop)
         }),
         ("rename_slot", |path| {
             SaveManager::new().slots(path.parent().expect("a folder")).rename("a", "b")

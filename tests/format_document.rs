@@ -295,7 +295,7 @@ fn a_cell_that_is_set_once_stands_once_in_the_name_of_a_pointer_to_it() {
     let save = Forged::parse(&persist::to_vec(&Pair(Rc::new(OnceCell::from(7_u8)))).unwrap());
     let Item::Definition(body) = &save.items[0] else { panic!("a definition") };
     assert_eq!(body[9..9 + usize::from(body[8])], *b"Pair<Rc<OnceCell<u8>>>");
-    let mut registry = persist::Registry::new();
+    let mut registry = persist::save::Registry::new();
     registry.register::<Pair<Rc<OnceCell<u8>>>>().unwrap();
     let class = registry.class("Pair<Rc<OnceCell<u8>>>").unwrap();
     assert!(class.to_string().ends_with("Rc<OnceCell<u8>>\n"), "{class}");

@@ -15,8 +15,9 @@ use dump::dump;
 use fixture_types::{
     Hero, NAMES, Player, State, Values, load_and_save, make, manager, pointers, read, values,
 };
+use persist::ObjectId;
 use persist::codec::Buffer;
-use persist::{Header, ObjectId};
+use persist::save::Header;
 
 #[test]
 fn the_players_of_the_article_have_its_payloads() {

@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::{Rc, Weak};
 
-use persist::{Change, Loaded, Persist, SaveManager};
+use persist::save::LoadEvent;
+use persist::{Loaded, Persist, SaveManager};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -102,8 +103,8 @@ fn a_weak_target_that_is_not_saved_dangles_and_is_reported() {
     seen.borrow_mut().back = Rc::downgrade(&unseen);
     let (loaded, all) = trip(&seen);
     assert!(loaded.borrow().back.upgrade().is_none());
-    let [finding] = all.report().findings() else { panic!("{}", all.report()) };
-    assert_eq!((finding.change, &*finding.class, finding.count), (Change::Dangling, "Node", 1));
+    let [finding] = all.report().rows() else { panic!("{}", all.report()) };
+    assert_eq!((finding.event, &*finding.class, finding.count), (LoadEvent::Dangling, "Node", 1));
     assert_eq!(finding.object.map(persist::ObjectId::get), Some(1));
 }
 

@@ -11,7 +11,8 @@ mod handles_remapped;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
-use persist::{Arena, Handle, Missing, Persist, Remap, Result, SaveManager};
+use persist::save::{Missing, Remap};
+use persist::{Arena, Handle, Persist, Result, SaveManager};
 
 /// An arena of monsters in slots with generations.
 pub(crate) struct Monsters;
@@ -60,7 +61,7 @@ pub(crate) fn remapped<T: Persist>(
     value: &T,
     missing: Missing,
     find: impl FnMut(Key) -> Option<Key>,
-) -> Result<(T, persist::LoadReport)> {
+) -> Result<(T, persist::save::LoadReport)> {
     remapped_from(&persist::to_vec(value)?, missing, find)
 }
 
@@ -68,7 +69,7 @@ pub(crate) fn remapped_from<T: Persist>(
     save: &[u8],
     missing: Missing,
     find: impl FnMut(Key) -> Option<Key>,
-) -> Result<(T, persist::LoadReport)> {
+) -> Result<(T, persist::save::LoadReport)> {
     let mut remap = Remap::new();
     remap.arena::<Monsters>(missing, find);
     let (value, loaded) = remap.value_from_slice::<T>(&mut SaveManager::new(), save)?;

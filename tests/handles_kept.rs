@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use persist::{ErrorKind, Handle, Missing, Persist, Remap, SaveManager, Unknown};
+use persist::save::{Missing, Remap};
+use persist::{ErrorKind, Handle, Persist, SaveManager, Unknown};
 
 use crate::{Items, Key, Monster, Monsters, at, dead};
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use hecs::{Entity, World};
-use persist::{Arena, Change, Handle, Missing, Persist, Remap, SaveManager};
+use persist::save::{LoadEvent, Missing, Remap};
+use persist::{Arena, Handle, Persist, SaveManager};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 
 /// The entities of a hecs world.
@@ -118,8 +119,8 @@ fn a_slotmap_is_merged_into_another() {
     assert_eq!(game[lamp.on.key().unwrap()].name, "table");
     let cup = game.values().find(|prop| prop.name == "cup").unwrap();
     assert!(cup.on.is_dead() && cup.on.key().is_none());
-    let findings = loaded.report().findings();
-    assert_eq!((findings.len(), findings[0].change, findings[0].count), (1, Change::Dead, 1));
+    let findings = loaded.report().rows();
+    assert_eq!((findings.len(), findings[0].event, findings[0].count), (1, LoadEvent::Dead, 1));
 
     // Another save of the game, in another run: it is dead for ever.
     let again: Vec<Prop> = game.values().cloned().collect();
@@ -173,7 +174,7 @@ fn game() -> (World, Entity) {
     (world, hero)
 }
 
-type Merged = (Entity, persist::LoadReport);
+type Merged = (Entity, persist::save::LoadReport);
 
 /// Merges a level into the world: its boss, and the report.
 fn merge(world: &mut World, save: &[u8], missing: Missing) -> persist::Result<Merged> {
@@ -230,11 +231,11 @@ fn an_entity_that_is_gone_becomes_null_or_dead_or_an_error() {
     let (mut world, _) = game();
     let (boss, report) = merge(&mut world, &save, Missing::Null).unwrap();
     assert!(chase(&world, boss).2.is_null());
-    assert_eq!(report.findings()[0].change, Change::Nulled);
+    assert_eq!(report.rows()[0].event, LoadEvent::Nulled);
     let (boss, report) = merge(&mut world, &save, Missing::Dead).unwrap();
     let ghost = chase(&world, boss).2;
     assert!(ghost.is_dead());
-    assert_eq!(report.findings()[0].change, Change::Dead);
+    assert_eq!(report.rows()[0].event, LoadEvent::Dead);
     // Even where an entity of the game has that very number.
     let old = Entity::from_bits(ghost.dead_bits().unwrap()).unwrap();
     world.spawn_at(old, (monster("another"),));

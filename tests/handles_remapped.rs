@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use persist::{Arena, Change, ErrorKind, Handle, Missing, Persist, Remap, SaveManager};
+use persist::save::{LoadEvent, Missing, Remap};
+use persist::{Arena, ErrorKind, Handle, Persist, SaveManager};
 
 use crate::{Items, Key, Monster, Monsters, at, dead, remapped, remapped_from};
 
@@ -32,7 +33,8 @@ fn squads() -> SaveManager {
 fn ids_without_an_object_are_null_or_dead_and_reported() {
     let mut saves = squads();
     let save = saves.to_vec().unwrap();
-    for (missing, change) in [(Missing::Null, Change::Nulled), (Missing::Dead, Change::Dead)] {
+    for (missing, change) in [(Missing::Null, LoadEvent::Nulled), (Missing::Dead, LoadEvent::Dead)]
+    {
         let mut remap = Remap::new();
         remap.arena::<Monsters>(missing, even);
         let loaded = remap.from_slice(&saves, &save).unwrap();
@@ -47,8 +49,8 @@ fn ids_without_an_object_are_null_or_dead_and_reported() {
 
         let report = loaded.report();
         assert_eq!(report.remapped(), 2);
-        let [finding] = report.findings() else { panic!("{report}") };
-        assert_eq!((finding.change, finding.count), (change, 3));
+        let [finding] = report.rows() else { panic!("{report}") };
+        assert_eq!((finding.event, finding.count), (change, 3));
         assert_eq!((&*finding.class, &finding.field), ("Squad", &None));
         assert_eq!(finding.object.map(persist::ObjectId::get), Some(1));
         assert!(finding.to_string().ends_with(": Squad, 3 times, first in object #1"), "{finding}");

@@ -1,9 +1,7 @@
 //! Undos that do not lead back, and what is gone.
 
-use persist::{
-    Command, CommandContext, Component, ErrorKind, History, ObjectId, OnMissing, Persist, Proof,
-    Result, World,
-};
+use persist::history::{CommandContext, OnMissing, Proof};
+use persist::{Command, Component, ErrorKind, History, ObjectId, Persist, Result, World};
 
 #[derive(Persist, Default, Clone, Debug, PartialEq)]
 struct Place {
@@ -50,7 +48,7 @@ impl Command for Nudge {
         Ok(())
     }
 
-    fn label(&self) -> persist::Label {
+    fn label(&self) -> persist::history::Label {
         "Nudge".into()
     }
 
@@ -264,7 +262,7 @@ fn an_edit_of_twenty_thousand_objects_is_proved_both_ways() -> Result<()> {
     let (mut world, mut history, _) = door()?;
     // It takes minutes if each is compared with each.
     let objects = history.edit(&mut world, "Add", |edit| {
-        let place = |edit: &mut persist::Edit<'_>| {
+        let place = |edit: &mut persist::history::Edit<'_>| {
             let object = edit.spawn("")?;
             edit.attach(object, Place::default())?;
             Ok(object)

@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use persist::history::{CommandContext, End};
 use persist::{
-    Command, CommandContext, Component, End, ErrorKind, History, ObjectId, Persist, Result,
-    SaveManager, Session, World,
+    Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
 };
 
 #[derive(Persist, Default, Clone, Debug, PartialEq)]
@@ -43,7 +43,7 @@ fn k97_undoing_100_000_steps_ends_at_the_start_with_bounded_memory() -> Result<(
     const MEMORY: usize = 200_000;
     let folder = tempfile::tempdir().unwrap();
     let (mut world, mut history, door) = door(folder.path(), MEMORY)?;
-    history.set_proof(persist::Proof::Off);
+    history.set_proof(persist::history::Proof::Off);
     let empty = history.bytes() / history.len();
     let mut most = 0;
     let mut look = |history: &History| {

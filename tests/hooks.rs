@@ -151,7 +151,7 @@ fn a_plain_save_refuses_a_class_with_before_save() {
     let error = persist::to_vec(&spy).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().starts_with("Spy holds a class with a `before_save` hook"), "{error}");
-    assert!(error.message().contains("`persist::save_mut`"), "{error}");
+    assert!(error.message().contains("`persist::save::save_mut`"), "{error}");
     let error = persist::to_vec(&vec![Some(Spy::new(5))]).unwrap_err();
     assert!(error.message().starts_with("Vec<Option<Spy>> holds"), "{error}");
     assert_eq!(logged(), [""; 0]);
@@ -160,9 +160,9 @@ fn a_plain_save_refuses_a_class_with_before_save() {
     let path = folder.path().join("spy.sav");
     assert!(persist::save(&path, &spy).is_err());
     assert!(!path.exists());
-    persist::save_mut(&path, &mut spy).unwrap();
+    persist::save::save_mut(&path, &mut spy).unwrap();
     assert_eq!((spy.saves, persist::load::<Spy>(&path).unwrap().saves), (1, 1));
-    let save = persist::to_vec_mut(&mut spy).unwrap();
+    let save = persist::save::to_vec_mut(&mut spy).unwrap();
     assert_eq!(persist::from_slice::<Spy>(&save).unwrap().saves, 2);
 }
 
@@ -198,7 +198,8 @@ fn after_load_runs_when_all_pointers_of_all_objects_are_in_place() {
 #[test]
 fn after_load_of_a_value_runs_when_its_objects_are_in_place() {
     let spies = ring();
-    let save = persist::to_vec_mut(&mut Spy { friend: Some(spies[0].clone()), ..Spy::new(8) });
+    let save =
+        persist::save::to_vec_mut(&mut Spy { friend: Some(spies[0].clone()), ..Spy::new(8) });
     cut(&spies);
     logged();
     let spy = persist::from_slice::<Spy>(&save.unwrap()).unwrap();
@@ -343,7 +344,7 @@ fn hooks_of_values_inside_run_outer_first_to_save_and_inner_first_to_load() {
         .collect();
     assert_eq!(logged(), loaded);
 
-    let save = persist::to_vec_mut(&mut outer()).unwrap();
+    let save = persist::save::to_vec_mut(&mut outer()).unwrap();
     assert_eq!(logged(), hidden);
     let value = persist::from_slice::<Outer>(&save).unwrap();
     assert_eq!(logged(), loaded);
@@ -352,7 +353,7 @@ fn hooks_of_values_inside_run_outer_first_to_save_and_inner_first_to_load() {
 
 #[test]
 fn a_refusal_of_a_value_inside_has_its_path() {
-    let save = persist::to_vec_mut(&mut outer()).unwrap();
+    let save = persist::save::to_vec_mut(&mut outer()).unwrap();
     let paths = ["plain", "list[0]", "list[1]", "maybe", "by_name[0]", "by_name[1]"];
     let more = ["by_number[0].1", "array[0]", "array[1]", "case.inner"];
     for (id, path) in (1..).zip(paths.into_iter().chain(more)) {

@@ -49,8 +49,8 @@ fn load(save: &[u8]) -> Option<Vec<u8>> {
         // A weak pointer to what nothing else holds has an id once more, and then none.
         for may_dangle in [true, false] {
             let again = saves.from_slice(&before).expect("what was saved can be loaded");
-            let mut findings = again.report().findings().iter();
-            let dangles = findings.any(|found| found.change == persist::Change::Dangling);
+            let mut findings = again.report().rows().iter();
+            let dangles = findings.any(|found| found.event == persist::save::LoadEvent::Dangling);
             saves.adopt(again);
             let after = saves.to_vec().expect("once more");
             assert!(after == before || (may_dangle && dangles), "another graph comes back");

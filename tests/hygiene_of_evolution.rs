@@ -1,8 +1,10 @@
 //! The attributes that bring older saves to the program's types, where names are shadowed and
 //! where there are none at all; part of `derive_hygiene`.
 
-use persist::codec::{Buffer, convert, decode};
-use persist::{Record, Reflect, Registry, Unknown};
+use persist::__private::convert;
+use persist::codec::{Buffer, Reflect, decode};
+use persist::save::Registry;
+use persist::{Record, Unknown};
 
 mod bare {
     //! No prelude, and other things by the names that a derive could be tempted to use.

@@ -30,3 +30,13 @@ struct ObjectsAndComponents;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/history.md")]
 struct HistoryPage;
+
+/// The examples of the guide's page on saving and loading, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/1-save-and-load.md")]
+struct SaveAndLoad;
+
+/// The examples of the guide's page on changed types, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/2-change-your-types.md")]
+struct ChangeYourTypes;

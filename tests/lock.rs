@@ -24,7 +24,8 @@ mod places;
 mod round_trips;
 
 use persist::lock::{Difference, Lock, LockReport, Values, Verdict};
-use persist::{ErrorKind, Persist, Registry, SaveManager};
+use persist::save::Registry;
+use persist::{ErrorKind, Persist, SaveManager};
 
 fn registry<T: Persist>() -> Registry {
     let mut registry = Registry::new();

@@ -7,8 +7,10 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::Command;
 
-use persist::lock::{self, Lock, Mode, Verdict};
-use persist::{ErrorKind, Persist, Registry};
+use persist::__private::{Mode, check, check_file};
+use persist::lock::{Lock, Verdict};
+use persist::save::Registry;
+use persist::{ErrorKind, Persist};
 
 #[derive(Persist)]
 #[persist(class = "Hero")]
@@ -41,7 +43,7 @@ fn registry<T: Persist>() -> Registry {
 fn project() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("persist.lock");
-    lock::check_file(&path, "0.1.0", &registry::<OldHero>(), Mode::Update).unwrap();
+    check_file(&path, "0.1.0", &registry::<OldHero>(), Mode::Update).unwrap();
     (folder, path)
 }
 
@@ -50,14 +52,14 @@ fn without_a_lock_the_check_says_how_to_begin_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("persist.lock");
     for mode in [Mode::Check, Mode::Locked] {
-        let error = lock::check_file(&path, "0.1.0", &registry::<Hero>(), mode).unwrap_err();
+        let error = check_file(&path, "0.1.0", &registry::<Hero>(), mode).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
         assert!(error.message().contains("PERSIST_LOCK=update"), "{error}");
     }
     assert!(!path.exists());
     // One without versions would let everything pass.
     Lock::new().save(&path).unwrap();
-    let error = lock::check_file(&path, "0.1.0", &registry::<Hero>(), Mode::Check).unwrap_err();
+    let error = check_file(&path, "0.1.0", &registry::<Hero>(), Mode::Check).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -65,20 +67,20 @@ fn without_a_lock_the_check_says_how_to_begin_one() {
 fn a_safe_change_passes_but_not_as_a_release() {
     let (_folder, path) = project();
     let before = fs::read(&path).unwrap();
-    let report = lock::check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Check).unwrap();
+    let report = check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Check).unwrap();
     assert!(report.loads() && !report.is_current());
     assert_eq!(report.differences()[0].verdict, Verdict::Safe);
-    let error = lock::check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Locked).unwrap_err();
+    let error = check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Locked).unwrap_err();
     assert!(error.message().contains("version 0.2.0"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);
 
-    lock::check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Update).unwrap();
-    let report = lock::check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Locked).unwrap();
+    check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Update).unwrap();
+    let report = check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Locked).unwrap();
     assert!(report.is_current());
     // A new version without a change is recorded, too.
-    let error = lock::check_file(&path, "0.3.0", &registry::<Hero>(), Mode::Locked).unwrap_err();
+    let error = check_file(&path, "0.3.0", &registry::<Hero>(), Mode::Locked).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    lock::check_file(&path, "0.3.0", &registry::<Hero>(), Mode::Update).unwrap();
+    check_file(&path, "0.3.0", &registry::<Hero>(), Mode::Update).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.starts_with(std::str::from_utf8(&before).unwrap()));
     assert!(text.ends_with("\nversion 0.3.0\n"), "{text}");
@@ -89,7 +91,7 @@ fn a_change_that_breaks_fails_with_the_whole_report() {
     let (_folder, path) = project();
     for mode in [Mode::Check, Mode::Update, Mode::Check] {
         // An update does not make the saves of 0.1.0 load.
-        let result = lock::check_file(&path, "0.2.0", &registry::<BrokenHero>(), mode);
+        let result = check_file(&path, "0.2.0", &registry::<BrokenHero>(), mode);
         let error = result.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MissingField);
         let report = Lock::load(&path).unwrap().compare(&registry::<BrokenHero>());
@@ -104,7 +106,7 @@ fn an_update_changes_the_section_of_its_version_alone() {
     let (_folder, path) = project();
     let one = fs::read_to_string(&path).unwrap();
     let update = |version: &str, registry: &Registry| {
-        lock::check_file(&path, version, registry, Mode::Update).map(drop)
+        check_file(&path, version, registry, Mode::Update).map(drop)
     };
     update("0.2.0", &registry::<Hero>()).unwrap();
     let two = fs::read_to_string(&path).unwrap();
@@ -125,13 +127,13 @@ fn a_damaged_lock_is_not_written_over() {
     let text = fs::read_to_string(&path).unwrap().replace("String", "<<<<<<< HEAD");
     fs::write(&path, &text).unwrap();
     for mode in [Mode::Check, Mode::Update, Mode::Locked] {
-        let error = lock::check_file(&path, "0.2.0", &registry::<Hero>(), mode).unwrap_err();
+        let error = check_file(&path, "0.2.0", &registry::<Hero>(), mode).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Damaged);
         assert!(error.message().contains("line 6 of the lock"), "{error}");
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
     fs::write(&path, b"\xff").unwrap();
-    let error = lock::check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Update).unwrap_err();
+    let error = check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Update).unwrap_err();
     assert_eq!((error.kind(), error.offset()), (ErrorKind::Damaged, Some(0)));
 }
 
@@ -140,7 +142,7 @@ fn an_update_does_not_hide_that_a_released_version_breaks() {
     let (_folder, path) = project();
     let before = fs::read(&path).unwrap();
     let update = |version: &str| {
-        lock::check_file(&path, version, &registry::<BrokenHero>(), Mode::Update).unwrap_err()
+        check_file(&path, version, &registry::<BrokenHero>(), Mode::Update).unwrap_err()
     };
     let error = update("0.1.0");
     assert_eq!(error.kind(), ErrorKind::MissingField);
@@ -161,7 +163,7 @@ const FOLDER: &str = "PERSIST_TESTS_LOCK_FOLDER";
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
-    lock::check(folder, "0.1.0", &registry::<Hero>()).unwrap();
+    check(folder, "0.1.0", &registry::<Hero>()).unwrap();
 }
 
 fn run_child(folder: &Path, variable: Option<&str>) -> Result<(), String> {
@@ -214,7 +216,7 @@ fn an_update_that_fails_at_its_own_version_writes_nothing() {
     let (folder, path) = project();
     let before = fs::read(&path).unwrap();
     for path in [path, folder.path().join("another.lock")] {
-        let result = lock::check_file(&path, "0.2.0", &registry::<HugeHero>(), Mode::Update);
+        let result = check_file(&path, "0.2.0", &registry::<HugeHero>(), Mode::Update);
         let error = result.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
         assert!(

@@ -12,7 +12,8 @@ use std::rc::{Rc, Weak};
 use std::sync::{self, Arc, Mutex};
 
 use persist::lock::{Lock, Values};
-use persist::{Arena, ErrorKind, Handle, Persist, Registry, Unknown};
+use persist::save::Registry;
+use persist::{Arena, ErrorKind, Handle, Persist, Unknown};
 
 struct Monsters;
 

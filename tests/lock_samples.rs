@@ -238,7 +238,7 @@ fn recursive_classes_end_and_every_variant_is_there() {
 }
 
 /// Looks at the objects of a class, with and without a cell.
-fn each<T: Persist + persist::Pointee>(loaded: &Loaded, mut look: impl FnMut(&T)) {
+fn each<T: Persist + persist::codec::Pointee>(loaded: &Loaded, mut look: impl FnMut(&T)) {
     loaded.iter::<T>().for_each(|object| look(&object.borrow()));
     loaded.pointers::<Rc<T>>().for_each(|object| look(&object));
 }

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use persist::{Counted, Error, ErrorKind, Limits, Persist, Result, SaveManager};
+use persist::save::Counted;
+use persist::{Error, ErrorKind, Limits, Persist, Result, SaveManager};
 
 #[persist::dynamic]
 trait Item: Send + Sync {}

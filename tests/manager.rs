@@ -10,9 +10,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
+use persist::save::{Header, LoadEvent, Registry};
 use persist::{
-    Change, Component, ErrorKind, Header, Limits, LoadOptions, Loaded, ObjectId, Persist, Registry,
-    SaveManager, World,
+    Component, ErrorKind, Limits, LoadOptions, Loaded, ObjectId, Persist, SaveManager, World,
 };
 
 type Shared<T> = Rc<RefCell<T>>;
@@ -98,7 +98,8 @@ fn a_class_may_be_registered_twice() {
     saves.register::<Hero>().unwrap();
     saves.register::<Hero>().unwrap();
     saves.register::<Tool>().unwrap();
-    let names: Vec<String> = saves.registry().classes().map(persist::Class::name).collect();
+    let names: Vec<String> =
+        saves.registry().classes().map(persist::reflect::Class::name).collect();
     assert_eq!(names, ["Hero", "Tool"]);
 }
 
@@ -265,8 +266,8 @@ fn objects_of_an_unregistered_class_are_kept_and_reported() {
     other.register::<Tool>().unwrap();
     let loaded = other.from_slice(&save).unwrap();
     assert_eq!(loaded.len(), 3);
-    let [finding] = loaded.report().findings() else { panic!("{}", loaded.report()) };
-    assert_eq!((finding.change, &*finding.class, finding.count), (Change::Kept, "Window", 2));
+    let [finding] = loaded.report().rows() else { panic!("{}", loaded.report()) };
+    assert_eq!((finding.event, &*finding.class, finding.count), (LoadEvent::Kept, "Window", 2));
     assert_eq!((finding.object, &finding.field), (Some(first), &None));
     assert!(!loaded.report().is_clean());
     assert!(loaded.report().to_string().contains("kept as unknown: Window, 2 times"));

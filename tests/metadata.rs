@@ -9,8 +9,9 @@ mod forge;
 use std::io::Read;
 
 use forge::Forged;
+use persist::save::Header;
 use persist::storage::Memory;
-use persist::{Document, ErrorKind, Header, Limits, Persist, SaveManager};
+use persist::{Document, ErrorKind, Limits, Persist, SaveManager};
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 #[persist(class = "Shown")]

@@ -10,7 +10,8 @@ mod world;
 
 use std::rc::Rc;
 
-use persist::{ErrorKind, LoadOptions, LoadPolicy, Loaded, ObjectId, SaveManager};
+use persist::save::LoadPolicy;
+use persist::{ErrorKind, LoadOptions, Loaded, ObjectId, SaveManager};
 use types::common::{Item, Sword, alive};
 use types::{is_missing, modded, plain, shared};
 use world::{World, play, show, world};
@@ -27,7 +28,7 @@ fn first_save() -> Vec<u8> {
 
 /// What a load did, line by line.
 fn report(loaded: &Loaded) -> Vec<String> {
-    let findings = loaded.report().findings().iter();
+    let findings = loaded.report().rows().iter();
     findings.map(ToString::to_string).collect()
 }
 

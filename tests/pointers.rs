@@ -10,7 +10,8 @@ use std::fmt::Debug;
 use std::rc::{self, Rc};
 use std::sync::{self, Arc, Mutex, OnceLock, RwLock};
 
-use persist::{Change, Counted, Persist, SaveManager};
+use persist::save::{Counted, LoadEvent};
+use persist::{Persist, SaveManager};
 
 #[derive(Persist, Debug, PartialEq, Clone)]
 struct Hero {
@@ -298,8 +299,8 @@ fn a_weak_pointer_does_not_make_its_target_part_of_a_save() {
     let (loaded, rest) = saves.value_from_slice::<Weaks>(&save).unwrap();
     gone(&loaded);
     assert!(rest.is_empty());
-    let [finding] = rest.report().findings() else { panic!("{}", rest.report()) };
-    assert_eq!((finding.change, finding.count), (Change::Dangling, 7));
+    let [finding] = rest.report().rows() else { panic!("{}", rest.report()) };
+    assert_eq!((finding.event, finding.count), (LoadEvent::Dangling, 7));
     // Of what is gone already there is nothing to report.
     drop(targets);
     let save = saves.value_to_vec(&weaks).unwrap();

@@ -6,7 +6,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-use persist::{ErrorKind, LoadOptions, LoadPolicy, Loaded, ObjectId, Persist, SaveManager};
+use persist::save::LoadPolicy;
+use persist::{ErrorKind, LoadOptions, Loaded, ObjectId, Persist, SaveManager};
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Lcg64Xsh32;

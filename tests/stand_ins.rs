@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::{Change, LoadReport, Persist, SaveManager, Unknown};
+use persist::save::{LoadEvent, LoadReport};
+use persist::{Persist, SaveManager, Unknown};
 
 #[persist::dynamic(unknown = MissingItem)]
 trait Item {
@@ -175,7 +176,7 @@ fn describe(person: &Hero) -> Vec<String> {
 }
 
 fn kept(report: &LoadReport) -> Vec<(String, u64)> {
-    let kept = report.findings().iter().filter(|finding| finding.change == Change::Kept);
+    let kept = report.rows().iter().filter(|finding| finding.event == LoadEvent::Kept);
     kept.map(|finding| (finding.class.clone(), finding.count)).collect()
 }
 
@@ -275,7 +276,7 @@ fn a_stand_in_that_is_moved_from_a_pointer_into_a_box_is_saved_there() {
     let boxed: Box<dyn Item> = {
         let hand = ada.borrow().hand.clone().unwrap();
         let hand = hand.borrow();
-        let portable: &dyn std::any::Any = persist::codec::TraitObject::portable(&*hand);
+        let portable: &dyn std::any::Any = persist::__private::TraitObject::portable(&*hand);
         let missing = portable.downcast_ref::<MissingItem>().unwrap();
         Box::new(MissingItem { unknown: missing.unknown.clone() })
     };

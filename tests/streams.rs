@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use persist::SaveManager;
-use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
+use persist::storage::{Memory, NewFile, Storage, StoredFile};
 
 /// Remembers the most that it was given at once, and how much that was together.
 #[derive(Clone, Default)]
@@ -57,7 +57,7 @@ impl Storage for Pieces {
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
         self.files.list(folder)
     }
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
         self.files.lock(path)
     }
 }

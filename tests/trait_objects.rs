@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Mutex;
 
-use persist::{Change, Error, ErrorKind, Loaded, Persist, SaveManager};
+use persist::save::LoadEvent;
+use persist::{Error, ErrorKind, Loaded, Persist, SaveManager};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -231,10 +232,10 @@ fn a_class_that_is_not_registered_is_none_in_an_option() {
         .map(|(before, item, after)| (*before, item.as_ref().map(|item| item.price()), *after))
         .collect();
     assert_eq!(seen, [(1, Some(10), 2), (3, None, 4), (5, None, 6), (7, None, 8), (9, None, 10)]);
-    let findings = loaded.report().findings();
+    let findings = loaded.report().rows();
     let found: Vec<_> =
-        findings.iter().map(|found| (found.change, &*found.class, found.count)).collect();
-    assert_eq!(found, [(Change::Unregistered, "Bag", 1), (Change::Unregistered, "Gem", 2)]);
+        findings.iter().map(|found| (found.event, &*found.class, found.count)).collect();
+    assert_eq!(found, [(LoadEvent::Unregistered, "Bag", 1), (LoadEvent::Unregistered, "Gem", 2)]);
     assert!(findings.iter().all(|found| found.object.map(persist::ObjectId::get) == Some(1)));
 }
 
@@ -245,7 +246,7 @@ fn a_class_that_is_registered_but_not_for_the_trait_is_none_too() {
     saves.register::<Gem>().unwrap();
     let loaded = load::<Option<Box<dyn Item>>>(saves, &save).unwrap();
     assert!(loaded.first::<Option<Box<dyn Item>>>().unwrap().borrow().is_none());
-    assert_eq!(loaded.report().findings()[0].change, Change::Unregistered);
+    assert_eq!(loaded.report().rows()[0].event, LoadEvent::Unregistered);
 }
 
 #[test]
@@ -375,18 +376,18 @@ fn classes_behind_a_trait_change_as_others_do() {
     assert_eq!((cell.borrow().about(), bare.about()), ((5, "Tom"), (3, "Tom")));
     let found: Vec<_> = loaded
         .report()
-        .findings()
+        .rows()
         .iter()
-        .map(|found| (found.change, found.field.as_deref(), found.count))
+        .map(|found| (found.event, found.field.as_deref(), found.count))
         .collect();
     // Those in boxes are inside of the object, and have no ids to be kept by.
     let whiskers = Some("whiskers");
     assert_eq!(
         found,
         [
-            (Change::Defaulted, Some("name"), 4),
-            (Change::Kept, whiskers, 2),
-            (Change::Dropped, whiskers, 2)
+            (LoadEvent::Defaulted, Some("name"), 4),
+            (LoadEvent::Kept, whiskers, 2),
+            (LoadEvent::Dropped, whiskers, 2)
         ]
     );
 }

@@ -8,7 +8,8 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use std::sync::{self, Arc, Mutex, RwLock};
 
-use persist::{Change, ErrorKind, Loaded, Persist, SaveManager};
+use persist::save::LoadEvent;
+use persist::{ErrorKind, Loaded, Persist, SaveManager};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -185,9 +186,9 @@ fn a_pointer_to_a_class_that_is_not_registered_is_none_in_an_option() {
     assert_eq!(bare.as_ref().unwrap().price(), 20);
     assert_eq!(mutex.as_ref().unwrap().lock().unwrap().price(), 30);
     assert!(matches!(rows[2], (None, None, None, 3)));
-    let found = all.report().findings().iter();
-    let found: Vec<_> = found.map(|row| (row.change, &*row.class, row.count)).collect();
-    assert_eq!(found, [(Change::Unregistered, "Gem", 4), (Change::Kept, "Gem", 3)]);
+    let found = all.report().rows().iter();
+    let found: Vec<_> = found.map(|row| (row.event, &*row.class, row.count)).collect();
+    assert_eq!(found, [(LoadEvent::Unregistered, "Gem", 4), (LoadEvent::Kept, "Gem", 3)]);
 }
 
 #[test]
@@ -200,7 +201,7 @@ fn a_weak_pointer_to_a_class_that_is_not_registered_dangles_and_is_reported() {
     let save = saves.to_vec().unwrap();
     let (loaded, all) = load::<Pair>(older(), &save);
     assert!(matches!(&*loaded.borrow(), (1, weak, 2) if weak.upgrade().is_none()));
-    assert!(all.report().findings().iter().any(|found| found.change == Change::Dangling));
+    assert!(all.report().rows().iter().any(|found| found.event == LoadEvent::Dangling));
 }
 
 #[test]

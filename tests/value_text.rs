@@ -3,7 +3,8 @@
 #[path = "value_trees.rs"]
 mod value_trees;
 
-use persist::{ErrorKind, HandleValue, ObjectId, Record, Value};
+use persist::reflect::HandleValue;
+use persist::{ErrorKind, ObjectId, Record, Value};
 use proptest::prelude::*;
 use value_trees::tree;
 

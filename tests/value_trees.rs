@@ -1,6 +1,7 @@
 //! Random trees of values, shared by the tests of them.
 
-use persist::{HandleValue, ObjectId, Record, Value};
+use persist::reflect::HandleValue;
+use persist::{ObjectId, Record, Value};
 use proptest::prelude::*;
 
 /// Names that are words, and any others.

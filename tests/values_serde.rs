@@ -5,7 +5,8 @@
 #[path = "value_trees.rs"]
 mod value_trees;
 
-use persist::{HandleValue, ObjectId, Record, Value};
+use persist::reflect::HandleValue;
+use persist::{ObjectId, Record, Value};
 use proptest::prelude::*;
 use value_trees::tree;
 

@@ -13,9 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::{Rc, Weak};
 
 use fixture_types::{NAMES, read};
-use persist::{
-    Document, Error, ErrorKind, HandleValue, ObjectId, Persist, Record, SaveManager, Value,
-};
+use persist::reflect::HandleValue;
+use persist::{Document, Error, ErrorKind, ObjectId, Persist, Record, SaveManager, Value};
 use proptest::prelude::*;
 use value_trees::tree;
 
@@ -185,8 +184,10 @@ fn saves_of_several_blocks_are_written_byte_by_byte() {
 
 #[test]
 fn values_are_of_the_kinds_that_were_saved() {
-    let hero = document(&world()).entry(id(1)).unwrap().value.clone();
-    let hero = hero.as_record().unwrap();
+    let world = document(&world());
+    let entry = world.entry(id(1)).unwrap();
+    assert_eq!((entry.class(), &*entry.holder()), ("Hero", "Rc<RefCell<_>>"));
+    let hero = entry.value.as_record().unwrap();
     assert_eq!(hero.class(), "Hero");
     let mut sword = Record::new("Sword");
     sword.set("sharpness", 9_u16);
@@ -219,7 +220,7 @@ fn the_dump_shows_every_object() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("world.sav");
     document(&world()).save(&path).unwrap();
-    assert_eq!(persist::dump(&path).unwrap(), document(&world()).to_string());
+    assert_eq!(persist::save::dump(&path).unwrap(), document(&world()).to_string());
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn adopt(parent: &Rc<Node>, child: &Rc<Node>) {
     parent.children.borrow_mut().push(child.clone());
 }
 
-fn reload<Q: persist::Counted>(root: &Q) -> Loaded {
+fn reload<Q: persist::save::Counted>(root: &Q) -> Loaded {
     let mut saves = SaveManager::new();
     saves.add(root).unwrap();
     let save = saves.to_vec().unwrap();

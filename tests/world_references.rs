@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-use persist::{Component, ObjectId, Outside, Persist, Prefab, SaveManager, World};
+use persist::world::{Outside, Prefab};
+use persist::{Component, ObjectId, Persist, SaveManager, World};
 
 #[derive(Persist)]
 enum Order {

@@ -9,7 +9,8 @@ mod schema;
 
 use std::cell::RefCell;
 
-use persist::{Document, LoadOptions, LoadPolicy, Missing, Persist, Remap, SaveManager};
+use persist::save::{LoadPolicy, Missing, Remap};
+use persist::{Document, LoadOptions, Persist, SaveManager};
 use programs::{Things, first, little, manager, second};
 
 /// Bytes that a load may take for each of the save, and always. The trees of a document are larger.

@@ -7,10 +7,12 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::LazyLock;
 
+use persist::history::{CommandContext, Flush};
 use persist::storage::{Memory, Storage};
+use persist::world::Outside;
 use persist::{
-    Command, CommandContext, Component, Error, ErrorKind, Flush, History, ObjectId, Outside,
-    Persist, Result, SaveManager, Session, Value, World,
+    Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session,
+    Value, World,
 };
 
 const SAVE: &str = "level.sav";

@@ -4,7 +4,7 @@
 mod block;
 mod world;
 
-use persist::LoadPolicy;
+use persist::save::LoadPolicy;
 
 /// Ends a part of the input.
 const MARK: [u8; 2] = [0xff, 0xfe];

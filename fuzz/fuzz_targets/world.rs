@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::{Rc, Weak};
 
-use persist::{LoadOptions, LoadPolicy, Loaded, Persist, SaveManager};
+use persist::save::LoadPolicy;
+use persist::{LoadOptions, Loaded, Persist, SaveManager};
 
 #[derive(Persist)]
 pub struct Hero {

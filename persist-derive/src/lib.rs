@@ -26,7 +26,8 @@ mod tests;
 /// Implements `Persist` and `Reflect`: the type's values can be saved and loaded.
 ///
 /// ```
-/// use persist::{Persist, Reflect};
+/// use persist::Persist;
+/// use persist::codec::Reflect;
 ///
 /// #[derive(Persist, Debug, PartialEq)]
 /// #[persist(class = "quest.Hero", version = 2)]
@@ -118,6 +119,17 @@ mod tests;
 /// ```
 /// use persist::{Persist, Record, Unknown, Value};
 ///
+/// mod then {
+///     #[derive(persist::Persist)]
+///     pub struct Hero {
+///         pub first: String,
+///         pub last: String,
+///         #[persist(id = 1)]
+///         pub gold: String,
+///         pub mood: u8,
+///     }
+/// }
+///
 /// #[derive(Persist)]
 /// #[persist(version = 3, migrate(1 = Hero::to_2, 2 = Hero::to_3))]
 /// struct Hero {
@@ -158,7 +170,9 @@ mod tests;
 ///     Other(Unknown),
 /// }
 ///
-/// assert_eq!(persist::codec::convert::<Hero>(0, 1, b"\x0242")?, 42_u64.to_le_bytes());
+/// let old = then::Hero { first: "Ada".into(), last: "King".into(), gold: "42".into(), mood: 3 };
+/// let hero: Hero = persist::from_slice(&persist::to_vec(&old)?)?;
+/// assert_eq!((&*hero.name, hero.gold), ("Ada King", 42));
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
@@ -234,9 +248,9 @@ mod tests;
 /// other values; the docs of the trait show all six.
 ///
 /// ```
+/// use persist::Persist;
 /// use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
 /// use persist::reflect::Kind;
-/// use persist::Persist;
 ///
 /// /// A colour that is stored as one word.
 /// #[derive(Debug, PartialEq)]

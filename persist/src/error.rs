@@ -90,7 +90,7 @@ pub enum ErrorKind {
     Cancelled,
     /// A history could not put back what was half done; see [`History::poison`](crate::History::poison).
     Poisoned,
-    /// The undo or redo of a command did not lead back; see [`Proof`](crate::Proof).
+    /// The undo or redo of a command did not lead back; see [`Proof`](crate::history::Proof).
     NotInverse,
     /// A transaction is open that must end first; or none is open.
     OpenTransaction,

@@ -47,24 +47,19 @@
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
-//! # The rooms
+//! # Modules
 //!
-//! Each uses only those below it.
+//! The root has what most programs write; the rest is in the module it belongs to.
 //!
 //! | | |
 //! | --- | --- |
+//! | [`save`](mod@save) | saving and loading: reports, slots, backups, salvage, the registry of classes |
+//! | [`world`] | objects made of components, with names, a tree and a life cycle |
+//! | [`history`] | undo, redo, and the journal from which a crashed program recovers |
 //! | [`lock`] | the schemas of released versions, and whether their saves still load |
-//! | `history` | [`History`], [`Edit`], [`Command`]: undo, redo and the journal |
-//! | `save` | [`SaveManager`], [`Slot`], [`Loaded`], [`LoadReport`], [`Document`], and [`save()`], [`load`] for one value |
-//! | `world` | [`World`], [`Component`], [`Query`]: objects made of components |
-//! | [`storage`] | files that are replaced whole, their backups, damaged ones |
-//! | `graph` | ids, references, the saver's work list, the loader's passes, the [`Registry`] |
-//! | `format` | the file: header, definitions, records, trailer |
-//! | `schema` | the schema of a save against that of the program |
-//! | `types` | the standard library's types, [`Handle`] and [`Remap`] |
-//! | [`codec`] | values to bytes and back: [`Persist`], [`Reflect`] |
-//! | [`reflect`] | what a type looks like: [`Kind`], [`FieldRecord`], [`Class`] |
-//! | `value` | data without its type: [`Value`], [`Record`] |
+//! | [`storage`] | where files live, and how to replace the file system |
+//! | [`codec`] | one value to bytes and back, and what an `impl Persist` by hand needs |
+//! | [`reflect`] | the tables of a type: classes, field records, kinds |
 //!
 //! The bytes are described in `docs/format.md`, the reasons in `docs/design.md`.
 //!
@@ -87,65 +82,63 @@ pub mod codec;
 mod error;
 mod format;
 mod graph;
-mod history;
+pub mod history;
 mod limits;
 pub mod lock;
 mod object_id;
 mod options;
 pub mod reflect;
-mod save;
+pub mod save;
 mod schema;
 pub mod storage;
 mod types;
 mod value;
-mod world;
+pub mod world;
 
-pub use codec::{Persist, Pointee, Reflect, Unknown};
 pub use error::{Error, ErrorKind, Result};
-pub use format::{Compression, FORMAT_VERSION, Header, Lineage};
-pub use graph::{Counted, Registry};
-pub use history::{
-    Command, CommandContext, Edit, End, Flush, History, HistoryEntry, HistoryEvent, JournalInfo,
-    Label, Merge, OnMissing, Poison, Proof, Recovered, Session, SessionOptions, Stopped,
-    Subscription, Torn, Transaction, Verb,
-};
 pub use limits::Limits;
 pub use object_id::ObjectId;
-pub use options::{LoadOptions, LoadPolicy};
+pub use options::LoadOptions;
 pub use persist_derive::{Persist, dynamic};
-pub use reflect::{Class, ClassId, FieldRecord, Kind};
-#[cfg(feature = "directories")]
-pub use save::slots_folder;
-pub use save::{
-    BackgroundSave, Comparison, Document, Entry, Finding, Health, Keep, LoadReport, Loaded,
-    Progress, Salvage, SaveManager, SaveOutcome, Slot, Slots, dump, from_slice, load, save,
-    save_mut, to_vec, to_vec_mut,
-};
-pub use schema::Change;
-pub use types::{Arena, Handle, Missing, Remap};
-pub use value::{HandleValue, Record, Value};
-pub use world::{
-    Activity, Component, ComponentId, Context, FieldPath, IntoFieldPath, Outside, Prefab, Query,
-    QueryIter, Reference, SharedQuery, World,
-};
+pub use types::{Arena, Handle};
+pub use value::{Record, Value};
+
+#[doc(inline)]
+pub use codec::Persist;
+#[doc(inline)]
+pub use codec::dynamic::Unknown;
+#[doc(inline)]
+pub use history::{Command, History, Session};
+#[doc(inline)]
+pub use save::{Document, Loaded, SaveManager, from_slice, load, save, to_vec};
+#[doc(inline)]
+pub use storage::commit::SaveOptions;
+#[doc(inline)]
+pub use world::{Component, Context, FieldPath, Reference, World};
 
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::__dynamic;
+    pub use crate::codec::content::Content;
+    pub use crate::codec::convert::{Conversion, convert};
+    pub use crate::codec::decoder::restored;
+    pub use crate::codec::dynamic::{
+        ArcTo, AsTrait, Dynamic, Implements, Portable, RcTo, StandIn, TraitObject,
+    };
+    pub use crate::codec::field::{FieldAccess, replaced};
+    pub use crate::codec::field_names::{FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
+    pub use crate::codec::persist::kind_of_class;
     pub use crate::codec::row::{Part, Row, checked, decode_row, encode_row, reach};
-    pub use crate::codec::{
-        ArcTo, AsTrait, AsValue, Content, Conversion, Decoder, Dynamic, Encoder, Fail, FieldAccess,
-        FieldNames, FieldStep, Implements, Outcome, Persist, Phase, Pointee, Portable, Prototypes,
-        RcTo, Reflect, StandIn, Stop, TraitObject, TypeSet, Visitor, kind_of_class, replaced,
-        restored,
-    };
+    pub use crate::codec::type_set::TypeSet;
+    pub use crate::codec::visitor::{Outcome, Phase, Visitor};
+    pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::error::Error;
-    pub use crate::reflect::{
-        Argument, Body, Class, FieldRecord, Kind, Migration, Prototype, VariantRecord,
-    };
-    pub use crate::world::{Identifier, TypedPath};
+    pub use crate::lock::check::{Mode, check, check_file};
+    pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};
+    pub use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
+    pub use crate::world::typed_path::{Identifier, TypedPath};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;
     pub use std::any::Any;

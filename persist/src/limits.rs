@@ -45,7 +45,7 @@ pub struct Limits {
     /// can hold a class is a level, and one more for every 2 KiB that what is
     /// inside has in memory. Default 128.
     ///
-    /// Where values are read without their types ([`Document`](crate::Document), [`dump`](crate::dump), `migrate`),
+    /// Where values are read without their types ([`Document`](crate::Document), [`dump`](crate::save::dump), `migrate`),
     /// they may nest four times as deep: there every option, list, map, array, tuple, struct and enum is a level.
     ///
     /// Within the default, loads and saves of small types fit in a stack of 128 KiB, or 512 KiB in

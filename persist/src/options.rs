@@ -5,7 +5,8 @@
 /// # Example
 ///
 /// ```
-/// use persist::{LoadOptions, LoadPolicy, SaveManager};
+/// use persist::save::LoadPolicy;
+/// use persist::{LoadOptions, SaveManager};
 ///
 /// let mut saves = SaveManager::new();
 /// saves.set_load_options(LoadOptions { clamp: true, ..LoadOptions::default() });
@@ -34,13 +35,13 @@ pub enum LoadPolicy {
     /// What was lost, kept aside or made up is an error: the save must hold what the program
     /// knows, and nothing else. A field with a `default` may be missing, and values may be converted
     /// without loss. Of a damaged save the backup is loaded all the same, whole:
-    /// [`LoadReport::recovery`](crate::LoadReport::recovery) tells.
+    /// [`LoadReport::recovery`](crate::save::LoadReport::recovery) tells.
     Strict,
     /// What can be loaded is, and the report says what was done.
     #[default]
     Lenient,
     /// Of a damaged save without a good backup, too, every object whose block is whole is loaded, and
-    /// [`LoadReport::salvage`](crate::LoadReport::salvage) says what is lost. Pointers to lost objects are gone from
+    /// [`LoadReport::salvage`](crate::save::LoadReport::salvage) says what is lost. Pointers to lost objects are gone from
     /// options, lists and maps; an object that holds a bare one is lost with it.
     ///
     /// A save of several blocks has the definitions of its classes in front of their first objects, and all of them at its

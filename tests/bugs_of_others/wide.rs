@@ -29,7 +29,7 @@ enum Mood {
 fn check<W: Persist + Debug + PartialEq>(saves: &[Vec<u8>; 2], expected: &W, changed: &str) {
     let (found, report) = load::<W>(&saves[0]).unwrap();
     assert_eq!(*found.borrow(), *expected, "{changed}");
-    let fields: Vec<_> = report.findings().iter().map(|row| row.field.as_deref()).collect();
+    let fields: Vec<_> = report.rows().iter().map(|row| row.field.as_deref()).collect();
     assert_eq!(fields, [Some(changed)]);
     let list: Vec<W> = persist::from_slice(&saves[1]).unwrap();
     assert_eq!(list.len(), 3);
@@ -73,7 +73,7 @@ macro_rules! each_field {
             // What was kept of the deleted one is there for who knows it.
             let (back, report) = load::<Wide>(&pass::<Without>(&$saves[0])).unwrap();
             let whole = load::<Wide>(&$saves[0]).unwrap().0;
-            assert_eq!((back, report.findings()), (whole, &[][..]), "{}", stringify!($gone));
+            assert_eq!((back, report.rows()), (whole, &[][..]), "{}", stringify!($gone));
             // And back: the field is new, those behind it stand where they stood.
             let less = [save(without()), persist::to_vec(&vec![without(), without(), without()]).unwrap()];
             let whole = Wide {

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{Compression, ErrorKind, Limits, LoadOptions, LoadPolicy, SaveManager};
+use persist::save::{Compression, LoadPolicy};
+use persist::{ErrorKind, Limits, LoadOptions, SaveManager};
 
 use crate::forge::{bare, one, refused, value};
 use crate::{BOTH, LZ4, ZSTD, blocks, by, inside, lz4, packed, replaced, tags, zstd};

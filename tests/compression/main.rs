@@ -17,8 +17,8 @@ mod round_trips;
 use std::io::Write;
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
-use persist::storage::SaveOptions;
-use persist::{Compression, SaveManager};
+use persist::save::Compression;
+use persist::{SaveManager, SaveOptions};
 
 const LZ4: u8 = 2;
 const ZSTD: u8 = 3;

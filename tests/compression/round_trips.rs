@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::storage::{Memory, SaveOptions};
-use persist::{Compression, Document, Persist, SaveManager};
+use persist::save::Compression;
+use persist::storage::Memory;
+use persist::{Document, Persist, SaveManager, SaveOptions};
 
 use crate::fixture_types::{load_and_save, read};
 use crate::{BOTH, LZ4, ZSTD, blocks, by, inside, lz4, noise, packed, replaced, tags, zstd};
@@ -205,7 +206,7 @@ fn what_is_whole_of_a_damaged_compressed_save_is_salvaged() {
         assert_eq!(places.len(), 5);
         save[places[2].1 + 20] ^= 1;
         assert_eq!(saves.from_slice(&save).unwrap_err().kind(), persist::ErrorKind::Damaged);
-        let policy = persist::LoadPolicy::Salvage;
+        let policy = persist::save::LoadPolicy::Salvage;
         saves.set_load_options(persist::LoadOptions { policy, ..Default::default() });
         let loaded = saves.from_slice(&save).unwrap();
         let found: Vec<_> = loaded.iter::<World>().map(|world| world.borrow().tiles[0]).collect();

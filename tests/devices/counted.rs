@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use persist::{Document, ErrorKind, Header, Keep, Lineage, SaveManager, Value};
+use persist::save::{Header, Keep, Lineage};
+use persist::{Document, ErrorKind, SaveManager, Value};
 
 use crate::{Device, LOCAL, two};
 

@@ -1,6 +1,7 @@
 //! Counts that no program has written, under true checksums.
 
-use persist::{ErrorKind, Header, Keep, Lineage, SaveManager};
+use persist::save::{Header, Keep, Lineage};
+use persist::{ErrorKind, SaveManager};
 
 use crate::forge::{Forged, counted, refused, text, value};
 use crate::{Device, LOCAL};

@@ -14,8 +14,9 @@ mod twin;
 use std::io::Write;
 use std::path::Path;
 
-use persist::storage::{Memory, SaveOptions, Storage};
-use persist::{Header, Keep, Lineage, SaveManager};
+use persist::save::{Header, Keep, Lineage};
+use persist::storage::{Memory, Storage};
+use persist::{SaveManager, SaveOptions};
 
 const LOCAL: &str = "saves/game.sav";
 const REMOTE: &str = "saves/remote";

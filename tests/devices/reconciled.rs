@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use persist::storage::{SaveOptions, Storage};
-use persist::{ErrorKind, Keep, Lineage, SaveManager};
+use persist::save::{Keep, Lineage};
+use persist::storage::Storage;
+use persist::{ErrorKind, SaveManager, SaveOptions};
 
 use crate::{Device, LOCAL, REMOTE, diverged, two};
 
@@ -82,7 +83,7 @@ fn a_save_that_another_program_put_into_the_slot_becomes_a_backup() {
     laptop.save(3);
     deck.save(4);
     let brought = laptop.read(LOCAL).unwrap();
-    let backup = persist::Header::read(&deck.read(BACKUP).unwrap()).unwrap();
+    let backup = persist::save::Header::read(&deck.read(BACKUP).unwrap()).unwrap();
     assert_eq!(backup.generation, laptop.header().generation);
     deck.write(LOCAL, &brought);
     deck.save(5);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use persist::{Keep, Lineage};
+use persist::save::{Keep, Lineage};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

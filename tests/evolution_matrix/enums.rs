@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use persist::{Change, ErrorKind, Persist, Unknown};
+use persist::save::LoadEvent;
+use persist::{ErrorKind, Persist, Unknown};
 
 use super::harness::{LENIENT, STRICT, check, load, refused, row, save, try_load};
 
@@ -79,12 +80,12 @@ fn case() -> old::Case {
     old::Case { one: West(3, "u".into()), list, keys: BTreeMap::new() }
 }
 
-fn change(change: Change, field: &str, count: u64) -> super::harness::Row {
+fn change(change: LoadEvent, field: &str, count: u64) -> super::harness::Row {
     row(change, "Side", field, count)
 }
 
 fn keys() -> super::harness::Row {
-    row(Change::Kept, "Case", "keys", 1)
+    row(LoadEvent::Kept, "Case", "keys", 1)
 }
 
 #[test]
@@ -92,7 +93,8 @@ fn unknown_variants_are_held_and_given_back() {
     let first = save(case());
     let mut saves = super::harness::manager::<holds::Case>(LENIENT);
     let loaded = saves.from_slice(&first).unwrap();
-    let expected = [keys(), change(Change::Kept, "South", 1), change(Change::Kept, "West", 3)];
+    let expected =
+        [keys(), change(LoadEvent::Kept, "South", 1), change(LoadEvent::Kept, "West", 3)];
     assert_eq!(super::harness::rows(loaded.report()), expected);
     {
         let case = loaded.first::<holds::Case>().unwrap();
@@ -119,10 +121,10 @@ fn a_unit_variant_for_others_loses_them() {
     assert!(matches!(loaded.borrow().list[3], forgets::Side::Deep { down: 9 }));
     let mut expected = [
         keys(),
-        change(Change::Converted, "Deep.down", 1),
-        change(Change::Replaced, "North", 1),
-        change(Change::Replaced, "South", 1),
-        change(Change::Replaced, "West", 3),
+        change(LoadEvent::Converted, "Deep.down", 1),
+        change(LoadEvent::Replaced, "North", 1),
+        change(LoadEvent::Replaced, "South", 1),
+        change(LoadEvent::Replaced, "West", 3),
     ];
     expected.sort();
     assert_eq!(found, expected);
@@ -153,9 +155,9 @@ fn variants_are_renamed_and_their_fields_too() {
     );
     let mut expected = [
         keys(),
-        change(Change::Converted, "West.0", 3),
-        change(Change::Defaulted, "Deep.more", 1),
-        change(Change::Dropped, "Deep.down", 1),
+        change(LoadEvent::Converted, "West.0", 3),
+        change(LoadEvent::Defaulted, "Deep.more", 1),
+        change(LoadEvent::Dropped, "Deep.down", 1),
     ];
     expected.sort();
     assert_eq!(found, expected);
@@ -218,9 +220,9 @@ fn an_unknown_text_becomes_the_other_variant_and_is_reported() {
         (&words.borrow().one, &words.borrow().set),
         (&Word::Yes, &[Word::Yes, Word::Other].into())
     );
-    let converted = |field| row(Change::Converted, "Case", field, 1);
+    let converted = |field| row(LoadEvent::Converted, "Case", field, 1);
     let mut expected =
-        [converted("one"), converted("set"), row(Change::Replaced, "Case", "set", 1)];
+        [converted("one"), converted("set"), row(LoadEvent::Replaced, "Case", "set", 1)];
     expected.sort();
     assert_eq!(found, expected);
     let error = refused::<_, Words>(texts(), STRICT);

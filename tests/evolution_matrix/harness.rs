@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{
-    Change, Error, ErrorKind, LoadOptions, LoadPolicy, LoadReport, Persist, SaveManager,
-};
+use persist::save::{LoadEvent, LoadPolicy, LoadReport};
+use persist::{Error, ErrorKind, LoadOptions, Persist, SaveManager};
 
 pub(crate) type Shared<T> = Rc<RefCell<T>>;
 
@@ -14,23 +13,18 @@ pub(crate) fn shared<T>(value: T) -> Shared<T> {
 }
 
 /// A finding: what, of which class, of which field, how often.
-pub(crate) type Row = (Change, String, String, u64);
+pub(crate) type Row = (LoadEvent, String, String, u64);
 
-pub(crate) fn row(change: Change, class: &str, field: &str, count: u64) -> Row {
+pub(crate) fn row(change: LoadEvent, class: &str, field: &str, count: u64) -> Row {
     (change, class.to_owned(), field.to_owned(), count)
 }
 
 /// The findings of a report, in order.
 pub(crate) fn rows(report: &LoadReport) -> Vec<Row> {
-    let findings = report.findings().iter();
+    let findings = report.rows().iter();
     let mut rows: Vec<Row> = findings
         .map(|found| {
-            (
-                found.change,
-                found.class.clone(),
-                found.field.clone().unwrap_or_default(),
-                found.count,
-            )
+            (found.event, found.class.clone(), found.field.clone().unwrap_or_default(), found.count)
         })
         .collect();
     rows.sort();
@@ -137,8 +131,8 @@ macro_rules! cases {
 
         /// The findings of a load of so many of them.
         fn expected(count: u64) -> Vec<$crate::harness::Row> {
-            const SAME: Option<persist::Change> = None;
-            const CONVERTED: Option<persist::Change> = Some(persist::Change::Converted);
+            const SAME: Option<persist::save::LoadEvent> = None;
+            const CONVERTED: Option<persist::save::LoadEvent> = Some(persist::save::LoadEvent::Converted);
             let mut rows: Vec<_> = [$(($change, stringify!($field))),*]
                 .into_iter()
                 .filter_map(|(change, field)| Some($crate::harness::row(change?, "Case", field, count)))

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::{Change, Persist, SaveManager, Unknown};
+use persist::save::LoadEvent;
+use persist::{Persist, SaveManager, Unknown};
 
 use super::harness::{DROP, LENIENT, Shared, load, manager, row, rows, save, shared};
 
@@ -245,7 +246,7 @@ fn every_finding_about_what_is_kept() {
     saves.add(&all(Side::West("w".into()))).unwrap();
     let first = saves.to_vec().unwrap();
     let loaded = manager::<none::Case>(LENIENT).from_slice(&first).unwrap();
-    let kept = |class: &str, field: &str, count| row(Change::Kept, class, field, count);
+    let kept = |class: &str, field: &str, count| row(LoadEvent::Kept, class, field, count);
     let mut expected = vec![
         kept("Case", "gems", 1),
         kept("Case", "map", 1),
@@ -265,11 +266,14 @@ fn every_finding_about_what_is_kept() {
     expected.splice(
         0..0,
         ["gems", "map", "number", "pet", "seen", "text"]
-            .map(|field| row(Change::Dropped, "Case", field, 1)),
+            .map(|field| row(LoadEvent::Dropped, "Case", field, 1)),
     );
     assert_eq!(loaded.len(), 1);
     let dropped: Vec<_> = rows(loaded.report());
-    assert!(dropped.iter().any(|row| (row.0, &*row.1) == (Change::Unknown, "Pet")), "{dropped:?}");
+    assert!(
+        dropped.iter().any(|row| (row.0, &*row.1) == (LoadEvent::Unknown, "Pet")),
+        "{dropped:?}"
+    );
     for row in expected.iter().filter(|row| row.1 == "Case") {
         assert!(dropped.contains(row), "{row:?} in {dropped:?}");
     }
@@ -327,11 +331,11 @@ fn what_is_kept_of_an_object_comes_into_the_value() {
     let (third, found) = load::<inlined::Third>(&second);
     let item = inlined::Item { number: 3, text: "text".into() };
     assert_eq!(third.borrow().item, item);
-    assert_eq!(found, [row(Change::Converted, "Case", "item", 1)]);
+    assert_eq!(found, [row(LoadEvent::Converted, "Case", "item", 1)]);
     let (fourth, found) = load::<inlined::Fourth>(&second);
     assert_eq!(fourth.borrow().item.number, 3);
     // A value has nobody that could keep it.
     let expected =
-        [row(Change::Dropped, "Item", "text", 1), row(Change::Converted, "Case", "item", 1)];
+        [row(LoadEvent::Dropped, "Item", "text", 1), row(LoadEvent::Converted, "Case", "item", 1)];
     assert_eq!(found, expected);
 }

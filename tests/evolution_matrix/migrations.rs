@@ -6,7 +6,8 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{Change, ErrorKind, Persist, Record, SaveManager, Unknown, Value};
+use persist::save::LoadEvent;
+use persist::{ErrorKind, Persist, Record, SaveManager, Unknown, Value};
 
 use super::harness::{
     CLAMP, LENIENT, STRICT, Shared, check, load, manager, refused, row, rows, save, shared,
@@ -103,14 +104,14 @@ fn third(i: u64) -> Third {
 #[test]
 fn records_are_migrated_step_by_step_wherever_they_are() {
     let expected = [
-        row(Change::Defaulted, "Case", "more", PLACES),
-        row(Change::Converted, "Case", "gem", PLACES),
-        row(Change::Migrated, "Case", "", PLACES),
-        row(Change::Migrated, "Gem", "", PLACES),
+        row(LoadEvent::Defaulted, "Case", "more", PLACES),
+        row(LoadEvent::Converted, "Case", "gem", PLACES),
+        row(LoadEvent::Migrated, "Case", "", PLACES),
+        row(LoadEvent::Migrated, "Gem", "", PLACES),
     ];
     assert_eq!(everywhere(first, third), expected);
     let found = everywhere(second, third);
-    let conversion = row(Change::Converted, "Case", "silver", PLACES);
+    let conversion = row(LoadEvent::Converted, "Case", "silver", PLACES);
     assert_eq!(
         found.iter().filter(|row| **row != conversion).cloned().collect::<Vec<_>>(),
         expected
@@ -133,7 +134,8 @@ fn a_newer_version_is_loaded_by_the_names_of_its_fields() {
     let newer = || save(Newer { name: "a".into(), more: 1 });
     let (back, found) = load::<Back>(&newer());
     assert_eq!(back.borrow().name, "a");
-    let mut expected = [row(Change::Newer, "Case", "", 1), row(Change::Kept, "Case", "more", 1)];
+    let mut expected =
+        [row(LoadEvent::Newer, "Case", "", 1), row(LoadEvent::Kept, "Case", "more", 1)];
     expected.sort();
     assert_eq!(found, expected);
     let error = try_load::<Back>(&newer(), STRICT).map(drop).unwrap_err();
@@ -192,10 +194,10 @@ fn what_is_kept_is_migrated_with_the_rest() {
     let (found, rows) = load::<Third>(&saves.to_vec().unwrap());
     assert_eq!(format!("{:?}", found.borrow()), format!("{:?}", third(4)));
     let expected = [
-        row(Change::Defaulted, "Case", "more", 1),
-        row(Change::Converted, "Case", "gem", 1),
-        row(Change::Migrated, "Case", "", 1),
-        row(Change::Migrated, "Gem", "", 1),
+        row(LoadEvent::Defaulted, "Case", "more", 1),
+        row(LoadEvent::Converted, "Case", "gem", 1),
+        row(LoadEvent::Migrated, "Case", "", 1),
+        row(LoadEvent::Migrated, "Gem", "", 1),
     ];
     assert_eq!(rows, expected);
 
@@ -260,7 +262,7 @@ fn variants_are_migrated() {
         }
     };
     let found = everywhere(old, new);
-    assert!(found.contains(&row(Change::Migrated, "Case", "", PLACES)), "{found:?}");
+    assert!(found.contains(&row(LoadEvent::Migrated, "Case", "", PLACES)), "{found:?}");
 }
 
 #[derive(Persist)]
@@ -292,7 +294,7 @@ fn a_conversion_of_the_program_is_asked_where_there_is_none_of_ours() {
     let text = |value: &str| Text { value: value.into(), list: vec!["1".into(), "x".into()] };
     let (parsed, found) = load::<Parsed>(&save(text("42")));
     assert_eq!((parsed.borrow().value, &*parsed.borrow().numbers), (42, &[1][..]));
-    let converted = |field| row(Change::Converted, "Case", field, 1);
+    let converted = |field| row(LoadEvent::Converted, "Case", field, 1);
     assert_eq!(found, [converted("list"), converted("value")]);
     let error = refused::<_, Parsed>(text("400"), CLAMP);
     assert_eq!((error.kind(), error.class()), (ErrorKind::Refused, Some("Case")), "{error}");
@@ -398,7 +400,7 @@ fn references_pass_through_a_migration() {
     let number = |node: &Option<Shared<New>>| node.as_ref().unwrap().borrow().number;
     assert_eq!((number(&new.borrow().left), number(&new.borrow().right)), (3, 2));
     assert!(Rc::ptr_eq(new.borrow().right.as_ref().unwrap().borrow().left.as_ref().unwrap(), &new));
-    assert!(rows(loaded.report()).contains(&row(Change::Migrated, "Case", "", 3)));
+    assert!(rows(loaded.report()).contains(&row(LoadEvent::Migrated, "Case", "", 3)));
     let _: &RefCell<New> = &new;
     loaded.dismantle();
     let left = root.borrow_mut().left.take();

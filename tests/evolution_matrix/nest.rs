@@ -7,7 +7,8 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use persist::{LoadOptions, Persist, Pointee, SaveManager, codec};
+use persist::codec::Pointee;
+use persist::{LoadOptions, Persist, SaveManager};
 
 use super::harness::{LENIENT, Row, Shared, rows, shared};
 
@@ -17,9 +18,9 @@ pub(crate) trait Thing {
 }
 
 /// What can stand in all of them.
-pub(crate) trait Case: Persist + Pointee<As = codec::AsValue> + Thing + Debug {}
+pub(crate) trait Case: Persist + Pointee + Thing + Debug {}
 
-impl<T: Persist + Pointee<As = codec::AsValue> + Thing + Debug> Case for T {}
+impl<T: Persist + Pointee + Thing + Debug> Case for T {}
 
 /// How many values a `Nest` has.
 pub(crate) const PLACES: u64 = 17;

@@ -6,7 +6,8 @@
     reason = "what is lost is what is asked for"
 )]
 
-use persist::{Change, ErrorKind, Persist};
+use persist::save::LoadEvent;
+use persist::{ErrorKind, Persist};
 
 use super::forge;
 use super::harness::{CLAMP, LENIENT, check, row, try_load};
@@ -235,7 +236,7 @@ fn compare<T: Numbers>() {
                         let (found, rows) = loaded.expect(&what);
                         let bytes = (expected.clone(), vec![zero.clone(), expected.clone()]);
                         assert_eq!(found.borrow().bytes(), bytes, "{what}");
-                        let converted = |field| row(Change::Converted, "Case", field, 1);
+                        let converted = |field| row(LoadEvent::Converted, "Case", field, 1);
                         let all = [converted("list"), converted("value")];
                         assert_eq!(rows, if from == to { &[][..] } else { &all }, "{what}");
                     }
@@ -254,10 +255,10 @@ fn compare<T: Numbers>() {
                     }
                     assert_eq!(list, [zero, found], "{what}");
                     let expected = [
-                        row(Change::Converted, "Case", "list", 1),
-                        row(Change::Converted, "Case", "value", 1),
-                        row(Change::Clamped, "Case", "list", 1),
-                        row(Change::Clamped, "Case", "value", 1),
+                        row(LoadEvent::Converted, "Case", "list", 1),
+                        row(LoadEvent::Converted, "Case", "value", 1),
+                        row(LoadEvent::Clamped, "Case", "list", 1),
+                        row(LoadEvent::Clamped, "Case", "value", 1),
                     ];
                     assert_eq!(rows, expected, "{what}");
                 }

@@ -1,6 +1,7 @@
 //! What is left of one variant of an enum, and what was kept of it, is no field of another.
 
-use persist::{Change, ErrorKind, Persist, Record, Unknown};
+use persist::save::LoadEvent;
+use persist::{ErrorKind, Persist, Record, Unknown};
 
 use super::harness::{LENIENT, load, pass, row, save, try_load};
 
@@ -131,9 +132,9 @@ fn what_is_left_of_a_variant_that_a_migration_turned_is_no_field_of_the_other() 
     // So it is where a migration moves the value.
     let moved = save(turned::First { one: old() });
     let expected = [
-        row(Change::Migrated, "Case", "", 1),
-        row(Change::Migrated, "Team", "", 1),
-        row(Change::Kept, "Case", "W.b", 1),
+        row(LoadEvent::Migrated, "Case", "", 1),
+        row(LoadEvent::Migrated, "Team", "", 1),
+        row(LoadEvent::Kept, "Case", "W.b", 1),
     ];
     assert_eq!(load::<turned::Second>(&moved).1, expected);
     let second = pass::<turned::Second>(&moved, |_| {});
@@ -141,7 +142,7 @@ fn what_is_left_of_a_variant_that_a_migration_turned_is_no_field_of_the_other() 
     let (team, team_rows) = load::<turned::Second>(&second);
     let turned::New::W { hp, rest } = &team.borrow().all[0];
     assert_eq!((*hp, rest.names().collect::<Vec<_>>()), (1, kept.into()));
-    assert_eq!(team_rows, [row(Change::Kept, "Case::V.b", "", 1)]);
+    assert_eq!(team_rows, [row(LoadEvent::Kept, "Case::V.b", "", 1)]);
 
     // What the migration leaves in the place of a field is that field, and must fit it.
     for error in [

@@ -1,6 +1,7 @@
 //! Where two stored fields could be one of the program's, one rule decides, whatever else has changed.
 
-use persist::{Change, ErrorKind, Persist, Record, Unknown};
+use persist::save::LoadEvent;
+use persist::{ErrorKind, Persist, Record, Unknown};
 
 use super::harness::{LENIENT, STRICT, load, manager, pass, row, save, try_load};
 
@@ -63,12 +64,12 @@ fn what_the_last_program_stored_wins_over_what_it_kept() {
 
     let (found, found_rows) = load::<renamed::Case>(&second);
     assert_eq!(found.borrow().health, 50);
-    let superseded = row(Change::Superseded, "Case", "health", 1);
+    let superseded = row(LoadEvent::Superseded, "Case", "health", 1);
     assert_eq!(found_rows, std::slice::from_ref(&superseded));
 
     let (found, found_rows) = load::<renamed::Changed>(&second);
     assert_eq!(found.borrow().health, 50);
-    assert_eq!(found_rows, [row(Change::Defaulted, "Case", "level", 1), superseded]);
+    assert_eq!(found_rows, [row(LoadEvent::Defaulted, "Case", "level", 1), superseded]);
 }
 
 #[test]
@@ -262,7 +263,8 @@ fn a_kept_field_wins_over_what_a_migration_makes() {
     let second = pass::<two_names::Case>(&first, |_| {});
     let (found, found_rows) = load::<one_name::Case>(&second);
     assert_eq!(found.borrow().name, "Ada Love");
-    let expected = [row(Change::Migrated, "Case", "", 1), row(Change::Restored, "Case", "name", 1)];
+    let expected =
+        [row(LoadEvent::Migrated, "Case", "", 1), row(LoadEvent::Restored, "Case", "name", 1)];
     assert_eq!(found_rows, expected);
     let error = try_load::<one_name::Case>(&second, STRICT).unwrap_err();
     insta::assert_snapshot!(error);
@@ -282,7 +284,7 @@ fn a_migration_makes_what_a_kept_field_cannot_become() {
     let second = pass::<two_names::Case>(&first, |_| {});
     let (found, found_rows) = load::<one_name::Number>(&second);
     assert_eq!(found.borrow().name, 7);
-    assert!(found_rows.contains(&row(Change::Superseded, "Case", "name", 1)), "{found_rows:?}");
+    assert!(found_rows.contains(&row(LoadEvent::Superseded, "Case", "name", 1)), "{found_rows:?}");
 }
 
 /// Values inside of what a migration moves.
@@ -388,7 +390,8 @@ fn a_field_that_a_migration_sets_is_known_by_its_name_alone() {
     let (found, found_rows) = load::<moved::set::Second>(&old);
     assert_eq!(found.borrow().all[0].a, 778);
     // The report names both migrations.
-    let expected = [row(Change::Migrated, "Case", "", 1), row(Change::Migrated, "Team", "", 1)];
+    let expected =
+        [row(LoadEvent::Migrated, "Case", "", 1), row(LoadEvent::Migrated, "Team", "", 1)];
     assert_eq!(found_rows, expected);
 }
 
@@ -410,7 +413,7 @@ fn a_value_that_a_migration_moves_keeps_its_unknown_fields() {
     let old = save(moved::numbered::First { one: numbered::Case { a: 1, b: 2 } });
     let (found, found_rows) = load::<moved::fewer::Second>(&old);
     assert_eq!(found.borrow().all[0].rest.names().collect::<Vec<_>>(), ["Case.b"]);
-    let kept = [row(Change::Migrated, "Team", "", 1), row(Change::Kept, "Case", "b", 1)];
+    let kept = [row(LoadEvent::Migrated, "Team", "", 1), row(LoadEvent::Kept, "Case", "b", 1)];
     assert_eq!(found_rows, kept);
     let second = pass::<moved::fewer::Second>(&old, |_| {});
     let (found, _) = load::<moved::swapped::Second>(&second);
@@ -419,7 +422,8 @@ fn a_value_that_a_migration_moves_keeps_its_unknown_fields() {
     let options = persist::LoadOptions { drop_unknown: true, ..LENIENT };
     let (found, found_rows) = try_load::<moved::fewer::Second>(&old, options).unwrap();
     assert!(found.borrow().all[0].rest.is_empty());
-    let dropped = [row(Change::Dropped, "Case", "b", 1), row(Change::Migrated, "Team", "", 1)];
+    let dropped =
+        [row(LoadEvent::Dropped, "Case", "b", 1), row(LoadEvent::Migrated, "Team", "", 1)];
     assert_eq!(found_rows, dropped);
 }
 
@@ -471,9 +475,9 @@ fn a_field_that_a_migration_renamed_is_not_kept_under_its_old_name() {
     let (found, found_rows) = load::<before_its_own::Without>(&save(set::Old { c: 1 }));
     assert!(found.borrow().rest.is_empty());
     let expected = [
-        row(Change::Defaulted, "Case", "a", 1),
-        row(Change::Dropped, "Case", "d", 1),
-        row(Change::Migrated, "Case", "", 1),
+        row(LoadEvent::Defaulted, "Case", "a", 1),
+        row(LoadEvent::Dropped, "Case", "d", 1),
+        row(LoadEvent::Migrated, "Case", "", 1),
     ];
     assert_eq!(found_rows, expected);
 }
@@ -536,7 +540,7 @@ mod both {
 #[test]
 fn a_stored_field_that_lost_its_place_to_another_is_not_kept() {
     let old = save(both::Case { hp: 1, health: 2 });
-    let superseded = row(Change::Superseded, "Case", "hp", 1);
+    let superseded = row(LoadEvent::Superseded, "Case", "hp", 1);
     let (found, found_rows) = load::<renamed::Case>(&old);
     assert_eq!((found.borrow().health, &*found_rows), (2, &[superseded.clone()][..]));
     let second = pass::<renamed::Case>(&old, |_| {});
@@ -558,9 +562,9 @@ fn a_stored_field_that_lost_its_place_to_what_a_migration_makes_is_not_kept() {
     let (found, found_rows) = load::<both::Doubled>(&old);
     assert_eq!(found.borrow().health, 900);
     let expected = [
-        row(Change::Migrated, "Case", "", 1),
-        row(Change::Superseded, "Case", "hp", 1),
-        row(Change::Superseded, "Case", "life", 1),
+        row(LoadEvent::Migrated, "Case", "", 1),
+        row(LoadEvent::Superseded, "Case", "hp", 1),
+        row(LoadEvent::Superseded, "Case", "life", 1),
     ];
     assert_eq!(found_rows, expected);
     let second = pass::<both::Doubled>(&old, |_| {});

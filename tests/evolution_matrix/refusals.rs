@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use persist::{ErrorKind, Persist};
 
 use super::harness::{FILL, LENIENT, Shared, check, refused, row, save, shared, try_load};
-use persist::Change;
+use persist::save::LoadEvent;
 
 #[derive(Persist, Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Gem {
@@ -226,7 +226,7 @@ fn keys_that_become_one_are_refused() {
     let (narrow, rows) = try_load::<Narrow>(&save(wide([1, 300])), clamp).unwrap();
     assert_eq!(narrow.borrow().value, [(1, 1), (255, 1)].into());
     assert_eq!(narrow.borrow().set, [1, 255].into());
-    assert_eq!(rows.iter().filter(|row| row.0 == Change::Clamped).count(), 2);
+    assert_eq!(rows.iter().filter(|row| row.0 == LoadEvent::Clamped).count(), 2);
     let error = refused::<_, Narrow>(wide([255, 300]), clamp);
     assert_eq!((error.kind(), error.class()), (ErrorKind::InvalidValue, Some("Case")), "{error}");
 }
@@ -270,7 +270,7 @@ fn a_missing_field_is_refused_or_made_empty() {
     let text = format!("{:?}", more.borrow());
     let expected = "More { before: 5, value: (0, \"\", [], None, [North, North], {}, Filled { number: 7, gem: Gem { carat: 3 } }, '\\0') }";
     assert_eq!(text, expected);
-    assert_eq!(rows, [row(Change::Filled, "Case", "value", 1)]);
+    assert_eq!(rows, [row(LoadEvent::Filled, "Case", "value", 1)]);
     let error = refused::<_, Pointed>(Little { before: 5 }, FILL);
     check(&error, ErrorKind::Unsupported, "value", &["pointer", "#[persist(default)]"]);
     assert_eq!((Pointed { before: 1, value: shared(Gem { carat: 1 }) }).before, 1);

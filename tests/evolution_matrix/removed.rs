@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{Change, LoadOptions, Persist, Record, SaveManager, Unknown};
+use persist::save::LoadEvent;
+use persist::{LoadOptions, Persist, Record, SaveManager, Unknown};
 
 use super::harness::{LENIENT, Row, STRICT, load, manager, row, rows, save, shared, try_load};
 
@@ -115,10 +116,10 @@ fn case() -> old::Case {
 
 fn expected() -> Vec<Row> {
     let mut rows = vec![
-        row(Change::Dropped, "Case", "hp", 1),
-        row(Change::Dropped, "Inner", "right", 1),
-        row(Change::Dropped, "Mood", "Angry.at", 1),
-        row(Change::Replaced, "Mood", "Sad", 1),
+        row(LoadEvent::Dropped, "Case", "hp", 1),
+        row(LoadEvent::Dropped, "Inner", "right", 1),
+        row(LoadEvent::Dropped, "Mood", "Angry.at", 1),
+        row(LoadEvent::Replaced, "Mood", "Sad", 1),
     ];
     rows.sort();
     rows
@@ -131,9 +132,9 @@ fn removes<New: Persist>(save: &[u8]) -> Vec<u8> {
         let mut saves = manager::<New>(options);
         let loaded = saves.from_slice(save).unwrap();
         let mut found = rows(loaded.report());
-        found.retain(|row| !matches!(row.0, Change::Migrated | Change::Defaulted));
+        found.retain(|row| !matches!(row.0, LoadEvent::Migrated | LoadEvent::Defaulted));
         assert_eq!(found, expected());
-        let first = loaded.report().findings().iter().find(|row| row.change == Change::Dropped);
+        let first = loaded.report().rows().iter().find(|row| row.event == LoadEvent::Dropped);
         assert_eq!(first.unwrap().detail.as_deref(), Some("as `removed` says"));
         saves.adopt(loaded);
         again = saves.to_vec().unwrap();
@@ -202,7 +203,7 @@ fn what_was_kept_with_an_object_is_removed() {
     for save in [first, kept] {
         for options in [LENIENT, STRICT, LoadOptions { drop_unknown: true, ..LENIENT }] {
             let (hero, rows) = try_load::<HeroWithout>(&save, options).unwrap();
-            assert_eq!(rows, [row(Change::Dropped, "Case", "hp", 1)]);
+            assert_eq!(rows, [row(LoadEvent::Dropped, "Case", "hp", 1)]);
             assert_eq!(hero.borrow().name, "Ada");
         }
         let mut saves = manager::<HeroWithout>(LENIENT);
@@ -230,7 +231,7 @@ fn objects_of_a_class_that_is_removed_are_dropped() {
     for options in [LENIENT, STRICT] {
         saves.set_load_options(options);
         let loaded = saves.from_slice(&save).unwrap();
-        assert_eq!(rows(loaded.report()), [row(Change::Unknown, "Cart", "", 1)]);
+        assert_eq!(rows(loaded.report()), [row(LoadEvent::Unknown, "Cart", "", 1)]);
         saves.adopt(loaded);
     }
     let again = saves.to_vec().unwrap();

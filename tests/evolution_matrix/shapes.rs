@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, RwLock};
 
-use persist::{Change, Persist};
+use persist::Persist;
+use persist::save::LoadEvent;
 
 use super::harness::{Row, Shared, cases, shared};
 use super::nest::{PLACES, everywhere};
@@ -205,9 +206,9 @@ fn kinds_change_there() {
     assert_eq!(
         others(&found),
         [
-            (Change::Converted, "Gem.carat".into()),
-            (Change::Converted, "Shape.Circle.0".into()),
-            (Change::Converted, "Shape.Rect.wide".into())
+            (LoadEvent::Converted, "Gem.carat".into()),
+            (LoadEvent::Converted, "Shape.Circle.0".into()),
+            (LoadEvent::Converted, "Shape.Rect.wide".into())
         ]
     );
 }
@@ -220,15 +221,15 @@ fn kinds_change_back() {
     assert_eq!(
         others(&found),
         [
-            (Change::Converted, "Gem.carat".into()),
-            (Change::Converted, "Shape.Box.wide".into()),
-            (Change::Converted, "Shape.Circle.0".into())
+            (LoadEvent::Converted, "Gem.carat".into()),
+            (LoadEvent::Converted, "Shape.Box.wide".into()),
+            (LoadEvent::Converted, "Shape.Circle.0".into())
         ]
     );
 }
 
 /// The findings about other classes.
-fn others(found: &[Row]) -> Vec<(Change, String)> {
+fn others(found: &[Row]) -> Vec<(LoadEvent, String)> {
     let others = found.iter().filter(|row| row.1 != "Case");
     others.map(|(change, class, field, _)| (*change, format!("{class}.{field}"))).collect()
 }

@@ -1,7 +1,8 @@
 //! Every sort of finding under `LoadPolicy::Strict`: what lost something is refused, what
 //! lost nothing is not.
 
-use persist::{Change, ErrorKind, LoadOptions, Persist, Unknown};
+use persist::save::LoadEvent;
+use persist::{ErrorKind, LoadOptions, Persist, Unknown};
 
 use super::harness::{CLAMP, DROP, FILL, LENIENT, STRICT, Shared, refused, save, shared, try_load};
 
@@ -60,7 +61,7 @@ const BOTH: fn(LoadOptions) -> LoadOptions =
 fn strictly<Old: Persist, New: Persist>(
     old: impl Fn() -> Old,
     options: LoadOptions,
-    change: Change,
+    change: LoadEvent,
     field: Option<&str>,
 ) {
     let (_, found) = try_load::<New>(&save(old()), options).unwrap();
@@ -73,7 +74,7 @@ fn strictly<Old: Persist, New: Persist>(
 }
 
 #[track_caller]
-fn allowed<Old: Persist, New: Persist>(old: impl Fn() -> Old, change: Option<Change>) {
+fn allowed<Old: Persist, New: Persist>(old: impl Fn() -> Old, change: Option<LoadEvent>) {
     let (_, found) = try_load::<New>(&save(old()), STRICT).unwrap();
     assert_eq!(found.first().map(|row| row.0), change);
 }
@@ -81,24 +82,24 @@ fn allowed<Old: Persist, New: Persist>(old: impl Fn() -> Old, change: Option<Cha
 #[test]
 fn what_loses_nothing_is_allowed() {
     allowed::<_, Case>(|| Case { value: 1 }, None);
-    allowed::<_, Wide>(|| Case { value: 1 }, Some(Change::Converted));
-    allowed::<_, Case>(|| Wide { value: 1 }, Some(Change::Converted));
-    allowed::<_, More>(|| Case { value: 1 }, Some(Change::Defaulted));
-    assert_eq!(super::harness::row(Change::Kept, "", "", 0).3, 0);
+    allowed::<_, Wide>(|| Case { value: 1 }, Some(LoadEvent::Converted));
+    allowed::<_, Case>(|| Wide { value: 1 }, Some(LoadEvent::Converted));
+    allowed::<_, More>(|| Case { value: 1 }, Some(LoadEvent::Defaulted));
+    assert_eq!(super::harness::row(LoadEvent::Kept, "", "", 0).3, 0);
 }
 
 #[test]
 fn what_loses_something_is_refused() {
     let more = || MoreWithout { value: 1, more: 2 };
-    strictly::<_, Case>(more, LENIENT, Change::Kept, Some("more"));
-    strictly::<_, Case>(more, DROP, Change::Dropped, Some("more"));
-    strictly::<_, Room>(more, LENIENT, Change::Kept, Some("more"));
-    strictly::<_, Room>(more, DROP, Change::Dropped, Some("more"));
-    strictly::<_, MoreWithout>(|| Case { value: 1 }, FILL, Change::Filled, Some("more"));
-    strictly::<_, Case>(|| Wide { value: 300 }, CLAMP, Change::Clamped, Some("value"));
+    strictly::<_, Case>(more, LENIENT, LoadEvent::Kept, Some("more"));
+    strictly::<_, Case>(more, DROP, LoadEvent::Dropped, Some("more"));
+    strictly::<_, Room>(more, LENIENT, LoadEvent::Kept, Some("more"));
+    strictly::<_, Room>(more, DROP, LoadEvent::Dropped, Some("more"));
+    strictly::<_, MoreWithout>(|| Case { value: 1 }, FILL, LoadEvent::Filled, Some("more"));
+    strictly::<_, Case>(|| Wide { value: 300 }, CLAMP, LoadEvent::Clamped, Some("value"));
     let pointer = || Pointer { value: 1, more: shared(Gone { value: 1 }) };
-    strictly::<_, Case>(pointer, LENIENT, Change::Kept, Some("more"));
-    strictly::<_, Case>(pointer, DROP, Change::Unknown, Some("more"));
+    strictly::<_, Case>(pointer, LENIENT, LoadEvent::Kept, Some("more"));
+    strictly::<_, Case>(pointer, DROP, LoadEvent::Unknown, Some("more"));
     // No policy makes an error good.
     assert!(try_load::<Case>(&save(Wide { value: 300 }), STRICT).is_err());
     let room = Room { value: 1, rest: Unknown::default() };

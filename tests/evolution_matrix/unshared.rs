@@ -4,7 +4,8 @@
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
-use persist::{Change, ErrorKind, Persist, SaveManager};
+use persist::save::LoadEvent;
+use persist::{ErrorKind, Persist, SaveManager};
 
 use super::harness::{
     CLAMP, LENIENT, STRICT, Shared, load, manager, row, rows, save, shared, try_load,
@@ -40,7 +41,7 @@ struct Mixed {
 }
 
 fn converted(field: &str) -> super::harness::Row {
-    row(Change::Converted, "Case", field, 1)
+    row(LoadEvent::Converted, "Case", field, 1)
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn what_was_shared_is_copied_and_reported() {
     let values = values.borrow();
     assert_eq!((&values.first, &*values.second), (&gem(3), &gem(4)));
     assert_eq!(values.list, [gem(3), gem(4), gem(3)]);
-    let unshared = row(Change::Unshared, "Case", "list", 3);
+    let unshared = row(LoadEvent::Unshared, "Case", "list", 3);
     assert_eq!(rows, [converted("first"), converted("list"), converted("second"), unshared]);
     let error = try_load::<Values>(&save, STRICT).map(drop).unwrap_err();
     assert_eq!((error.kind(), error.class()), (ErrorKind::Refused, Some("Case")), "{error}");
@@ -80,7 +81,7 @@ fn a_copy_of_what_stays_shared_is_reported() {
     let mixed = mixed.borrow();
     assert_eq!(mixed.first.carat, 3);
     assert!(Rc::ptr_eq(&mixed.second, &mixed.list[0]));
-    assert_eq!(found, [converted("first"), row(Change::Unshared, "Case", "first", 1)]);
+    assert_eq!(found, [converted("first"), row(LoadEvent::Unshared, "Case", "first", 1)]);
     let error = try_load::<Mixed>(&save, STRICT).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
 }
@@ -98,7 +99,7 @@ fn a_copy_of_an_added_object_is_reported() {
     let loaded = saves.from_slice(&save).unwrap();
     assert_eq!(loaded.first::<Values>().unwrap().borrow().first.carat, 1);
     assert_eq!(loaded.first::<Gem>().unwrap().borrow().carat, 1);
-    let unshared = row(Change::Unshared, "Case", "first", 1);
+    let unshared = row(LoadEvent::Unshared, "Case", "first", 1);
     let all = [converted("first"), converted("list"), converted("second"), unshared];
     assert_eq!(rows(loaded.report()), all);
 }
@@ -124,7 +125,7 @@ fn a_weak_pointer_to_what_is_a_value_now_leads_nowhere() {
     let (case, found) = load::<Unwatched>(&save(Watched { gem, watch }));
     assert_eq!(case.borrow().gem.carat, 3);
     assert!(case.borrow().watch.upgrade().is_none());
-    assert!(found.contains(&row(Change::Unshared, "Case", "gem", 1)), "{found:?}");
+    assert!(found.contains(&row(LoadEvent::Unshared, "Case", "gem", 1)), "{found:?}");
 }
 
 #[derive(Persist)]
@@ -151,7 +152,7 @@ fn a_chain_becomes_nested_and_back() {
     saves.add(&chain(5).unwrap()).unwrap();
     let save = saves.to_vec().unwrap();
     let loaded = manager::<Nested>(LENIENT).from_slice(&save).unwrap();
-    let expected = |field, count| row(Change::Converted, "Node", field, count);
+    let expected = |field, count| row(LoadEvent::Converted, "Node", field, count);
     assert_eq!(rows(loaded.report()), [expected("next", 5), expected("number", 5)]);
     // Those inside are no objects any more.
     assert_eq!(loaded.len(), 1);
@@ -232,8 +233,8 @@ fn values_that_become_objects_keep_their_references() {
     assert!(Rc::ptr_eq(&watched(2).unwrap(), &case.gem));
     let expected = [
         converted("list"),
-        row(Change::Converted, "Item", "wide", 3),
-        row(Change::Dangling, "Item", "", 1),
+        row(LoadEvent::Converted, "Item", "wide", 3),
+        row(LoadEvent::Dangling, "Item", "", 1),
     ];
     assert_eq!(found, expected);
 }

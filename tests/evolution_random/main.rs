@@ -15,7 +15,8 @@ mod values;
 
 use edits::{Edit, Edits, How};
 use model::{Kind, Schema};
-use persist::{LoadOptions, LoadReport, SaveManager};
+use persist::save::LoadReport;
+use persist::{LoadOptions, SaveManager};
 use program::{World, program};
 use proptest::prelude::{ProptestConfig, any, proptest};
 use rand::{Rng, SeedableRng};
@@ -44,9 +45,9 @@ fn load(save: &[u8], options: LoadOptions, holder: u8) -> persist::Result<(Strin
 
 fn findings(report: &LoadReport) -> Findings {
     let mut found = Findings::new();
-    for finding in report.findings() {
+    for finding in report.rows() {
         let field = finding.field.clone().unwrap_or_default();
-        *found.entry((finding.change, finding.class.clone(), field)).or_insert(0) += finding.count;
+        *found.entry((finding.event, finding.class.clone(), field)).or_insert(0) += finding.count;
     }
     found
 }
@@ -99,7 +100,7 @@ fn compare(seed: u64) -> bool {
     }
     let (found, report) = loaded.unwrap();
     let (text, clean) = load(&expected, LoadOptions::default(), holder).unwrap();
-    assert_eq!(clean.findings(), [], "the twin's own save");
+    assert_eq!(clean.rows(), [], "the twin's own save");
     assert_eq!(found, text);
     assert_eq!(findings(&report), wanted);
     if holder == forge::ADDED {

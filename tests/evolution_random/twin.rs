@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use persist::{Change, ErrorKind, LoadOptions};
+use persist::save::LoadEvent;
+use persist::{ErrorKind, LoadOptions};
 
 use super::edits::{Changed, Edit, Edits, Fields, How};
 use super::model::{Form, Kind, Schema, Value, is_float, width};
@@ -14,7 +15,7 @@ pub(crate) fn bounds(tag: u8) -> (i128, i128) {
 }
 
 /// How often what was done to which field of which class.
-pub(crate) type Findings = BTreeMap<(Change, String, String), u64>;
+pub(crate) type Findings = BTreeMap<(LoadEvent, String, String), u64>;
 
 pub(crate) struct Twin<'t> {
     pub(crate) edits: &'t Edits<'t>,
@@ -39,7 +40,7 @@ impl Twin<'_> {
     }
 
     /// Findings name the class as the program does.
-    fn find(&mut self, change: Change, class: &str, field: &str) {
+    fn find(&mut self, change: LoadEvent, class: &str, field: &str) {
         let mut names = self.edits.names.iter();
         let class =
             names.find(|(_, stored)| *stored == class).map_or(class, |(name, _)| name.as_str());
@@ -74,14 +75,14 @@ impl Twin<'_> {
                             self.errors.push(ErrorKind::NotFound);
                             return Value::Variant(0, vec![]);
                         };
-                        self.find(Change::Replaced, &stored, &variant.name);
+                        self.find(LoadEvent::Replaced, &stored, &variant.name);
                         Value::Variant(other, vec![])
                     }
                 }
             }
             (Changed::Bare(edit), value, Form::Bare(kind)) => {
                 if !self.is_same(&edit.stored, &kind.clone()) {
-                    self.find(Change::Converted, &stored, "");
+                    self.find(LoadEvent::Converted, &stored, "");
                 }
                 self.convert(edit, value, &Place { class: stored, field: String::new() })
             }
@@ -108,21 +109,21 @@ impl Twin<'_> {
             match of {
                 Some((target, edit)) => {
                     if !self.is_same(&field.kind, &new[*target].kind) {
-                        self.find(Change::Converted, class, &place.field);
+                        self.find(LoadEvent::Converted, class, &place.field);
                     }
                     found[*target] = Some(self.convert(edit, value, &place));
                 }
                 None if object && !self.options.drop_unknown => {
-                    self.find(Change::Kept, class, &place.field);
+                    self.find(LoadEvent::Kept, class, &place.field);
                 }
-                None => self.find(Change::Dropped, class, &place.field),
+                None => self.find(LoadEvent::Dropped, class, &place.field),
             }
         }
         let found = found.into_iter().zip(new);
         found
             .map(|(value, field)| {
                 value.unwrap_or_else(|| {
-                    self.find(Change::Defaulted, class, &path(&field.name));
+                    self.find(LoadEvent::Defaulted, class, &path(&field.name));
                     field.default.clone().expect("only fields with a default are left out")
                 })
             })
@@ -227,11 +228,11 @@ impl Twin<'_> {
                 // The fields are z, y, x; the parts are x and y.
                 let kinds = [fields[2].kind.clone(), fields[1].kind.clone()];
                 let default = fields[0].default.clone().expect("it has one");
-                self.find(Change::Defaulted, name, "z");
+                self.find(LoadEvent::Defaulted, name, "z");
                 let mut found = Vec::new();
                 for (i, (part, value)) in parts.iter().zip(values).enumerate() {
                     if !self.is_same(&part.stored, &kinds[i]) {
-                        self.find(Change::Converted, name, &i.to_string());
+                        self.find(LoadEvent::Converted, name, &i.to_string());
                     }
                     let place = Place { class: name.clone(), field: i.to_string() };
                     found.push(self.convert(part, value, &place));
@@ -267,7 +268,7 @@ impl Twin<'_> {
             value => (value.clone(), true),
         };
         if !exact && self.options.clamp {
-            self.find(Change::Clamped, &place.class, &place.field);
+            self.find(LoadEvent::Clamped, &place.class, &place.field);
         } else if !exact {
             return self.fail(ErrorKind::InvalidValue);
         }

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use persist::{Command, CommandContext, End, Label, Merge, Result};
+use persist::history::{CommandContext, End, Label, Merge};
+use persist::{Command, Result};
 
 use super::document::{Document, ask, tell};
 use super::steps::{Leaf, NAMES};

@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use persist::{
-    Command, CommandContext, End, Error, ErrorKind, History, HistoryEvent, Label, Merge, Result,
-};
+use persist::history::{CommandContext, End, HistoryEvent, Label, Merge};
+use persist::{Command, Error, ErrorKind, History, Result};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Document {

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{Command, CommandContext, History, HistoryEvent, Label, Result};
+use persist::history::{CommandContext, HistoryEvent, Label};
+use persist::{Command, History, Result};
 
 use super::document::{Document, Editor, Events, Fault, Write, fault, panics};
 

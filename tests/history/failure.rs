@@ -1,6 +1,7 @@
 //! Commands that fail, and merges that do.
 
-use persist::{Command, CommandContext, ErrorKind, HistoryEvent, Merge, OnMissing, Result};
+use persist::history::{CommandContext, HistoryEvent, Merge, OnMissing};
+use persist::{Command, ErrorKind, Result};
 
 use super::document::{
     Add, Document, Editor, Fault, Set, Write, ask, ends, fault, logged, refused,

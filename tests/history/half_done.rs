@@ -1,6 +1,7 @@
 //! Entries that are half done when one of their commands fails, and what becomes of a history that cannot put them back.
 
-use persist::{Command, CommandContext, End, ErrorKind, HistoryEvent, Label, Result};
+use persist::history::{CommandContext, End, HistoryEvent, Label};
+use persist::{Command, ErrorKind, Result};
 
 use super::document::{
     Document, Editor, Fault, Write, ask, build, ends, fault, logged, panics, refused, tell,

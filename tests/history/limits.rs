@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use persist::{Command, CommandContext, End, History, Result};
+use persist::history::{CommandContext, End};
+use persist::{Command, History, Result};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 

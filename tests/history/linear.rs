@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{Command, CommandContext, Error, ErrorKind, History, HistoryEvent, Result};
+use persist::history::{CommandContext, HistoryEvent};
+use persist::{Command, Error, ErrorKind, History, Result};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 

@@ -1,6 +1,7 @@
 //! Edits that become one entry, and what keeps them apart.
 
-use persist::{Command, CommandContext, HistoryEvent, Merge, Result};
+use persist::history::{CommandContext, HistoryEvent, Merge};
+use persist::{Command, Result};
 
 use super::document::{Add, Document, Editor, Set, ask, ends, logged};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use persist::End;
+use persist::history::End;
 
 use super::document::Document;
 use super::steps::{Entry, Kind, Leaf, Merged, NAMES, Step, merge};

@@ -1,6 +1,7 @@
 //! Commands that do nothing, or have come to do nothing.
 
-use persist::{Command, CommandContext, End, HistoryEvent, Label, Result};
+use persist::history::{CommandContext, End, HistoryEvent, Label};
+use persist::{Command, Result};
 
 use super::document::{Document, Editor, Set, Write, ends, logged, tell};
 

@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use persist::{Edit, End, Error, ErrorKind, HistoryEvent, Result};
+use persist::history::{Edit, End, HistoryEvent};
+use persist::{Error, ErrorKind, Result};
 use proptest::sample;
 
 use super::act::{Act, FADED};

@@ -2,7 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use persist::{ErrorKind, HistoryEvent, Result};
+use persist::history::HistoryEvent;
+use persist::{ErrorKind, Result};
 
 use super::document::{
     Editor, Fault, Write, build, ends, fault, logged, no_fault_is_left, panics, refused, tell,

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use persist::{ErrorKind, HistoryEvent};
+use persist::ErrorKind;
+use persist::history::HistoryEvent;
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use proptest::sample;

@@ -1,6 +1,7 @@
 //! Edits that are kept back until later, and checkpoints.
 
-use persist::{Edit, ErrorKind, Result};
+use persist::history::Edit;
+use persist::{ErrorKind, Result};
 
 use super::document::{Document, Editor, Fault, Write, fault, logged, no_fault_is_left, refused};
 

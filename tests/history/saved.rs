@@ -1,6 +1,7 @@
 //! The saved point and floors.
 
-use persist::{ErrorKind, History, HistoryEvent, Result};
+use persist::history::HistoryEvent;
+use persist::{ErrorKind, History, Result};
 
 use super::document::{Editor, Events, Write, logged, refused};
 

@@ -1,6 +1,6 @@
 //! What a naive history is a list of.
 
-use persist::End;
+use persist::history::End;
 
 use super::document::Document;
 

@@ -1,6 +1,7 @@
 //! Several edits as one entry, and what is rolled back.
 
-use persist::{ErrorKind, HistoryEvent, Result};
+use persist::history::HistoryEvent;
+use persist::{ErrorKind, Result};
 
 use super::document::{Editor, Fault, Write, ends, fault, logged, panics, refused};
 

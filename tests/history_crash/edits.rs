@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use persist::world::Outside;
 use persist::{
-    Component, Error, ErrorKind, History, ObjectId, Outside, Persist, Result, SaveManager, Session,
-    World,
+    Component, Error, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
 };
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -38,7 +38,7 @@ struct Join {
 }
 
 impl persist::Command for Join {
-    fn apply(&mut self, context: &mut persist::CommandContext<'_>) -> Result<()> {
+    fn apply(&mut self, context: &mut persist::history::CommandContext<'_>) -> Result<()> {
         let (x, y) = context.get::<Place>(self.to).map(|place| (place.x, place.y))?;
         *context.get_mut::<Place>(self.what)? = Place { x, y };
         Ok(())
@@ -56,7 +56,7 @@ struct Gain {
 }
 
 impl persist::Command for Gain {
-    fn apply(&mut self, context: &mut persist::CommandContext<'_>) -> Result<()> {
+    fn apply(&mut self, context: &mut persist::history::CommandContext<'_>) -> Result<()> {
         match context.target().resource_mut::<Score>() {
             Some(score) => score.points += self.points,
             None => {

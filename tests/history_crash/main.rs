@@ -16,7 +16,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use persist::{Flush, Session};
+use persist::Session;
+use persist::history::Flush;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use persist::{Edit, Error, ErrorKind, ObjectId, Outside, Result, Value, World};
+use persist::history::Edit;
+use persist::world::Outside;
+use persist::{Error, ErrorKind, ObjectId, Result, Value, World};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;

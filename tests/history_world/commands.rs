@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use persist::{Command, CommandContext, Error, ErrorKind, Label, ObjectId, Result, World, field};
+use persist::history::{CommandContext, Label};
+use persist::{Command, Error, ErrorKind, ObjectId, Result, World, field};
 
 use super::scene::{Route, Span, Speed, Transform, empty, text, transform, with};
 use super::stage::{entries, kind};

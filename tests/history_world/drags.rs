@@ -1,6 +1,7 @@
 //! Edits that become one entry with the one before.
 
-use persist::{Edit, ObjectId, Record, Result, Value, field};
+use persist::history::Edit;
+use persist::{ObjectId, Record, Result, Value, field};
 
 use super::scene::{Item, Thing, Transform, text, transform, with};
 use super::stage::entries;

@@ -2,7 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use persist::{Edit, Error, ErrorKind, History, ObjectId, Outside, Prefab, Result, World};
+use persist::history::Edit;
+use persist::world::{Outside, Prefab};
+use persist::{Error, ErrorKind, History, ObjectId, Result, World};
 
 use super::scene::{
     Homing, Route, Score, Span, Speed, Tag, Thing, Transform, Weather, actor, logged, text,

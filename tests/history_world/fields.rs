@@ -256,7 +256,7 @@ fn j86_entries_name_fields_as_saves_do_by_class_and_name() -> Result<()> {
     let fields: Vec<String> = history
         .entries()
         .map(|entry| match entry.label {
-            persist::Label::Change { field: Some(field), .. } => field.to_string(),
+            persist::history::Label::Change { field: Some(field), .. } => field.to_string(),
             other => panic!("{other:?} is no change of a field"),
         })
         .collect();

@@ -83,7 +83,7 @@ fn lists_in_lists_and_in_options_are_lists_too() -> Result<()> {
 #[test]
 fn a_change_of_an_element_of_a_huge_list_costs_what_the_element_does() -> Result<()> {
     let (mut world, mut history, tour) = with(route(100_000));
-    let mut cost = |edit: &dyn Fn(&mut persist::Edit<'_>) -> Result<()>| -> Result<usize> {
+    let mut cost = |edit: &dyn Fn(&mut persist::history::Edit<'_>) -> Result<()>| -> Result<usize> {
         let before = history.bytes();
         history.edit(&mut world, "", edit)?;
         assert!(history.bytes() > before);

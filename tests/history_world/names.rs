@@ -110,7 +110,7 @@ fn l101_renames_in_a_circle_and_removals_between_them_go_back() -> Result<()> {
     let (mut world, mut history) = empty();
     let all: Vec<ObjectId> = (0..5).map(|_| world.spawn("Orc")).collect();
     let mut states = vec![text(&world)];
-    let mut step = |edit: &dyn Fn(&mut persist::Edit<'_>) -> Result<()>| -> Result<()> {
+    let mut step = |edit: &dyn Fn(&mut persist::history::Edit<'_>) -> Result<()>| -> Result<()> {
         history.edit(&mut world, "", edit)?;
         states.push(text(&world));
         Ok(())

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use persist::{Edit, ErrorKind, History, Proof, Result, SaveManager, World};
+use persist::history::{Edit, Proof};
+use persist::{ErrorKind, History, Result, SaveManager, World};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 

@@ -1,8 +1,8 @@
 //! A history and the worlds that it is not of, or goes on with.
 
+use persist::history::CommandContext;
 use persist::{
-    Command, CommandContext, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager,
-    World,
+    Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, World,
 };
 
 use super::scene::{

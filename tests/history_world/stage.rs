@@ -1,6 +1,7 @@
 //! Edits that are taken back and done again, with the whole world compared each time.
 
-use persist::{Edit, ErrorKind, History, Result, World};
+use persist::history::Edit;
+use persist::{ErrorKind, History, Result, World};
 
 use super::scene::text;
 

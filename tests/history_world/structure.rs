@@ -1,6 +1,7 @@
 //! Objects and components that are made, removed, moved and named.
 
-use persist::{ErrorKind, ObjectId, Outside, Result, World};
+use persist::world::Outside;
+use persist::{ErrorKind, ObjectId, Result, World};
 
 use super::scene::{Homing, Light, Pair, Speed, Tag, Thing, Transform, empty, text, transform};
 use super::stage::{fails, kind, there_and_back};

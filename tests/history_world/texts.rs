@@ -1,6 +1,7 @@
 //! What entries are called: as the program says, or after what was done.
 
-use persist::{Edit, Label, ObjectId, Result, Verb, field};
+use persist::history::{Edit, Label, Verb};
+use persist::{ObjectId, Result, field};
 
 use super::scene::{Homing, Route, Score, Stop, Tag, Thing, empty, transform, with};
 

@@ -2,7 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use persist::{Component, Edit, ErrorKind, Persist, Result, World};
+use persist::history::Edit;
+use persist::{Component, ErrorKind, Persist, Result, World};
 
 use super::scene::{Span, Transform, text, transform, with};
 use super::stage::{entries, fails, there_and_back};

@@ -1,6 +1,7 @@
 //! A document of lines, and commands that change it in all the ways there are.
 
-use persist::{Command, CommandContext, Error, ErrorKind, History, Label, Merge, Persist, Result};
+use persist::history::{CommandContext, Label, Merge};
+use persist::{Command, Error, ErrorKind, History, Persist, Result};
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
 pub(crate) struct Document {

@@ -1,7 +1,7 @@
 //! Sessions that are driven, and what they are expected to be.
 
-use persist::storage::SaveOptions;
-use persist::{Flush, History, Recovered, Result, SaveManager, Session, SessionOptions};
+use persist::history::{Flush, Recovered, SessionOptions};
+use persist::{History, Result, SaveManager, SaveOptions, Session};
 
 use super::disk::{Disk, Image};
 use super::document::{Chapter, Document, Insert, Look, Remove, Rename, Type, history};

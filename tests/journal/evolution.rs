@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use persist::{ErrorKind, History, ObjectId, Outside, Result, Session, World};
+use persist::world::Outside;
+use persist::{ErrorKind, History, ObjectId, Result, Session, World};
 
 use super::disk::{Disk, Image};
 use super::programs::{new, old};

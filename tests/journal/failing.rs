@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use persist::storage::{Lock, NewFile, Storage, StoredFile};
-use persist::{Command, CommandContext, ErrorKind, Result, Session};
+use persist::history::CommandContext;
+use persist::storage::{NewFile, Storage, StoredFile};
+use persist::{Command, ErrorKind, Result, Session};
 
 use super::disk::{Disk, Fault};
 use super::document::{Document, Insert, Rename, history};
@@ -440,7 +441,7 @@ impl Storage for Refusing {
         self.disk.list(folder)
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
         self.disk.lock(path)
     }
 }

@@ -4,10 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use persist::{
-    Component, ErrorKind, Flush, History, ObjectId, Outside, Persist, Recovered, Result, Session,
-    World,
-};
+use persist::history::{Flush, Recovered};
+use persist::world::Outside;
+use persist::{Component, ErrorKind, History, ObjectId, Persist, Result, Session, World};
 
 use super::disk::{Disk, Fault};
 use super::{JOURNAL, SAVE};

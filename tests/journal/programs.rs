@@ -1,8 +1,8 @@
 //! A program of yesterday, and what it has become.
 
+use persist::history::{CommandContext, Flush};
 use persist::{
-    Command, CommandContext, Component, Flush, History, ObjectId, Persist, Result, SaveManager,
-    Session, Value, World,
+    Command, Component, History, ObjectId, Persist, Result, SaveManager, Session, Value, World,
 };
 
 use super::disk::Disk;
@@ -263,7 +263,7 @@ pub(crate) mod new {
         Ok(saves)
     }
 
-    pub(crate) fn session(disk: &Disk) -> Result<(Session<World>, persist::Recovered)> {
+    pub(crate) fn session(disk: &Disk) -> Result<(Session<World>, persist::history::Recovered)> {
         let mut history = History::unlimited();
         history.register::<Raise>()?;
         history.register::<Rename>()?;

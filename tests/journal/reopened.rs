@@ -2,9 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use persist::history::{CommandContext, Flush, Label, Merge, Recovered};
 use persist::{
-    Command, CommandContext, Component, Error, ErrorKind, Flush, History, Label, Merge, ObjectId,
-    Persist, Recovered, Result, Session, World,
+    Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, Session, World,
 };
 
 use super::disk::Disk;

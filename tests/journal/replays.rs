@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use persist::{Command, CommandContext, Error, ErrorKind, HistoryEvent, Persist, Result, Session};
+use persist::history::{CommandContext, HistoryEvent};
+use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
 use super::disk::{Disk, Image};
 use super::document::{Document, Insert, Rename, history};
@@ -65,7 +66,7 @@ impl Command<Document> for Moody {
     }
 }
 
-fn moody(image: Image) -> Result<(Session<Document>, persist::Recovered, Disk)> {
+fn moody(image: Image) -> Result<(Session<Document>, persist::history::Recovered, Disk)> {
     let disk = Disk::new(image);
     let mut commands = history(None)?;
     commands.register::<Moody>()?;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use persist::{ErrorKind, Flush, Result};
+use persist::history::Flush;
+use persist::{ErrorKind, Result};
 
 use super::disk::{Disk, Fault, Image};
 use super::document::{Document, Insert, Rename};

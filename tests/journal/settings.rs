@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use persist::{
-    Command, CommandContext, Error, ErrorKind, Header, OnMissing, Persist, Proof, Result, Session,
-};
+use persist::history::{CommandContext, OnMissing, Proof};
+use persist::save::Header;
+use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
 use super::disk::Disk;
 use super::document::{Document, Type, history};

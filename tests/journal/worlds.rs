@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use persist::history::{CommandContext, Flush, Recovered, SessionOptions};
+use persist::world::Outside;
 use persist::{
-    Command, CommandContext, Component, ErrorKind, Flush, History, ObjectId, Outside, Persist,
-    Recovered, Result, SaveManager, Session, SessionOptions, World, field,
+    Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
+    field,
 };
 
 use super::disk::{Disk, Image};

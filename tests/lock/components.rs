@@ -1,7 +1,8 @@
 //! Components and resources of worlds: samples have them as objects of their own.
 
 use persist::lock::{LockReport, Values};
-use persist::{Component, Persist, Record, Registry, SaveManager, World};
+use persist::save::Registry;
+use persist::{Component, Persist, Record, SaveManager, World};
 
 use super::{locked, registry};
 
@@ -93,13 +94,13 @@ struct SmallScore {
 
 #[test]
 fn samples_show_what_becomes_of_resources() {
-    let resource = |register: fn(&mut SaveManager) -> persist::Result<()>| {
-        let mut saves = SaveManager::new();
-        register(&mut saves).unwrap();
-        saves.registry().clone()
+    let resource = |register: fn(&mut Registry) -> persist::Result<()>| {
+        let mut registry = Registry::new();
+        register(&mut registry).unwrap();
+        registry
     };
-    let lock = locked(&resource(SaveManager::register_resource::<Score>));
-    let report = lock.compare(&resource(SaveManager::register_resource::<SmallScore>));
+    let lock = locked(&resource(Registry::register_resource::<Score>));
+    let report = lock.compare(&resource(Registry::register_resource::<SmallScore>));
     insta::assert_snapshot!(report.to_string());
 }
 

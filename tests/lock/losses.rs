@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use persist::lock::Verdict;
-use persist::{Record, Registry, SaveManager, Unknown};
+use persist::save::Registry;
+use persist::{Record, SaveManager, Unknown};
 
 use super::{bad, lock_of, locked, registry, report};
 

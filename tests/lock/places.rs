@@ -123,6 +123,7 @@ versions! {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "a `convert` takes the old value")]
 fn parse(old: String) -> Result<u8, String> {
     old.parse().map_err(|_| format!("{old:?} is no number"))
 }

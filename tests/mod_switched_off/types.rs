@@ -351,6 +351,6 @@ pub(crate) mod modded {
 
 /// True for a stand-in.
 pub(crate) fn is_missing(item: &dyn Item) -> bool {
-    let any: &dyn std::any::Any = persist::codec::TraitObject::portable(item);
+    let any: &dyn std::any::Any = persist::__private::TraitObject::portable(item);
     any.is::<Missing>()
 }

@@ -6,7 +6,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use persist::{Change, ErrorKind, Persist, SaveManager};
+use persist::save::LoadEvent;
+use persist::{ErrorKind, Persist, SaveManager};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -112,8 +113,8 @@ fn objects_that_cannot_become_the_one_instance_are_kept() {
     let mut saves = SaveManager::new();
     saves.register::<Slot<u8>>().unwrap();
     let loaded = saves.from_slice(&save).unwrap();
-    let [finding] = loaded.report().findings() else { panic!("{}", loaded.report()) };
-    assert_eq!((finding.change, &*finding.class), (Change::Kept, "Slot<Sword>"));
+    let [finding] = loaded.report().rows() else { panic!("{}", loaded.report()) };
+    assert_eq!((finding.event, &*finding.class), (LoadEvent::Kept, "Slot<Sword>"));
     saves.adopt(loaded);
     let mut saves_again = SaveManager::new();
     saves_again.register::<Slot<Sword>>().unwrap();
@@ -126,7 +127,7 @@ fn objects_of_a_generic_class_that_is_gone_are_kept() {
     let mut saves = SaveManager::new();
     saves.register::<Nothing>().unwrap();
     let loaded = saves.from_slice(&objects()).unwrap();
-    let kept: Vec<&str> = loaded.report().findings().iter().map(|f| &*f.class).collect();
+    let kept: Vec<&str> = loaded.report().rows().iter().map(|f| &*f.class).collect();
     assert!(kept.contains(&"Slot<u8>"), "{}", loaded.report());
 }
 
@@ -161,15 +162,15 @@ fn a_longer_array_ends_as_its_default() {
     assert_eq!(board, Large { cells: [1, 2, 7, 7], level: 3 });
     let rows: Vec<_> = loaded
         .report()
-        .findings()
+        .rows()
         .iter()
-        .map(|row| (row.change, row.field.as_deref(), row.detail.as_deref()))
+        .map(|row| (row.event, row.field.as_deref(), row.detail.as_deref()))
         .collect();
     assert_eq!(
         rows,
         [
-            (Change::Defaulted, Some("cells"), Some("elements 2 to 3")),
-            (Change::Converted, Some("cells"), Some("[u8; 2] to [u16; 4]")),
+            (LoadEvent::Defaulted, Some("cells"), Some("elements 2 to 3")),
+            (LoadEvent::Converted, Some("cells"), Some("[u8; 2] to [u16; 4]")),
         ]
     );
     let texts = Texts { cells: [String::from("x")], level: 3 };

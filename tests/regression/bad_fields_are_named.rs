@@ -9,7 +9,8 @@ use std::num::{NonZeroI32, NonZeroU8, NonZeroU16};
 use std::rc::Rc;
 
 use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
-use persist::{Error, ErrorKind, Kind, Persist, Record, SaveManager, Value};
+use persist::reflect::Kind;
+use persist::{Error, ErrorKind, Persist, Record, SaveManager, Value};
 
 /// The error of loading an object.
 fn error<Then: Persist, Now: Persist>(then: Then) -> Error {

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
+use persist::storage::{Memory, NewFile, Storage, StoredFile};
 use persist::{ErrorKind, SaveManager};
 
 struct Full;
@@ -59,7 +59,7 @@ impl Storage for FullDisk {
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
         self.0.list(folder)
     }
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
         self.0.lock(path)
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-use persist::{ErrorKind, Header};
+use persist::ErrorKind;
+use persist::save::Header;
 
 /// Counts what is read of it.
 struct Endless<'c>(&'c mut u64);

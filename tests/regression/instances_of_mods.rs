@@ -51,7 +51,7 @@ fn refused(saves: &SaveManager, save: &[u8]) -> Error {
 }
 
 fn kept(loaded: &Loaded) -> Vec<String> {
-    let lines = loaded.report().findings().iter().map(ToString::to_string);
+    let lines = loaded.report().rows().iter().map(ToString::to_string);
     lines.filter(|line| line.starts_with("kept as unknown")).collect()
 }
 
@@ -68,14 +68,14 @@ fn an_object_that_nobody_refers_to_and_could_become_several_is_refused() {
     assert_eq!(loaded.first::<Slot<u8>>().unwrap().borrow().item, 7);
     let loaded = manager!(Slot<u32>).from_slice(&save).unwrap();
     assert_eq!(loaded.first::<Slot<u32>>().unwrap().borrow().item, 7);
-    saves.removed_class("Slot<u8>").unwrap();
+    saves.registry_mut().removed_class("Slot<u8>").unwrap();
     assert_eq!(saves.from_slice(&save).unwrap().len(), 0);
 }
 
 #[test]
 fn a_removed_class_does_not_become_another_instance() {
     let mut saves = manager!(Slot<u16>);
-    saves.removed_class("Slot<u8>").unwrap();
+    saves.registry_mut().removed_class("Slot<u8>").unwrap();
     assert_eq!(saves.from_slice(&save(Slot { item: 7_u8 })).unwrap().len(), 0);
 }
 

@@ -2,7 +2,8 @@
 //! parts that stayed against `drop_unknown`, or went to another variant, or were lost from a small
 //! struct.
 
-use persist::{Change, LoadOptions, Persist, SaveManager};
+use persist::save::LoadEvent;
+use persist::{LoadOptions, Persist, SaveManager};
 
 #[derive(Persist)]
 #[persist(class = "Purse")]
@@ -72,8 +73,8 @@ fn a_field_that_is_unknown_in_a_small_struct_is_kept_and_dropped_on_request() {
     saves.clear();
     saves.set_load_options(LoadOptions { drop_unknown: true, ..LoadOptions::default() });
     let (case, loaded) = saves.value_from_slice::<Case>(&kept).unwrap();
-    let changes: Vec<Change> = loaded.report().findings().iter().map(|row| row.change).collect();
-    assert_eq!(changes, [Change::Dropped]);
+    let changes: Vec<LoadEvent> = loaded.report().rows().iter().map(|row| row.event).collect();
+    assert_eq!(changes, [LoadEvent::Dropped]);
     saves.adopt(loaded);
     let dropped = saves.value_to_vec(&case).unwrap();
     assert_eq!(dropped, persist::to_vec(&Case { a: 1 }).unwrap());

@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use persist::{Document, ErrorKind, LoadOptions, LoadPolicy, Persist, SaveManager};
+use persist::save::LoadPolicy;
+use persist::{Document, ErrorKind, LoadOptions, Persist, SaveManager};
 
 #[derive(Persist)]
 struct Bag {

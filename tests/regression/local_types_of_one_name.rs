@@ -1,6 +1,7 @@
 //! Types of one name inside two trait methods were taken for one class.
 
-use persist::{ErrorKind, Persist, Registry, Result};
+use persist::save::Registry;
+use persist::{ErrorKind, Persist, Result};
 
 trait Register {
     fn register(registry: &mut Registry) -> Result<()>;

@@ -3,8 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
 
+use persist::Persist;
 use persist::lock::Lock;
-use persist::{Persist, Registry};
+use persist::save::Registry;
 
 #[derive(Persist)]
 #[persist(class = "Hero")]

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use persist::lock::{Lock, LockReport, Values};
-use persist::{Persist, Record, Registry, SaveManager};
+use persist::save::Registry;
+use persist::{Persist, Record, SaveManager};
 
 fn report<Then: Persist, Now: Persist>() -> LockReport {
     let registry = |register: &dyn Fn(&mut Registry) -> persist::Result<()>| {

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
 
+use persist::Persist;
 use persist::lock::{Lock, LockReport, Verdict};
-use persist::{Persist, Registry};
+use persist::save::Registry;
 
 mod then {
     #[derive(persist::Persist)]

@@ -2,7 +2,8 @@
 
 use std::marker::PhantomData;
 
-use persist::{Persist, Registry};
+use persist::Persist;
+use persist::save::Registry;
 
 #[derive(Persist, Debug, PartialEq)]
 struct Id<T> {

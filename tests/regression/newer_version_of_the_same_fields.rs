@@ -1,7 +1,8 @@
 //! A save of a newer version whose fields were the same was loaded as if it were the program's, also
 //! under the strict policy.
 
-use persist::{Change, ErrorKind, LoadOptions, LoadPolicy, Persist, SaveManager};
+use persist::save::{LoadEvent, LoadPolicy};
+use persist::{ErrorKind, LoadOptions, Persist, SaveManager};
 
 mod newer {
     #[derive(persist::Persist)]
@@ -22,8 +23,8 @@ fn a_newer_version_of_the_same_fields_is_noticed() {
     let mut saves = SaveManager::new();
     let (purse, loaded) = saves.value_from_slice::<Purse>(&save).unwrap();
     assert_eq!(purse.coins, 200);
-    let [finding] = loaded.report().findings() else { panic!("{}", loaded.report()) };
-    assert_eq!((finding.change, &*finding.class, finding.count), (Change::Newer, "Purse", 1));
+    let [finding] = loaded.report().rows() else { panic!("{}", loaded.report()) };
+    assert_eq!((finding.event, &*finding.class, finding.count), (LoadEvent::Newer, "Purse", 1));
     assert_eq!(finding.object.map(persist::ObjectId::get), Some(1));
     assert_eq!(finding.detail.as_deref(), Some("version 2 to 1"));
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
+use persist::storage::{Memory, NewFile, Storage, StoredFile};
 use persist::{ErrorKind, SaveManager};
 
 /// Panics in the middle of a file, and everywhere from then on.
@@ -84,10 +84,10 @@ impl Storage for Poisoned {
         self.memory.list(folder)
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
         self.check();
         let lock = self.memory.lock(path)?;
-        Ok(lock.map(|lock| Box::new(Part(lock, self.clone())) as Lock))
+        Ok(lock.map(|lock| Box::new(Part(lock, self.clone())) as Box<dyn std::any::Any + Send>))
     }
 }
 

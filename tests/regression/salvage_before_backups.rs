@@ -8,8 +8,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use persist::save::LoadPolicy;
 use persist::storage::{Memory, Storage};
-use persist::{ErrorKind, LoadOptions, LoadPolicy, SaveManager};
+use persist::{ErrorKind, LoadOptions, SaveManager};
 
 const SAVE: &str = "game.sav";
 

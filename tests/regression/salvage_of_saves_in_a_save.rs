@@ -6,8 +6,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::storage::SaveOptions;
-use persist::{Compression, LoadOptions, LoadPolicy, Loaded, Result, SaveManager};
+use persist::save::{Compression, LoadPolicy};
+use persist::{LoadOptions, Loaded, Result, SaveManager, SaveOptions};
 
 type Shared<T> = Rc<RefCell<T>>;
 

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
-use persist::{Change, Persist, SaveManager};
+use persist::save::LoadEvent;
+use persist::{Persist, SaveManager};
 
 #[derive(Persist)]
 struct Boss {
@@ -42,6 +43,6 @@ fn a_weak_pointer_to_an_object_that_became_a_value_is_reported() {
     let game = loaded.first::<Game>().unwrap();
     assert_eq!(game.borrow().boss.health, 7);
     assert!(game.borrow().target.upgrade().is_none());
-    let dangling = loaded.report().findings().iter().find(|row| row.change == Change::Dangling);
+    let dangling = loaded.report().rows().iter().find(|row| row.event == LoadEvent::Dangling);
     assert_eq!(dangling.map(|row| (&*row.class, row.count)), Some(("Game", 1)));
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use persist::storage::{Memory, SaveOptions, Storage};
-use persist::{ErrorKind, SaveManager};
+use persist::storage::{Memory, Storage};
+use persist::{ErrorKind, SaveManager, SaveOptions};
 
 use crate::{FOLDER, Game, read, write};
 
@@ -227,7 +227,7 @@ mod failing {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::{Memory, Storage};
-    use persist::storage::{Lock, NewFile, StoredFile};
+    use persist::storage::{NewFile, StoredFile};
 
     /// Fails at each change after some.
     pub(super) struct Failing(Memory, AtomicUsize);
@@ -267,7 +267,7 @@ mod failing {
         fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
             self.0.list(folder)
         }
-        fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+        fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
             self.0.lock(path)
         }
     }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
-use persist::{ErrorKind, Health, Limits, SaveManager};
+use persist::save::Health;
+use persist::storage::{Memory, NewFile, Storage, StoredFile};
+use persist::{ErrorKind, Limits, SaveManager};
 
 use crate::{FOLDER, Game, Shown, read, write};
 
@@ -167,7 +168,7 @@ fn a_save_that_may_not_be_read_says_so() {
         fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
             self.0.list(folder)
         }
-        fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+        fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
             self.0.lock(path)
         }
     }
@@ -186,7 +187,7 @@ fn a_save_that_may_not_be_read_says_so() {
 #[test]
 fn a_damaged_save_shows_its_good_backup() {
     let mut game = Game::new();
-    let options = persist::storage::SaveOptions { backups: 3, ..Default::default() };
+    let options = persist::SaveOptions { backups: 3, ..Default::default() };
     game.saves.set_save_options(options);
     for level in 1..=4 {
         game.save("ada", level);
@@ -266,7 +267,7 @@ impl Storage for Counting {
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
         self.0.list(folder)
     }
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
         self.0.lock(path)
     }
 }

@@ -88,7 +88,7 @@ fn no_operation_takes_a_name_that_is_refused() {
 #[test]
 #[cfg(feature = "directories")]
 fn the_folder_of_the_system_is_the_users() {
-    let folder = persist::slots_folder("com", "Acorn", "Farm").unwrap();
+    let folder = persist::save::slots_folder("com", "Acorn", "Farm").unwrap();
     assert!(folder.is_absolute() && folder.ends_with("saves"), "{}", folder.display());
     assert!(folder.to_string_lossy().to_lowercase().contains("farm"));
 }

@@ -8,7 +8,7 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use persist::storage::{Lock, NewFile, Storage, StoredFile};
+use persist::storage::{NewFile, Storage, StoredFile};
 
 /// Bytes that reach a disk whole or not at all.
 pub(crate) const SECTOR: usize = 512;
@@ -495,12 +495,14 @@ impl Storage for Disk {
         self.step("list", folder, |state| Ok(state.names.keys().cloned().collect()))
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
         if self.state().has_no_locks {
             return Err(io::ErrorKind::Unsupported.into());
         }
         self.step("lock", path, |state| Ok(state.locked.insert(path.to_owned()))).map(|is_free| {
-            is_free.then(|| Box::new(DiskLock(self.clone(), path.to_owned())) as Lock)
+            is_free.then(|| {
+                Box::new(DiskLock(self.clone(), path.to_owned())) as Box<dyn std::any::Any + Send>
+            })
         })
     }
 }

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{ErrorKind, Persist, SaveManager, SaveOutcome};
+use persist::save::SaveOutcome;
+use persist::{ErrorKind, Persist, SaveManager};
 
 use super::{Disk, Image, SAVE, assert_no_strays, game, load, manager, path, save, saved};
 

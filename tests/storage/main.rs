@@ -13,8 +13,7 @@ mod single_faults;
 
 use std::path::PathBuf;
 
-use persist::storage::SaveOptions;
-use persist::{Persist, SaveManager};
+use persist::{Persist, SaveManager, SaveOptions};
 
 use self::disk::{Disk, Image};
 

@@ -119,7 +119,10 @@ fn a_save_put_there_by_another_program_becomes_a_backup_though_its_header_is_tha
         save(&disk, 1, 7).unwrap();
         disk.image()[&path(SAVE)].clone()
     };
-    assert_eq!(persist::Header::read(&there).unwrap(), persist::Header::read(&other).unwrap());
+    assert_eq!(
+        persist::save::Header::read(&there).unwrap(),
+        persist::save::Header::read(&other).unwrap()
+    );
     here.put(SAVE, &other);
     save(&here, 2, 9).unwrap();
     let image = here.image();

@@ -1,6 +1,7 @@
 use std::io::ErrorKind as Io;
 
-use persist::{Keep, Lineage, SaveManager};
+use persist::SaveManager;
+use persist::save::{Keep, Lineage};
 
 use super::disk::{Disk, Fault, Image};
 use super::{SAVE, load, manager, path, saved};

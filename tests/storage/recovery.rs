@@ -182,7 +182,8 @@ fn a_backup_that_was_left_behind_says_how_many_saves_are_lost() {
 
 #[test]
 fn a_load_waits_for_a_lock_as_long_as_a_save_does() {
-    use persist::storage::{SaveOptions, Storage};
+    use persist::SaveOptions;
+    use persist::storage::Storage;
     use std::time::{Duration, Instant};
     let disk = Disk::new(damaged(saved([1, 2], 1), SAVE, 1));
     let _lock = disk.lock(&path(".game.sav.lock")).unwrap();

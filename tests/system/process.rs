@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use persist::storage::SaveOptions;
-use persist::{Persist, SaveManager};
+use persist::{Persist, SaveManager, SaveOptions};
 
 /// The first argument of such a program.
 pub(crate) const CHILD: &str = "child";

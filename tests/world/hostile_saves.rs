@@ -1,8 +1,9 @@
 //! Saves of worlds that were changed or made to harm, with true checksums.
 
+use persist::reflect::HandleValue;
 use persist::{
-    Component, Context, Document, ErrorKind, HandleValue, Limits, ObjectId, Persist, Record,
-    Result, SaveManager, Value, World,
+    Component, Context, Document, ErrorKind, Limits, ObjectId, Persist, Record, Result,
+    SaveManager, Value, World,
 };
 
 use super::forge::{Forged, Item, restamp, try_load};

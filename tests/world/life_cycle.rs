@@ -1,6 +1,7 @@
 //! When the methods of components run, and in which order.
 
-use persist::{Activity, Component, Context, ErrorKind, Persist, Result, World};
+use persist::world::Activity;
+use persist::{Component, Context, ErrorKind, Persist, Result, World};
 
 use super::actor::{actor, enter, logged, logged_of, play, saved_and_loaded};
 

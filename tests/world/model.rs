@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use persist::{Activity, Component, Context, ObjectId, Persist, SaveManager, World};
+use persist::world::Activity;
+use persist::{Component, Context, ObjectId, Persist, SaveManager, World};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Lcg64Xsh32;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use persist::Activity;
+use persist::world::Activity;
 
 /// A change that is made from outside or in a method; objects are numbers, of which some are never there.
 #[derive(Clone, Debug)]

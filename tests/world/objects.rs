@@ -1,6 +1,7 @@
 //! Objects: their ids, their order, and that they go for good.
 
-use persist::{ComponentId, ErrorKind, ObjectId, Result, World};
+use persist::world::ComponentId;
+use persist::{ErrorKind, ObjectId, Result, World};
 
 use super::actor::{Actor, actor, enter, saved_and_loaded};
 

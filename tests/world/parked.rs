@@ -1,6 +1,7 @@
 //! Objects that are out of the world and come back, as an undo of a removal wants it.
 
-use persist::{Activity, ErrorKind, Result, World};
+use persist::world::Activity;
+use persist::{ErrorKind, Result, World};
 
 use super::actor::{Actor, Prop, enter, logged, logged_of, play, prop, saved_and_loaded};
 

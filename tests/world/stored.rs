@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use persist::reflect::HandleValue;
 use persist::{
-    Component, Document, ErrorKind, HandleValue, ObjectId, Persist, Record, Result, SaveManager,
-    Value, World,
+    Component, Document, ErrorKind, ObjectId, Persist, Record, Result, SaveManager, Value, World,
 };
 
 use super::actor::{log, logged};
@@ -300,7 +300,7 @@ fn a_world_is_dumped_as_text() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.sav");
     saves().save_value(&path, &vault(&item("gold")))?;
-    let text = persist::dump(&path)?;
+    let text = persist::save::dump(&path)?;
     for word in ["persist.World", "guard", "Bag", "gold", "is_bribed"] {
         assert!(text.contains(word), "{word} in {text}");
     }

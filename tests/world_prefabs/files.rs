@@ -1,10 +1,8 @@
 //! Prefabs in files, also in those of older programs.
 
-use persist::storage::SaveOptions;
-use persist::{
-    Component, Compression, Document, ErrorKind, ObjectId, Outside, Persist, Prefab, SaveManager,
-    World,
-};
+use persist::save::Compression;
+use persist::world::{Outside, Prefab};
+use persist::{Component, Document, ErrorKind, ObjectId, Persist, SaveManager, SaveOptions, World};
 
 use super::Target;
 
@@ -69,7 +67,7 @@ fn the_file_is_a_save_like_any_other() {
     prefab.save(&mut saves, &path).unwrap();
     prefab.save(&mut saves, &path).unwrap();
     assert!(path.with_extension("prefab.bak").exists(), "it has a backup");
-    assert!(persist::dump(&path).unwrap().contains("House"));
+    assert!(persist::save::dump(&path).unwrap().contains("House"));
 
     saves.register_component::<OldDoor>().unwrap();
     saves.register_component::<Target>().unwrap();

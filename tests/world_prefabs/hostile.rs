@@ -1,8 +1,7 @@
 //! Prefabs that are made to harm: an error, or a copy.
 
-use persist::{
-    Component, ErrorKind, ObjectId, Outside, Persist, Prefab, SaveManager, Value, World,
-};
+use persist::world::{Outside, Prefab};
+use persist::{Component, ErrorKind, ObjectId, Persist, SaveManager, Value, World};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -67,7 +66,7 @@ fn set(object: &mut Value, field: &str, value: Value) {
 
 #[test]
 fn objects_that_are_no_tree_are_refused() {
-    let id = |number: u64| Value::Handle(persist::HandleValue::Live(number));
+    let id = |number: u64| Value::Handle(persist::reflect::HandleValue::Live(number));
     place(&changed(|_| ())).unwrap();
     // The one below is a whole prefab of its own.
     place(&changed(|objects| drop(objects.remove(0)))).unwrap();
@@ -111,7 +110,7 @@ fn objects_that_are_no_tree_are_refused() {
 fn ids_that_are_none_are_refused() {
     for bits in [0, u64::MAX, 1 << 63] {
         let save = changed(|objects| {
-            set(&mut objects[0], "id", Value::Handle(persist::HandleValue::Live(bits)));
+            set(&mut objects[0], "id", Value::Handle(persist::reflect::HandleValue::Live(bits)));
         });
         assert_eq!(place(&save).unwrap_err().kind(), ErrorKind::InvalidValue);
     }

@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
-use persist::{Component, ErrorKind, ObjectId, Outside, Persist, World};
+use persist::world::Outside;
+use persist::{Component, ErrorKind, ObjectId, Persist, World};
 
 use super::{Target, bytes, dead};
 

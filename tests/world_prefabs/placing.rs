@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use persist::{Activity, Component, Context, ErrorKind, ObjectId, Outside, Persist, Prefab, World};
+use persist::world::{Activity, Outside, Prefab};
+use persist::{Component, Context, ErrorKind, ObjectId, Persist, World};
 
 use super::{Target, bytes};
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use persist::{Component, ObjectId, Outside, Persist, World};
+use persist::world::Outside;
+use persist::{Component, ObjectId, Persist, World};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use persist::history::{Flush, Proof};
 use persist::{
-    Component, FieldPath, Flush, History, ObjectId, Persist, Proof, Result, SaveManager, Session,
-    field,
+    Component, FieldPath, History, ObjectId, Persist, Result, SaveManager, Session, field,
 };
 
 const OBJECTS: usize = 1_000;

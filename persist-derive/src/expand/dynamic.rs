@@ -45,10 +45,10 @@ fn with_supertrait(input: &Trait) -> TokenStream {
     item.supertraits.push(match &input.krate {
         Some(path) => {
             let path = &path.value;
-            syn::parse_quote_spanned! {Span::mixed_site()=> #path::codec::Dynamic }
+            syn::parse_quote_spanned! {Span::mixed_site()=> #path::__private::Dynamic }
         }
         None => {
-            syn::parse_quote_spanned! {Span::mixed_site()=> ::persist::codec::Dynamic }
+            syn::parse_quote_spanned! {Span::mixed_site()=> ::persist::__private::Dynamic }
         }
     });
     emit! { #item }

@@ -103,7 +103,7 @@ fn prototype(input: &Input) -> TokenStream {
 
 /// Says that the type may stand behind a shared pointer.
 fn pointee(bounds: &Bounds) -> TokenStream {
-    bounds.implement(&emit! { _persist::Pointee }, &emit! { type As = _persist::AsValue; })
+    bounds.implement(&emit! { _persist::Pointee }, &emit! { type As = Self; })
 }
 
 /// An empty struct or variant.

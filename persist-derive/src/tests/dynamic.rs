@@ -48,7 +48,7 @@ fn mistakes_in_the_options_leave_the_rest() {
     let (code, errors) = dynamic("#[persist::dynamic(name = 3, crate = lib, nam)] trait Item {}");
     assert_eq!(errors.lines().count(), 2, "{errors}");
     let code = formatted(code);
-    assert!(code.starts_with("trait Item: lib::codec::Dynamic {}\n"), "{code}");
+    assert!(code.starts_with("trait Item: lib::__private::Dynamic {}\n"), "{code}");
     assert!(code.contains(r#"_persist::__dynamic!("Item", (Item), dyn Item);"#), "{code}");
 }
 

@@ -1,4 +1,5 @@
-use persist::{Persist, Registry};
+use persist::Persist;
+use persist::save::Registry;
 
 #[persist::dynamic]
 trait Item {

@@ -1,7 +1,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{Persist, Registry};
+use persist::Persist;
+use persist::save::Registry;
 
 trait Item {}
 

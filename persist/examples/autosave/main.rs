@@ -21,7 +21,8 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use persist::{BackgroundSave, SaveManager};
+use persist::SaveManager;
+use persist::save::BackgroundSave;
 
 use self::world::World;
 

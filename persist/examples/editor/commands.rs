@@ -1,9 +1,7 @@
 //! What can be typed.
 
-use persist::{
-    Command, CommandContext, Error, ErrorKind, Label, ObjectId, Persist, Result, Session, Value,
-    World,
-};
+use persist::history::{CommandContext, Label};
+use persist::{Command, Error, ErrorKind, ObjectId, Persist, Result, Session, Value, World};
 
 use super::level::{Color, Place, Tags};
 

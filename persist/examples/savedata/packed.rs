@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use persist::storage::SaveOptions;
-use persist::{Compression, Persist, Result, SaveManager};
+use persist::save::Compression;
+use persist::{Persist, Result, SaveManager, SaveOptions};
 
 use crate::timed;
 

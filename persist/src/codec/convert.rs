@@ -18,7 +18,8 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// # Example
 ///
 /// ```
-/// use persist::{Persist, codec};
+/// use persist::Persist;
+/// use persist::__private::convert;
 ///
 /// #[derive(Persist)]
 /// struct Hero {
@@ -31,8 +32,8 @@ use crate::{Error, ErrorKind, Limits, Result};
 ///     if mm.is_finite() && mm >= 0.0 { Ok(mm as u64) } else { Err(format!("a height of {old}")) }
 /// }
 ///
-/// assert_eq!(codec::convert::<Hero>(0, 0, &1.5_f32.to_le_bytes())?, 1500_u64.to_le_bytes());
-/// let error = codec::convert::<Hero>(0, 0, &(-1.0_f32).to_le_bytes()).unwrap_err();
+/// assert_eq!(convert::<Hero>(0, 0, &1.5_f32.to_le_bytes())?, 1500_u64.to_le_bytes());
+/// let error = convert::<Hero>(0, 0, &(-1.0_f32).to_le_bytes()).unwrap_err();
 /// assert_eq!(error.message(), "`convert` of Hero.height_in_mm refused: a height of -1");
 /// # Ok::<(), persist::Error>(())
 /// ```

@@ -172,6 +172,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Says that a class has no field, or no default of a field, of some index.
+    #[doc(hidden)]
     #[cold]
     pub fn no_field(&mut self) -> Stop {
         self.refuse(Error::new(

@@ -8,7 +8,7 @@ use crate::reflect::{Holder, TraitName};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Gives ids to the shared objects that an encode meets, and numbers to classes.
-pub trait SaveLinks {
+pub(crate) trait SaveLinks {
     /// The id of the object at `address`; `target` makes a counted pointer to it, asked for when the object is new.
     /// A weak pointer reserves an id but does not make its target part of the save.
     ///
@@ -54,7 +54,7 @@ pub trait SaveLinks {
 
 /// A reference as a save meets it.
 #[derive(Clone, Copy, Debug)]
-pub struct Pointing {
+pub(crate) struct Pointing {
     /// True if it does not keep its target alive.
     pub weak: bool,
     /// What is known of the target.
@@ -88,7 +88,7 @@ impl Pointed {
 
 /// Where a reference is in the object that holds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Within {
+pub(crate) enum Within {
     /// Where only `&mut` reaches it.
     #[default]
     Bare,
@@ -113,7 +113,7 @@ impl Within {
 /// order in which they were decoded.
 ///
 /// What only a whole save has, such as cells and new ids for handles, is left out where it is not implemented.
-pub trait LoadLinks {
+pub(crate) trait LoadLinks {
     /// Sets a reference to `id` aside and returns an object of its target's type.
     ///
     /// # Errors
@@ -189,7 +189,7 @@ pub trait LoadLinks {
 
 /// What a decode did with a part of a save.
 #[derive(Clone, Copy, Debug)]
-pub enum Note {
+pub(crate) enum Note {
     /// A value became `None`: its class, of this number, is not registered for the trait that was asked for.
     BecameNone(u64),
     /// A handle ends the decode, whose error can name its field.
@@ -202,7 +202,7 @@ pub enum Note {
 }
 
 /// What a decoded reference leads to.
-pub enum Linked<'l> {
+pub(crate) enum Linked<'l> {
     /// Nothing: it is weak, and its target is not there.
     Nobody,
     /// An object of the target's type, or the target itself.
@@ -223,7 +223,7 @@ pub enum Linked<'l> {
 }
 
 /// What is known of a class as the implementor of a trait.
-pub enum Implementor<'l> {
+pub(crate) enum Implementor<'l> {
     /// A `Caster` of the trait.
     Known(&'l dyn Any),
     /// The class is not registered for the trait; its name.
@@ -232,7 +232,7 @@ pub enum Implementor<'l> {
 
 /// What becomes of an old handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remapped {
+pub(crate) enum Remapped {
     /// It has this new id.
     Live(u64),
     /// It leads nowhere.
@@ -270,7 +270,7 @@ pub(crate) fn charge_empty(total: &mut usize, count: usize, limits: &Limits) -> 
 
 /// The links of the bare codec, which has none.
 #[derive(Default)]
-pub struct NoLinks {
+pub(crate) struct NoLinks {
     empty_elements: usize,
 }
 

@@ -1,74 +1,91 @@
-//! Values to bytes and back: the cursors, the [`Persist`] trait and what a
-//! type's own code asks of its surroundings.
+//! One value to bytes and back, without a file around it, and what an `impl Persist` by hand needs.
 //!
-//! [`Buffer`], [`decode`], [`decode_into`] and [`convert`](convert()) are the bare codec: the
-//! bytes of one value, with no header, schema or checksum around them.
+//! [`Buffer`], [`decode`] and [`decode_into`] are the bare codec: the bytes of one value, with no header, schema or
+//! checksum around them. Use them for messages between two builds of one program; use [`save`](crate::save()) or
+//! [`to_vec`](crate::to_vec) for what another version of the program must read.
+//!
+//! ```
+//! use persist::Persist;
+//! use persist::codec::{Buffer, decode};
+//!
+//! #[derive(Persist, Debug, PartialEq)]
+//! struct Move { unit: u32, to: (i16, i16) }
+//!
+//! let order = Move { unit: 7, to: (3, -4) };
+//! let mut buffer = Buffer::new();
+//! let bytes = buffer.encode(&order)?;
+//! assert_eq!(bytes.len(), 8);
+//! assert_eq!(decode::<Move>(bytes)?, order);
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! | for an `impl Persist` by hand | |
+//! | --- | --- |
+//! | [`Persist`] | the trait; its page has a complete example |
+//! | [`Encoder`], [`Stop`] | writes values; an error ends the encode |
+//! | [`Decoder`], [`Fail`] | reads values; an error ends the decode |
+//! | [`Prototypes`] | makes empty values |
+//! | [`Parts`] | lists the values inside |
+//! | [`Pointee`] | lets a shared pointer lead to the type itself: `Rc<Colour>` |
+//!
+//! [`Reflect`] gives the tables of a type that derives `Persist`; [`reflect`](crate::reflect) says what is in them.
 
 mod buffer;
-mod content;
-mod convert;
+pub(crate) mod content;
+pub(crate) mod convert;
 mod copy;
 pub(crate) mod count;
-mod decoder;
-mod dynamic;
+pub(crate) mod decoder;
+pub(crate) mod dynamic;
 mod encoder;
-mod field;
-mod field_names;
+pub(crate) mod field;
+pub(crate) mod field_names;
 pub(crate) mod index;
 mod links;
 mod list;
 mod lock;
 mod object;
 mod parts;
-mod persist;
+pub(crate) mod persist;
 mod pointee;
 mod prototypes;
 pub(crate) mod row;
 mod text;
-mod type_set;
-mod visitor;
+pub(crate) mod type_set;
+pub(crate) mod visitor;
 mod windows;
 
 pub use buffer::{Buffer, decode, decode_into};
-pub use content::{BoxOf, Content};
-pub(crate) use convert::CONVERTED;
-pub use convert::convert;
-#[doc(hidden)]
-pub use convert::{Conversion, Converted};
-#[doc(hidden)]
-pub use decoder::restored;
 pub use decoder::{Decoder, Fail};
-pub use dynamic::{
-    ArcTo, AsTrait, Caster, Dynamic, Implements, Portable, RcTo, StandIn, TraitCell, TraitObject,
-    Unknown,
-};
 pub use encoder::{Encoder, Stop};
-pub use field::{FieldAccess, replaced};
-#[doc(hidden)]
-pub use field_names::{FieldNames, FieldStep};
-pub(crate) use links::charge_empty;
-pub use links::{
-    Implementor, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Remapped, SaveLinks, Slot,
-    Within,
-};
-pub(crate) use list::{bad_item, bad_part, decode_vec};
-pub(crate) use object::WeakShared;
-pub use object::{Object, Shared};
 pub use parts::Parts;
-pub use persist::{Persist, Reflect, kind_of_class};
-pub use pointee::{AsCell, AsLengthy, AsValue, Lengthy, OpenCell, PointTo, Pointee, Unsized};
-pub(crate) use prototypes::PrototypeTable;
+pub use persist::Reflect;
+pub use pointee::Pointee;
 pub use prototypes::Prototypes;
-pub use type_set::{ClassAccess, Draft, Factory, Look, Made, ObjectType, TypeSet};
-pub(crate) use visitor::{NoVisitLinks, VisitLinks, Visits};
-pub use visitor::{Outcome, Phase, Visitor};
+
+// The root shows it.
+#[doc(hidden)]
+pub use persist::Persist;
 
 pub(crate) use buffer::left_over;
+pub(crate) use content::{BoxOf, Content};
+pub(crate) use convert::CONVERTED;
 pub(crate) use copy::copy;
 pub(crate) use dynamic::{
-    ForeignClass, Part, Piece, StandInClass, UnknownContent, not_registered, not_registered_yet,
-    reach_holder, trait_name,
+    AsTrait, Caster, ForeignClass, Implements, Part, Piece, Portable, StandInClass, TraitObject,
+    Unknown, UnknownContent, not_registered, not_registered_yet, reach_holder, trait_name,
 };
-pub(crate) use list::encode_each;
+pub(crate) use field::FieldAccess;
+pub(crate) use field_names::{FieldNames, FieldStep};
+pub(crate) use links::{
+    Implementor, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Remapped, SaveLinks, Slot,
+    Within, charge_empty,
+};
+pub(crate) use list::{bad_item, bad_part, decode_vec, encode_each};
 pub(crate) use lock::Lock;
+pub(crate) use object::{Object, Shared, WeakShared};
+pub(crate) use pointee::{AsCell, AsLengthy, Lengthy, OpenCell, PointTo, Unsized};
+pub(crate) use prototypes::PrototypeTable;
 pub(crate) use text::{decode_text, decode_text_into};
+pub(crate) use type_set::{ClassAccess, Draft, Factory, Made, ObjectType, TypeSet};
+pub(crate) use visitor::{NoVisitLinks, Phase, VisitLinks, Visitor, Visits};

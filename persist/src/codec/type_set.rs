@@ -59,7 +59,7 @@ pub struct ObjectType {
 }
 
 /// Shows the value in a pointee, unless it stays borrowed or locked for so long.
-pub type Look = fn(&dyn Any, Duration, &mut dyn FnMut(&dyn Any));
+pub(crate) type Look = fn(&dyn Any, Duration, &mut dyn FnMut(&dyn Any));
 
 /// An empty object.
 pub enum Made {
@@ -90,7 +90,7 @@ pub trait Draft {
 }
 
 /// A program's own way to make an empty `T`.
-pub struct Factory<T>(pub(crate) Box<dyn Fn() -> T>);
+pub(crate) struct Factory<T>(pub(crate) Box<dyn Fn() -> T>);
 
 impl TypeSet {
     /// Enters a type; true the first time.
@@ -143,10 +143,7 @@ impl TypeSet {
 }
 
 /// A class whose type is known at run time only.
-pub trait ClassAccess: Sync {
-    /// The class.
-    fn class(&self) -> &'static Class;
-
+pub(crate) trait ClassAccess: Sync {
     /// What is known of the fields of the struct, or of each variant.
     fn rows(&self) -> &'static [&'static [Part]];
 
@@ -181,7 +178,7 @@ pub trait ClassAccess: Sync {
 }
 
 /// A value whose class is known at run time only: what [`Reflect`] has for each value.
-pub trait Fields {
+pub(crate) trait Fields {
     /// Index of the value's variant; 0 for a struct.
     fn variant(&self) -> usize;
 
@@ -293,10 +290,6 @@ fn bad<'i>(access: &FieldAccess, input: &mut Decoder<'i>) -> Option<&'i [u8]> {
 struct Access<T>(PhantomData<fn() -> T>);
 
 impl<T: Reflect> ClassAccess for Access<T> {
-    fn class(&self) -> &'static Class {
-        T::CLASS
-    }
-
     fn rows(&self) -> &'static [&'static [Part]] {
         T::__ROWS
     }

@@ -13,8 +13,8 @@ use super::{BLOCK_LZ4, BLOCK_ZSTD};
 /// # Example
 ///
 /// ```
-/// use persist::storage::SaveOptions;
-/// use persist::{Compression, SaveManager};
+/// use persist::save::Compression;
+/// use persist::{SaveManager, SaveOptions};
 ///
 /// let mut saves = SaveManager::new();
 /// # #[cfg(feature = "lz4")]

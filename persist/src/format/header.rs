@@ -63,7 +63,7 @@ impl Header {
     ///
     /// ```
     /// let save = persist::to_vec(&7_u8)?;
-    /// assert_eq!(persist::Header::read(&save)?.format, persist::FORMAT_VERSION);
+    /// assert_eq!(persist::save::Header::read(&save)?.format, 1);
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn read(save: &[u8]) -> Result<Self> {

@@ -45,7 +45,8 @@ impl Header {
     /// # Example
     ///
     /// ```
-    /// use persist::{Header, Lineage, SaveManager};
+    /// use persist::SaveManager;
+    /// use persist::save::{Header, Lineage};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("slot1.sav");

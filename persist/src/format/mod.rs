@@ -38,7 +38,7 @@ pub(crate) use writer::{RecordLinks, Writer};
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PST\r\n\x1a\n";
 
 /// The format that this library writes, and the newest it reads.
-pub const FORMAT_VERSION: u16 = 1;
+pub(crate) const FORMAT_VERSION: u16 = 1;
 
 /// Header fields from here on must be understood by a reader.
 const CRITICAL_FIELD: u8 = 0x80;

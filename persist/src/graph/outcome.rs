@@ -6,7 +6,7 @@ use super::{Implementors, Loader};
 use crate::ObjectId;
 use crate::codec::{Shared, Unknown};
 use crate::format::Header;
-use crate::schema::{Event, Run};
+use crate::schema::{PlannedRow, Run};
 
 /// An object that has come back.
 pub(crate) struct LoadedObject {
@@ -36,7 +36,7 @@ pub(crate) struct LoadedObjects {
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) header: Header,
-    pub(crate) events: Vec<(Event, Run)>,
+    pub(crate) events: Vec<(PlannedRow, Run)>,
     /// Class name, number of objects and first id, of classes that are not registered.
     pub(crate) skipped: Vec<(String, u64, u64)>,
     /// Class name, number of weak references without a target and first object, of
@@ -107,9 +107,9 @@ impl Loader<'_> {
 
     pub(super) fn finish(mut self) -> (LoadedObjects, Outcome) {
         let names = self.program_names();
-        let named = |(event, run): (Event, Run)| {
-            let name = names.get(&*event.class).map(|name| Rc::from(*name));
-            (Event { class: name.unwrap_or(event.class), ..event }, run)
+        let named = |(row, run): (PlannedRow, Run)| {
+            let name = names.get(&*row.class).map(|name| Rc::from(*name));
+            (PlannedRow { class: name.unwrap_or(row.class), ..row }, run)
         };
         self.outcome.events = self.plans.events().map(named).collect();
         self.outcome.dangling = self.named_counts(&self.dangling);

@@ -7,8 +7,9 @@ use super::pending::Pending;
 use super::table::{Entry, MADE};
 use crate::codec::{Decoder, Fail, Piece, Unknown, left_over};
 use crate::format::{MAX_ID, RecordPlace};
-use crate::schema::{Found, Keeps, KeptPlace, SharedValue, Source, transcode};
-use crate::{Change, Error, ErrorKind, LoadPolicy, Result};
+use crate::options::LoadPolicy;
+use crate::schema::{Found, Keeps, KeptPlace, LoadEvent, SharedValue, Source, transcode};
+use crate::{Error, ErrorKind, Result};
 
 /// Ids of values that have become objects, while they are decoded: those of the save are
 /// smaller, also those that name none of its objects.
@@ -314,21 +315,21 @@ impl<'l> Loader<'l> {
             .in_object(object)
             .in_class(class)
         };
-        for (event, run) in self.plans.events().filter(|(event, _)| !event.is_accepted()) {
-            let what = match event.change {
-                Change::Defaulted | Change::Converted | Change::Migrated => continue,
-                Change::Filled => "a field that the save does not have was made empty",
-                Change::Dropped => "the program does not have a stored field",
-                Change::Clamped => "a number did not fit",
-                Change::Kept => "the program does not have what is stored",
-                Change::Superseded => "another stored field took the place of this one",
-                Change::Restored => "a kept field took the place of what `migrate` made",
-                Change::Newer => "the record is of a newer version of its class",
-                Change::Replaced => "the program does not have a stored variant",
-                Change::Unshared => "several pointers shared an object that now is a value",
+        for (row, run) in self.plans.events().filter(|(row, _)| !row.is_accepted()) {
+            let what = match row.event {
+                LoadEvent::Defaulted | LoadEvent::Converted | LoadEvent::Migrated => continue,
+                LoadEvent::Filled => "a field that the save does not have was made empty",
+                LoadEvent::Dropped => "the program does not have a stored field",
+                LoadEvent::Clamped => "a number did not fit",
+                LoadEvent::Kept => "the program does not have what is stored",
+                LoadEvent::Superseded => "another stored field took the place of this one",
+                LoadEvent::Restored => "a kept field took the place of what `migrate` made",
+                LoadEvent::Newer => "the record is of a newer version of its class",
+                LoadEvent::Replaced => "the program does not have a stored variant",
+                LoadEvent::Unshared => "several pointers shared an object that now is a value",
                 _ => "the save did not come back whole",
             };
-            return Err(error(what, &event.class, run.first).in_field(&event.field));
+            return Err(error(what, &row.class, run.first).in_field(&row.field));
         }
         let counts = [
             (&self.kept, "the program does not have the class"),

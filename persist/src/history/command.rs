@@ -24,7 +24,8 @@ use crate::{Error, ErrorKind, ObjectId, Result, World};
 /// # Example
 ///
 /// ```
-/// use persist::{Command, CommandContext, History, Result};
+/// use persist::history::CommandContext;
+/// use persist::{Command, History, Result};
 ///
 /// #[derive(Default)]
 /// struct Document { title: String }

@@ -71,7 +71,8 @@ impl<T: 'static> History<T> {
     /// use std::cell::RefCell;
     /// use std::rc::Rc;
     ///
-    /// use persist::{History, HistoryEvent, World};
+    /// use persist::history::HistoryEvent;
+    /// use persist::{History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
     /// let title = Rc::new(RefCell::new(String::from("level")));

@@ -15,7 +15,7 @@ use crate::FieldPath;
 /// # Example
 ///
 /// ```
-/// use persist::Label;
+/// use persist::history::Label;
 ///
 /// let label = Label::from("Move door");
 /// assert_eq!(label.to_string(), "Move door");

@@ -1,7 +1,35 @@
-//! What was done, to be undone and redone, and not lost when the program crashes.
+//! Undo, redo, and a journal from which a crashed program recovers.
 //!
-//! A [`History`] is a list of entries, each of steps that can be taken back. Those of a world are found by the field records; others are
-//! commands of the program's own. The list knows nothing of what a step does.
+//! A [`History`] records entries. An entry is a list of edits of a [`World`](crate::World) or of [`Command`]s that the
+//! program wrote. A [`Session`] is a target with its history and a journal on disk.
+//!
+//! ```
+//! use persist::{Component, History, Persist, World, field};
+//!
+//! #[derive(Persist)]
+//! struct Door { is_open: bool }
+//! impl Component for Door {}
+//!
+//! let mut world = World::new();
+//! let door = world.spawn("Door");
+//! world.attach(door, Door { is_open: false })?;
+//!
+//! let mut history = History::new(100);
+//! history.set(&mut world, door, field!(Door.is_open), true)?;
+//! history.undo(&mut world)?;
+//! assert_eq!(world.get::<Door>(door).map(|door| door.is_open), Some(false));
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! | | |
+//! | --- | --- |
+//! | [`History`], [`HistoryEntry`], [`Label`], [`Verb`] | the list of entries, and their names in a menu |
+//! | [`Edit`], [`Transaction`] | several edits that become one entry |
+//! | [`Command`], [`CommandContext`], [`Merge`] | edits that the program wrote itself |
+//! | [`HistoryEvent`], [`Subscription`], [`End`] | callbacks for menus and views |
+//! | [`OnMissing`], [`Proof`], [`Poison`] | what happens if an entry cannot be undone |
+//! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
+//! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
 
 mod command;
 mod edit;
@@ -22,14 +50,18 @@ mod transaction;
 mod undo;
 mod world;
 
-pub use command::{Command, CommandContext};
+pub use command::CommandContext;
 pub use edit::Edit;
 pub use event::{HistoryEvent, Subscription};
-pub use history::{History, HistoryEntry};
-pub use journal::{Flush, JournalInfo, Recovered, Session, SessionOptions, Stopped, Torn};
+pub use history::HistoryEntry;
+pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};
 pub use poison::Poison;
 pub use proof::Proof;
 pub use step::{End, Merge};
 pub use transaction::Transaction;
 pub use undo::OnMissing;
+
+// The root shows these.
+#[doc(hidden)]
+pub use {command::Command, history::History, journal::Session};

@@ -6,8 +6,9 @@ use hashbrown::HashSet;
 
 use super::entry::Entry;
 use super::{History, Label};
+use crate::graph::Registry;
 use crate::world::{Print, print_value};
-use crate::{Error, ErrorKind, ObjectId, Persist, Registry, World};
+use crate::{Error, ErrorKind, ObjectId, Persist, World};
 
 /// What of the target is hashed before and behind each entry, so that a command whose undo does not lead back, or whose redo does not lead
 /// there again, is an error at once, which names the object and the field.

@@ -1,7 +1,8 @@
 use std::path::Path;
 
 use super::{Lock, LockReport};
-use crate::{Error, ErrorKind, Registry, Result};
+use crate::graph::Registry;
+use crate::{Error, ErrorKind, Result};
 
 /// The name of the file.
 const FILE: &str = "persist.lock";
@@ -61,27 +62,6 @@ pub fn check(folder: impl AsRef<Path>, version: &str, registry: &Registry) -> Re
 /// message; [`ErrorKind::NotFound`] where they get none. [`ErrorKind::NotFound`] if there is no lock, or if it is not up to date under
 /// [`Mode::Locked`]; what [`Lock::load`], [`Lock::update`] and [`Lock::save`] return. With an error, [`Mode::Update`]
 /// leaves the file as it was.
-///
-/// # Example
-///
-/// ```
-/// use persist::lock::{self, Mode};
-/// use persist::{ErrorKind, Persist, Registry};
-///
-/// #[derive(Persist)]
-/// struct Hero { name: String }
-///
-/// let mut registry = Registry::new();
-/// registry.register::<Hero>()?;
-/// # let folder = tempfile::tempdir().unwrap();
-/// let path = folder.path().join("persist.lock");
-/// let error = lock::check_file(&path, "0.1.0", &registry, Mode::Check).unwrap_err();
-/// assert_eq!(error.kind(), ErrorKind::NotFound);
-///
-/// lock::check_file(&path, "0.1.0", &registry, Mode::Update)?;
-/// assert!(lock::check_file(&path, "0.1.0", &registry, Mode::Check)?.is_current());
-/// # Ok::<(), persist::Error>(())
-/// ```
 pub fn check_file(
     path: impl AsRef<Path>,
     version: &str,
@@ -170,14 +150,14 @@ fn not_updated(lock: &Lock, version: &str, report: &LockReport) -> String {
 /// ```no_run
 /// # use persist::Persist;
 /// # #[derive(Persist)] struct Hero { name: String }
-/// let mut registry = persist::Registry::new();
+/// let mut registry = persist::save::Registry::new();
 /// registry.register::<Hero>().unwrap();
 /// persist::assert_lock!(registry);
 /// ```
 #[macro_export]
 macro_rules! assert_lock {
     ($registry:expr $(,)?) => {
-        match $crate::lock::check(
+        match $crate::__private::check(
             ::std::env!("CARGO_MANIFEST_DIR"),
             ::std::env!("CARGO_PKG_VERSION"),
             &$registry,

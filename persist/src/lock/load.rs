@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use super::report::{Difference, Verdict};
 use super::sample::{Reads, Samples, Skip, Subject, Values};
 use super::section::Section;
+use crate::graph::Registry;
+use crate::save::ReportRow;
 use crate::schema::texts_of_variants;
-use crate::{Error, ErrorKind, Finding, Registry, SaveManager};
+use crate::{Error, ErrorKind, SaveManager};
 
 /// So many objects that do not load are told of one version.
 const MOST_FAILURES: usize = 20;
@@ -28,7 +30,7 @@ pub(super) struct Loads {
     /// Those of which there is no sample: no object holds them.
     pub(super) unreached: HashSet<usize>,
     /// What the loads report.
-    pub(super) findings: Vec<Finding>,
+    pub(super) rows: Vec<ReportRow>,
 }
 
 impl Loads {
@@ -98,7 +100,7 @@ impl Loads {
             };
             let error = match saves.from_slice(&sample.bytes) {
                 Ok(loaded) => {
-                    self.findings.extend(loaded.report().findings().iter().cloned());
+                    self.rows.extend(loaded.report().rows().iter().cloned());
                     loaded.dismantle();
                     if sample.left_out > 0 {
                         self.is_whole = false;

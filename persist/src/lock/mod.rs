@@ -1,13 +1,19 @@
-//! The lock file: a project's old saves are tested without keeping any.
+//! The lock file: a test that says which changes break old saves, without keeping any old save.
 //!
-//! `persist.lock` is a text file that a project checks in. It has the schemas of every released version:
-//! the classes that are registered, those that each trait has, and which are objects. A test of
-//! one line compares all of them with the program as it is, and loads a sample save of each version, which the
-//! library makes from the schema alone. So a developer hears of it before players do, without old
-//! code and without fixtures.
+//! `persist.lock` is a text file that a project checks in. It holds the schemas of every released version: the
+//! registered classes, the classes of each trait, and which of them are objects. A test of one line compares them with
+//! the program and loads a sample save of each version, which the library makes from the schema alone. So a developer
+//! hears of a broken save before players do.
+//!
+//! | | |
+//! | --- | --- |
+//! | [`assert_lock!`](crate::assert_lock) | the test |
+//! | [`Lock`], [`Values`] | the file: loaded, compared, updated; sample saves of its versions |
+//! | [`LockReport`], [`Difference`], [`Verdict`], [`Note`] | what changed, what it means, and the attribute to paste |
 //!
 //! ```
-//! # use persist::{Persist, Registry};
+//! # use persist::Persist;
+//! # use persist::save::Registry;
 //! # #[derive(Persist)] struct Hero { name: String }
 //! // #[test]
 //! fn old_saves_load() {
@@ -17,8 +23,8 @@
 //! mod my_game {
 //! #   use super::Hero;
 //!     /// All that the game registers.
-//!     pub fn registry() -> persist::Registry {
-//!         let mut registry = persist::Registry::new();
+//!     pub fn registry() -> persist::save::Registry {
+//!         let mut registry = persist::save::Registry::new();
 //!         registry.register::<Hero>().unwrap();
 //!         registry
 //!     }
@@ -46,8 +52,9 @@
 //! # What it finds
 //!
 //! ```
+//! use persist::Persist;
 //! use persist::lock::{Lock, Verdict};
-//! use persist::{Persist, Registry};
+//! use persist::save::Registry;
 //!
 //! mod then {
 //!     #[derive(persist::Persist)]
@@ -78,7 +85,7 @@
 //! # Ok::<(), persist::Error>(())
 //! ```
 
-mod check;
+pub(crate) mod check;
 mod compare;
 mod load;
 mod parse;
@@ -93,14 +100,14 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-pub use self::check::{Mode, check, check_file};
 pub use self::report::{Difference, LockReport, Note, Verdict};
 pub use self::sample::Values;
 use self::sample::{Reads, Samples, Skip};
 use self::section::{PART, Section};
+use crate::graph::Registry;
 use crate::schema::Texts;
 use crate::storage::{FILES, SaveOptions};
-use crate::{Error, ErrorKind, Limits, Registry, Result, World, storage};
+use crate::{Error, ErrorKind, Limits, Result, World, storage};
 
 /// The schemas of the released versions of a program: a `persist.lock`.
 ///
@@ -220,7 +227,9 @@ impl Lock {
     /// # Example
     ///
     /// ```
-    /// # use persist::{Persist, Registry, SaveManager, lock::{Lock, Values}};
+    /// # use persist::lock::{Lock, Values};
+    /// # use persist::save::Registry;
+    /// # use persist::{Persist, SaveManager};
     /// # #[derive(Persist)] struct Hero { name: String }
     /// let mut saves = SaveManager::new();
     /// saves.register::<Hero>()?;

@@ -1,8 +1,9 @@
 use std::collections::HashMap;
 
+use crate::World;
+use crate::graph::Registry;
 use crate::reflect::{Cell, Holder, Pointer};
 use crate::schema::{ClassSchema, Form, KindSchema};
-use crate::{Registry, World};
 
 /// The holder in which samples have components and resources. Programs have no use for it.
 pub(super) const PART: Holder = Holder::new(Pointer::Rc, Cell::RwLock);

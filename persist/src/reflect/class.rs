@@ -6,7 +6,7 @@ use crate::value::Record;
 
 /// A struct or an enum, as its table of field records.
 ///
-/// The derive makes one for each type; [`Reflect::CLASS`](crate::Reflect::CLASS)
+/// The derive makes one for each type; [`Reflect::CLASS`](crate::codec::Reflect::CLASS)
 /// hands it out. Its [`Display`](fmt::Display) is a table for people.
 #[derive(Clone, Copy)]
 pub struct Class {
@@ -24,6 +24,7 @@ pub struct Class {
     /// the type alone for a field without a name. Empty where it is not known.
     pub(crate) written: &'static [&'static str],
     /// Fields of a struct, variants of an enum.
+    #[doc(hidden)]
     pub body: Body,
     /// Size in memory, in bytes.
     pub size: usize,
@@ -32,8 +33,10 @@ pub struct Class {
     /// True if the class has an `after_load` hook or a `validate` function.
     pub after_load: bool,
     /// Where an empty value comes from.
+    #[doc(hidden)]
     pub prototype: Prototype,
-    /// How records of older versions are brought to this one.
+    /// How records of older versions are migrated to this one.
+    #[doc(hidden)]
     pub migration: Migration,
     type_id: fn() -> TypeId,
     type_name: fn() -> &'static str,
@@ -114,7 +117,7 @@ impl ClassId {
     /// The id of a class that has this name and no number of its own.
     ///
     /// ```
-    /// use persist::ClassId;
+    /// use persist::reflect::ClassId;
     ///
     /// const HERO: ClassId = ClassId::of("quest.Hero");
     /// assert_ne!(HERO, ClassId::of("quest.Monster"));
@@ -147,6 +150,7 @@ impl fmt::Debug for ClassId {
 
 impl Class {
     /// A class of the Rust type `T`, without arguments, number, aliases or hooks.
+    #[doc(hidden)]
     #[must_use]
     pub const fn new<T: 'static>(name: &'static str, body: Body) -> Self {
         Self {
@@ -169,6 +173,7 @@ impl Class {
     }
 
     /// The same class, generic over these arguments.
+    #[doc(hidden)]
     #[must_use]
     pub const fn arguments(mut self, arguments: &'static [Argument]) -> Self {
         self.arguments = arguments;
@@ -176,6 +181,7 @@ impl Class {
     }
 
     /// The same class, with a number of its own.
+    #[doc(hidden)]
     #[must_use]
     pub const fn id_number(mut self, id: u64) -> Self {
         self.given_id = Some(id);
@@ -183,6 +189,7 @@ impl Class {
     }
 
     /// The same class, with a version.
+    #[doc(hidden)]
     #[must_use]
     pub const fn version(mut self, version: u32) -> Self {
         self.version = version;
@@ -190,6 +197,7 @@ impl Class {
     }
 
     /// The same class, with older names.
+    #[doc(hidden)]
     #[must_use]
     pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
@@ -197,6 +205,7 @@ impl Class {
     }
 
     /// The same class, without these fields or variants for good.
+    #[doc(hidden)]
     #[must_use]
     pub const fn removed(mut self, removed: &'static [&'static str]) -> Self {
         self.removed = removed;
@@ -212,6 +221,7 @@ impl Class {
     }
 
     /// The same class, with or without hooks.
+    #[doc(hidden)]
     #[must_use]
     pub const fn hooks(mut self, before_save: bool, after_load: bool) -> Self {
         self.before_save = before_save;
@@ -220,6 +230,7 @@ impl Class {
     }
 
     /// The same class, with another prototype.
+    #[doc(hidden)]
     #[must_use]
     pub const fn prototype(mut self, prototype: Prototype) -> Self {
         self.prototype = prototype;
@@ -227,6 +238,7 @@ impl Class {
     }
 
     /// The same class, with a way to bring older records to its version.
+    #[doc(hidden)]
     #[must_use]
     pub const fn migration(mut self, migration: Migration) -> Self {
         self.migration = migration;
@@ -343,7 +355,8 @@ impl fmt::Debug for Class {
 /// The table of field records.
 ///
 /// ```
-/// use persist::{Persist, Reflect};
+/// use persist::Persist;
+/// use persist::codec::Reflect;
 ///
 /// #[derive(Persist)]
 /// #[persist(id = 7)]
@@ -389,11 +402,10 @@ fn write_rows(f: &mut fmt::Formatter<'_>, fields: &[FieldRecord], indent: &str) 
             field.size,
             field.kind()
         )?;
-        let flags = field.flags;
-        if flags.default {
+        if field.has_default {
             f.write_str("  default")?;
         }
-        if flags.with {
+        if field.has_module {
             f.write_str("  with")?;
         }
         writeln!(f)?;

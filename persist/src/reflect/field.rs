@@ -5,7 +5,8 @@ use super::{Class, Inner, Kind};
 /// # Example
 ///
 /// ```
-/// use persist::{Persist, Reflect};
+/// use persist::Persist;
+/// use persist::codec::Reflect;
 ///
 /// #[derive(Persist)]
 /// struct Player {
@@ -33,27 +34,20 @@ pub struct FieldRecord {
     /// Number by which a save may know it under another name.
     pub id: Option<u32>,
     /// Kind of the stored value.
-    pub kind: Inner,
+    pub(crate) kind: Inner,
     /// Kind of the older value that the field's `convert` takes.
-    pub convert: Option<Inner>,
-    /// What else is known of the field.
-    pub flags: FieldFlags,
-}
-
-/// Marks of a [`FieldRecord`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FieldFlags {
-    /// A save without the field gives it its default.
-    pub default: bool,
-    /// Stored through a `with` module.
-    pub with: bool,
-    /// Holds the stored fields that the program does not have.
-    pub unknown: bool,
+    pub convert: Option<fn() -> Kind>,
+    /// True if a load gives the field its default where the save does not have it.
+    pub has_default: bool,
+    /// True if a `with` module stores the field.
+    pub has_module: bool,
+    /// True if the field holds the stored fields that the program does not have.
+    pub keeps_unknown: bool,
 }
 
 impl FieldRecord {
     /// The record of a field of type `F`, stored as `kind`.
+    #[doc(hidden)]
     #[must_use]
     pub const fn new<F>(name: &'static str, offset: Option<usize>, kind: Inner) -> Self {
         Self {
@@ -64,11 +58,14 @@ impl FieldRecord {
             id: None,
             kind,
             convert: None,
-            flags: FieldFlags { default: false, with: false, unknown: false },
+            has_default: false,
+            has_module: false,
+            keeps_unknown: false,
         }
     }
 
     /// The same record, with a number of its own.
+    #[doc(hidden)]
     #[must_use]
     pub const fn id_number(mut self, id: u32) -> Self {
         self.id = Some(id);
@@ -76,6 +73,7 @@ impl FieldRecord {
     }
 
     /// The same record, with a `convert` function that takes values of this kind.
+    #[doc(hidden)]
     #[must_use]
     pub const fn converts(mut self, from: Inner) -> Self {
         self.convert = Some(from);
@@ -83,13 +81,15 @@ impl FieldRecord {
     }
 
     /// The same record, marked as holding what the program does not know.
+    #[doc(hidden)]
     #[must_use]
     pub const fn keeps_unknown(mut self) -> Self {
-        self.flags.unknown = true;
+        self.keeps_unknown = true;
         self
     }
 
     /// The same record, with older names.
+    #[doc(hidden)]
     #[must_use]
     pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
@@ -97,16 +97,18 @@ impl FieldRecord {
     }
 
     /// The same record, marked as having a default.
+    #[doc(hidden)]
     #[must_use]
     pub const fn with_default(mut self) -> Self {
-        self.flags.default = true;
+        self.has_default = true;
         self
     }
 
     /// The same record, marked as stored through a `with` module.
+    #[doc(hidden)]
     #[must_use]
     pub const fn with_module(mut self) -> Self {
-        self.flags.with = true;
+        self.has_module = true;
         self
     }
 

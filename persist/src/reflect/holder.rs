@@ -17,6 +17,7 @@ pub enum Pointer {
 /// What stands between a pointer and the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
+#[expect(clippy::enum_variant_names, reason = "they are named as the standard library's cells")]
 pub enum Cell {
     /// Nothing: the value cannot change.
     None = 0,

@@ -4,7 +4,7 @@ use std::fmt;
 use super::{Class, Holder};
 
 /// The kind of a part: a function, so that types may contain themselves.
-pub type Inner = fn() -> Kind;
+pub(crate) type Inner = fn() -> Kind;
 
 /// What the bytes of a value mean.
 ///
@@ -47,24 +47,24 @@ pub enum Kind {
     /// A count of bytes, then UTF-8.
     Text,
     /// One byte, 0 or 1; the value follows a 1.
-    Option(Inner),
+    Option(fn() -> Kind),
     /// A count, then the elements.
-    List(Inner),
+    List(fn() -> Kind),
     /// A count, then the elements, none of them twice.
-    Set(Inner),
+    Set(fn() -> Kind),
     /// A count, then key and value of each entry, no key twice.
-    Map(Inner, Inner),
+    Map(fn() -> Kind, fn() -> Kind),
     /// That many elements, one after the other.
-    Array(Inner, usize),
+    Array(fn() -> Kind, usize),
     /// The parts, one after the other.
-    Tuple(&'static [Inner]),
+    Tuple(&'static [fn() -> Kind]),
     /// A struct or an enum with field records of its own.
     Class(fn() -> &'static Class),
-    /// The id of an object that has a record of its own.
-    Reference(Reference),
+    /// The id of an object that has a record of its own. [`Display`](fmt::Display) shows the pointer.
+    Reference(#[doc(hidden)] Reference),
     /// The number of a class, then a value of that class: what a `Box<dyn Trait>`
-    /// owns.
-    Dynamic(TraitName),
+    /// owns. [`Display`](fmt::Display) shows the trait.
+    Dynamic(#[doc(hidden)] TraitName),
     /// A byte that says whether it is null, live or dead, then 8 bytes: a
     /// [`Handle`](crate::Handle) into an arena of this name.
     Handle(&'static str),

@@ -1,14 +1,39 @@
-//! What a type looks like, as plain data: kinds, field records, classes.
+//! The tables of a type: its class, its fields, what each holds. Nothing here reads or writes a value.
 //!
-//! Nothing in this room reads or writes a value; it only describes. The derive
-//! fills these tables at compile time.
+//! The derive fills the tables at compile time; [`Reflect`](crate::codec::Reflect) gives them.
+//!
+//! ```
+//! use persist::Persist;
+//! use persist::codec::Reflect;
+//!
+//! #[derive(Persist)]
+//! struct Hero { name: String, #[persist(default = 1)] level: u32 }
+//!
+//! let fields: Vec<_> = Hero::FIELDS.iter().map(|field| format!("{}: {}", field.name, field.kind())).collect();
+//! assert_eq!(fields, ["name: String", "level: u32"]);
+//! assert!(Hero::FIELDS[1].has_default);
+//! println!("{}", Hero::CLASS); // the whole table, with offsets and sizes
+//! ```
+//!
+//! | | |
+//! | --- | --- |
+//! | [`Class`], [`ClassId`] | a struct or an enum, and the number by which a save knows it |
+//! | [`FieldRecord`] | one field: name, aliases, size, offset, kind |
+//! | [`VariantRecord`] | one variant of an enum |
+//! | [`Kind`] | what the bytes of a field mean |
+//! | [`HandleValue`] | a handle, where a value is read without its type |
 
-mod class;
+pub(crate) mod class;
 mod field;
 mod holder;
 mod kind;
 
-pub use class::{Argument, Body, Class, ClassId, Migrate, Migration, Prototype, VariantRecord};
-pub use field::{FieldFlags, FieldRecord};
-pub use holder::{Cell, Holder, Pointer};
-pub use kind::{Inner, Kind, Reference, Target, TraitName};
+pub use class::{Class, ClassId, VariantRecord};
+pub use field::FieldRecord;
+pub use kind::Kind;
+
+pub use crate::value::HandleValue;
+
+pub(crate) use class::{Argument, Body, Migration, Prototype};
+pub(crate) use holder::{Cell, Holder, Pointer};
+pub(crate) use kind::{Inner, Reference, Target, TraitName};

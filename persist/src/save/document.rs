@@ -72,7 +72,7 @@ pub struct Document {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("game.sav");
 /// persist::save(&path, &(3_u8, String::from("Ada")))?;
-/// let text = persist::dump(&path)?;
+/// let text = persist::save::dump(&path)?;
 /// assert!(text.ends_with("(3u8, \"Ada\")\n"));
 /// # Ok::<(), persist::Error>(())
 /// ```
@@ -418,11 +418,10 @@ impl Entry {
         &self.class_name
     }
 
-    /// The pointer and the cell that held it; [`Holder::VALUE`] of a value that was saved on
-    /// its own.
+    /// The pointer and the cell that held it, as in `Rc<RefCell<_>>`; `_` for a value that was saved on its own.
     #[must_use]
-    pub fn holder(&self) -> Holder {
-        self.holder
+    pub fn holder(&self) -> String {
+        self.holder.around(false, "_")
     }
 
     /// True if the program added it itself, false if it was met through a pointer.

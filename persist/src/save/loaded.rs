@@ -9,7 +9,9 @@ use crate::codec::{Object, Persist, Phase, Prototypes, Unknown, Visitor};
 use crate::graph::{
     Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets, free_unheld,
 };
-use crate::{Change, ClassId, Error, ErrorKind, Limits, ObjectId, Result};
+use crate::reflect::ClassId;
+use crate::schema::LoadEvent;
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
 ///
@@ -75,8 +77,8 @@ impl Loaded {
     /// The save may have had it, of a class that was not registered.
     #[cold]
     fn no_object(&self, what: &str) -> Error {
-        let unknown = self.report.findings().iter().filter(|finding| {
-            matches!(finding.change, Change::Unknown | Change::Kept) && finding.field.is_none()
+        let unknown = self.report.rows().iter().filter(|row| {
+            matches!(row.event, LoadEvent::Unknown | LoadEvent::Kept) && row.field.is_none()
         });
         let unknown: Vec<String> = unknown.map(|f| format!("{} {}", f.count, f.class)).collect();
         let advice = if unknown.is_empty() {

@@ -195,7 +195,7 @@ impl SaveManager {
     /// Loads the objects of a file; the manager's own stay until [`adopt`](Self::adopt).
     ///
     /// Unknown objects, of classes that are not registered, and unknown fields are set aside. The report
-    /// counts them as [`Change::Kept`](crate::Change::Kept). They are saved again only after
+    /// counts them as [`LoadEvent::Kept`](crate::schema::LoadEvent::Kept). They are saved again only after
     /// [`adopt`](Self::adopt).
     ///
     /// If the file is damaged, its newest good backup is loaded and takes its place. The damaged file is kept
@@ -374,7 +374,8 @@ impl SaveManager {
     /// Puts a value into the header of every save from now on, for a list of saves to show.
     ///
     /// ```
-    /// use persist::{Header, Persist, SaveManager};
+    /// use persist::save::Header;
+    /// use persist::{Persist, SaveManager};
     ///
     /// #[derive(Persist, Debug, PartialEq)]
     /// struct Shown { chapter: String, minutes: u32 }
@@ -468,7 +469,7 @@ impl SaveManager {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
-                    "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save_mut` or keep it as an object of a `SaveManager`, as `Rc<RefCell<_>>`",
+                    "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save::save_mut` or keep it as an object of a `SaveManager`, as `Rc<RefCell<_>>`",
                     T::persist_name()
                 ),
             ));

@@ -1,4 +1,41 @@
-//! Saving and loading as a program asks for it.
+//! Saving and loading: files, slots and what a load reports.
+//!
+//! [`save`] and [`load`] are for one value. A [`SaveManager`] knows the program's classes and settings, and saves
+//! graphs of objects.
+//!
+//! ```
+//! use std::cell::RefCell;
+//! use std::rc::Rc;
+//!
+//! use persist::{Persist, SaveManager};
+//!
+//! #[derive(Persist)]
+//! struct Hero { name: String, friend: Option<Rc<RefCell<Hero>>> }
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("game.sav");
+//! let ada = Rc::new(RefCell::new(Hero { name: "Ada".into(), friend: None }));
+//! let mut saves = SaveManager::new();
+//! saves.add(&ada)?;
+//! saves.save(&path)?;
+//!
+//! let loaded = saves.load(&path)?;
+//! assert_eq!(loaded.report().summary(), "everything was loaded");
+//! assert_eq!(loaded.first::<Hero>()?.borrow().name, "Ada");
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! | | |
+//! | --- | --- |
+//! | [`SaveManager`], [`Registry`], [`Counted`] | the classes of a program, and the objects to save |
+//! | [`SaveOptions`](crate::SaveOptions), [`Compression`], [`SaveOutcome`] | how a file is written, and whether it is locked |
+//! | [`BackgroundSave`], [`Progress`] | a save on another thread |
+//! | [`LoadOptions`](crate::LoadOptions), [`LoadPolicy`], [`Remap`], [`Missing`] | how strict a load is, and new ids for handles |
+//! | [`Loaded`], [`LoadReport`], [`ReportRow`], [`LoadEvent`] | what a load made, and what it changed |
+//! | [`Recovery`], [`Salvage`] | what was done about a damaged save |
+//! | [`Slot`], [`Health`] | the saves of a folder, for a menu |
+//! | [`Header`], [`Lineage`], [`Comparison`], [`Keep`] | which of two devices has the newer save |
+//! | [`Document`], [`Entry`], [`dump`] | a save without its types: looked at, changed, written again |
 
 // First, so that its methods come first in the documentation.
 mod manager;
@@ -21,14 +58,29 @@ mod source;
 mod value;
 
 pub use background::{BackgroundSave, Progress};
-pub use document::{Document, Entry, dump};
-pub use loaded::Loaded;
-pub use manager::SaveManager;
+pub use document::{Entry, dump};
 pub use output::SaveOutcome;
 pub use reconcile::{Comparison, Keep};
-pub use report::{Finding, LoadReport};
+pub use report::{LoadReport, ReportRow};
 pub use salvage::Salvage;
 #[cfg(feature = "directories")]
 pub use slots::slots_folder;
 pub use slots::{Health, Slot, Slots};
-pub use value::{from_slice, load, save, save_mut, to_vec, to_vec_mut};
+pub use value::{save_mut, to_vec_mut};
+
+// What these rooms define is shown here, where a program meets it.
+pub use crate::format::{Compression, Header, Lineage};
+pub use crate::graph::{Counted, Registry};
+pub use crate::options::LoadPolicy;
+pub use crate::schema::LoadEvent;
+pub use crate::storage::recover::Recovery;
+pub use crate::types::{Missing, Remap};
+
+// The root shows these.
+#[doc(hidden)]
+pub use {
+    document::Document,
+    loaded::Loaded,
+    manager::SaveManager,
+    value::{from_slice, load, save, to_vec},
+};

@@ -6,7 +6,8 @@ use super::Loaded;
 use crate::codec::{Shared, Unknown, WeakShared};
 use crate::format::MAX_ID;
 use crate::graph::{Registry, Saver, free_unheld};
-use crate::{ClassId, Error, ErrorKind, Limits, ObjectId, Result};
+use crate::reflect::ClassId;
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// What a manager saves: the objects that were added, and what the program does not know of those it loaded.
 #[derive(Default)]

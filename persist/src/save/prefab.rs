@@ -5,13 +5,15 @@ use std::path::Path;
 use super::source::Source;
 use super::{SaveManager, SaveOutcome};
 use crate::format::write_again;
-use crate::{Prefab, Result, World};
+use crate::world::Prefab;
+use crate::{Result, World};
 
 impl Prefab {
     /// Saves the prefab to a file.
     ///
     /// ```
-    /// use persist::{Component, Outside, Persist, Prefab, SaveManager, World};
+    /// use persist::world::{Outside, Prefab};
+    /// use persist::{Component, Persist, SaveManager, World};
     ///
     /// #[derive(Persist)]
     /// struct Health(u32);

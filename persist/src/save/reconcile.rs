@@ -34,7 +34,8 @@ impl SaveManager {
     /// Compares a save with a copy of its slot from another device.
     ///
     /// ```
-    /// use persist::{Keep, Lineage, SaveManager};
+    /// use persist::SaveManager;
+    /// use persist::save::{Keep, Lineage};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (local, remote) = (folder.path().join("slot1.sav"), folder.path().join("cloud.sav"));

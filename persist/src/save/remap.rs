@@ -15,7 +15,7 @@ impl Remap<'_> {
     /// # Errors
     ///
     /// As [`SaveManager::load`]; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id
-    /// without a new one under [`Missing::Error`](crate::Missing::Error).
+    /// without a new one under [`Missing::Error`](crate::types::Missing::Error).
     pub fn load(&mut self, saves: &SaveManager, path: impl AsRef<Path>) -> Result<Loaded> {
         saves.load_objects(Source::File(path.as_ref()), Some(self))
     }

@@ -2,10 +2,11 @@ use std::fmt;
 
 use super::Salvage;
 use super::source::Rescue;
+use crate::ObjectId;
 use crate::format::Header;
 use crate::graph::Outcome;
+use crate::schema::LoadEvent;
 use crate::storage::Recovery;
-use crate::{Change, ObjectId};
 
 /// What a load did besides making objects: nothing is silent.
 ///
@@ -13,7 +14,7 @@ use crate::{Change, ObjectId};
 #[derive(Clone, Debug, Default)]
 pub struct LoadReport {
     header: Header,
-    findings: Vec<Finding>,
+    rows: Vec<ReportRow>,
     objects: Vec<(String, u64)>,
     references: u64,
     remapped: u64,
@@ -23,9 +24,9 @@ pub struct LoadReport {
 /// One thing that a load did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct ReportRow {
     /// What was done.
-    pub change: Change,
+    pub event: LoadEvent,
     /// Name of the class.
     pub class: String,
     /// The field, where it is about one.
@@ -41,28 +42,28 @@ pub struct Finding {
 impl LoadReport {
     pub(crate) fn new(outcome: Outcome) -> Self {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let mut findings: Vec<Finding> = outcome
+        let mut rows: Vec<ReportRow> = outcome
             .events
             .into_iter()
-            .map(|(event, run)| Finding {
-                change: event.change,
-                class: event.class.to_string(),
-                field: some(&event.field),
-                detail: some(&event.detail),
+            .map(|(planned, run)| ReportRow {
+                event: planned.event,
+                class: planned.class.to_string(),
+                field: some(&planned.field),
+                detail: some(&planned.detail),
                 count: run.count,
                 object: ObjectId::new(run.first),
             })
             .collect();
-        for (change, rows) in [
-            (Change::Unknown, outcome.skipped),
-            (Change::Dangling, outcome.dangling),
-            (Change::Unregistered, outcome.nones),
-            (Change::Kept, outcome.kept),
-            (Change::Nulled, outcome.nulled),
-            (Change::Dead, outcome.dead),
+        for (event, counts) in [
+            (LoadEvent::Unknown, outcome.skipped),
+            (LoadEvent::Dangling, outcome.dangling),
+            (LoadEvent::Unregistered, outcome.nones),
+            (LoadEvent::Kept, outcome.kept),
+            (LoadEvent::Nulled, outcome.nulled),
+            (LoadEvent::Dead, outcome.dead),
         ] {
-            findings.extend(rows.into_iter().map(|(class, count, first)| Finding {
-                change,
+            rows.extend(counts.into_iter().map(|(class, count, first)| ReportRow {
+                event,
                 class,
                 field: None,
                 detail: None,
@@ -72,11 +73,10 @@ impl LoadReport {
         }
         // There every save is converted.
         #[cfg(persist_forced_plan)]
-        findings
-            .retain(|finding| finding.change != Change::Converted || !super::forced::is_forced());
+        rows.retain(|row| row.event != LoadEvent::Converted || !super::forced::is_forced());
         Self {
             header: outcome.header,
-            findings,
+            rows,
             objects: outcome.objects,
             references: outcome.references,
             remapped: outcome.remapped,
@@ -86,8 +86,8 @@ impl LoadReport {
 
     /// What was done, a row for each class and field.
     #[must_use]
-    pub fn findings(&self) -> &[Finding] {
-        &self.findings
+    pub fn rows(&self) -> &[ReportRow] {
+        &self.rows
     }
 
     /// One line for the player: whether everything is there, in plain words.
@@ -107,25 +107,25 @@ impl LoadReport {
     /// ```
     #[must_use]
     pub fn summary(&self) -> String {
-        let count = |changes: &[Change]| -> u64 {
-            let found = self.findings.iter().filter(|finding| changes.contains(&finding.change));
-            found.map(|finding| finding.count.max(1)).sum()
+        let count = |events: &[LoadEvent]| -> u64 {
+            let found = self.rows.iter().filter(|row| events.contains(&row.event));
+            found.map(|row| row.count.max(1)).sum()
         };
-        let kept = count(&[Change::Kept]);
+        let kept = count(&[LoadEvent::Kept]);
         let changed = count(&[
-            Change::Clamped,
-            Change::Replaced,
-            Change::Filled,
-            Change::Unshared,
-            Change::Superseded,
-            Change::Restored,
+            LoadEvent::Clamped,
+            LoadEvent::Replaced,
+            LoadEvent::Filled,
+            LoadEvent::Unshared,
+            LoadEvent::Superseded,
+            LoadEvent::Restored,
         ]);
         let lost = count(&[
-            Change::Dropped,
-            Change::Unknown,
-            Change::Unregistered,
-            Change::Nulled,
-            Change::Dead,
+            LoadEvent::Dropped,
+            LoadEvent::Unknown,
+            LoadEvent::Unregistered,
+            LoadEvent::Nulled,
+            LoadEvent::Dead,
         ]);
         let parts =
             |count: u64| if count == 1 { "1 part".into() } else { format!("{count} parts") };
@@ -139,7 +139,7 @@ impl LoadReport {
         if lost > 0 {
             found.push(format!("{} could not be kept", parts(lost)));
         }
-        if count(&[Change::Newer]) > 0 {
+        if count(&[LoadEvent::Newer]) > 0 {
             found.push(String::from("the save is of a newer version"));
         }
         let damage = match (&self.rescue.recovery, &self.rescue.salvage) {
@@ -159,7 +159,7 @@ impl LoadReport {
     /// [`remapped`](Self::remapped).
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.findings.is_empty() && self.recovery().is_none() && self.salvage().is_none()
+        self.rows.is_empty() && self.recovery().is_none() && self.salvage().is_none()
     }
 
     /// What was done about a damaged save, if it was.
@@ -191,7 +191,7 @@ impl LoadReport {
         self.references
     }
 
-    /// How many handles got a new id from the [`Remap`](crate::Remap) of the load.
+    /// How many handles got a new id from the [`Remap`](crate::types::Remap) of the load.
     #[must_use]
     pub fn remapped(&self) -> u64 {
         self.remapped
@@ -217,30 +217,30 @@ impl fmt::Display for LoadReport {
         if self.remapped > 0 {
             writeln!(f, "{} remapped handles", self.remapped)?;
         }
-        self.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))
+        self.rows.iter().try_for_each(|row| writeln!(f, "{row}"))
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for ReportRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.change {
-            Change::Defaulted => "defaulted",
-            Change::Filled => "made empty",
-            Change::Converted => "converted",
-            Change::Clamped => "set to the nearest number that fits",
-            Change::Migrated => "migrated",
-            Change::Newer => "loaded from a newer version",
-            Change::Replaced => "replaced by the `other` variant",
-            Change::Unshared => "copied from a shared object",
-            Change::Dropped => "dropped",
-            Change::Unknown => "skipped, not registered",
-            Change::Dangling => "dangling weak reference",
-            Change::Kept => "kept as unknown",
-            Change::Superseded => "dropped, the save has another value for the field",
-            Change::Restored => "kept value used in place of the migrated one",
-            Change::Unregistered => "set to `None`, not registered for its trait",
-            Change::Nulled => "handle set to null, not in the remap",
-            Change::Dead => "dead handle, not in the remap",
+        let what = match self.event {
+            LoadEvent::Defaulted => "defaulted",
+            LoadEvent::Filled => "made empty",
+            LoadEvent::Converted => "converted",
+            LoadEvent::Clamped => "set to the nearest number that fits",
+            LoadEvent::Migrated => "migrated",
+            LoadEvent::Newer => "loaded from a newer version",
+            LoadEvent::Replaced => "replaced by the `other` variant",
+            LoadEvent::Unshared => "copied from a shared object",
+            LoadEvent::Dropped => "dropped",
+            LoadEvent::Unknown => "skipped, not registered",
+            LoadEvent::Dangling => "dangling weak reference",
+            LoadEvent::Kept => "kept as unknown",
+            LoadEvent::Superseded => "dropped, the save has another value for the field",
+            LoadEvent::Restored => "kept value used in place of the migrated one",
+            LoadEvent::Unregistered => "set to `None`, not registered for its trait",
+            LoadEvent::Nulled => "handle set to null, not in the remap",
+            LoadEvent::Dead => "dead handle, not in the remap",
         };
         write!(f, "{what}: {}", self.class)?;
         if let Some(field) = &self.field {

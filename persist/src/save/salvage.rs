@@ -11,7 +11,7 @@ use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
 use crate::{Limits, ObjectId, Result, Value};
 
-/// What a load under [`LoadPolicy::Salvage`](crate::LoadPolicy::Salvage) found of a damaged save.
+/// What a load under [`LoadPolicy::Salvage`](crate::save::LoadPolicy::Salvage) found of a damaged save.
 ///
 /// Its [`Display`](fmt::Display) is a sentence for the player.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -488,7 +488,7 @@ fn was_save(file: &mut dyn StoredFile) -> bool {
 /// The folder where the system keeps the saves of a program for this user; feature `directories`.
 ///
 /// ```no_run
-/// let folder = persist::slots_folder("com", "Acorn", "Farm")?;
+/// let folder = persist::save::slots_folder("com", "Acorn", "Farm")?;
 /// std::fs::create_dir_all(&folder)?;
 /// let mut saves = persist::SaveManager::new();
 /// let slots = saves.slots(&folder).list()?;

@@ -7,8 +7,9 @@ use std::path::Path;
 use super::Salvage;
 use super::output::Output;
 use super::salvage::{is_wreck, salvage};
+use crate::options::LoadPolicy;
 use crate::storage::{Reading, Recovery, keep_wreck, wrecks};
-use crate::{Error, LoadPolicy, Result, storage};
+use crate::{Error, Result, storage};
 
 /// A save that is loaded.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use super::event::REMOVED;
 use super::matching::{find_variant, is_older};
 use super::migrate::{Written, migrate};
 use super::pairing::pair;
-use super::{Change, FieldSchema, Form, KindSchema};
+use super::{FieldSchema, Form, KindSchema, LoadEvent};
 use crate::Result;
 use crate::value::{Field, Origin, PartsMut, Record, Value, next_part};
 
@@ -71,7 +71,7 @@ impl Written<'_, '_> {
             let shown = self.show_kept(record, &mut kept.fields, target);
             migrate(record, kept.version..described.version, described.migration)?;
             let detail = format!("version {} to {}", kept.version, described.version);
-            self.plans.happened(Change::Migrated, record.class(), "", &detail, self.id);
+            self.plans.happened(LoadEvent::Migrated, record.class(), "", &detail, self.id);
             self.take_back(record, read, shown, &mut kept.fields);
         }
         if self.is_removed(target, record) {
@@ -188,7 +188,7 @@ impl Written<'_, '_> {
                     } else {
                         if made.is_some() {
                             let name = record.class();
-                            self.plans.happened(Change::Restored, name, &path, "", self.id);
+                            self.plans.happened(LoadEvent::Restored, name, &path, "", self.id);
                         }
                         part.fields.pop()
                     }
@@ -203,7 +203,7 @@ impl Written<'_, '_> {
             let name = &part.fields[0].name;
             if wanted.is_removed(name) {
                 let path = path(record, name);
-                self.plans.happened(Change::Dropped, record.class(), &path, REMOVED, self.id);
+                self.plans.happened(LoadEvent::Dropped, record.class(), &path, REMOVED, self.id);
             } else {
                 kept.rest.push(Value::Struct(part));
             }
@@ -211,24 +211,24 @@ impl Written<'_, '_> {
         for field in fields.into_iter().flatten() {
             let path = path(record, &field.name);
             if wanted.is_removed(&field.name) {
-                self.plans.happened(Change::Dropped, record.class(), &path, REMOVED, self.id);
+                self.plans.happened(LoadEvent::Dropped, record.class(), &path, REMOVED, self.id);
                 continue;
             }
             let is_stored = field.origin == Origin::Written && self.room(target, variant).is_some();
             let place = field.place.filter(|_| is_stored);
             // It stays a field of the variant that it was stored in, if a migration has made another of it.
             let alone = place.map(|place| stored.field_alone(kept.first + place));
-            let change = match alone.zip(alone.and_then(|of| stored.alone(of))) {
+            let event = match alone.zip(alone.and_then(|of| stored.alone(of))) {
                 Some((class, alone)) => {
                     let mut part = Record::new(alone.name());
                     part.origin = Some(class);
                     part.fields.push(field);
                     kept.rest.push(Value::Struct(part));
-                    Change::Kept
+                    LoadEvent::Kept
                 }
-                None => Change::Dropped,
+                None => LoadEvent::Dropped,
             };
-            self.plans.happened(change, record.class(), &path, "", self.id);
+            self.plans.happened(event, record.class(), &path, "", self.id);
         }
         Ok(())
     }
@@ -236,7 +236,7 @@ impl Written<'_, '_> {
     /// Reports a field that is dropped, since another took its place.
     fn superseded(&mut self, record: &Record, field: &Field) {
         let path = path(record, &field.name);
-        self.plans.happened(Change::Superseded, record.class(), &path, "", self.id);
+        self.plans.happened(LoadEvent::Superseded, record.class(), &path, "", self.id);
     }
 
     /// Takes what was kept of a record out of it, or makes it the variant that it was.
@@ -282,7 +282,7 @@ impl Written<'_, '_> {
                 Value::Enum(part) if self.is_removed(target, &part) => {
                     let variant = part.variant().unwrap_or_default();
                     let name = record.class();
-                    self.plans.happened(Change::Replaced, name, variant, REMOVED, self.id);
+                    self.plans.happened(LoadEvent::Replaced, name, variant, REMOVED, self.id);
                 }
                 part => kept.rest.push(part),
             }
@@ -314,7 +314,7 @@ impl Written<'_, '_> {
                 }
                 part => (part.as_record().map_or("", Record::class), String::new()),
             };
-            self.plans.happened(Change::Dropped, class, &field, "", self.id);
+            self.plans.happened(LoadEvent::Dropped, class, &field, "", self.id);
         }
         false
     }
@@ -341,7 +341,7 @@ impl Written<'_, '_> {
         let variants = self.plans.program.targets[target].map(|target| target.class.variants());
         let other = variants.into_iter().flatten().find(|variant| variant.other);
         let variant = record.variant().unwrap_or_default();
-        self.plans.happened(Change::Replaced, record.class(), variant, REMOVED, self.id);
+        self.plans.happened(LoadEvent::Replaced, record.class(), variant, REMOVED, self.id);
         record.variant = other.map(|other| other.name.into());
         record.fields.clear();
     }

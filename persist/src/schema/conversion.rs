@@ -6,7 +6,7 @@ use super::layout::Shape;
 use super::number::Width;
 use super::plan::{Given, Plans};
 use super::wrapped::Crossed;
-use super::{Change, FieldSchema, Form, KindSchema, Stored};
+use super::{FieldSchema, Form, KindSchema, LoadEvent, Stored};
 use crate::reflect::Holder;
 
 /// How a stored value becomes one of the program's; others are named by their place in
@@ -259,11 +259,11 @@ impl Compiler<'_, '_> {
                 if from.is_float() && !to.is_float() {
                     return None;
                 }
-                Conversion::Number { from, to, clamped: self.run(Change::Clamped, s, w) }
+                Conversion::Number { from, to, clamped: self.run(LoadEvent::Clamped, s, w) }
             }
             (K::Tuple(parts), K::Class(target)) => self.tuple(at, parts, *target)?,
             (K::Text, K::Class(target)) if self.has_unit_variant(*target) => {
-                let lost = self.run(Change::Replaced, s, w);
+                let lost = self.run(LoadEvent::Replaced, s, w);
                 Conversion::Variant { node: at, class: *target, lost }
             }
             (K::Class(class), K::Text) if self.is_unit_enum(*class) => Conversion::Name(*class),
@@ -370,10 +370,10 @@ impl Compiler<'_, '_> {
         self.all.node(self.part(at, i)).least
     }
 
-    pub(super) fn run(&mut self, change: Change, s: &KindSchema, w: &KindSchema) -> usize {
+    pub(super) fn run(&mut self, event: LoadEvent, s: &KindSchema, w: &KindSchema) -> usize {
         let run = self.plans.events.run();
         let detail = self.plans.both_kinds(s, w);
-        self.plans.events.enter(run, change, self.place.class, self.place.field, &detail);
+        self.plans.events.enter(run, event, self.place.class, self.place.field, &detail);
         run
     }
 

@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use super::Plans;
 
-/// What a [`Finding`](crate::Finding) is about.
+/// What a [`ReportRow`](crate::save::ReportRow) is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Change {
+pub enum LoadEvent {
     /// A field that the save does not have got its default.
     Defaulted,
     /// A field that the save does not have, without a default, was made empty.
@@ -41,16 +41,16 @@ pub enum Change {
     Superseded,
     /// Fields that an older program kept came back, in place of what `migrate` made of its other fields.
     Restored,
-    /// Handles for which the [`Remap`](crate::Remap) had no new id became null.
+    /// Handles for which the [`Remap`](crate::types::Remap) had no new id became null.
     Nulled,
-    /// Handles for which the [`Remap`](crate::Remap) had no new id became dead.
+    /// Handles for which the [`Remap`](crate::types::Remap) had no new id became dead.
     Dead,
 }
 
-/// Something that a plan does to records.
+/// A row that a plan adds to the report once it runs.
 #[derive(Clone, Debug)]
-pub(crate) struct Event {
-    pub(crate) change: Change,
+pub(crate) struct PlannedRow {
+    pub(crate) event: LoadEvent,
     pub(crate) class: Rc<str>,
     /// Empty if it is about the whole class.
     pub(crate) field: Rc<str>,
@@ -61,7 +61,7 @@ pub(crate) struct Event {
 /// The detail of what was lost because the program's `removed` says so.
 pub(super) const REMOVED: &str = "as `removed` says";
 
-impl Event {
+impl PlannedRow {
     /// True for what the program says is meant to be lost.
     pub(crate) fn is_accepted(&self) -> bool {
         &*self.detail == REMOVED
@@ -75,18 +75,18 @@ pub(crate) struct Run {
     pub(crate) first: u64,
 }
 
-/// Events, and the runs that bring them about.
+/// The rows of all plans, and how often each came about.
 #[derive(Default)]
-pub(super) struct Events {
+pub(super) struct PlannedRows {
     /// Each with the index of its run.
-    events: Vec<(Event, usize)>,
+    rows: Vec<(PlannedRow, usize)>,
     runs: Vec<Run>,
 }
 
 /// Bytes of a name in a report; a save may have any number of longer ones.
 const LONGEST_NAME: usize = 200;
 
-impl Events {
+impl PlannedRows {
     /// A run that may come about; its index.
     pub(super) fn run(&mut self) -> usize {
         self.runs.push(Run::default());
@@ -97,22 +97,22 @@ impl Events {
     pub(super) fn enter(
         &mut self,
         run: usize,
-        change: Change,
+        event: LoadEvent,
         class: &str,
         field: &str,
         detail: &str,
     ) {
-        let last = self.events.last().map(|(event, _)| event);
+        let last = self.rows.last().map(|(row, _)| row);
         // Those that follow one another are mostly of one class.
-        let shared = |text: &str, of: fn(&Event) -> &Rc<str>| {
+        let shared = |text: &str, of: fn(&PlannedRow) -> &Rc<str>| {
             let text = shortened(text);
             let last = last.map(of).filter(|last| ***last == *text);
             last.cloned().unwrap_or_else(|| Rc::from(text))
         };
-        let class = shared(class, |event| &event.class);
-        let field = shared(field, |event| &event.field);
-        let detail = shared(detail, |event| &event.detail);
-        self.events.push((Event { change, class, field, detail }, run));
+        let class = shared(class, |row| &row.class);
+        let field = shared(field, |row| &row.field);
+        let detail = shared(detail, |row| &row.detail);
+        self.rows.push((PlannedRow { event, class, field, detail }, run));
     }
 
     /// Counts a run in an object.
@@ -135,8 +135,8 @@ impl Events {
     }
 
     /// What happened, and how often.
-    pub(super) fn happened(&self) -> impl Iterator<Item = (&Event, Run)> {
-        let counted = self.events.iter().map(|(event, run)| (event, self.runs[*run]));
+    pub(super) fn happened(&self) -> impl Iterator<Item = (&PlannedRow, Run)> {
+        let counted = self.rows.iter().map(|(row, run)| (row, self.runs[*run]));
         counted.filter(|(_, run)| run.count > 0)
     }
 }
@@ -145,16 +145,16 @@ impl Plans<'_> {
     /// Counts what happened to one value.
     pub(super) fn happened(
         &mut self,
-        change: Change,
+        event: LoadEvent,
         class: &str,
         field: &str,
         detail: &str,
         object: u64,
     ) {
-        let key = (change, shortened(class), shortened(field));
+        let key = (event, shortened(class), shortened(field));
         let run = *self.single_runs.entry(key).or_insert_with(|| {
             let run = self.events.run();
-            self.events.enter(run, change, class, field, detail);
+            self.events.enter(run, event, class, field, detail);
             run
         });
         self.events.count(run, object);

@@ -5,7 +5,7 @@ use super::event::{REMOVED, shortened};
 use super::pairing::{Pairing, pair};
 use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
 use super::quick::Quick;
-use super::{Change, FieldSchema, Form, KindSchema, Stored, Target};
+use super::{FieldSchema, Form, KindSchema, LoadEvent, Stored, Target};
 use crate::reflect::FieldRecord;
 use crate::{Error, ErrorKind, Result};
 
@@ -21,14 +21,14 @@ impl Plans<'_> {
         let mut targets = vec![None; old.fields.len()];
         let mut actions = vec![None; old.fields.len()];
         let mut steps = Vec::new();
-        let has_room = new.records.iter().any(|record| record.flags.unknown);
+        let has_room = new.records.iter().any(|record| record.keeps_unknown);
         let mut keeps = false;
         for (field, (wanted, record)) in new.fields.iter().zip(new.records).enumerate() {
             let Some(source) = sources[field] else {
-                let (step, change) = self.without_source(old, new, field)?;
-                if let Some(change) = change {
+                let (step, event) = self.without_source(old, new, field)?;
+                if let Some(event) = event {
                     let path = old.path(&wanted.name);
-                    self.events.enter(runs[0], change, old.class, &path, "");
+                    self.events.enter(runs[0], event, old.class, &path, "");
                 }
                 steps.push(step);
                 continue;
@@ -68,7 +68,7 @@ impl Plans<'_> {
                 (Some(_), None) => Action::Copy { first, nodes: 1, width },
                 (None, _) if superseded.contains(&field) => {
                     let path = old.path(&schema.name);
-                    self.events.enter(runs[0], Change::Superseded, old.class, &path, "");
+                    self.events.enter(runs[0], LoadEvent::Superseded, old.class, &path, "");
                     Action::Skip { first, nodes: 1, width }
                 }
                 (None, _) => {
@@ -77,19 +77,25 @@ impl Plans<'_> {
                     let path = old.path(&schema.name);
                     match kept {
                         Some(class) if has_room => {
-                            self.events.enter(runs[0], Change::Kept, old.class, &path, "");
+                            self.events.enter(runs[0], LoadEvent::Kept, old.class, &path, "");
                             keeps = true;
                             Action::Keep { node: first, class }
                         }
                         Some(class) => {
                             // Of an object it can be kept, else not.
-                            self.events.enter(runs[1], Change::Kept, old.class, &path, "");
-                            self.events.enter(runs[2], Change::Dropped, old.class, &path, "");
+                            self.events.enter(runs[1], LoadEvent::Kept, old.class, &path, "");
+                            self.events.enter(runs[2], LoadEvent::Dropped, old.class, &path, "");
                             Action::Keep { node: first, class }
                         }
                         None => {
                             let detail = if is_removed { REMOVED } else { "" };
-                            self.events.enter(runs[0], Change::Dropped, old.class, &path, detail);
+                            self.events.enter(
+                                runs[0],
+                                LoadEvent::Dropped,
+                                old.class,
+                                &path,
+                                detail,
+                            );
                             Action::Skip { first, nodes: 1, width }
                         }
                     }
@@ -167,14 +173,14 @@ impl Plans<'_> {
         let (KindSchema::Array(_, from), KindSchema::Array(part, to)) = (kind, wanted) else {
             return None;
         };
-        if from >= to || !new.records[field].flags.default {
+        if from >= to || !new.records[field].has_default {
             return None;
         }
         let short = KindSchema::Array(part.clone(), *from);
         let of = self.conversion(node, kind, &short, place)?;
         let run = self.events.run();
         let detail = format!("elements {from} to {}", to - 1);
-        self.events.enter(run, Change::Defaulted, place.class, place.field, &detail);
+        self.events.enter(run, LoadEvent::Defaulted, place.class, place.field, &detail);
         let (from, class, variant) = (*from, new.class, new.variant);
         Some(self.enter(Conversion::Longer { of, from, class, variant, field, run }))
     }
@@ -185,16 +191,16 @@ impl Plans<'_> {
         old: &Given<'_>,
         new: &Wanted<'_>,
         field: usize,
-    ) -> Result<(Step, Option<Change>)> {
+    ) -> Result<(Step, Option<LoadEvent>)> {
         let (name, record) = (&new.fields[field].name, &new.records[field]);
-        if record.flags.unknown {
+        if record.keeps_unknown {
             return Ok((Step::Unknown, None));
         }
-        if record.flags.default {
-            return Ok((Step::Default { variant: new.variant, field }, Some(Change::Defaulted)));
+        if record.has_default {
+            return Ok((Step::Default { variant: new.variant, field }, Some(LoadEvent::Defaulted)));
         }
         if self.options.fill {
-            return Ok((Step::Empty { variant: new.variant, field }, Some(Change::Filled)));
+            return Ok((Step::Empty { variant: new.variant, field }, Some(LoadEvent::Filled)));
         }
         let path = old.path(name);
         Err(Error::new(
@@ -217,7 +223,7 @@ impl Plans<'_> {
     ) {
         if !self.matching.is_compatible(kind, wanted) {
             let detail = self.both_kinds(kind, wanted);
-            self.events.enter(run, Change::Converted, place.class, place.field, &detail);
+            self.events.enter(run, LoadEvent::Converted, place.class, place.field, &detail);
         }
     }
 

@@ -7,7 +7,7 @@ use super::alone::Alone;
 use super::matching::find_variant;
 use super::pairing::pair;
 use super::plan::{Plans, Step, Wanted};
-use super::{Change, KindSchema, Reader, Strict, WriteTarget, empty, write_class, write_value};
+use super::{KindSchema, LoadEvent, Reader, Strict, WriteTarget, empty, write_class, write_value};
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::reflect::Migration;
 use crate::value::{Field, Record, Value};
@@ -120,8 +120,8 @@ impl WriteTarget for Written<'_, '_> {
         let program = self.plans.program;
         let wanted = self.wanted(class, variant);
         let (name, record) = (&wanted.fields[field].name, &wanted.records[field]);
-        let is_default = record.flags.default && !record.flags.unknown;
-        if !is_default && !record.flags.unknown && !self.plans.options.fill {
+        let is_default = record.has_default && !record.keeps_unknown;
+        if !is_default && !record.keeps_unknown && !self.plans.options.fill {
             return Err(Error::new(
                 ErrorKind::MissingField,
                 format!(
@@ -130,9 +130,9 @@ impl WriteTarget for Written<'_, '_> {
                 ),
             ));
         }
-        let change = if is_default { Change::Defaulted } else { Change::Filled };
-        if !record.flags.unknown {
-            self.plans.happened(change, &program.classes[class].name, name, "", self.id);
+        let event = if is_default { LoadEvent::Defaulted } else { LoadEvent::Filled };
+        if !record.keeps_unknown {
+            self.plans.happened(event, &program.classes[class].name, name, "", self.id);
         }
         let step = Step::Default { variant, field };
         let mut buffer = Buffer::new();

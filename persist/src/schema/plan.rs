@@ -3,13 +3,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::conversion::{Conversion, Place};
-use super::event::{Events, REMOVED};
+use super::event::{PlannedRows, REMOVED};
 use super::fields::given;
 use super::matching::{Matching, find_variant, is_older};
 use super::pass::Pass;
 use super::quick::Quick;
 use super::{
-    Change, ClassSchema, Event, FieldSchema, Form, KindSchema, Program, Run, Stored, VariantSchema,
+    ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, PlannedRow, Program, Run, Stored,
+    VariantSchema,
 };
 use crate::codec::NoLinks;
 use crate::reflect::FieldRecord;
@@ -171,9 +172,9 @@ pub(crate) struct Plans<'p> {
     pub(super) nothing: Rc<Fields>,
     /// Those to fields that are found by name.
     pub(super) named: HashMap<(usize, usize, usize, usize), usize>,
-    pub(super) events: Events,
+    pub(super) events: PlannedRows,
     /// The runs of what happens to single values, by class and field.
-    pub(super) single_runs: HashMap<(Change, String, String), usize>,
+    pub(super) single_runs: HashMap<(LoadEvent, String, String), usize>,
     /// Objects that are values now: the run of those that were shared, and the object that
     /// has the first copy.
     pub(super) inlined: HashMap<u64, (usize, u64)>,
@@ -221,7 +222,7 @@ impl<'p> Plans<'p> {
             tuples_in_tuples: 0,
             nothing: Rc::default(),
             named: HashMap::new(),
-            events: Events::default(),
+            events: PlannedRows::default(),
             single_runs: HashMap::new(),
             inlined: HashMap::new(),
             newer: HashMap::new(),
@@ -285,8 +286,8 @@ impl<'p> Plans<'p> {
     }
 
     /// What was done to records that the save has, and how often.
-    pub(crate) fn events(&self) -> impl Iterator<Item = (Event, Run)> {
-        self.events.happened().map(|(event, run)| (event.clone(), run))
+    pub(crate) fn events(&self) -> impl Iterator<Item = (PlannedRow, Run)> {
+        self.events.happened().map(|(row, run)| (row.clone(), run))
     }
 
     /// What the load is to do.
@@ -303,7 +304,7 @@ impl<'p> Plans<'p> {
         if stored.version > target.version && !self.newer.contains_key(&class) {
             let run = self.events.run();
             let detail = format!("version {} to {}", stored.version, target.version);
-            self.events.enter(run, Change::Newer, &stored.name, "", &detail);
+            self.events.enter(run, LoadEvent::Newer, &stored.name, "", &detail);
             self.newer.insert(class, run);
         }
         is_older(stored.version, target)
@@ -438,15 +439,15 @@ impl<'p> Plans<'p> {
             return Ok(VariantPlan::Removed);
         };
         let run = self.events.run();
-        let (change, detail) = match field {
-            OtherField::Kept(_) => (Change::Kept, records[variant].name),
-            OtherField::Empty => (Change::Replaced, REMOVED),
+        let (event, detail) = match field {
+            OtherField::Kept(_) => (LoadEvent::Kept, records[variant].name),
+            OtherField::Empty => (LoadEvent::Replaced, REMOVED),
             OtherField::None if self.is_removed_variant(index, &old.name) => {
-                (Change::Replaced, REMOVED)
+                (LoadEvent::Replaced, REMOVED)
             }
-            OtherField::None => (Change::Replaced, records[variant].name),
+            OtherField::None => (LoadEvent::Replaced, records[variant].name),
         };
-        self.events.enter(run, change, &all[class].name, &old.name, detail);
+        self.events.enter(run, event, &all[class].name, &old.name, detail);
         Ok(VariantPlan::Other { variant, field, run })
     }
 

@@ -1,7 +1,7 @@
 //! Conversions into something around a value, or out of it.
 
 use super::conversion::{Compiler, Conversion, DEEPEST};
-use super::{Change, ClassSchema, FieldSchema, Form, KindSchema};
+use super::{ClassSchema, FieldSchema, Form, KindSchema, LoadEvent};
 
 /// On which side a value went through a newtype.
 #[derive(Clone, Copy, PartialEq)]
@@ -55,7 +55,7 @@ impl<'c> Compiler<'c, '_> {
                     _ => (all.root(*class), K::Class(*class)),
                 };
                 let of = self.convert(part, &kind, w, deep)?;
-                let shared = self.run(Change::Unshared, s, w);
+                let shared = self.run(LoadEvent::Unshared, s, w);
                 Conversion::Inline { class: *class, holder: *holder, of, shared }
             }
             (_, K::Reference { holder, weak: false, class })

@@ -12,8 +12,7 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// How saves are written: backups, verification, compression, and the wait for other programs.
 ///
 /// ```
-/// use persist::SaveManager;
-/// use persist::storage::SaveOptions;
+/// use persist::{SaveManager, SaveOptions};
 ///
 /// let mut saves = SaveManager::new();
 /// saves.set_save_options(SaveOptions { backups: 3, ..SaveOptions::default() });

@@ -1,16 +1,33 @@
-//! Where saves live: files that are replaced whole or not at all, their backups, and what is done
-//! about a damaged one.
+//! Where files live, and how to replace the file system.
 //!
-//! Every byte goes through a [`Storage`], so that tests can stand in for a disk that fails.
+//! A [`SaveManager`](crate::SaveManager) reads and writes through a [`Storage`]. [`Files`] is the default; use
+//! [`Memory`] in tests, or implement [`Storage`] for an archive, a console or a test that lets the disk fail.
+//!
+//! ```
+//! use persist::SaveManager;
+//! use persist::storage::Memory;
+//!
+//! let mut saves = SaveManager::new();
+//! saves.set_storage(Memory::default());
+//! saves.save_value("game.sav", &7_u32)?; // no file is written
+//! assert_eq!(saves.load_value::<u32>("game.sav")?.0, 7);
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! | | |
+//! | --- | --- |
+//! | [`Storage`] | opens, creates, renames, locks and removes files |
+//! | [`StoredFile`], [`NewFile`] | a file that is read, a file that is written |
+//! | [`Files`], [`Memory`] | the system's files, files in memory |
 
-mod commit;
+pub(crate) mod commit;
 mod files;
 mod memory;
 pub(crate) mod names;
 mod past;
 mod patient;
 mod read;
-mod recover;
+pub(crate) mod recover;
 mod rotate;
 pub(crate) mod slots;
 mod wreck;
@@ -20,15 +37,13 @@ use std::io::{self, Read, Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-pub use commit::SaveOptions;
-pub(crate) use commit::{Replaced, replace};
+pub(crate) use commit::{Replaced, SaveOptions, replace};
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{have_same_bytes, read_file, read_save};
-pub use recover::Recovery;
-pub(crate) use recover::{Reading, load};
+pub(crate) use recover::{Reading, Recovery, load};
 pub(crate) use rotate::{are_same, is_free};
 pub(crate) use slots::SlotFiles;
 pub(crate) use wreck::{keep_wreck, wrecks};
@@ -49,13 +64,14 @@ pub(crate) use wreck::{keep_wreck, wrecks};
 /// One that counts what it opens, and leaves the rest to another.
 ///
 /// ```
+/// use std::any::Any;
 /// use std::io;
 /// use std::path::{Path, PathBuf};
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicUsize, Ordering};
 ///
 /// use persist::SaveManager;
-/// use persist::storage::{Lock, Memory, NewFile, Storage, StoredFile};
+/// use persist::storage::{Memory, NewFile, Storage, StoredFile};
 ///
 /// #[derive(Clone, Default)]
 /// struct Counting { files: Memory, opened: Arc<AtomicUsize> }
@@ -73,7 +89,7 @@ pub(crate) use wreck::{keep_wreck, wrecks};
 ///     fn remove(&self, path: &Path) -> io::Result<()> { self.files.remove(path) }
 ///     fn sync_folder(&self, folder: &Path) -> io::Result<()> { self.files.sync_folder(folder) }
 ///     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> { self.files.list(folder) }
-///     fn lock(&self, path: &Path) -> io::Result<Option<Lock>> { self.files.lock(path) }
+///     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Any + Send>>> { self.files.lock(path) }
 ///     fn resolve(&self, path: &Path) -> io::Result<PathBuf> { self.files.resolve(path) }
 /// }
 ///
@@ -152,13 +168,13 @@ pub trait Storage: Send + Sync {
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
 
     /// Locks a path against other programs and other users of the storage, by a file of this name
-    /// which is removed when the lock is dropped. `None` if another has it.
+    /// which is removed when what is returned is dropped. `None` if another has it.
     ///
     /// # Errors
     ///
     /// [`Unsupported`](io::ErrorKind::Unsupported) where there are no locks: saves then go without. Whatever else keeps
     /// the file from being created.
-    fn lock(&self, path: &Path) -> io::Result<Option<Lock>>;
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Any + Send>>>;
 
     /// Where a path leads, through links; the file need not be there. All paths of a file lead to the same, before
     /// it is there and after: by it saves in the background know of each other.
@@ -171,8 +187,8 @@ pub trait Storage: Send + Sync {
     }
 }
 
-/// Holds a lock until it is dropped.
-pub type Lock = Box<dyn Any + Send>;
+/// Holds a lock until it is dropped: see [`Storage::lock`].
+pub(crate) type Lock = Box<dyn Any + Send>;
 
 /// A file that is read.
 pub trait StoredFile: Read + Seek + Send {}

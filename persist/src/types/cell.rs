@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::whole_items;
 use crate::Result;
 use crate::codec::{
-    AsCell, AsValue, Content, Decoder, Encoder, Fail, Lock, OpenCell, Persist, Phase, Pointee,
-    Prototypes, Stop, TypeSet, Visitor, Within,
+    AsCell, Content, Decoder, Encoder, Fail, Lock, OpenCell, Persist, Phase, Pointee, Prototypes,
+    Stop, TypeSet, Visitor, Within,
 };
 use crate::reflect::{self, Kind};
 
@@ -302,7 +302,7 @@ macro_rules! once {
         impl<T: Persist> Pointee for $cell<T> {
             const CELL: reflect::Cell = reflect::Cell::$cell;
 
-            type As = AsValue;
+            type As = Self;
         }
     )*};
 }

@@ -7,9 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use super::whole_items;
-use crate::codec::{
-    AsValue, Decoder, Encoder, Fail, Note, Persist, Pointee, Prototypes, Remapped, Stop,
-};
+use crate::codec::{Decoder, Encoder, Fail, Note, Persist, Pointee, Prototypes, Remapped, Stop};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -28,7 +26,8 @@ use crate::{Error, ErrorKind, Result};
 /// ```
 /// use std::collections::HashMap;
 ///
-/// use persist::{Arena, Handle, Missing, Persist, Remap, SaveManager};
+/// use persist::save::{Missing, Remap};
+/// use persist::{Arena, Handle, Persist, SaveManager};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 /// struct Id { slot: u32, generation: u32 }
@@ -121,7 +120,7 @@ pub trait Arena: 'static {
 /// A key of an [`Arena`], as a field that is saved and loaded.
 ///
 /// It is live and has a key; or null; or dead: it had a key once, to which the
-/// [`Remap`](crate::Remap) of a load found no object. A dead handle keeps the
+/// [`Remap`](crate::types::Remap) of a load found no object. A dead handle keeps the
 /// number of its old key for the program to look at, but never gives a key, and stays dead
 /// through other saves and loads.
 ///
@@ -292,7 +291,7 @@ impl<A: Arena> Persist for Handle<A> {
 
 #[diagnostic::do_not_recommend]
 impl<A: Arena> Pointee for Handle<A> {
-    type As = AsValue;
+    type As = Self;
 }
 
 // By hand, since a derive would ask all of it of the arena.

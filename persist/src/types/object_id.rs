@@ -4,9 +4,7 @@ use std::any::TypeId;
 
 use super::Arena;
 use super::whole_items;
-use crate::codec::{
-    AsValue, Decoder, Encoder, Fail, Note, Persist, Pointee, Prototypes, Remapped, Stop,
-};
+use crate::codec::{Decoder, Encoder, Fail, Note, Persist, Pointee, Prototypes, Remapped, Stop};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -124,5 +122,5 @@ impl Persist for ObjectId {
 
 #[diagnostic::do_not_recommend]
 impl Pointee for ObjectId {
-    type As = AsValue;
+    type As = Self;
 }

@@ -18,13 +18,13 @@ use std::sync::atomic::{
 };
 use std::time::{Duration, SystemTime};
 
-use crate::codec::{AsValue, Content, Persist, Pointee};
+use crate::codec::{Content, Persist, Pointee};
 
 macro_rules! values {
     ($($ty:ty;)*) => {$(
         #[diagnostic::do_not_recommend]
         impl Pointee for $ty {
-            type As = AsValue;
+            type As = Self;
         }
     )*};
 }
@@ -42,7 +42,7 @@ values! {
 macro_rules! generics {
     ($($ty:ident)*) => {$(
         impl<T: Persist> Pointee for $ty<T> {
-            type As = AsValue;
+            type As = Self;
         }
     )*};
 }
@@ -53,40 +53,40 @@ generics! {
 }
 
 impl<T: Persist> Pointee for Box<[T]> {
-    type As = AsValue;
+    type As = Self;
 }
 
 impl<T: Persist, E: Persist> Pointee for Result<T, E> {
-    type As = AsValue;
+    type As = Self;
 }
 
 impl<C: ?Sized + Content> Pointee for Box<C> {
-    type As = AsValue;
+    type As = Self;
 }
 
 impl<T: ?Sized + 'static> Pointee for PhantomData<T> {
-    type As = AsValue;
+    type As = Self;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Persist, const N: usize> Pointee for [T; N] {
-    type As = AsValue;
+    type As = Self;
 }
 
 impl<T: Persist + PartialOrd> Pointee for RangeInclusive<T> {
-    type As = AsValue;
+    type As = Self;
 }
 
 impl<T: Persist + Ord> Pointee for BinaryHeap<T> {
-    type As = AsValue;
+    type As = Self;
 }
 
 impl<T: Persist + Ord> Pointee for BTreeSet<T> {
-    type As = AsValue;
+    type As = Self;
 }
 
 impl<K: Persist + Ord, V: Persist> Pointee for BTreeMap<K, V> {
-    type As = AsValue;
+    type As = Self;
 }
 
 impl<T, S> Pointee for HashSet<T, S>
@@ -94,7 +94,7 @@ where
     T: Persist + Eq + Hash,
     S: BuildHasher + Default + 'static,
 {
-    type As = AsValue;
+    type As = Self;
 }
 
 impl<K, V, S> Pointee for HashMap<K, V, S>
@@ -103,14 +103,14 @@ where
     V: Persist,
     S: BuildHasher + Default + 'static,
 {
-    type As = AsValue;
+    type As = Self;
 }
 
 macro_rules! tuples {
     ($($($part:ident)+;)*) => {$(
         #[diagnostic::do_not_recommend]
         impl<$($part: Persist),+> Pointee for ($($part,)+) {
-            type As = AsValue;
+            type As = Self;
         }
     )*};
 }

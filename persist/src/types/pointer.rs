@@ -6,8 +6,8 @@ use std::sync::{self, Arc};
 use std::time::Duration;
 
 use crate::codec::{
-    AsLengthy, AsValue, Decoder, Encoder, Fail, Lengthy, Linked, Persist, PointTo, Pointed,
-    Pointee, Prototypes, Shared, Slot, Stop, TypeSet, Unsized, Visitor, count,
+    AsLengthy, Decoder, Encoder, Fail, Lengthy, Linked, Persist, PointTo, Pointed, Pointee,
+    Prototypes, Shared, Slot, Stop, TypeSet, Unsized, Visitor, count,
 };
 use crate::reflect::{Holder, Kind, Pointer, Reference};
 use crate::{Error, ErrorKind, Result};
@@ -204,11 +204,11 @@ macro_rules! pointers {
 
         // A pointer to a pointer.
         impl<P: ?Sized + Pointee> Pointee for $strong<P> {
-            type As = AsValue;
+            type As = Self;
         }
 
         impl<P: ?Sized + Pointee> Pointee for $weak {
-            type As = AsValue;
+            type As = Self;
         }
     )*};
 }

@@ -12,7 +12,8 @@ use crate::{Error, ErrorKind, Result};
 /// ```
 /// use std::collections::HashMap;
 ///
-/// use persist::{Arena, Handle, Missing, Remap, SaveManager};
+/// use persist::save::{Missing, Remap};
+/// use persist::{Arena, Handle, SaveManager};
 ///
 /// struct Items;
 ///
@@ -34,7 +35,7 @@ use crate::{Error, ErrorKind, Result};
 /// assert_eq!(bag[0].key(), Some(41));
 /// assert!(bag[1].is_dead());
 /// assert_eq!(loaded.report().remapped(), 1);
-/// assert_eq!(loaded.report().findings()[0].change, persist::Change::Dead);
+/// assert_eq!(loaded.report().rows()[0].event, persist::save::LoadEvent::Dead);
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///

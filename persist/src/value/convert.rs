@@ -117,7 +117,8 @@ impl Value {
     /// The object that an id leads to: of a save, or of a world.
     ///
     /// ```
-    /// use persist::{HandleValue, ObjectId, Value};
+    /// use persist::reflect::HandleValue;
+    /// use persist::{ObjectId, Value};
     ///
     /// let id = ObjectId::new(7).unwrap();
     /// assert_eq!(Value::from(id).as_object(), Some(id));

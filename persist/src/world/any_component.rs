@@ -7,7 +7,9 @@ use super::component::{Component, Phase};
 use super::stored::StoredWorld;
 use super::world::World;
 use crate::codec::{TypeSet, Unknown};
-use crate::{Class, ObjectId, Persist, Registry, Result};
+use crate::graph::Registry;
+use crate::reflect::Class;
+use crate::{ObjectId, Persist, Result};
 
 /// A component whose type is known at run time only; saves name it `persist.Component`.
 #[persist_derive::dynamic(name = "persist.Component", unknown = UnknownComponent, crate = crate)]

@@ -10,8 +10,9 @@ use super::fields::{Owner, Spot};
 use super::part::{MOST_KEPT, Part, Room};
 use super::path::{FieldPath, Steps};
 use crate::codec::{Decoder, NoVisitLinks, Phase, Portable, Visitor, left_over};
+use crate::graph::Registry;
 use crate::schema::{KindSchema, Strict};
-use crate::{Error, ErrorKind, Limits, ObjectId, Registry, Result, Value};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value};
 
 /// What is done to a field.
 pub(crate) enum Splice<'v> {

@@ -8,7 +8,8 @@ use super::column::Column;
 use super::component::Component;
 use super::world::ColumnEntry;
 use crate::codec::{Caster, Implements, Pointee};
-use crate::{ObjectId, Persist, Registry, Result};
+use crate::graph::Registry;
+use crate::{ObjectId, Persist, Result};
 
 impl World {
     /// Makes class `T` known, for [`attach_class`](Self::attach_class), field paths and prefabs; the first

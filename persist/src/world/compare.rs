@@ -9,9 +9,10 @@ use super::fields::{Owner, Spot};
 use super::part::Part;
 use super::path::FieldPath;
 use super::paths::{Paths, Trail};
+use crate::Result;
 use crate::codec::Portable;
+use crate::graph::Registry;
 use crate::schema::{Cursor, Target};
-use crate::{Registry, Result};
 
 /// A field that has changed, with its bytes before and behind.
 pub(crate) struct FieldChange {
@@ -150,7 +151,7 @@ impl Comparison<'_> {
             let new = &new[behind.pass_field(index, field)?];
             self.trail.enter(field, record.name);
             match target.access.field(value, field) {
-                Some(inner) if !record.flags.with => self.compare(inner, old, new)?,
+                Some(inner) if !record.has_module => self.compare(inner, old, new)?,
                 _ => self.find(old, new),
             }
             self.trail.leave();

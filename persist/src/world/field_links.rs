@@ -7,8 +7,9 @@ use std::rc::Rc;
 use crate::codec::{
     Implementor, Linked, LoadLinks, Pointing, Prototypes, SaveLinks, Shared, Unknown, charge_empty,
 };
+use crate::graph::Registry;
 use crate::reflect::TraitName;
-use crate::{Error, ErrorKind, Limits, Registry, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// Classes have the numbers that they would have in a save of all of them.
 pub(crate) struct FieldLinks<'r> {

@@ -9,8 +9,10 @@ use super::directory::Place;
 use super::part::Part;
 use super::path::{FieldPath, IntoFieldPath};
 use crate::codec::{Portable, TraitObject as _};
+use crate::graph::Registry;
 use crate::types::{Arena as _, WorldObjects};
-use crate::{Error, ErrorKind, HandleValue, ObjectId, Registry, Result, Value};
+use crate::value::HandleValue;
+use crate::{Error, ErrorKind, ObjectId, Result, Value};
 
 /// Whose field a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

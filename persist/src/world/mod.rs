@@ -1,7 +1,34 @@
 //! Objects made of components, with names, a tree and a life cycle.
 //!
-//! A [`World`] keeps the components of each type in a column of its own, in the order of the ids of their
-//! objects, which is the order in which those were made.
+//! A [`World`] keeps its objects by [`ObjectId`](crate::ObjectId) and each type of component in a column of its own.
+//! Queries and updates go through the objects in the order in which they were spawned.
+//!
+//! ```
+//! use persist::{Component, ObjectId, Persist, World};
+//!
+//! #[derive(Persist)]
+//! struct Health(u32);
+//! impl Component for Health {}
+//!
+//! let mut world = World::new();
+//! let rat = world.spawn("Rat");
+//! world.attach(rat, Health(3))?;
+//! for (object, health) in world.query_mut::<(ObjectId, &mut Health)>()? {
+//!     assert_eq!(object, rat);
+//!     health.0 -= 1;
+//! }
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! | | |
+//! | --- | --- |
+//! | [`World`], [`Activity`] | the objects: spawned, attached to, suspended, removed |
+//! | [`Component`], [`Context`] | a type that objects have, its `on_start`, `on_update` and other hooks |
+//! | [`Query`] | all objects that have some components |
+//! | [`ComponentId`] | the id of a component of an object |
+//! | [`Reference`] | a place that holds the id of an object |
+//! | [`FieldPath`] | a field by its name: `Transform:position.x` |
+//! | [`Prefab`], [`Outside`] | objects that are copied, saved and placed as one |
 
 mod any_component;
 mod attach;
@@ -35,7 +62,7 @@ mod references;
 mod resources;
 mod stored;
 mod taken;
-mod typed_path;
+pub(crate) mod typed_path;
 mod visit;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod world;
@@ -45,20 +72,24 @@ pub use attach::ComponentId;
 pub(crate) use bytes::Bytes;
 pub(crate) use change::{Element, Splice};
 pub(crate) use compare::FieldChange;
-pub use component::{Component, Context};
 pub(crate) use field_links::FieldLinks;
 pub(crate) use fields::Owner;
 pub(crate) use fragment::Fragment;
 pub use object::Activity;
-pub use path::{FieldPath, IntoFieldPath};
+pub(crate) use path::IntoFieldPath;
 pub use prefab::{Outside, Prefab};
 pub(crate) use prints::{Print, print_value};
-pub use query::{Query, QueryIter, SharedQuery};
+pub use query::Query;
 pub(crate) use recorded::{ByteChange, changed};
-pub use references::Reference;
 pub(crate) use taken::{
     ComponentContent, Replaced, ReplacedResources, ResourceContent, Taken, TakenResource,
 };
+
+// The root shows these.
 #[doc(hidden)]
-pub use typed_path::{Identifier, TypedPath};
-pub use world::World;
+pub use {
+    component::{Component, Context},
+    path::FieldPath,
+    references::Reference,
+    world::World,
+};

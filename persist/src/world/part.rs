@@ -6,8 +6,9 @@ use std::ops::Range;
 use super::field_links::FieldLinks;
 use super::path::{Step, Steps};
 use crate::codec::{Buffer, ClassAccess, Portable};
+use crate::graph::Registry;
 use crate::schema::Cursor;
-use crate::{Error, ErrorKind, Limits, Registry, Result, Value};
+use crate::{Error, ErrorKind, Limits, Result, Value};
 
 /// A way from a value inwards: each class with the index of a field.
 type Way = Vec<(&'static dyn ClassAccess, usize)>;
@@ -78,7 +79,7 @@ impl<'p> Part<'p> {
             place = Some((class, variant, field));
             (owner, value) = (value, inner);
             // A `with` module stores something else.
-            if fields[field].flags.with {
+            if fields[field].has_module {
                 break;
             }
             entry = if path.len() < steps.len() { registry.entry(value) } else { None };

@@ -22,6 +22,9 @@ use crate::{Error, ErrorKind, Result, Value};
 /// part of it. Options, boxes, cells and `transparent` types are passed through without a step. It is parsed once, and cloned for
 /// the price of a pointer. [`field!`](crate::field!) makes one that the compiler checks.
 ///
+/// A method that asks for an `impl IntoFieldPath` takes a `FieldPath`, a reference to one, what `field!` makes, or the
+/// text.
+///
 /// # Example
 ///
 /// ```

@@ -11,9 +11,9 @@ use super::stored::{Content, Source, StoredWorld};
 use super::world::LAST_ID;
 use crate::codec::Buffer;
 use crate::format::{Compression, Header, Sealer, unpacked};
-use crate::graph::{Loader, Saver};
+use crate::graph::{Loader, Registry, Saver};
 use crate::types::{Missing, Remap, WorldObjects};
-use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Registry, Result};
+use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 /// An object and all below it, copied out of a world: [`World::prefab`] makes one, and
 /// [`World::instantiate`] puts it into a world, any number of times.
@@ -36,7 +36,8 @@ use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Registry, Result};
 /// # Example
 ///
 /// ```
-/// use persist::{Component, ObjectId, Outside, Persist, World};
+/// use persist::world::Outside;
+/// use persist::{Component, ObjectId, Persist, World};
 ///
 /// #[derive(Persist)]
 /// struct Turret { gun: ObjectId, target: Option<ObjectId> }
@@ -230,7 +231,8 @@ impl World {
     /// # Example
     ///
     /// ```
-    /// use persist::{Component, Context, Outside, Persist, Prefab, World};
+    /// use persist::world::{Outside, Prefab};
+    /// use persist::{Component, Context, Persist, World};
     ///
     /// #[derive(Persist)]
     /// struct Gun;

@@ -7,8 +7,9 @@ use super::World;
 use super::fields::Owner;
 use super::part::Part;
 use crate::codec::{Portable, TraitObject as _};
+use crate::graph::Registry;
 use crate::schema::Cursor;
-use crate::{ObjectId, Registry, Result};
+use crate::{ObjectId, Result};
 
 /// A part of an object or of a value, by the hash of its content.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -98,7 +98,7 @@ fn twice<T: Component>() -> Error {
 }
 
 /// The objects that have what a query asks for, in the order in which they were made.
-pub struct QueryIter<'w, Q: Query> {
+struct QueryIter<'w, Q: Query> {
     cursor: Q::Cursor<'w>,
     /// The objects of the pages that are not begun.
     pages: slice::Iter<'w, Page<Object>>,
@@ -218,13 +218,13 @@ impl World {
     /// assert_eq!(health, [(rat, 2), (cat, 9)]);
     /// # Ok::<(), persist::Error>(())
     /// ```
-    pub fn query<Q: SharedQuery>(&self) -> QueryIter<'_, Q> {
+    pub fn query<Q: SharedQuery>(&self) -> impl Iterator<Item = Q::Item<'_>> {
         let columns = self.columns.iter().map(Borrow::Shared).collect();
         let mut columns = Columns { columns, by_type: &self.by_type, absent: Vec::new() };
         let cursor = Q::__cursor(&mut columns);
         // What is only read may be read twice.
         let cursor = cursor.unwrap_or_else(|_| unreachable!("a shared query takes no column"));
-        QueryIter::new((&self.objects, &self.directory), cursor)
+        QueryIter::<Q>::new((&self.objects, &self.directory), cursor)
     }
 
     /// The objects that have all the components of a query, and these, to be changed.
@@ -232,10 +232,10 @@ impl World {
     /// # Errors
     ///
     /// [`ErrorKind::Borrowed`] if it asks for one component twice, once of it to be changed.
-    pub fn query_mut<Q: Query>(&mut self) -> Result<QueryIter<'_, Q>> {
+    pub fn query_mut<Q: Query>(&mut self) -> Result<impl Iterator<Item = Q::Item<'_>>> {
         let columns = self.columns.iter_mut().map(Borrow::Free).collect();
         let mut columns = Columns { columns, by_type: &self.by_type, absent: Vec::new() };
-        Ok(QueryIter::new((&self.objects, &self.directory), Q::__cursor(&mut columns)?))
+        Ok(QueryIter::<Q>::new((&self.objects, &self.directory), Q::__cursor(&mut columns)?))
     }
 }
 

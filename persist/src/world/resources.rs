@@ -4,7 +4,8 @@ use std::any::{Any, TypeId};
 
 use super::World;
 use crate::codec::{Pointee, TraitObject, Unknown};
-use crate::{Error, ErrorKind, Persist, Registry, Result};
+use crate::graph::Registry;
+use crate::{Error, ErrorKind, Persist, Result};
 
 /// The values, in the order of their classes' names, so that equal worlds have equal bytes.
 #[derive(Default)]
@@ -118,7 +119,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As [`Registry::register_as`](crate::Registry::register_as).
+    /// As [`Registry::register_as`](crate::graph::Registry::register_as).
     pub fn register_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
         self.registry.register_resource::<T>()
     }

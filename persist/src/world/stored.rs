@@ -9,8 +9,8 @@ use super::object::{Activity, KeptComponent};
 use super::parked::ParkedObject;
 use super::resources::AnyResource;
 use crate::codec::{
-    AsTrait, AsValue, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop,
-    TypeSet, Visitor, count, trait_name,
+    AsTrait, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop, TypeSet,
+    Visitor, count, trait_name,
 };
 use crate::reflect::Kind;
 use crate::types::encode_text;
@@ -253,7 +253,7 @@ impl Persist for World {
 
 #[diagnostic::do_not_recommend]
 impl Pointee for World {
-    type As = AsValue;
+    type As = Self;
 }
 
 #[cfg(test)]

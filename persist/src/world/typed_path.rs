@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use super::FieldPath;
-use crate::codec::{FieldNames, FieldStep};
-use crate::{Reflect, Value};
+use crate::Value;
+use crate::codec::{FieldNames, FieldStep, Reflect};
 
 /// The [`FieldPath`] of a field that a program has, checked by the compiler: `field!(Transform.position.x)`.
 ///

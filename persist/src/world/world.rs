@@ -16,7 +16,8 @@ use super::object::{Activity, Object, Shapes};
 use super::parked::Parked;
 use super::paths::Paths;
 use super::resources::Resources;
-use crate::{Error, ErrorKind, ObjectId, Registry, Result};
+use crate::graph::Registry;
+use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// Named objects made of components.
 ///

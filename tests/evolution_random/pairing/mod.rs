@@ -6,7 +6,8 @@ mod twin;
 
 use std::collections::BTreeMap;
 
-use persist::{Change, Error, LoadOptions, LoadReport, SaveManager};
+use persist::save::{LoadEvent, LoadReport};
+use persist::{Error, LoadOptions, SaveManager};
 use proptest::prelude::{ProptestConfig, any, proptest};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -323,14 +324,14 @@ impl Save {
 /// What a load came to: the values, the report, and the save that the program makes of it.
 struct Loaded {
     values: Vec<Vec<u32>>,
-    rows: BTreeMap<(Change, String), u64>,
+    rows: BTreeMap<(LoadEvent, String), u64>,
     saved: Vec<u8>,
 }
 
-fn rows(report: &LoadReport) -> BTreeMap<(Change, String), u64> {
+fn rows(report: &LoadReport) -> BTreeMap<(LoadEvent, String), u64> {
     let mut rows = BTreeMap::new();
-    for finding in report.findings() {
-        let is_other = matches!(finding.change, Change::Newer | Change::Converted);
+    for finding in report.rows() {
+        let is_other = matches!(finding.event, LoadEvent::Newer | LoadEvent::Converted);
         let class = finding.class.as_str();
         if is_other || matches!(class, "Moved<Case>") {
             continue;
@@ -340,7 +341,7 @@ fn rows(report: &LoadReport) -> BTreeMap<(Change, String), u64> {
             Some(field) => field.strip_prefix("V.").unwrap_or(field),
             None => class.split_once('.').map_or("", |(_, field)| field),
         };
-        *rows.entry((finding.change, field.to_owned())).or_insert(0) += finding.count;
+        *rows.entry((finding.event, field.to_owned())).or_insert(0) += finding.count;
     }
     rows
 }

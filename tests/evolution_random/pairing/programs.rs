@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::fmt::Debug;
 use std::rc::Rc;
 
-use persist::{Persist, Pointee, Record, Unknown, Value, codec};
+use persist::codec::Pointee;
+use persist::{Persist, Record, Unknown, Value};
 
 /// What a program says of its class, for the twin.
 #[derive(Debug)]
@@ -56,12 +57,12 @@ pub(super) trait Thing {
 }
 
 /// A program's class.
-pub(super) trait Program: Persist + Pointee<As = codec::AsValue> + Thing + Debug {
+pub(super) trait Program: Persist + Pointee + Thing + Debug {
     const SPEC: Spec;
 }
 
 /// Something that holds values of a program's class.
-pub(super) trait Holder: Persist + Pointee<As = codec::AsValue> {
+pub(super) trait Holder: Persist + Pointee {
     fn all(&self) -> Vec<Vec<u32>>;
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use persist::{Change, ErrorKind};
+use persist::ErrorKind;
+use persist::save::LoadEvent;
 
 use super::programs::{Op, Spec, Wanted};
 use super::{Number, Stored};
@@ -30,11 +31,11 @@ pub(super) enum Outcome {
 pub(super) struct Found {
     pub(super) values: Vec<u32>,
     pub(super) kept: Vec<Stored>,
-    pub(super) rows: BTreeMap<(Change, String), u64>,
+    pub(super) rows: BTreeMap<(LoadEvent, String), u64>,
 }
 
 impl Found {
-    fn report(&mut self, change: Change, field: &str) {
+    fn report(&mut self, change: LoadEvent, field: &str) {
         *self.rows.entry((change, field.to_owned())).or_default() += 1;
     }
 }
@@ -122,7 +123,7 @@ fn drop_copies(fields: &mut Vec<Field>, found: &mut Found) {
         let is_copy =
             field.from == Source::Kept && (is_written || earlier.any(|a| is_same(a, field)));
         if is_copy {
-            found.report(Change::Superseded, &field.name);
+            found.report(LoadEvent::Superseded, &field.name);
         }
         !is_copy
     });
@@ -169,7 +170,7 @@ fn drop_superseded(
             && taken.any(|(wanted, _)| fit(field, wanted).is_some())
     });
     let lost: Vec<usize> = lost.map(|(f, _)| f).collect();
-    lost.iter().for_each(|f| found.report(Change::Superseded, &fields[*f].name));
+    lost.iter().for_each(|f| found.report(LoadEvent::Superseded, &fields[*f].name));
     lost
 }
 
@@ -286,7 +287,7 @@ pub(super) fn load(
         }
         fields = migrate(seen, spec.migration);
         fields.extend(unseen);
-        found.report(Change::Migrated, "");
+        found.report(LoadEvent::Migrated, "");
     }
     let mut errors = clashes(&fields, spec.fields);
     if !errors.is_empty() {
@@ -298,7 +299,7 @@ pub(super) fn load(
     let mut gone = drop_superseded((&fields, &of), spec.fields, &sources, &mut found);
     for (wanted, (source, made)) in spec.fields.iter().zip(pairs) {
         let Some(source) = source else {
-            found.report(Change::Defaulted, wanted.name);
+            found.report(LoadEvent::Defaulted, wanted.name);
             found.values.push(wanted.default);
             continue;
         };
@@ -307,12 +308,12 @@ pub(super) fn load(
         let value = match (made, value) {
             (None, value) => value,
             (Some(_), Some(value)) => {
-                found.report(Change::Restored, &of.name);
+                found.report(LoadEvent::Restored, &of.name);
                 gone.extend(made);
                 Some(value)
             }
             (Some(made), None) => {
-                found.report(Change::Superseded, &of.name);
+                found.report(LoadEvent::Superseded, &of.name);
                 gone.push(made);
                 fields[made].stored.value.number()
             }
@@ -331,10 +332,10 @@ pub(super) fn load(
         }
         let has_room = spec.has_room || place == Place::Object;
         if has_room && field.from != Source::Made && !drop_unknown {
-            found.report(Change::Kept, &field.name);
+            found.report(LoadEvent::Kept, &field.name);
             found.kept.push(field.stored.clone());
         } else {
-            found.report(Change::Dropped, &field.name);
+            found.report(LoadEvent::Dropped, &field.name);
         }
     }
     Outcome::Loaded(found)

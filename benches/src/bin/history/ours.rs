@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
+use persist::history::{CommandContext, Merge, Proof};
 use persist::{
-    Command, CommandContext, Component, FieldPath, History, Merge, ObjectId, Persist, Proof,
-    Result, Value, World, field,
+    Command, Component, FieldPath, History, ObjectId, Persist, Result, Value, World, field,
 };
 
 use crate::subject::{Document, OBJECTS, Subject, Transform, transform};

@@ -12,8 +12,9 @@ mod stand_in;
 mod unknown;
 
 pub use as_trait::AsTrait;
-pub use caster::{ArcTo, Caster, Implements, RcTo};
-pub use cells::TraitCell;
+pub(crate) use caster::Caster;
+pub use caster::{ArcTo, Implements, RcTo};
+pub(crate) use cells::TraitCell;
 pub use stand_in::StandIn;
 pub use unknown::Unknown;
 

@@ -6,8 +6,8 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::codec::{
-    AsValue, Decoder, Encoder, Fail, Persist, Phase, Pointed, Pointee, Prototypes, Shared, Slot,
-    Stop, Visitor, WeakShared, Within, count,
+    Decoder, Encoder, Fail, Persist, Phase, Pointed, Pointee, Prototypes, Shared, Slot, Stop,
+    Visitor, WeakShared, Within, count,
 };
 use crate::reflect::{Holder, Kind};
 use crate::{Error, ErrorKind, Result};
@@ -269,7 +269,7 @@ impl Persist for Unknown {
 
 #[diagnostic::do_not_recommend]
 impl Pointee for Unknown {
-    type As = AsValue;
+    type As = Self;
 }
 
 impl Slot for Part {

@@ -8,9 +8,8 @@ mod cell;
 mod lengthy;
 mod value;
 
-pub use cell::{AsCell, OpenCell};
-pub use lengthy::{AsLengthy, Lengthy, Unsized};
-pub use value::AsValue;
+pub(crate) use cell::{AsCell, OpenCell};
+pub(crate) use lengthy::{AsLengthy, Lengthy, Unsized};
 
 pub(super) use lengthy::{share_unsized_arc, share_unsized_rc};
 pub(super) use value::value_draft;
@@ -31,9 +30,9 @@ use crate::reflect::{Cell, Pointer, Target};
 /// can be pointed at:
 ///
 /// ```
+/// # use persist::Persist;
 /// # use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
 /// # use persist::reflect::Kind;
-/// # use persist::Persist;
 /// # struct Colour(u32);
 /// # impl Persist for Colour {
 /// #     fn persist_kind() -> Kind { Kind::U32 }
@@ -41,8 +40,8 @@ use crate::reflect::{Cell, Pointer, Target};
 /// #     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> { out.value(&self.0) }
 /// #     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> { input.value().map(Colour) }
 /// # }
-/// impl persist::Pointee for Colour {
-///     type As = persist::codec::AsValue;
+/// impl persist::codec::Pointee for Colour {
+///     type As = Self;
 /// }
 ///
 /// let red = std::rc::Rc::new(Colour(0xff0000));
@@ -56,9 +55,10 @@ use crate::reflect::{Cell, Pointer, Target};
 )]
 pub trait Pointee: 'static {
     /// The cell that it is.
+    #[doc(hidden)]
     const CELL: Cell = Cell::None;
 
-    /// How it is pointed at.
+    /// How it is pointed at: `Self`, for a type that is `Persist`.
     type As: PointTo<Self>;
 }
 

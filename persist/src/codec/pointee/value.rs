@@ -11,9 +11,6 @@ use crate::codec::{
 };
 use crate::reflect::{Holder, Pointer, Target};
 
-/// Pointed at as a value that cannot change once it is shared.
-pub struct AsValue;
-
 struct ValueDraft<T> {
     value: T,
     pointer: Pointer,
@@ -61,7 +58,8 @@ fn look_at<T: Any>(value: &dyn Any, _: Duration, look: &mut dyn FnMut(&dyn Any))
     }
 }
 
-impl<T: Persist + Pointee> PointTo<T> for AsValue {
+/// Pointed at as a value that cannot change once it is shared.
+impl<T: Persist + Pointee> PointTo<T> for T {
     fn target() -> Target {
         Target::Value { kind: T::persist_kind, name: T::persist_name }
     }

@@ -92,7 +92,8 @@ impl Registry {
     /// # Example
     ///
     /// ```
-    /// # use persist::{Persist, Registry};
+    /// # use persist::Persist;
+    /// # use persist::save::Registry;
     /// # #[derive(Persist)] struct Hero { name: String, home: Place }
     /// # #[derive(Persist)] struct Place { x: f32, y: f32 }
     /// # let mut registry = Registry::new();

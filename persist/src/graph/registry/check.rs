@@ -23,7 +23,7 @@ impl Traits {
 /// The kinds of the fields that are made empty by themselves.
 fn made<'f>(fields: &'f [FieldSchema], records: &[FieldRecord]) -> Vec<&'f KindSchema> {
     let fields = fields.iter().zip(records);
-    let made = fields.filter(|(_, record)| !record.flags.default && !record.flags.with);
+    let made = fields.filter(|(_, record)| !record.has_default && !record.has_module);
     made.map(|(field, _)| &field.kind).collect()
 }
 
@@ -204,7 +204,7 @@ impl Registry {
         done[class] = Some(0);
         let mut of_fields = |fields: &[FieldSchema], records: &[FieldRecord]| {
             let stored = fields.iter().zip(records);
-            let made = stored.filter(|(_, record)| !record.flags.default && !record.flags.with);
+            let made = stored.filter(|(_, record)| !record.has_default && !record.has_module);
             made.fold(0_u64, |sum, (field, _)| {
                 sum.saturating_add(self.footprint_of_kind(&field.kind, done))
             })
@@ -303,7 +303,7 @@ impl Registry {
         fields
             .iter()
             .zip(records)
-            .filter(|(_, record)| !record.flags.default && !record.flags.with)
+            .filter(|(_, record)| !record.has_default && !record.has_module)
             .try_for_each(|(field, _)| {
                 self.check_prototype_kind(&field.kind, path)
                     .map_err(|error| error.in_field(&field.name))

@@ -35,7 +35,7 @@ impl Registry {
         for record in records {
             let kind = self.kind(record.kind(), 0)?;
             let name = record.name;
-            if (record.flags.unknown || other) && kind != KindSchema::Unknown {
+            if (record.keeps_unknown || other) && kind != KindSchema::Unknown {
                 let attribute = if other { "other" } else { "unknown" };
                 return Err(refused(
                     class,
@@ -46,7 +46,7 @@ impl Registry {
                     ),
                 ));
             }
-            if record.flags.unknown
+            if record.keeps_unknown
                 && let Some(before) = keeper.replace(name)
             {
                 return Err(refused(
@@ -82,7 +82,7 @@ impl Registry {
             for (fields, records, other) in parts(&self.program.classes[index].form, class) {
                 for (field, record) in fields.iter().zip(records) {
                     let is_kept =
-                        field.kind == KindSchema::Unknown && (record.flags.unknown || other);
+                        field.kind == KindSchema::Unknown && (record.keeps_unknown || other);
                     if !is_kept && holds_unknown(&field.kind) {
                         return Err(refused(
                             class,

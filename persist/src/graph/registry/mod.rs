@@ -31,7 +31,8 @@ use crate::{Error, ErrorKind, Result};
 /// # Example
 ///
 /// ```
-/// use persist::{Persist, Registry};
+/// use persist::Persist;
+/// use persist::save::Registry;
 ///
 /// #[derive(Persist)]
 /// struct Hero { name: String, home: Place }
@@ -123,7 +124,8 @@ impl Registry {
     /// # Example
     ///
     /// ```
-    /// # use persist::{Persist, Registry};
+    /// # use persist::Persist;
+    /// # use persist::save::Registry;
     /// #[persist::dynamic]
     /// trait Item {
     ///     fn price(&self) -> u32;
@@ -195,7 +197,7 @@ impl Registry {
     /// # Example
     ///
     /// ```
-    /// let mut registry = persist::Registry::new();
+    /// let mut registry = persist::save::Registry::new();
     /// registry.removed_class("quest.Cart")?;
     /// # Ok::<(), persist::Error>(())
     /// ```
@@ -273,6 +275,7 @@ pub trait Counted: 'static {
     type Pointee: ?Sized + Pointee;
 
     /// Which of the two it is.
+    #[doc(hidden)]
     const POINTER: Pointer;
 
     /// The pointer as one whose type is known at run time only.

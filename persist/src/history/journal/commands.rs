@@ -10,11 +10,12 @@ use super::recorder::world;
 use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
 use crate::format::{Compression, Header, Sealer, Writer};
+use crate::graph::Registry;
 use crate::history::History;
 use crate::history::command::{Command, Performed};
 use crate::history::step::{BoxedStep, Failure};
 use crate::world::FieldLinks;
-use crate::{Error, ErrorKind, Limits, Persist, Registry, Result, World};
+use crate::{Error, ErrorKind, Limits, Persist, Result, World};
 
 /// What a command that is done is told of the history around it.
 pub(in crate::history) struct Around<T: 'static> {
@@ -275,7 +276,7 @@ impl<T: 'static> History<T> {
     /// As [`Registry::register_as`].
     pub fn register_as<C, D>(&mut self) -> Result<()>
     where
-        C: Persist + crate::Pointee,
+        C: Persist + crate::codec::Pointee,
         D: ?Sized + crate::codec::Implements<C>,
     {
         self.around.classes.borrow_mut().registry.register_as::<C, D>()

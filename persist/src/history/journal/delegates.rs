@@ -6,7 +6,8 @@ use super::Session;
 use crate::history::{
     Command, Edit, History, HistoryEvent, Label, OnMissing, Proof, Subscription, Transaction,
 };
-use crate::{IntoFieldPath, ObjectId, Persist, Result, Value, World};
+use crate::world::IntoFieldPath;
+use crate::{ObjectId, Persist, Result, Value, World};
 
 impl<T: 'static> Session<T> {
     /// As [`History::edit`].

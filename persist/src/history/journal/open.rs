@@ -16,8 +16,9 @@ use super::writer::{Options, Writer};
 use super::{Flush, Session, frame};
 use crate::format::Digest;
 use crate::history::{History, HistoryEvent, OnMissing};
+use crate::save::LoadReport;
 use crate::storage::{Storage, names, read_save};
-use crate::{Error, ErrorKind, LoadReport, Persist, Result, SaveManager};
+use crate::{Error, ErrorKind, Persist, Result, SaveManager};
 
 /// How a [`Session`] is opened: see [`Session::with`].
 pub struct SessionOptions<T: 'static> {

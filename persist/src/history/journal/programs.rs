@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use super::stored::{StoredProgram, wrong};
 use crate::format::scan;
+use crate::graph::Registry;
 use crate::schema::{Plans, Source, Stored, transcode};
-use crate::{Error, ErrorKind, Limits, LoadOptions, Registry, Result};
+use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// Brings what a journal holds on to the program's classes, by the same plans as saves.
 pub(super) struct Programs<'p> {

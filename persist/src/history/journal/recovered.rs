@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::{ErrorKind, LoadReport};
+use crate::ErrorKind;
+use crate::save::LoadReport;
 
 /// What became of save and journal when a [`Session`](super::Session) was opened.
 ///

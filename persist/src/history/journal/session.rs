@@ -9,7 +9,8 @@ use std::rc::Rc;
 use super::frame::header;
 use super::writer::Writer;
 use crate::history::History;
-use crate::{Persist, Result, SaveManager, SaveOutcome, World};
+use crate::save::SaveOutcome;
+use crate::{Persist, Result, SaveManager, World};
 
 /// A `T` that is edited, of which a crash loses nothing.
 ///
@@ -22,7 +23,8 @@ use crate::{Persist, Result, SaveManager, SaveOutcome, World};
 /// # Example
 ///
 /// ```
-/// use persist::{Command, CommandContext, History, Persist, Result, SaveManager, Session};
+/// use persist::history::CommandContext;
+/// use persist::{Command, History, Persist, Result, SaveManager, Session};
 ///
 /// #[derive(Persist, Default)]
 /// struct Document { title: String }

@@ -9,8 +9,8 @@ use super::setting::Setting;
 use crate::codec::Pointee;
 use crate::history::edit::Place;
 use crate::history::{Edit, History, Transaction};
-use crate::world::Owner;
-use crate::{Component, Error, ErrorKind, IntoFieldPath, ObjectId, Persist, Result, Value, World};
+use crate::world::{IntoFieldPath, Owner};
+use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 impl Edit<'_, World> {
     /// A component of an object.

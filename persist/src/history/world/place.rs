@@ -6,7 +6,8 @@ use super::label;
 use crate::history::journal::{StoredStep, Storing};
 use crate::history::step::{Failure, Step};
 use crate::history::{Label, Verb};
-use crate::{Activity, ObjectId, Result, World};
+use crate::world::Activity;
+use crate::{ObjectId, Result, World};
 
 /// Something of an object that is no component, before and behind.
 pub(in crate::history) struct ObjectChange {

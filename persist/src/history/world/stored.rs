@@ -10,8 +10,8 @@ use super::place::{Aspect, ObjectChange};
 use super::resource::ResourceChange;
 use super::setting::Setting;
 use crate::history::step::BoxedStep;
-use crate::world::{ComponentContent, Fragment, Owner, ResourceContent};
-use crate::{Activity, Error, ErrorKind, ObjectId, Result, World};
+use crate::world::{Activity, ComponentContent, Fragment, Owner, ResourceContent};
+use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 /// When a step is stored, which says what of it is in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

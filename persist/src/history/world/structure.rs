@@ -4,8 +4,8 @@ use super::component::ComponentChange;
 use super::object::{Creation, Deletion};
 use super::place::{Aspect, ObjectChange};
 use crate::history::Edit;
-use crate::world::Taken;
-use crate::{Activity, Component, Error, ErrorKind, ObjectId, Outside, Prefab, Result, World};
+use crate::world::{Activity, Outside, Prefab, Taken};
+use crate::{Component, Error, ErrorKind, ObjectId, Result, World};
 
 impl Edit<'_, World> {
     /// Makes an object, as [`World::spawn`].

@@ -188,10 +188,10 @@ impl Comparison<'_> {
                     let difference = Difference::new(name, Verdict::Breaks, change);
                     self.tell(difference.because(error).in_field(path));
                 }
-                (None, None) if pair.records[field].flags.unknown => {}
+                (None, None) if pair.records[field].keeps_unknown => {}
                 (None, None) => {
                     came.push(field);
-                    let from = if pair.records[field].flags.default {
+                    let from = if pair.records[field].has_default {
                         "its default"
                     } else {
                         "what `migrate` makes"
@@ -350,7 +350,7 @@ impl Comparison<'_> {
     fn gone(&mut self, sides: Sides<'_>, old: usize, news: &[usize]) {
         let Sides { class, pair, .. } = sides;
         let name = &pair.old[old].name;
-        let has_room = pair.records.iter().any(|record| record.flags.unknown);
+        let has_room = pair.records.iter().any(|record| record.keeps_unknown);
         let held = self.held[class].clone().filter(|_| !has_room);
         let row = if !news.is_empty() {
             let names: Vec<&str> = news.iter().map(|new| &*pair.new[*new].name).collect();

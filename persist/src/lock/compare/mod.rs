@@ -21,9 +21,11 @@ use super::report::{Difference, Verdict};
 use super::section::Section;
 use super::source;
 use super::text::cell_of;
+use crate::graph::Registry;
 use crate::reflect::Migration;
-use crate::schema::{ClassSchema, Form, Plans, Program};
-use crate::{Change, ErrorKind, Finding, LoadOptions, Registry, World};
+use crate::save::ReportRow;
+use crate::schema::{ClassSchema, Form, LoadEvent, Plans, Program};
+use crate::{ErrorKind, LoadOptions, World};
 
 /// What was found out about one version.
 pub(super) struct Findings {
@@ -352,12 +354,14 @@ impl Comparison<'_> {
             }
             let is_untested = loads.untested.contains(&class);
             let is_taken = difference.migrated.as_ref().is_some_and(|(class, path)| {
-                let lost = |found: &&Finding| {
-                    matches!(found.change, Change::Kept | Change::Dropped | Change::Superseded)
-                        && found.class == *class
+                let lost = |found: &&ReportRow| {
+                    matches!(
+                        found.event,
+                        LoadEvent::Kept | LoadEvent::Dropped | LoadEvent::Superseded
+                    ) && found.class == *class
                         && found.field.as_ref().is_none_or(|field| field == path)
                 };
-                !loads.findings.iter().any(|found| lost(&found))
+                !loads.rows.iter().any(|found| lost(&found))
             });
             if is_taken && !is_untested {
                 difference.verdict = Verdict::Safe;
@@ -374,15 +378,15 @@ impl Comparison<'_> {
 
     /// What the reports of the loads say is lost, and nothing else has said.
     fn reported(&mut self, loads: &Loads) {
-        for found in &loads.findings {
-            let lost = match found.change {
-                Change::Dropped => "old values are dropped",
-                Change::Superseded => "those of another field take the place of old values",
-                Change::Replaced => "old values become the `other` variant",
-                Change::Unshared => {
+        for found in &loads.rows {
+            let lost = match found.event {
+                LoadEvent::Dropped => "old values are dropped",
+                LoadEvent::Superseded => "those of another field take the place of old values",
+                LoadEvent::Replaced => "old values become the `other` variant",
+                LoadEvent::Unshared => {
                     "objects that several pointers share become copies; keep the pointer, or give the class a `version` and a `migrate`"
                 }
-                Change::Unregistered => "in an `Option` they become `None`",
+                LoadEvent::Unregistered => "in an `Option` they become `None`",
                 _ => continue,
             };
             let is_of = |known: &&mut Difference| match (&known.stored, &found.field) {

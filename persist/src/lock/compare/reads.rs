@@ -2,7 +2,7 @@
 
 use super::Comparison;
 use super::fields::pairs;
-use crate::Registry;
+use crate::graph::Registry;
 use crate::lock::sample::Reads;
 use crate::lock::section::address;
 use crate::schema::{FieldSchema, Form, KindSchema, find_variant};

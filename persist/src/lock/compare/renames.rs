@@ -9,7 +9,8 @@ use crate::LoadOptions;
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::source;
 use crate::schema::{
-    ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema, classes_by_place, contested, find_variant,
+    ClassSchema, FieldSchema, Form, Plans, Target, VariantSchema, classes_by_place, contested,
+    find_variant,
 };
 
 /// Those of two lists that fit one of the other, and no more than one.

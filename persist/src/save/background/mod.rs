@@ -19,7 +19,8 @@ use crate::{Error, ErrorKind, Result};
 /// A save that is being written by another thread.
 ///
 /// ```
-/// use persist::{SaveManager, SaveOutcome};
+/// use persist::SaveManager;
+/// use persist::save::SaveOutcome;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("auto.sav");

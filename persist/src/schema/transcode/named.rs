@@ -14,7 +14,7 @@ use crate::schema::migrate::{Written, migrate};
 use crate::schema::pairing::pair;
 use crate::schema::plan::{Given, OtherField, Step, Wanted};
 use crate::schema::walk::left_behind;
-use crate::schema::{Change, write_value};
+use crate::schema::{LoadEvent, write_value};
 use crate::value::{Field, Origin, Record};
 use crate::{Error, ErrorKind, Result};
 
@@ -181,7 +181,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         }
         migrate(&mut record, version..target.version, target.migration)?;
         let detail = format!("version {version} to {}", target.version);
-        self.plans.happened(Change::Migrated, &schema.name, "", &detail, self.id);
+        self.plans.happened(LoadEvent::Migrated, &schema.name, "", &detail, self.id);
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
         let variant = record.variant().map(str::to_owned);
         let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
@@ -237,7 +237,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     fn superseded(&mut self, class: usize, variant: Option<&str>, field: &Member<'t>) {
         let name = &self.stored[class].name;
         let path = Given { variant, ..Given::named(name) }.path(&field.name);
-        self.plans.happened(Change::Superseded, name, &path, "", self.id);
+        self.plans.happened(LoadEvent::Superseded, name, &path, "", self.id);
     }
 
     /// What the program's fields become, and what is kept of the rest.
@@ -264,10 +264,10 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut actions = Vec::new();
         for (field, (source, made)) in pairing.sources.into_iter().zip(pairing.made).enumerate() {
             let Some(mut source) = source.and_then(|source| found[source].take()) else {
-                let (step, change) = self.plans.without_source(&given, &wanted, field)?;
-                if let Some(change) = change {
+                let (step, event) = self.plans.without_source(&given, &wanted, field)?;
+                if let Some(event) = event {
                     let path = given.path(&wanted.fields[field].name);
-                    self.plans.happened(change, name, &path, "", self.id);
+                    self.plans.happened(event, name, &path, "", self.id);
                 }
                 actions.push(Action::Make(step));
                 continue;
@@ -276,7 +276,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 let path = given.path(&source.name);
                 let place = Place { class: name, field: &path };
                 if self.conversion(&source, &wanted, field, &place).is_some() {
-                    self.plans.happened(Change::Restored, name, &path, "", self.id);
+                    self.plans.happened(LoadEvent::Restored, name, &path, "", self.id);
                 } else {
                     self.superseded(class, variant, &source);
                     source = made;
@@ -289,7 +289,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             actions.push(result.map_err(|error| error.in_field(&wanted_path))?);
         }
         let records = wanted.records;
-        let has_room = records.iter().any(|record| record.flags.unknown);
+        let has_room = records.iter().any(|record| record.keeps_unknown);
         for field in found.into_iter().flatten() {
             let is_removed = wanted.is_removed(&field.name);
             self.keep_or_drop(field, &given, has_room, is_removed);
@@ -339,7 +339,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 if !self.plans.matching.is_compatible(stored, kind) {
                     let detail = self.plans.both_kinds(stored, kind);
                     self.plans.happened(
-                        Change::Converted,
+                        LoadEvent::Converted,
                         place.class,
                         place.field,
                         &detail,
@@ -370,20 +370,20 @@ impl<'t> Transcoder<'t, '_, '_> {
         let class = field.kept.filter(|_| !self.plans.options.drop_unknown && !is_removed);
         // What was kept before is reported as a value of its class.
         let is_new = class.is_none_or(|class| class >= self.stored.len());
-        let change = match (class, field.value, field.place) {
+        let event = match (class, field.value, field.place) {
             (Some(class), MemberValue::Stored { bytes, .. }, _) if has_room => {
                 self.kept.push((class, bytes));
-                Change::Kept
+                LoadEvent::Kept
             }
             (Some(class), _, Some(place)) if self.is_object() => {
                 self.rest.kept.push((class, place));
-                Change::Kept
+                LoadEvent::Kept
             }
-            _ => Change::Dropped,
+            _ => LoadEvent::Dropped,
         };
-        if is_new || change == Change::Dropped {
+        if is_new || event == LoadEvent::Dropped {
             let detail = if is_removed { REMOVED } else { "" };
-            self.plans.happened(change, given.class, &path, detail, self.id);
+            self.plans.happened(event, given.class, &path, detail, self.id);
         }
     }
 
@@ -403,10 +403,10 @@ impl<'t> Transcoder<'t, '_, '_> {
         let records = self.plans.program.targets[target].map(|target| target.class.variants());
         let holds = records.is_some_and(|records| !records[variant].fields.is_empty());
         let is_removed = self.plans.is_removed_variant(target, name);
-        let change = match (bytes, field) {
+        let event = match (bytes, field) {
             (_, OtherField::Empty) => {
                 self.out.push(0);
-                Change::Replaced
+                LoadEvent::Replaced
             }
             (Kept::Whole(bytes), _) if holds => {
                 self.out.extend_from_slice(bytes);
@@ -418,7 +418,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 count::push(kept as u64 + 1, self.out);
                 self.out.push(0);
                 self.out.extend_from_slice(bytes);
-                Change::Kept
+                LoadEvent::Kept
             }
             _ if holds => {
                 return Err(Error::new(
@@ -429,10 +429,10 @@ impl<'t> Transcoder<'t, '_, '_> {
                     ),
                 ));
             }
-            _ => Change::Replaced,
+            _ => LoadEvent::Replaced,
         };
         let detail = if is_removed { REMOVED } else { "" };
-        self.plans.happened(change, &self.stored[class].name, name, detail, self.id);
+        self.plans.happened(event, &self.stored[class].name, name, detail, self.id);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use crate::codec::{Fail, LoadLinks, count};
 use crate::schema::conversion::Conversion;
 use crate::schema::plan::{Fields, Plan, VariantPlan};
 use crate::schema::walk::{check_count, dynamic, fault, skip, tag};
-use crate::schema::{Change, Form, VariantSchema};
+use crate::schema::{Form, LoadEvent, VariantSchema};
 use crate::{Error, ErrorKind, Result};
 
 impl<'t, 's: 't> Transcoder<'t, 's, '_> {
@@ -155,7 +155,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         }
         for (part, _) in kept {
             let name = self.stored.schema(*part).map_or_else(String::new, |part| part.name.clone());
-            self.plans.happened(Change::Dropped, &name, "", "", self.id);
+            self.plans.happened(LoadEvent::Dropped, &name, "", "", self.id);
         }
         self.open(of, frames)
     }
