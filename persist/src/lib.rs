@@ -72,7 +72,7 @@
 //! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
-//! | `serde` | `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`] and [`ObjectId`] |
+//! | `serde` | `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`](reflect::HandleValue) and [`ObjectId`] |
 
 #![forbid(unsafe_code)]
 // docs.rs shows which items need a feature.
