@@ -184,13 +184,13 @@ fn what_the_type_or_its_validate_refuses_is_undone() -> persist::Result<()> {
             "bytes[2]",
             0.into(),
             ErrorKind::InvalidValue,
-            "a value is none of those its type can have",
+            "0 is no NonZeroU8; keep u8 as the type, or give the class a `version` and a `migrate` that puts another number there",
         ),
         (
             "bytes",
             vec![7, 8, 0].into(),
             ErrorKind::InvalidValue,
-            "a value is none of those its type can have",
+            "0 is no NonZeroU8; keep u8 as the type, or give the class a `version` and a `migrate` that puts another number there",
         ),
         ("set", vec![7, 7].into(), ErrorKind::InvalidValue, "an element stands twice; remove one"),
     ] {
