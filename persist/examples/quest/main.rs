@@ -1,17 +1,15 @@
-//! A small game that is saved, and loaded by another process.
+//! A small game that one process saves and another process loads.
 //!
 //! ```text
 //! cargo run --release --example quest [seed] [turns]
 //! ```
 //!
-//! The world is full of pointers: heroes and their guild know each other,
-//! monsters hate heroes and hunt others through a `Weak`, weapons are shared.
-//! One process plays it for some turns and saves it. Another is told the path,
-//! the seed and the number of turns: it plays them itself, loads the save, and looks
-//! whether the two worlds are the same in every field and every pointer. Then
-//! it plays on in both, and looks again.
+//! The world is full of pointers: heroes and their guild know each other, monsters hate heroes and
+//! hunt others through a `Weak`, weapons are shared. The first process plays the game and saves it.
+//! The second process plays the same game without saving, loads the save, and compares the two
+//! worlds: every field and every pointer. Then it plays both worlds on and compares them again.
 //!
-//! `world` is what there is, `play` the rules, `compare` the judge.
+//! `world` has the types, `play` the rules, `compare` the comparison.
 
 #![expect(clippy::print_stdout, reason = "it is a program to look at")]
 #![expect(unreachable_pub, reason = "a program has no outside")]
@@ -25,17 +23,17 @@ use std::error::Error;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use persist::SaveManager;
 
 use self::compare::compare;
-use self::play::played;
 use self::world::{World, shared};
 
 const USAGE: &str = "usage: quest [seed] [turns]
        quest save <path> <seed> <turns>
        quest load <path> <seed> <turns>";
 
-/// How long both worlds go on after the load.
+/// How many turns both worlds are played on after the load.
 const MORE_TURNS: u32 = 100;
 
 type Done = Result<(), Box<dyn Error>>;
@@ -73,7 +71,7 @@ fn save_and_load(seed: u64, turns: u32) -> Done {
     let path = path.to_str().ok_or("the temporary folder's name is not Unicode")?;
 
     save(path, seed.parse()?, turns.parse()?)?;
-    println!("\n  $ quest load {path} {seed} {turns}");
+    println!("\nanother process: quest load {path} {seed} {turns}");
     let status = Command::new(env::current_exe()?).args(["load", path, &seed, &turns]).status()?;
     match status.success() {
         true => Ok(()),
@@ -83,58 +81,86 @@ fn save_and_load(seed: u64, turns: u32) -> Done {
 
 /// Plays a world and saves it.
 fn save(path: &str, seed: u64, turns: u32) -> Done {
-    let world = timed("played", || played(seed, turns));
-    println!("{world}");
+    let world = played(seed, turns)?;
+    println!("played to {world}");
 
     let mut saves = SaveManager::new();
     saves.set_application("quest", env!("CARGO_PKG_VERSION"))?;
     saves.add(&shared(world))?;
-    timed("saved", || saves.save(path))?;
-    println!("{} bytes\n", std::fs::metadata(path)?.len());
+    let (outcome, time) = timed(|| saves.save(path));
+    outcome?;
+    println!("saved the world and all it points to in {time}: {}", size_of_file(path)?);
 
-    // What the library knows of a class, and all that it needs to.
     let hero = saves.registry().class("quest.Hero").ok_or("heroes are not registered")?;
+    println!("\nthe field records that `#[derive(Persist)]` made for a hero:");
     print!("{hero}");
     Ok(())
 }
 
-/// Plays the same world, loads what should be it, and compares.
+/// Plays the same world, loads the save of it, and compares the two.
 fn load(path: &str, seed: u64, turns: u32) -> Done {
-    let expected = shared(timed("played", || played(seed, turns)));
+    let expected = shared(played(seed, turns)?);
 
     let mut saves = SaveManager::new();
     saves.register::<World>()?;
-    let loaded = timed("loaded", || saves.load(path))?;
+    let (loaded, time) = timed(|| saves.load(path));
+    let loaded = loaded?;
     let report = loaded.report();
+    println!("loaded {} objects with {} references in {time}", loaded.len(), report.references());
     let objects: Vec<String> =
         report.objects().map(|(class, count)| format!("{count} {class}")).collect();
-    println!("{} objects: {}", loaded.len(), objects.join(", "));
-    println!("{} references between them", report.references());
+    println!("  {}", objects.join(", "));
     if !report.is_clean() {
         return Err(format!("the save did not come back as it was written:\n{report}").into());
     }
 
     let found = loaded.first::<World>()?;
-    // `loaded` holds on to every object; the dead are to be forgotten.
+    // `loaded` holds a pointer to every object, and the dead heroes are to be freed.
     drop(loaded);
-    let same = timed("compared", || compare(&expected, &found))?;
-    println!("{} objects and {} pointers are the same", same.objects, same.pointers);
+    let same = compare(&expected, &found)?;
+    println!(
+        "compared with the same game, never saved: {} objects have equal fields;",
+        same.objects
+    );
+    println!(
+        "  {} pointers lead to the same objects, shared ones and cycles included",
+        same.pointers
+    );
 
-    timed("played on", || {
-        expected.borrow_mut().play(MORE_TURNS);
-        found.borrow_mut().play(MORE_TURNS);
-    });
-    let same = timed("compared", || compare(&expected, &found))?;
-    println!("{} objects and {} pointers are the same", same.objects, same.pointers);
-    println!("{}", found.borrow());
+    expected.borrow_mut().play(MORE_TURNS);
+    found.borrow_mut().play(MORE_TURNS);
+    compare(&expected, &found)?;
+    println!("played both on, still equal at {}", found.borrow());
     println!("the worlds are equal");
     Ok(())
 }
 
-/// Runs something and prints how long it took.
-fn timed<T>(what: &str, run: impl FnOnce() -> T) -> T {
+/// Plays a new world for some turns; shows a bar where a person waits for it.
+fn played(seed: u64, turns: u32) -> Result<World, Box<dyn Error>> {
+    const TURNS_PER_STEP: u32 = 100;
+    let mut world = World::new(seed);
+    let style = ProgressStyle::with_template("playing {bar:40} turn {pos} of {len}")?;
+    // Draws nothing where stdout is no terminal.
+    let target = ProgressDrawTarget::stdout();
+    let bar = ProgressBar::with_draw_target(Some(turns.into()), target).with_style(style);
+    let mut left = turns;
+    while left > 0 {
+        let step = left.min(TURNS_PER_STEP);
+        world.play(step);
+        left -= step;
+        bar.inc(step.into());
+    }
+    bar.finish_and_clear();
+    Ok(world)
+}
+
+fn size_of_file(path: &str) -> std::io::Result<HumanBytes> {
+    Ok(HumanBytes(std::fs::metadata(path)?.len()))
+}
+
+/// Runs something and measures how long it took.
+fn timed<T>(run: impl FnOnce() -> T) -> (T, String) {
     let start = Instant::now();
     let result = run();
-    println!("{what:<10}{:9.3} ms", start.elapsed().as_secs_f64() * 1000.0);
-    result
+    (result, format!("{:.1} ms", start.elapsed().as_secs_f64() * 1000.0))
 }

@@ -55,13 +55,6 @@ impl Fate {
     }
 }
 
-/// A new world, played for some turns.
-pub fn played(seed: u64, turns: u32) -> World {
-    let mut world = World::new(seed);
-    world.play(turns);
-    world
-}
-
 impl World {
     pub fn new(seed: u64) -> Self {
         let mut fate = Fate { state: seed };
