@@ -1,4 +1,4 @@
-//! `docs/format.md` says what the library writes.
+//! `docs/reference/format.md` says what the library writes.
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
@@ -25,7 +25,7 @@ use forge::{Forged, Item};
 use persist::codec::Prototypes;
 use persist::{Arena, Document, Handle, ObjectId, Persist, SaveManager, Unknown};
 
-const DOCUMENT: &str = include_str!("../docs/format.md");
+const DOCUMENT: &str = include_str!("../docs/reference/format.md");
 
 #[derive(Persist)]
 struct Player {

@@ -18,7 +18,7 @@ struct TraitObjects;
 
 /// The examples of the page on the lock file, as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../docs/lock.md")]
+#[doc = include_str!("../docs/reference/lock.md")]
 struct LockFile;
 
 /// The examples of the page on objects and components, as tests.

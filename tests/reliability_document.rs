@@ -1,4 +1,4 @@
-//! `docs/reliability.md` names tests that are there.
+//! `docs/internals/reliability.md` names tests that are there.
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
@@ -32,7 +32,7 @@ fn every_test_that_the_page_names_is_there() {
     let mut there = BTreeSet::new();
     names(&root.join("tests"), &mut there);
     names(&root.join("fuzz").join("fuzz_targets"), &mut there);
-    let page = fs::read_to_string(root.join("docs").join("reliability.md")).unwrap();
+    let page = fs::read_to_string(root.join("docs/internals/reliability.md")).unwrap();
     let (mut rows, mut named) = (0, 0);
     for line in page.lines().filter(|line| line.starts_with("| S") || line.starts_with("| H")) {
         rows += 1;

@@ -61,7 +61,7 @@
 //! | [`codec`] | one value to bytes and back, and what an `impl Persist` by hand needs |
 //! | [`reflect`] | the tables of a type: classes, field records, kinds |
 //!
-//! The bytes are described in `docs/format.md`, the reasons in `docs/design.md`.
+//! The bytes are described in `docs/reference/format.md`, the reasons in `docs/internals/design.md`.
 //!
 //! # Features
 //!

@@ -33,7 +33,7 @@ fn many(count: usize) -> Vec<u8> {
 fn the_example_of_the_page_is_read() {
     let content = b"\x04deck\x07\x03\x04deck\xf8\xff\x02\x06laptop\x01\x09";
     assert_eq!(content.len(), 24);
-    assert!(include_str!("../../docs/format.md").contains("05 18 00 00 00"));
+    assert!(include_str!("../../docs/reference/format.md").contains("05 18 00 00 00"));
     let save = save(content);
     persist::from_slice::<u32>(&save).unwrap();
     assert!(Header::read(&save).unwrap().devices().eq([("deck", 5), ("laptop", 9)]));

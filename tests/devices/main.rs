@@ -1,4 +1,4 @@
-//! Two devices go on from one save: row S18 of `docs/reliability.md`.
+//! Two devices go on from one save: row S18 of `docs/internals/reliability.md`.
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 

@@ -1,4 +1,4 @@
-//! A save on a disk that fails: rows S1 to S18 of `docs/reliability.md` on a disk in memory.
+//! A save on a disk that fails: rows S1 to S18 of `docs/internals/reliability.md` on a disk in memory.
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 

@@ -1,4 +1,4 @@
-//! Saves on the real system while it fails: rows of `docs/reliability.md` that need a tool or the
+//! Saves on the real system while it fails: rows of `docs/internals/reliability.md` that need a tool or the
 //! superuser. What cannot run says why; the last line counts both.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "it is a test")]

@@ -72,7 +72,7 @@ pub(super) fn most_for_each(tag: u8) -> u64 {
     }
 }
 
-/// One LZ4 frame, with the descriptor that `docs/format.md` fixes.
+/// One LZ4 frame, with the descriptor that `docs/reference/format.md` fixes.
 #[cfg(feature = "lz4")]
 pub(super) mod lz4 {
     use std::io::{self, Read, Write};

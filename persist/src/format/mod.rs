@@ -1,6 +1,6 @@
 //! The file: header, blocks of definitions and records, trailer.
 //!
-//! `docs/format.md` is the normative description; the constants here are the
+//! `docs/reference/format.md` is the normative description; the constants here are the
 //! ones it names. This room knows bytes, not Rust types.
 
 mod blocks;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a save by docs/format.md alone; shows that the page is enough.
+"""Reads a save by docs/reference/format.md alone; shows that the page is enough.
 
     python3 reader.py FILE...            prints header, classes and records of each save
     python3 reader.py --check FILE...    verifies only, one line for each file
