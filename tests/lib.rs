@@ -1,4 +1,6 @@
-//! Behaviour by behaviour.
+//! Behaviour by behaviour: one program for each room, and what several of them need.
+
+pub mod support;
 
 /// True if loads are those of older saves: see `.ci/run`.
 #[must_use]

@@ -3,9 +3,9 @@
 use persist::history::{Flush, Recovered, SessionOptions};
 use persist::{History, Result, SaveManager, SaveOptions, Session};
 
-use super::disk::{Disk, Image};
 use super::document::{Chapter, Document, Insert, Look, Remove, Rename, Type, history};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::{Disk, Image};
 
 pub(crate) fn manager(disk: &Disk) -> SaveManager {
     let mut saves = SaveManager::new();

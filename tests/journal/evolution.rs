@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use persist::world::Outside;
 use persist::{ErrorKind, History, ObjectId, Result, Session, World};
 
-use super::disk::{Disk, Image};
 use super::programs::{new, old};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::{Disk, Image};
 
 fn find(session: &Session<World>, name: &str) -> ObjectId {
     session.world().find(name).unwrap_or_else(|| panic!("there is no {name}"))

@@ -9,10 +9,10 @@ use persist::history::CommandContext;
 use persist::storage::{NewFile, Storage, StoredFile};
 use persist::{Command, ErrorKind, Result, Session};
 
-use super::disk::{Disk, Fault};
 use super::document::{Document, Insert, Rename, history};
 use super::driver::{Action, Driver, SCRIPT, check, manager, open, options};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::{Disk, Fault};
 
 /// What the script leads to on a disk without faults, and how many operations each step takes.
 fn clean() -> Result<(Driver, Vec<usize>)> {
@@ -331,7 +331,7 @@ fn k96_a_session_that_cannot_begin_its_journal_leaves_all_as_it_was() -> Result<
     let expected = expected.log.last().cloned().unwrap();
     let kinds =
         [Fault::Ever(io::ErrorKind::Other), Fault::Once(io::ErrorKind::Other), Fault::Short];
-    for (image, fault) in [before, super::disk::Image::new()]
+    for (image, fault) in [before, persist_tests::support::disk::Image::new()]
         .iter()
         .flat_map(|image| kinds.map(|fault| (image, fault)))
     {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use persist::Result;
 
-use super::disk::{Disk, Image};
 use super::evolution::{Logged, SCRIPT, check, labels, run};
 use super::programs::{new, old};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::{Disk, Image};
 
 /// The fixtures, and behind which step of the script they are: in front of the last save, and behind it.
 const FIXTURES: [(&str, usize); 2] = [("edits", SCRIPT.len() - 3), ("saved", SCRIPT.len() - 1)];
@@ -58,7 +58,7 @@ fn a_journal_that_was_written_on_another_day_is_done_again() -> Result<()> {
     Ok(())
 }
 
-/// Writes the fixtures where there are none: `cargo test --test journal -- --ignored`.
+/// Writes the fixtures where there are none: `cargo test -p persist-tests --test journal -- --ignored`.
 ///
 /// What is there is never replaced; a new format gets a folder of its own.
 #[test]

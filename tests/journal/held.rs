@@ -8,8 +8,8 @@ use persist::history::{Flush, Recovered};
 use persist::world::Outside;
 use persist::{Component, ErrorKind, History, ObjectId, Persist, Result, Session, World};
 
-use super::disk::{Disk, Fault};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::{Disk, Fault};
 
 #[derive(Persist, Default)]
 #[persist(validate = Health::check, after_load = Health::wake)]

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use persist::{ErrorKind, Result};
 
 use super::JOURNAL;
-use super::disk::{Disk, Image};
 use super::driver::{Action, Driver, Logged, SCRIPT, Seen, open};
+use persist_tests::support::disk::{Disk, Image};
 
 /// Bytes of the header, and of what stands before and behind a payload.
 const HEADER: usize = 48;

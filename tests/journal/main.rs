@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
-#[path = "../storage/disk.rs"]
-#[allow(dead_code, reason = "not all that it can is needed here")]
-mod disk;
 mod document;
 mod driver;
 mod evolution;

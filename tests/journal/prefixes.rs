@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use persist::Result;
 
 use super::JOURNAL;
-use super::disk::Disk;
 use super::driver::{Action, Driver, Logged, SCRIPT, Seen, check, open};
+use persist_tests::support::disk::Disk;
 
 fn journal(logged: &Logged) -> &[u8] {
     &logged.image[&PathBuf::from(JOURNAL)]

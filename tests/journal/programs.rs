@@ -5,8 +5,8 @@ use persist::{
     Command, Component, History, ObjectId, Persist, Result, SaveManager, Session, Value, World,
 };
 
-use super::disk::Disk;
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::Disk;
 
 #[persist::dynamic]
 pub(crate) trait Tool {}

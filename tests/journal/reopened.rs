@@ -7,8 +7,8 @@ use persist::{
     Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, Session, World,
 };
 
-use super::disk::Disk;
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::Disk;
 
 #[derive(Persist, Default, Debug, PartialEq)]
 struct Place {

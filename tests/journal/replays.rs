@@ -7,10 +7,10 @@ use std::rc::Rc;
 use persist::history::{CommandContext, HistoryEvent};
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
-use super::disk::{Disk, Image};
 use super::document::{Document, Insert, Rename, history};
 use super::driver::{Action, Driver, SCRIPT, check, manager, open};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::{Disk, Image};
 
 thread_local! {
     /// What was done outside.

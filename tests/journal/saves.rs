@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use persist::history::Flush;
 use persist::{ErrorKind, Result};
 
-use super::disk::{Disk, Fault, Image};
 use super::document::{Document, Insert, Rename};
 use super::driver::{Action, Driver, SCRIPT, Seen, check, manager, open, options};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::{Disk, Fault, Image};
 
 /// More unsynced sectors than this are tried in part.
 const ALL: usize = 6;

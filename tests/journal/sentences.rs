@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use persist::Result;
 
-use super::disk::{Disk, Image};
 use super::driver::{Action, Driver, open};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::{Disk, Image};
 
 /// The files behind these steps.
 fn image(script: &[Action]) -> Result<Image> {

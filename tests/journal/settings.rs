@@ -6,10 +6,10 @@ use persist::history::{CommandContext, OnMissing, Proof};
 use persist::save::Header;
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
-use super::disk::Disk;
 use super::document::{Document, Type, history};
 use super::driver::{manager, open};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::Disk;
 
 /// Its undo does not find what it looks for, or forgets what it is to take back.
 #[derive(Persist)]

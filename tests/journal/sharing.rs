@@ -2,10 +2,10 @@
 
 use persist::{ErrorKind, Result};
 
-use super::disk::Disk;
 use super::document::Rename;
 use super::driver::{open, options};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::Disk;
 
 #[test]
 fn k100_a_second_opener_is_refused_and_may_look() -> Result<()> {

@@ -9,8 +9,8 @@ use persist::{
     field,
 };
 
-use super::disk::{Disk, Image};
 use super::{JOURNAL, SAVE};
+use persist_tests::support::disk::{Disk, Image};
 
 #[derive(Persist, Default)]
 struct Transform {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use persist::{Arena, ErrorKind, Handle, ObjectId, Persist, SaveManager};
 
-use super::disk::{Disk, Fault, Image};
 use super::{SAVE, manager};
+use persist_tests::support::disk::{Disk, Fault, Image};
 
 type Shared<T> = Rc<RefCell<T>>;
 

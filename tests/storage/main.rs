@@ -2,20 +2,24 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
-mod disk;
+#[cfg(all(feature = "lz4", feature = "zstd"))]
+mod compression;
+mod devices;
 mod failed_saves;
 mod lockless;
 mod power_cuts;
 mod reading;
 mod reconcile;
 mod recovery;
+mod salvage;
 mod single_faults;
+mod slots;
 
 use std::path::PathBuf;
 
 use persist::{Persist, SaveManager, SaveOptions};
 
-use self::disk::{Disk, Image};
+use persist_tests::support::disk::{Disk, Image};
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 struct Game {

@@ -1,5 +1,5 @@
-use super::disk::{Cut, Disk};
 use super::{assert_no_strays, load, save, saved};
+use persist_tests::support::disk::{Cut, Disk};
 
 /// More unsynced sectors than this are tried in part.
 const ALL: usize = 10;

@@ -3,8 +3,8 @@ use std::io::ErrorKind as Io;
 use persist::SaveManager;
 use persist::save::{Keep, Lineage};
 
-use super::disk::{Disk, Fault, Image};
 use super::{SAVE, load, manager, path, saved};
+use persist_tests::support::disk::{Disk, Fault, Image};
 
 const REMOTE: &str = "remote";
 

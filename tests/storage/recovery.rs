@@ -2,9 +2,9 @@ use std::io::ErrorKind as Io;
 
 use persist::{ErrorKind, SaveManager};
 
-use super::disk::{Disk, Fault, Image};
 use super::power_cuts::each_image;
 use super::{Game, SAVE, assert_no_strays, game, load, manager, path, save, saved};
+use persist_tests::support::disk::{Disk, Fault, Image};
 
 /// The disk with a file damaged in one way or another.
 fn damaged(mut image: Image, name: &str, how: usize) -> Image {

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use persist::{ErrorKind, Persist};
 
-use super::disk::{Disk, Fault, Image};
 use super::{Game, assert_no_strays, load, save, saved};
+use persist_tests::support::disk::{Disk, Fault, Image};
 
 /// Saves level 2 over level 1 with a fault at each operation in turn, until none fires.
 fn at_every_operation(

@@ -6,7 +6,7 @@ use persist::{
     SaveManager, Value, World,
 };
 
-use super::forge::{Forged, Item, restamp, try_load};
+use persist_tests::support::forge::{Forged, Item, restamp, try_load};
 
 #[derive(Persist, Debug, PartialEq)]
 struct Place {
@@ -251,11 +251,11 @@ fn sparse(count: u32, step: u64) -> Vec<u8> {
     // of the first.
     let components = payload[8 + 1 + 9 + 2 + 1 + 1 + 5..payload.len() - 1].to_vec();
     let mut made = (step * u64::from(count)).to_le_bytes().to_vec();
-    super::forge::count(u64::from(count), &mut made);
+    persist_tests::support::forge::count(u64::from(count), &mut made);
     for n in 1..=count {
         made.push(1);
         made.extend((step * u64::from(n)).to_le_bytes());
-        made.extend(super::forge::text(&n.to_string()));
+        made.extend(persist_tests::support::forge::text(&n.to_string()));
         made.extend([0, 0, 0]);
         if n < count {
             made.push(0);

@@ -3,9 +3,7 @@
 mod actor;
 mod changes;
 mod components;
-#[path = "../forge.rs"]
-#[expect(dead_code, reason = "shared with the saves made by hand")]
-mod forge;
+mod fields;
 mod hostile_saves;
 mod kept;
 mod life_cycle;
@@ -15,7 +13,9 @@ mod names;
 mod objects;
 mod panics;
 mod parked;
+mod prefabs;
 mod queries;
+mod references;
 mod releases;
 mod resources;
 mod saves;

@@ -94,7 +94,7 @@ fn a_failed_load_releases_nothing() {
     let save = saves().value_to_vec(&world).expect("a save");
     drop(world);
     logged();
-    let mut forged = super::forge::Forged::parse(&save);
+    let mut forged = persist_tests::support::forge::Forged::parse(&save);
     let payload = forged.items.last_mut().expect("a record").content();
     let at = payload.windows(3).position(|bytes| bytes == b"Bob").expect("the name");
     payload[at] = 0xff;

@@ -1,0 +1,10 @@
+//! What the derive writes: by index and by name, in hostile surroundings, and the bytes that must never change.
+
+mod by_index;
+mod dump;
+mod dynamic_hygiene;
+mod golden;
+mod hygiene;
+mod hygiene_of_evolution;
+mod savedata_sizes;
+mod shapes;

@@ -1,0 +1,12 @@
+//! Saves of older programs in newer ones.
+
+mod attributes;
+mod changes;
+mod game;
+mod hostile;
+mod matrix;
+mod mod_switched_off;
+mod order;
+mod random;
+mod registration;
+mod types;

@@ -1,0 +1,11 @@
+//! Objects and what leads to them: pointers, cycles, handles, trait objects and stand-ins.
+
+mod chains;
+mod handles;
+mod objects;
+mod pointers;
+mod stand_ins;
+mod trait_graph;
+mod trait_objects;
+mod trait_pointers;
+mod without_cells;

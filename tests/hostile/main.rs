@@ -1,0 +1,10 @@
+//! Saves that were damaged or made to harm: each is refused, or loads to something that saves again.
+
+mod circles;
+mod damaged;
+mod limits;
+mod made;
+mod pointers;
+mod references;
+mod small_stacks;
+mod values;

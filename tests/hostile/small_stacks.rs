@@ -1,0 +1,368 @@
+//! Values nested to the limit, and far beyond it, on threads with a small stack: all that reads,
+//! writes, migrates or shows them stays within it.
+
+use std::collections::BTreeMap;
+
+use persist::lock::{Lock, Values};
+use persist::save::LoadPolicy;
+use persist::{Document, ErrorKind, Limits, LoadOptions, Persist, Record, SaveManager, Value};
+
+use persist_tests::support::forge::{self, Item, bare, class, counted, fields, one, one_of, text};
+
+/// What such a thread has: unoptimized code takes more.
+const STACK: usize = if cfg!(debug_assertions) { 512 << 10 } else { 128 << 10 };
+
+/// Levels of values that are read without their types.
+const MOST: usize = 4 * Limits::DEFAULT.depth as usize;
+
+fn on_small_stack(run: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(STACK).spawn(run).unwrap().join().unwrap();
+}
+
+/// Does with a save what a tool would.
+fn look(save: &[u8]) {
+    let document = Document::from_slice(save).unwrap();
+    assert!(document.to_vec().unwrap() == save);
+    assert!(document.to_string().starts_with("save of format 1"));
+    assert!(!format!("{document:?}{document:#?}").is_empty());
+    let value = document.root().unwrap();
+    assert!(value.to_string() == format!("{value:?}"));
+    for text in [value.to_string(), format!("{value:#}")] {
+        let parsed: Value = text.parse().unwrap();
+        assert!(parsed == *value && parsed.clone() == *value);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("game.sav");
+    document.save(&path).unwrap();
+    assert!(persist::save::dump(&path).unwrap() == document.to_string());
+}
+
+/// Values of a class that holds itself, through the kinds in which others may lie: kind, bytes of
+/// a level, and how many levels of values that is.
+fn classes() -> Vec<(Item, Vec<u8>, usize)> {
+    let own: [(&[u8], &[u8], usize); 9] = [
+        (&[0x10, 0x16, 1], &[1], 2),
+        (&[0x11, 0x16, 1], &[1], 2),
+        (&[0x11, 0x11, 0x16, 1], &[1, 1], 3),
+        (&[0x12, 0x16, 1], &[1], 2),
+        (&[0x13, 3, 0x16, 1], &[1, 7], 2),
+        (&[0x13, 0x16, 1, 3], &[1], 2),
+        (&[0x10, 0x15, 2, 3, 0x14, 1, 0x16, 1], &[1, 7], 4),
+        (&[0x10, 0x18, 1, b'T'], &[1, 1], 2),
+        (&[0x1b], &[1, 1], 2),
+    ];
+    let structs =
+        own.iter().map(|(kind, step, levels)| (class("x", &[("a", kind)]), *step, *levels));
+    // A bare value as a trait object lies in a record.
+    let bares = own.iter().map(|(kind, step, levels)| {
+        let is_dynamic = kind[..].contains(&0x18) || kind[..] == [0x1b];
+        (bare("x", kind), *step, levels + usize::from(is_dynamic))
+    });
+    let variants = [&[0, 2][..], &text("Leaf"), &[0], &text("Branch")].concat();
+    let branch = fields(&[("0", &[0x16, 1])]);
+    let body =
+        [&forge::id_of("x").to_le_bytes()[..], &text("x"), &[1, 1, 2], &variants[2..], &branch];
+    let tree = (Item::Definition(body.concat()), &[1][..], 1);
+    let all = structs.chain(bares).chain([tree]);
+    all.map(|(class, step, levels)| (class, step.to_vec(), levels)).collect()
+}
+
+#[test]
+fn the_deepest_values_are_read_written_and_shown() {
+    on_small_stack(|| {
+        for (class, step, levels) in classes() {
+            let save = |times: usize| {
+                // A map from itself has its values behind all of its keys.
+                let end =
+                    vec![0; if class.clone().content().ends_with(&[1, 3]) { times } else { 0 }];
+                one(class.clone(), &[step.repeat(times), vec![0], end].concat())
+            };
+            let deepest =
+                (1..=MOST).rev().find(|times| Document::from_slice(&save(*times)).is_ok());
+            let deepest = deepest.unwrap();
+            assert!(
+                (MOST - levels - 2..=MOST).contains(&(deepest * levels)),
+                "{deepest} of {levels}"
+            );
+            look(&save(deepest));
+            for times in [deepest + 1, 100_000] {
+                let error = Document::from_slice(&save(times)).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::TooDeep, "{error}");
+                assert!(error.message().contains("raise `Limits::depth`"), "{error}");
+                assert!(error.offset().is_some() && error.object() == Some(1), "{error:?}");
+            }
+            // Deeper ones may be read, on a larger stack.
+            let limits = Limits { depth: Limits::DEFAULT.depth + 1, ..Limits::DEFAULT };
+            Document::within(&save(deepest + 1), &limits).unwrap();
+        }
+    });
+}
+
+#[test]
+fn texts_and_values_beyond_the_limit_are_refused() {
+    on_small_stack(|| {
+        let brackets = [
+            ("[", "]"),
+            ("(", ",)"),
+            ("some(", ")"),
+            ("{0: ", "}"),
+            ("{", ": 0}"),
+            ("A { a: ", " }"),
+        ];
+        for (open, close) in brackets {
+            let deep = |depth: usize| format!("{}0{}", open.repeat(depth), close.repeat(depth));
+            let value: Value = deep(MOST).parse().unwrap();
+            assert!(value.to_string().parse::<Value>().unwrap() == value.clone());
+            assert!(!format!("{value:#?}").is_empty());
+            for depth in [MOST + 1, 100_000] {
+                let error = deep(depth).parse::<Value>().unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::TooDeep, "{open}: {error}");
+            }
+        }
+        // What an editor puts into a document is written within the same limit.
+        let chain = class("x", &[("a", &[0x10, 0x16, 1])]);
+        let mut document = Document::from_slice(&one(chain, &[0])).unwrap();
+        for (levels, is_good) in [(MOST / 2 - 1, true), (MOST / 2, false)] {
+            let mut value: Value = "x { a: none }".parse().unwrap();
+            for _ in 0..levels {
+                let mut outer = Record::new("x");
+                outer.set("a", Some(value));
+                value = Value::from(outer);
+            }
+            *document.root_mut().unwrap() = value;
+            let written = document.to_vec().map_err(|error| error.kind());
+            assert_eq!(written.map(drop), if is_good { Ok(()) } else { Err(ErrorKind::TooDeep) });
+        }
+    });
+}
+
+/// Types of an older version, and the same types with migrations.
+macro_rules! versions {
+    ($name:ident, $($attribute:meta),*) => {
+        mod $name {
+            use super::*;
+
+            #[derive(Persist)]
+            $(#[$attribute])*
+            pub(super) struct Chain {
+                pub(super) next: Option<Box<Chain>>,
+            }
+
+            #[derive(Persist)]
+            $(#[$attribute])*
+            pub(super) enum Tree {
+                Leaf,
+                Branch(Box<Tree>),
+            }
+
+            #[derive(Persist)]
+            $(#[$attribute])*
+            pub(super) struct Nest {
+                pub(super) parts: Vec<Nest>,
+            }
+
+            #[derive(Persist)]
+            $(#[$attribute])*
+            pub(super) struct Lists {
+                pub(super) lists: Vec<Vec<Lists>>,
+            }
+
+            #[derive(Persist)]
+            $(#[$attribute])*
+            pub(super) struct Folder {
+                pub(super) folders: BTreeMap<u8, Folder>,
+            }
+
+            #[derive(Persist)]
+            $(#[$attribute])*
+            pub(super) struct Node {
+                pub(super) kind: Kind,
+            }
+
+            #[derive(Persist)]
+            $(#[$attribute])*
+            pub(super) enum Kind {
+                End,
+                Further(Option<Box<Node>>),
+            }
+
+            #[persist::dynamic]
+            pub(super) trait Toy {}
+
+            #[derive(Persist)]
+            $(#[$attribute])*
+            pub(super) struct Doll {
+                pub(super) inside: Option<Box<dyn Toy>>,
+            }
+
+            impl Toy for Doll {}
+
+            pub(super) fn saves() -> SaveManager {
+                let mut saves = SaveManager::new();
+                saves.register_as::<Doll, dyn Toy>().unwrap();
+                saves
+            }
+        }
+    };
+}
+
+versions!(old, persist(version = 1));
+versions!(new, persist(version = 2, migrate = unchanged));
+
+#[expect(clippy::unnecessary_wraps, reason = "a migration may fail")]
+fn unchanged(_: &mut Record, _: u32) -> Result<(), String> {
+    Ok(())
+}
+
+fn chain(depth: usize) -> old::Chain {
+    let end = old::Chain { next: None };
+    (0..depth).fold(end, |inner, _| old::Chain { next: Some(Box::new(inner)) })
+}
+
+fn tree(depth: usize) -> old::Tree {
+    (0..depth).fold(old::Tree::Leaf, |inner, _| old::Tree::Branch(Box::new(inner)))
+}
+
+fn nest(depth: usize) -> old::Nest {
+    (1..depth).fold(old::Nest { parts: vec![] }, |inner, _| old::Nest { parts: vec![inner] })
+}
+
+fn lists(depth: usize) -> old::Lists {
+    let end = old::Lists { lists: vec![] };
+    (1..depth / 2).fold(end, |inner, _| old::Lists { lists: vec![vec![inner]] })
+}
+
+fn folder(depth: usize) -> old::Folder {
+    let end = old::Folder { folders: BTreeMap::new() };
+    (1..depth).fold(end, |inner, _| old::Folder { folders: [(7, inner)].into() })
+}
+
+fn node(depth: usize) -> old::Node {
+    let further = |inner| old::Kind::Further(Some(Box::new(inner)));
+    let end = old::Node { kind: old::Kind::End };
+    (0..depth).fold(end, |inner, _| old::Node { kind: further(inner) })
+}
+
+fn doll(depth: usize) -> old::Doll {
+    let end = old::Doll { inside: None };
+    (0..depth).fold(end, |inner, _| old::Doll { inside: Some(Box::new(inner)) })
+}
+
+/// Saves what is nested to the limit, and loads it as every type that there is for it.
+fn goes_through<Old: Persist + 'static, New: Persist + 'static>(name: &str, old: fn(usize) -> Old) {
+    let depth = Limits::DEFAULT.depth as usize;
+    let save = old::saves().value_to_vec(&old(depth)).unwrap();
+    old::saves().value_from_slice::<Old>(&save).unwrap();
+    new::saves().value_from_slice::<New>(&save).unwrap_or_else(|error| panic!("{name}: {error}"));
+    look(&save);
+    let deeper = old(depth + 2);
+    let error = old::saves().value_to_vec(&deeper).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooDeep, "{name}: {error}");
+}
+
+#[test]
+fn the_deepest_typed_values_are_saved_loaded_and_migrated() {
+    on_small_stack(|| goes_through::<old::Chain, new::Chain>("chain", chain));
+    on_small_stack(|| goes_through::<old::Tree, new::Tree>("tree", tree));
+    on_small_stack(|| goes_through::<old::Nest, new::Nest>("nest", nest));
+    on_small_stack(|| goes_through::<old::Lists, new::Lists>("lists", lists));
+    on_small_stack(|| goes_through::<old::Folder, new::Folder>("folder", folder));
+    on_small_stack(|| goes_through::<old::Node, new::Node>("node", node));
+    on_small_stack(|| goes_through::<old::Doll, new::Doll>("doll", doll));
+}
+
+/// 350 bytes, which took a thread of 256 KiB down.
+#[test]
+fn a_short_save_nested_deep_does_not_overflow_the_stack() {
+    on_small_stack(|| {
+        for depth in [255, 290, 100_000] {
+            let payload = [vec![1; depth], vec![0]].concat();
+            let save = one(class("Chain", &[("next", &[0x10, 0x16, 1])]), &payload);
+            for result in [
+                new::saves().value_from_slice::<new::Chain>(&save).map(drop),
+                persist::from_slice::<old::Chain>(&save).map(drop),
+            ] {
+                assert_eq!(result.unwrap_err().kind(), ErrorKind::TooDeep, "{depth} levels");
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("game.sav");
+            std::fs::write(&path, &save).unwrap();
+            let results = [Document::open(&path).map(drop), persist::save::dump(&path).map(drop)];
+            for result in results {
+                let kind = result.map_err(|error| error.kind());
+                assert_eq!(kind, if depth == 255 { Ok(()) } else { Err(ErrorKind::TooDeep) });
+            }
+        }
+    });
+}
+
+/// What is whole of a damaged save is looked through for pointers to what is lost.
+#[test]
+fn deep_values_of_a_damaged_save_are_rescued() {
+    on_small_stack(|| {
+        let chain = std::rc::Rc::new(std::cell::RefCell::new(chain(128)));
+        let mut saves = old::saves();
+        saves.add(&chain).unwrap();
+        let mut save = saves.to_vec().unwrap();
+        save.truncate(save.len() - 10);
+        let policy = LoadPolicy::Salvage;
+        saves.set_load_options(LoadOptions { policy, ..LoadOptions::default() });
+        assert_eq!(saves.from_slice(&save).unwrap().len(), 1);
+    });
+}
+
+/// The definitions of a save say what values become values of the program's types.
+#[test]
+fn deep_conversions_are_found_or_refused() {
+    type Lists<T> = Vec<Option<Vec<Option<T>>>>;
+    #[derive(Persist)]
+    struct Wide {
+        number: Lists<Lists<Vec<u16>>>,
+    }
+    on_small_stack(|| {
+        // Newtypes of newtypes, each a class of its own.
+        for depth in [10, 90, 200, 5_000] {
+            let inner = |i: u64| [vec![0x16], counted(i)].concat();
+            let mut items = vec![class("Wide", &[("number", &inner(2))])];
+            for i in 2..depth {
+                items.push(class(&format!("C{i}"), &[("0", &inner(i + 1))]));
+            }
+            items.push(class("last", &[("0", &[3])]));
+            let result = persist::from_slice::<Wide>(&one_of(&items, &[7])).map(drop);
+            assert_eq!(result.is_ok(), depth < 100, "{depth} newtypes: {result:?}");
+        }
+        // Kinds as deep as they may be.
+        for sort in [&[0x10][..], &[0x11], &[0x13, 3], &[0x14, 2], &[0x15, 1]] {
+            let kind = [&sort.repeat(63)[..], &[3]].concat();
+            let save = one(class("Wide", &[("number", &kind)]), &[0; 64]);
+            assert!(persist::from_slice::<Wide>(&save).is_err());
+        }
+    });
+}
+
+/// A lock is a text that anybody may have written.
+#[test]
+fn deep_samples_of_a_lock_are_made_or_refused() {
+    on_small_stack(|| {
+        let sample = |depth: usize, around: [&str; 2]| {
+            let [open, close] = around;
+            let class = |i: usize, kind: &str| {
+                format!("class C{i}, id 0x{i:x}, version 1, struct\n  a: {kind}\n")
+            };
+            let chain = (1..depth).map(|i| class(i, &format!("{open}C{}{close}", i + 1)));
+            let classes: String = chain.chain([class(depth, "u8")]).collect();
+            let header = Lock::new().to_string();
+            let text = format!("{header}version 1\n{classes}object C1 in Rc\n");
+            text.parse::<Lock>().unwrap().sample("1", Values::Plain).map(drop)
+        };
+        for around in [["", ""], ["[", "; 1]"], ["(", ",)"]] {
+            for depth in [100, 2_000] {
+                let kind = sample(depth, around).map_err(|error| error.kind());
+                let expected = if depth == 100 { Ok(()) } else { Err(ErrorKind::TooDeep) };
+                assert_eq!(kind, expected, "{depth}, {around:?}");
+            }
+        }
+        // An option need not be there where it would be too deep.
+        let _ = sample(2_000, ["Option<", ">"]);
+    });
+}

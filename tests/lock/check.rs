@@ -1,0 +1,228 @@
+//! The check of a lock in a project: what each mode does, and the variable.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+use std::fs;
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::process::Command;
+
+use persist::__private::{Mode, check, check_file};
+use persist::lock::{Lock, Verdict};
+use persist::save::Registry;
+use persist::{ErrorKind, Persist};
+
+#[derive(Persist)]
+#[persist(class = "Hero")]
+struct OldHero {
+    name: String,
+}
+
+#[derive(Persist)]
+#[persist(class = "Hero")]
+struct Hero {
+    name: String,
+    #[persist(default)]
+    level: u32,
+}
+
+#[derive(Persist)]
+#[persist(class = "Hero")]
+struct BrokenHero {
+    name: String,
+    level: u32,
+}
+
+fn registry<T: Persist>() -> Registry {
+    let mut registry = Registry::new();
+    registry.register::<T>().unwrap();
+    registry
+}
+
+/// A folder with the lock of a version 0.1.0.
+fn project() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("persist.lock");
+    check_file(&path, "0.1.0", &registry::<OldHero>(), Mode::Update).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn without_a_lock_the_check_says_how_to_begin_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("persist.lock");
+    for mode in [Mode::Check, Mode::Locked] {
+        let error = check_file(&path, "0.1.0", &registry::<Hero>(), mode).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert!(error.message().contains("PERSIST_LOCK=update"), "{error}");
+    }
+    assert!(!path.exists());
+    // One without versions would let everything pass.
+    Lock::new().save(&path).unwrap();
+    let error = check_file(&path, "0.1.0", &registry::<Hero>(), Mode::Check).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn a_safe_change_passes_but_not_as_a_release() {
+    let (_folder, path) = project();
+    let before = fs::read(&path).unwrap();
+    let report = check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Check).unwrap();
+    assert!(report.loads() && !report.is_current());
+    assert_eq!(report.differences()[0].verdict, Verdict::Safe);
+    let error = check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Locked).unwrap_err();
+    assert!(error.message().contains("version 0.2.0"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Update).unwrap();
+    let report = check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Locked).unwrap();
+    assert!(report.is_current());
+    // A new version without a change is recorded, too.
+    let error = check_file(&path, "0.3.0", &registry::<Hero>(), Mode::Locked).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    check_file(&path, "0.3.0", &registry::<Hero>(), Mode::Update).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.starts_with(std::str::from_utf8(&before).unwrap()));
+    assert!(text.ends_with("\nversion 0.3.0\n"), "{text}");
+}
+
+#[test]
+fn a_change_that_breaks_fails_with_the_whole_report() {
+    let (_folder, path) = project();
+    for mode in [Mode::Check, Mode::Update, Mode::Check] {
+        // An update does not make the saves of 0.1.0 load.
+        let result = check_file(&path, "0.2.0", &registry::<BrokenHero>(), mode);
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::MissingField);
+        let report = Lock::load(&path).unwrap().compare(&registry::<BrokenHero>());
+        let before = if mode == Mode::Update { "the lock was not updated: " } else { "" };
+        assert_eq!(error.message(), format!("{before}{report}"));
+        assert!(error.message().contains("    #[persist(default)]\n    level: u32\n"), "{error}");
+    }
+}
+
+#[test]
+fn an_update_changes_the_section_of_its_version_alone() {
+    let (_folder, path) = project();
+    let one = fs::read_to_string(&path).unwrap();
+    let update = |version: &str, registry: &Registry| {
+        check_file(&path, version, registry, Mode::Update).map(drop)
+    };
+    update("0.2.0", &registry::<Hero>()).unwrap();
+    let two = fs::read_to_string(&path).unwrap();
+    assert!(two.starts_with(&one) && two != one);
+    update("0.2.0", &registry::<OldHero>()).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), format!("{one}\nversion 0.2.0\n"));
+    update("0.2.0", &registry::<Hero>()).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), two);
+    // 0.1.0 is released, as another came after it.
+    update("0.1.0", &registry::<OldHero>()).unwrap();
+    assert_eq!(update("0.1.0", &registry::<Hero>()).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(fs::read_to_string(&path).unwrap(), two);
+}
+
+#[test]
+fn a_damaged_lock_is_not_written_over() {
+    let (_folder, path) = project();
+    let text = fs::read_to_string(&path).unwrap().replace("String", "<<<<<<< HEAD");
+    fs::write(&path, &text).unwrap();
+    for mode in [Mode::Check, Mode::Update, Mode::Locked] {
+        let error = check_file(&path, "0.2.0", &registry::<Hero>(), mode).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Damaged);
+        assert!(error.message().contains("line 6 of the lock"), "{error}");
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    fs::write(&path, b"\xff").unwrap();
+    let error = check_file(&path, "0.2.0", &registry::<Hero>(), Mode::Update).unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::Damaged, Some(0)));
+}
+
+#[test]
+fn an_update_does_not_hide_that_a_released_version_breaks() {
+    let (_folder, path) = project();
+    let before = fs::read(&path).unwrap();
+    let update = |version: &str| {
+        check_file(&path, version, &registry::<BrokenHero>(), Mode::Update).unwrap_err()
+    };
+    let error = update("0.1.0");
+    assert_eq!(error.kind(), ErrorKind::MissingField);
+    assert!(error.message().contains("raise the version in `Cargo.toml`"), "{error}");
+    assert!(error.message().contains("    #[persist(default)]\n    level: u32\n"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // Nor is it recorded under a version of its own.
+    let error = update("0.2.0");
+    assert_eq!(error.kind(), ErrorKind::MissingField);
+    assert!(error.message().starts_with("the lock was not updated: old saves"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// Where the child process finds its lock.
+const FOLDER: &str = "PERSIST_TESTS_LOCK_FOLDER";
+
+/// What the child process does; without a folder it is not one.
+#[test]
+fn child() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    check(folder, "0.1.0", &registry::<Hero>()).unwrap();
+}
+
+fn run_child(folder: &Path, variable: Option<&str>) -> Result<(), String> {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "check::child"]).env(FOLDER, folder).env_remove("PERSIST_LOCK");
+    let output = child.envs(variable.map(|value| ("PERSIST_LOCK", value))).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("running 1 test"), "{text}");
+    if output.status.success() { Ok(()) } else { Err(text) }
+}
+
+#[test]
+fn the_variable_says_what_the_check_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("persist.lock");
+    for variable in [None, Some(""), Some("check"), Some("locked")] {
+        let text = run_child(folder.path(), variable).unwrap_err();
+        assert!(text.contains("there is no lock"), "{text}");
+    }
+    let text = run_child(folder.path(), Some("Update")).unwrap_err();
+    assert!(text.contains("PERSIST_LOCK is Update, which is none of"), "{text}");
+    assert!(!path.exists());
+    run_child(folder.path(), Some("update")).unwrap();
+    assert!(Lock::load(&path).unwrap().is_current("0.1.0", &registry::<Hero>()));
+    for variable in [None, Some(""), Some("check"), Some("locked"), Some("update")] {
+        run_child(folder.path(), variable).unwrap();
+    }
+}
+
+#[test]
+fn the_macro_looks_beside_the_cargo_toml_of_its_crate() {
+    // There is none here.
+    let failed = catch_unwind(|| persist::assert_lock!(registry::<Hero>())).unwrap_err();
+    let message = failed.downcast_ref::<String>().unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("persist.lock");
+    assert!(message.contains(&format!("there is no lock {}", path.display())), "{message}");
+}
+
+#[derive(Persist)]
+#[persist(class = "Hero")]
+struct HugeHero {
+    name: String,
+    #[persist(default = None)]
+    map: Option<Box<[[u64; 4096]; 4096]>>,
+}
+
+/// The saves of the versions before load, and then those of this one do not: no sample of it can be made.
+#[test]
+fn an_update_that_fails_at_its_own_version_writes_nothing() {
+    let (folder, path) = project();
+    let before = fs::read(&path).unwrap();
+    for path in [path, folder.path().join("another.lock")] {
+        let result = check_file(&path, "0.2.0", &registry::<HugeHero>(), Mode::Update);
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+        assert!(
+            error.message().starts_with("the lock was not updated: old saves are not safe"),
+            "{error}"
+        );
+        assert_eq!(fs::read(&path).ok(), path.ends_with("persist.lock").then(|| before.clone()));
+    }
+}

@@ -1,0 +1,12 @@
+//! Objects and values through a manager: files, streams, hooks, limits, locks and failed loads.
+
+mod background;
+mod failed_loads;
+mod files;
+mod hooks;
+mod limits;
+mod locks;
+mod locks_of_others;
+mod manager;
+mod metadata;
+mod streams;

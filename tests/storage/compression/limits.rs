@@ -1,0 +1,142 @@
+//! Bombs are refused before anything is allocated for them, and no save is written that would be one.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use persist::save::{Compression, LoadPolicy};
+use persist::{ErrorKind, Limits, LoadOptions, SaveManager};
+
+use crate::compression::{BOTH, LZ4, ZSTD, blocks, by, inside, lz4, packed, replaced, tags, zstd};
+use persist_tests::support::forge::{bare, one, refused, value};
+
+const GIB: usize = 1 << 30;
+
+/// A save whose block says that it holds so much.
+fn bomb(tag: u8, says: usize, frame: &[u8]) -> Vec<u8> {
+    let save = one(bare("Vec<u8>", &[0x11, 3]), &[0]);
+    replaced(&save, |_| Some((tag, inside(says, frame))))
+}
+
+#[test]
+fn a_bomb_is_refused_before_it_is_allocated() {
+    // 4 MiB of zeros, of which the frames have parts: repeated, they hold a gibibyte.
+    let zeros = vec![0; 4 << 20];
+    let frame = zstd(&zeros);
+    // Parts of a Zstandard frame: 128 KiB of zeros in four bytes each, the last marked.
+    let head = [0x28, 0xb5, 0x2f, 0xfd, 0xa0];
+    let part = [0x02, 0x00, 0x10, 0x00];
+    let mut parts = part.repeat(GIB / (128 << 10));
+    let last = parts.len() - 4;
+    parts[last] |= 1;
+    let long = [&head[..], &u32::try_from(GIB).unwrap().to_le_bytes(), &parts].concat();
+    // It is a true frame.
+    let mut short = [&head[..], &(256_u32 << 10).to_le_bytes(), &part, &part].concat();
+    short[13] |= 1;
+    assert_eq!(::zstd::bulk::decompress(&short, 1 << 20).unwrap(), vec![0; 256 << 10]);
+
+    for (what, tag, says, frame) in [
+        ("a kibibyte", ZSTD, GIB, &frame[..]),
+        ("a kibibyte of LZ4", LZ4, GIB, &lz4(&[0; 200_000])[..]),
+        ("a true one", ZSTD, GIB, &long),
+        ("four gibibytes", ZSTD, u32::MAX as usize, &long),
+        ("64 MiB", ZSTD, 64 << 20, &frame[..]),
+    ] {
+        let error = refused(bomb(tag, says, frame), value::<Vec<u8>>);
+        let expected = if what.contains("true") { ErrorKind::TooLarge } else { ErrorKind::Damaged };
+        assert_eq!(error.kind(), expected, "{what}: {error}");
+    }
+}
+
+#[test]
+fn the_limit_holds_on_both_sides() {
+    let map = vec![7_u8; 200_000];
+    for compression in BOTH {
+        let save = packed(compression, &map);
+        let mut saves = SaveManager::new();
+        saves.set_save_options(by(compression));
+        saves.set_limits(Limits { decompressed: 100_000, ..Limits::default() });
+        for error in [
+            saves.value_to_vec(&map).unwrap_err(),
+            saves.value_from_slice::<Vec<u8>>(&save).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+            assert!(error.message().contains("`Limits::decompressed`"), "{error}");
+        }
+        saves.set_save_options(by(Compression::None));
+        let plain = saves.value_to_vec(&map).unwrap();
+        assert!(saves.value_from_slice::<Vec<u8>>(&plain).is_ok());
+    }
+}
+
+#[test]
+fn the_size_of_the_file_is_what_its_limit_is_about() {
+    let map = vec![7_u8; 200_000];
+    let mut saves = SaveManager::new();
+    saves.set_limits(Limits { bytes: 250_000, ..Limits::default() });
+    saves.set_save_options(by(Compression::Lz4));
+    let maps: Vec<_> = (0..4).map(|_| Rc::new(RefCell::new(map.clone()))).collect();
+    for map in &maps {
+        saves.add(map).unwrap();
+    }
+    let save = saves.to_vec().unwrap();
+    assert_eq!(saves.from_slice(&save).unwrap().iter::<Vec<u8>>().count(), 4);
+    saves.set_save_options(by(Compression::None));
+    assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::TooLarge);
+}
+
+#[test]
+fn what_a_load_would_take_for_an_attack_is_written_as_it_is() {
+    let mut saves = SaveManager::new();
+    saves.set_save_options(by(Compression::Zstd(3)));
+    for _ in 0..2 {
+        saves.add(&Rc::new(RefCell::new("0".repeat(40 << 20)))).unwrap();
+    }
+    let save = saves.to_vec().unwrap();
+    assert_eq!(tags(&save), [ZSTD, 1]);
+    let loaded = saves.from_slice(&save).unwrap();
+    assert!(loaded.iter::<String>().all(|text| text.borrow().len() == 40 << 20));
+    // With both compressed it is refused.
+    drop(loaded);
+    let both = replaced(&save, |content| {
+        (content.len() > 1 << 20).then(|| (ZSTD, inside(content.len(), &zstd(content))))
+    });
+    let error = saves.from_slice(&both).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+    assert!(error.message().contains("`Limits::expansion`"), "{error}");
+    saves.set_limits(Limits { expansion: 100_000, ..Limits::default() });
+    assert!(saves.from_slice(&both).is_ok());
+}
+
+#[test]
+fn a_save_without_compressed_blocks_costs_nothing_more() {
+    if persist_tests::is_plan_forced() {
+        return; // Another save is made of each.
+    }
+    let save = persist::to_vec(&vec![7_u8; 1 << 20]).unwrap();
+    let used = allocation_counter::measure(|| {
+        persist::from_slice::<Vec<u8>>(&save).unwrap();
+    });
+    assert!(used.bytes_max < (1 << 20) + (64 << 10), "{}", used.bytes_max);
+}
+
+#[test]
+fn a_salvage_counts_what_compressed_blocks_hold() {
+    let mut saves = SaveManager::new();
+    let objects: Vec<_> = (0..8_u32)
+        .map(|i| {
+            Rc::new(RefCell::new(
+                (0..100_000_u32).map(|j| Some(j % (40 + i) == 0 || j * 7919 % 1009 == 3)).collect(),
+            ))
+        })
+        .collect();
+    for object in &objects {
+        saves.add::<Rc<RefCell<Vec<Option<bool>>>>>(object).unwrap();
+    }
+    saves.set_save_options(by(Compression::Lz4));
+    let mut save = saves.to_vec().unwrap();
+    saves.set_load_options(LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() });
+    let last = blocks(&save).0.pop().unwrap().1;
+    save[last + 20] ^= 1;
+    let loaded = saves.from_slice(&save).unwrap();
+    assert_eq!(loaded.len(), 7, "of a save of {} bytes", save.len());
+}

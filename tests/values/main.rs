@@ -1,0 +1,9 @@
+//! Values of every type: their bytes, as text, through serde, and without their types.
+
+mod naive;
+mod refused;
+mod text;
+mod trees;
+mod types;
+mod with_serde;
+mod without_types;

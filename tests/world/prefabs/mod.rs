@@ -1,0 +1,36 @@
+//! Parts of a world as values: copied, put into worlds, saved.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+mod files;
+mod hostile;
+mod ids;
+mod placing;
+mod random;
+mod unknown;
+
+use persist::{Component, ObjectId, Persist, SaveManager, World};
+
+/// Leads to objects.
+#[derive(Persist, Clone, Debug, PartialEq)]
+struct Target {
+    whom: ObjectId,
+    next: Option<ObjectId>,
+}
+
+impl Component for Target {}
+
+/// The dead id that an id becomes when it is cleared.
+fn dead(id: ObjectId) -> ObjectId {
+    let dead = ObjectId::new(id.get() | 1 << 63).unwrap();
+    assert!(dead.is_dead());
+    dead
+}
+
+/// All that a save has of a world.
+fn bytes(world: &World) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("world.sav");
+    SaveManager::new().save_value(&path, world).unwrap();
+    std::fs::read(path).unwrap()
+}
