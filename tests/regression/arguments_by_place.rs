@@ -183,3 +183,72 @@ fn a_longer_array_ends_as_its_default() {
     let error = persist::from_slice::<Small>(&save).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::KindMismatch, "{error}");
 }
+
+#[derive(Persist)]
+#[persist(class = "Chest")]
+struct OldChest {
+    slot: Slot<u8>,
+}
+
+/// The slot has moved to another field, and the program has two instances.
+#[derive(Persist, Debug, PartialEq)]
+#[persist(class = "Chest", version = 2, migrate = move_slot)]
+struct Chest {
+    large: Slot<u32>,
+    small: Slot<u16>,
+}
+
+fn move_slot(chest: &mut persist::Record, _from: u32) {
+    let slot = chest.take("slot").unwrap();
+    chest.set("large", slot.clone());
+    chest.set("small", slot);
+}
+
+#[test]
+fn a_value_that_a_migration_moves_takes_the_arguments_of_its_new_place() {
+    let save = persist::to_vec(&OldChest { slot: slot(7) }).unwrap();
+    let chest: Chest = persist::from_slice(&save).unwrap();
+    assert_eq!(chest, Chest { large: slot(7), small: slot(7) });
+}
+
+#[derive(Persist)]
+#[persist(class = "Pair")]
+struct Pair<T> {
+    #[persist(alias = "first")]
+    left: T,
+    #[persist(default = 9)]
+    right: u8,
+}
+
+#[derive(Persist)]
+#[persist(class = "Pair")]
+struct OldPair<T> {
+    first: T,
+}
+
+#[derive(Persist)]
+#[persist(class = "Box")]
+struct OldBox {
+    pair: OldPair<u8>,
+}
+
+#[derive(Persist)]
+#[persist(class = "Box", version = 2, migrate = move_pair)]
+struct NewBox {
+    large: Pair<u32>,
+    small: Pair<u16>,
+}
+
+fn move_pair(chest: &mut persist::Record, _from: u32) {
+    let pair = chest.take("pair").unwrap();
+    chest.set("large", pair.clone());
+    chest.set("small", pair);
+}
+
+#[test]
+fn a_moved_value_finds_its_fields_by_alias_and_default() {
+    let save = persist::to_vec(&OldBox { pair: OldPair { first: 5 } }).unwrap();
+    let new: NewBox = persist::from_slice(&save).unwrap();
+    assert_eq!((new.large.left, new.large.right), (5, 9));
+    assert_eq!((new.small.left, new.small.right), (5, 9));
+}

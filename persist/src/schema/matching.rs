@@ -373,16 +373,16 @@ impl Program {
         if self.removed.contains(&stored.name) {
             return Vec::new();
         }
-        let is_instance = |target: &Option<Target>| {
-            target.is_some_and(|Target { class, .. }| {
-                class.is_generic() && class.is_called(&stored.name)
-            })
-        };
-        let targets = self.targets.iter().enumerate();
-        let all = targets.filter(|(_, target)| is_instance(target)).map(|(class, _)| class);
+        let all = (0..self.targets.len()).filter(|class| self.is_instance(*class, stored));
         let (registered, values): (Vec<_>, Vec<_>) = all
             .partition(|class| self.objects.contains(class) || self.implementors.contains(class));
         if registered.is_empty() { values } else { registered }
+    }
+
+    /// True if a class is an instance of the generic class of which the stored one is an instance.
+    pub(super) fn is_instance(&self, class: usize, stored: &ClassSchema) -> bool {
+        self.targets[class]
+            .is_some_and(|Target { class, .. }| class.is_generic() && class.is_called(&stored.name))
     }
 
     pub(super) fn find_instance(&self, stored: &ClassSchema) -> Option<usize> {

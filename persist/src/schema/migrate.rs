@@ -83,8 +83,17 @@ impl WriteTarget for Written<'_, '_> {
             program.targets[class]
                 .is_some_and(|target| target.class.aliases.contains(&record.class()))
         };
-        let is_resolved =
-            || record.origin.is_some_and(|origin| self.plans.resolve_moved(origin) == Some(class));
+        let is_resolved = || {
+            record.origin.is_some_and(|origin| {
+                let stored = &self.plans.stored[origin];
+                // Where several instances could be meant, the place decides. Its version was not asked for then.
+                let is_instance = || {
+                    program.is_instance(class, stored)
+                        && stored.version == program.classes[class].version
+                };
+                self.plans.resolve_moved(origin).map_or_else(is_instance, |moved| moved == class)
+            })
+        };
         if record.class() == wanted || is_resolved() || is_alias() {
             return Ok(());
         }
