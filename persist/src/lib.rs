@@ -1,59 +1,103 @@
-//! Keeps the state of games, editors and simulations alive.
+//! Saves the state of games, editors and simulations, and loads it after a crash and after your types changed.
 //!
-//! `#[derive(Persist)]` gives a type a table of field records; from that one
-//! table come saving and loading, graphs of shared objects, saves that describe
-//! themselves, and fields reached by name. In order of importance:
+//! `#[derive(Persist)]` gives a type a table of field records: name, offset, size and kind. Saves, object graphs, old
+//! saves, undo, crash recovery and tools that look inside a save all use that one table.
 //!
-//! 1. No save is lost: not by a crash, not by a changed type, not silently.
-//! 2. Any bytes give `Ok` or a typed [`Error`], in safe Rust only.
-//! 3. As fast as the fastest codecs that write rows.
-//! 4. A small surface: a derive, a manager, a few functions.
-//!
-//! # Example
+//! # Save and load
 //!
 //! ```
-//! use std::cell::RefCell;
-//! use std::rc::Rc;
-//!
-//! use persist::{Persist, SaveManager};
-//!
-//! #[derive(Persist)]
-//! struct Hero {
-//!     name: String,
-//!     #[persist(default = 1)]
-//!     level: u32,
-//!     friends: Vec<Rc<RefCell<Hero>>>,
-//! }
+//! #[derive(persist::Persist)]
+//! struct Hero { name: String, level: u32 }
 //!
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("slot1.sav");
-//! let ada = Rc::new(RefCell::new(Hero { name: "Ada".into(), level: 3, friends: vec![] }));
-//! let bob = Rc::new(RefCell::new(Hero { name: "Bob".into(), level: 2, friends: vec![ada.clone()] }));
+//! persist::save(&path, &Hero { name: "Ada".into(), level: 3 })?;
+//!
+//! let hero: Hero = persist::load(&path)?;
+//! assert_eq!((hero.name.as_str(), hero.level), ("Ada", 3));
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! After a crash or a power cut the file is the old save or the new one. [`to_vec`] and [`from_slice`] work in memory.
+//!
+//! # A graph with a cycle
+//!
+//! ```
+//! use std::{cell::RefCell, rc::Rc};
+//! use persist::{Persist, SaveManager};
+//!
+//! #[derive(Persist)]
+//! struct Person { name: String, friends: Vec<Rc<RefCell<Person>>> }
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("friends.sav");
+//! let ada = Rc::new(RefCell::new(Person { name: "Ada".into(), friends: vec![] }));
+//! let bob = Rc::new(RefCell::new(Person { name: "Bob".into(), friends: vec![ada.clone()] }));
 //! ada.borrow_mut().friends.push(bob);
 //!
 //! let mut saves = SaveManager::new();
-//! saves.add(&ada)?;
+//! saves.add(&ada)?; // Bob is saved too: Ada points to him
 //! saves.save(&path)?;
 //!
-//! // Another run of the program begins with the classes that it knows.
-//! let mut saves = SaveManager::new();
-//! saves.register::<Hero>()?;
-//! let loaded = saves.load(&path)?;
-//! let ada = loaded.first::<Hero>()?;
+//! let loaded = saves.load(&path)?; // a new program first calls `saves.register::<Person>()?`
+//! let ada = loaded.first::<Person>()?;
 //! let bob = ada.borrow().friends[0].clone();
-//! assert_eq!(bob.borrow().name, "Bob");
 //! assert!(Rc::ptr_eq(&bob.borrow().friends[0], &ada));
-//! # ada.borrow_mut().friends.clear();
+//! # loaded.dismantle();
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! # Add a field: old saves load
+//!
+//! ```
+//! mod version_1 {
+//!     #[derive(persist::Persist)]
+//!     pub struct Hero { pub hp: u16 }
+//! }
+//!
+//! #[derive(persist::Persist)]
+//! struct Hero {
+//!     #[persist(alias = "hp")] // renamed, and wider
+//!     health: u32,
+//!     #[persist(default = 1)] // added
+//!     level: u32,
+//! }
+//!
+//! let old = persist::to_vec(&version_1::Hero { hp: 20 })?;
+//! let hero: Hero = persist::from_slice(&old)?;
+//! assert_eq!((hero.health, hero.level), (20, 1));
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! [`assert_lock!`] in a test reports the changes that lose or break old saves, before you ship them.
+//!
+//! # Undo and crash recovery
+//!
+//! ```
+//! use persist::{History, SaveManager, Session, World};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (level, journal) = (folder.path().join("a.sav"), folder.path().join("a.journal"));
+//! let open = || Session::<World>::with(SaveManager::new(), History::new(256)).open(&level, &journal);
+//!
+//! let (mut session, _) = open()?;
+//! let door = session.edit("Add door", |edit| edit.spawn("Door"))?;
+//! drop(session); // a crash: the edit is in the journal, but was never saved
+//!
+//! let (mut session, _) = open()?;
+//! assert!(session.target().contains(door));
+//! session.undo()?; // also works on edits from before the crash
+//! session.save()?;
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
 //! # Modules
 //!
-//! The root has what most programs write; the rest is in the module it belongs to.
+//! The root has what most programs use.
 //!
-//! | | |
+//! | module | contents |
 //! | --- | --- |
-//! | [`save`](mod@save) | saving and loading: reports, slots, backups, salvage, the registry of classes |
+//! | [`save`](mod@save) | reports, slots, backups, salvage, devices, the registry of classes |
 //! | [`world`] | objects made of components, with names, a tree and a life cycle |
 //! | [`history`] | undo, redo, and the journal from which a crashed program recovers |
 //! | [`lock`] | the schemas of released versions, and whether their saves still load |
@@ -61,7 +105,8 @@
 //! | [`codec`] | one value to bytes and back, and what an `impl Persist` by hand needs |
 //! | [`reflect`] | the tables of a type: classes, field records, kinds |
 //!
-//! The bytes are described in `docs/reference/format.md`, the reasons in `docs/internals/design.md`.
+//! The folder `docs` of the repository has a guide, a reference of attributes, conversions, errors and the format, and
+//! pages on design, reliability and measured performance.
 //!
 //! # Features
 //!
