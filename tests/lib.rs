@@ -42,3 +42,8 @@ struct SaveAndLoad;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guide/2-change-your-types.md")]
 struct ChangeYourTypes;
+
+/// The examples of the guide's page on graphs, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/3-graphs.md")]
+struct Graphs;
