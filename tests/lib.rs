@@ -47,3 +47,8 @@ struct ChangeYourTypes;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guide/3-graphs.md")]
 struct Graphs;
+
+/// The examples of the guide's page on worlds, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/4-worlds.md")]
+struct Worlds;
