@@ -52,3 +52,8 @@ struct Graphs;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guide/4-worlds.md")]
 struct Worlds;
+
+/// The examples of the guide's page on undo and crash recovery, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/5-undo-and-crash-recovery.md")]
+struct UndoAndCrashRecovery;
