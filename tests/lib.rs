@@ -57,3 +57,8 @@ struct Worlds;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guide/5-undo-and-crash-recovery.md")]
 struct UndoAndCrashRecovery;
+
+/// The examples of the reference on graphs and worlds, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reference/graphs-and-worlds.md")]
+struct GraphsAndWorlds;
