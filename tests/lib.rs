@@ -13,20 +13,10 @@ pub fn is_plan_forced() -> bool {
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// The examples of the page on trait objects, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/trait-objects.md")]
-struct TraitObjects;
-
 /// The examples of the page on the lock file, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/reference/lock.md")]
 struct LockFile;
-
-/// The examples of the page on objects and components, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/objects-and-components.md")]
-struct ObjectsAndComponents;
 
 /// The examples of the page on undo and redo, as tests.
 #[cfg(doctest)]
