@@ -52,3 +52,7 @@ struct UndoAndCrashRecovery;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/reference/graphs-and-worlds.md")]
 struct GraphsAndWorlds;
+/// The examples of the guide's page on files, slots and devices, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/6-files-slots-and-devices.md")]
+struct FilesSlotsAndDevices;
