@@ -56,3 +56,8 @@ struct GraphsAndWorlds;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guide/6-files-slots-and-devices.md")]
 struct FilesSlotsAndDevices;
+
+/// The examples of the guide's page on mods and unknown data, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/7-mods-and-unknown-data.md")]
+struct ModsAndUnknownData;
