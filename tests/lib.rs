@@ -61,3 +61,8 @@ struct FilesSlotsAndDevices;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guide/7-mods-and-unknown-data.md")]
 struct ModsAndUnknownData;
+
+/// The examples of the guide's page on types of other crates, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/8-types-that-are-not-yours.md")]
+struct TypesThatAreNotYours;
