@@ -66,3 +66,12 @@ struct ModsAndUnknownData;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guide/8-types-that-are-not-yours.md")]
 struct TypesThatAreNotYours;
+/// The examples of the page on attributes, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reference/attributes.md")]
+struct Attributes;
+
+/// The examples of the page on conversions, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reference/conversions.md")]
+struct Conversions;

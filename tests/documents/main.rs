@@ -1,7 +1,10 @@
 //! The documents and examples against the code that they describe.
 
+mod attributes;
+mod conversions;
 mod format;
 mod history;
 mod quest;
 mod reliability;
+mod repository;
 mod speed_picture;
