@@ -75,3 +75,8 @@ struct Attributes;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/reference/conversions.md")]
 struct Conversions;
+
+/// The examples of the reference on histories, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reference/histories.md")]
+struct Histories;
