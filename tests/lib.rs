@@ -18,11 +18,6 @@ struct Readme;
 #[doc = include_str!("../docs/reference/lock.md")]
 struct LockFile;
 
-/// The examples of the page on undo and redo, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/history.md")]
-struct HistoryPage;
-
 /// The examples of the guide's page on saving and loading, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guide/1-save-and-load.md")]

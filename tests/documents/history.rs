@@ -1,4 +1,4 @@
-//! `docs/history.md` names each behaviour once, and tests that are there.
+//! `docs/internals/history-behaviours.md` names each behaviour once, and tests that are there.
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
@@ -27,7 +27,7 @@ fn every_behaviour_has_tests_that_bear_its_number() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut there = BTreeSet::new();
     names(&root.join("tests"), &mut there);
-    let page = fs::read_to_string(root.join("docs").join("history.md")).unwrap();
+    let page = fs::read_to_string(root.join("docs/internals/history-behaviours.md")).unwrap();
     let mut numbers = Vec::new();
     let mut decided_otherwise = 0;
     for line in page.lines() {
@@ -60,7 +60,7 @@ fn every_defect_has_tests_that_are_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut there = BTreeSet::new();
     names(&root.join("tests"), &mut there);
-    let page = fs::read_to_string(root.join("docs").join("history.md")).unwrap();
+    let page = fs::read_to_string(root.join("docs/internals/history-behaviours.md")).unwrap();
     let (_, defects) = page.split_once("\n## Defects\n").unwrap();
     for number in 1..=16 {
         let (_, behind) = defects.split_once(&format!("\n{number}. ")).unwrap();

@@ -1,7 +1,7 @@
 //! What happens to a history, in a file, so that a crash loses nothing of it.
 //!
 //! A journal follows a save: it begins with the entries that there were when that was made, and goes on with what was done since. A
-//! [`Session`] keeps both. `docs/history.md` has the file, and the order in which a save changes it.
+//! [`Session`] keeps both. `docs/reference/histories.md` has the file, and the order in which a save changes it.
 
 mod beginning;
 mod commands;
