@@ -75,3 +75,7 @@ struct Conversions;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/reference/histories.md")]
 struct Histories;
+/// The examples of the guide's page on moving from other libraries, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/9-moving-from-serde.md")]
+struct MovingFromSerde;
