@@ -8,6 +8,7 @@
     reason = "it is part of the tests"
 )]
 
+pub mod disarranged;
 pub mod disk;
 pub mod fixture_types;
 pub mod forge;
