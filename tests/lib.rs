@@ -2,12 +2,6 @@
 
 pub mod support;
 
-/// True if loads are those of older saves: see `.ci/run`.
-#[must_use]
-pub fn is_plan_forced() -> bool {
-    cfg!(persist_forced_plan) && std::env::var_os("PERSIST_FORCED_PLAN").is_some()
-}
-
 /// The examples of the README, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

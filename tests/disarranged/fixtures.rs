@@ -24,7 +24,7 @@ fn read(path: &str) -> Vec<u8> {
     std::fs::read(folder().join(path)).unwrap()
 }
 
-/// The same save without compression: by docs/format.md, from the tag of the one block on.
+/// The same save without compression: by docs/reference/format.md, from the tag of the one block on.
 fn unpacked(save: &[u8]) -> Vec<u8> {
     let word = |at: usize| u32::from_le_bytes(save[at..at + 4].try_into().unwrap()) as usize;
     let start = 16 + word(12) + 4;

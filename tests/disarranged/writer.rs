@@ -46,7 +46,7 @@ fn each_seed_makes_another_save_and_one_seed_the_same() {
 fn the_reader_of_the_format_takes_what_it_writes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.sav");
-    let reader = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reader.py");
+    let reader = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/reader.py");
     for change in Change::ALL {
         std::fs::write(&path, disarrange(&save(), change, 3).save).unwrap();
         let mut python = std::process::Command::new("python3");

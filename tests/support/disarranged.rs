@@ -1,6 +1,6 @@
 //! Saves of the same values under another schema, so that every load of one goes by a plan.
 //!
-//! The writer is made from docs/format.md alone. It takes any save apart, without the library, and puts it together
+//! The writer is made from docs/reference/format.md alone. It takes any save apart, without the library, and puts it together
 //! again with fields and variants in another order and with numbers of other kinds. What is loaded from it must be what
 //! is loaded from the original.
 
@@ -148,7 +148,7 @@ fn rows(reports: &[LoadReport], converted: bool) -> impl Iterator<Item = Row> {
 ///
 /// # Panics
 ///
-/// If the save is not as docs/format.md describes it, or is compressed.
+/// If the save is not as docs/reference/format.md describes it, or is compressed.
 #[must_use]
 pub fn disarrange(save: &[u8], change: Change, seed: u64) -> Disarranged {
     let parsed = Save::parse(save);

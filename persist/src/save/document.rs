@@ -12,8 +12,6 @@ use crate::format::{
     Compression, Header, Plain, RecordPlace, Scan, Sealer, Writer, scan_definitions, unpacked,
 };
 use crate::reflect::Holder;
-#[cfg(persist_forced_plan)]
-use crate::schema::ClassSchema;
 use crate::schema::{KindSchema, Met, Reader, Stored, Strict, locate, write_class};
 use crate::storage::{FILES, SaveOptions};
 use crate::value::{NameOf, write_name};
@@ -254,15 +252,6 @@ impl Document {
             }
         }
         removed
-    }
-
-    /// The same save with other classes, which have the same names, fields and variants.
-    #[cfg(persist_forced_plan)]
-    pub(super) fn with_classes(mut self, change: impl Fn(&mut ClassSchema)) -> Self {
-        let mut classes = self.stored.to_vec();
-        classes.iter_mut().for_each(change);
-        self.stored = Stored::new(classes);
-        self
     }
 
     /// Writes the save into a file, which is replaced whole; the old one stays as a backup.

@@ -568,8 +568,6 @@ impl SaveManager {
 
     fn objects_of(&self, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded> {
         let limits = self.limits();
-        #[cfg(persist_forced_plan)]
-        let save = &*super::forced::disarranged(save, limits);
         let (objects, outcome) = unpacked(save, limits, |save| {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);
             Loader::new(&self.registry, (limits, self.load_options), save, remap, None)?.load()
@@ -596,8 +594,6 @@ impl SaveManager {
         keeps_unknown: bool,
     ) -> Result<(T, LoadedObjects, Outcome)> {
         let limits = self.limits();
-        #[cfg(persist_forced_plan)]
-        let save = &*super::forced::disarranged(save, limits);
         let (mut value, objects, outcome) = unpacked(save, limits, |save| {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);
             let options = (limits, self.load_options);

@@ -43,8 +43,6 @@ mod manager;
 mod background;
 mod document;
 mod followed;
-#[cfg(persist_forced_plan)]
-mod forced;
 mod loaded;
 mod objects;
 mod output;

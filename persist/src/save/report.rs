@@ -71,9 +71,6 @@ impl LoadReport {
                 object: ObjectId::new(first),
             }));
         }
-        // There every save is converted.
-        #[cfg(persist_forced_plan)]
-        rows.retain(|row| row.event != LoadEvent::Converted || !super::forced::is_forced());
         Self {
             header: outcome.header,
             rows,

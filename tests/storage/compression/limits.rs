@@ -109,9 +109,6 @@ fn what_a_load_would_take_for_an_attack_is_written_as_it_is() {
 
 #[test]
 fn a_save_without_compressed_blocks_costs_nothing_more() {
-    if persist_tests::is_plan_forced() {
-        return; // Another save is made of each.
-    }
     let save = persist::to_vec(&vec![7_u8; 1 << 20]).unwrap();
     let used = allocation_counter::measure(|| {
         persist::from_slice::<Vec<u8>>(&save).unwrap();
