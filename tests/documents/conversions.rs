@@ -70,13 +70,13 @@ type Outcome = (String, Vec<LoadEvent>);
 
 /// Loads what one program saved into the field of another.
 fn load<Old: Persist, New: Persist>(
-    old: Old,
+    old: &Old,
     options: LoadOptions,
     show: impl Fn(&New) -> String,
 ) -> Outcome {
     let mut saves = SaveManager::new();
     saves.register_as::<Sword, dyn Item>().expect("a class of its own");
-    let save = saves.value_to_vec(&old).expect("a value that can be saved");
+    let save = saves.value_to_vec(old).expect("a value that can be saved");
     let mut saves = SaveManager::new();
     saves.register_as::<Sword, dyn Item>().expect("a class of its own");
     saves.set_load_options(options);
@@ -107,7 +107,7 @@ fn row(stored: &str, now: &str, examples: &[(&str, Outcome)]) -> String {
 /// Makes a row for each pair of types, from the values in it.
 macro_rules! rows {
     ($options:expr; $($old:ty => $new:ty: $($value:expr),+;)*) => {
-        vec![$({
+        [$({
             mod old {
                 use super::*;
 
@@ -128,7 +128,7 @@ macro_rules! rows {
             }
             let examples = [$((
                 stringify!($value),
-                load::<_, new::Case>(old::Case { value: $value }, $options, |case| format!("{:?}", case.value)),
+                load::<_, new::Case>(&old::Case { value: $value }, $options, |case| format!("{:?}", case.value)),
             )),+];
             row(stringify!($old), stringify!($new), &examples)
         }),*]

@@ -4,6 +4,7 @@ mod attributes;
 mod conversions;
 mod format;
 mod history;
+mod links;
 mod moving_from_serde;
 mod quest;
 mod reliability;

@@ -34,3 +34,32 @@ pub(crate) fn files(folder: &str, end: &str) -> Vec<PathBuf> {
     found.sort();
     found
 }
+
+/// The Markdown pages: README, changelog, and all in `docs`.
+pub(crate) fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![
+        root().join("README.md"),
+        root().join("CHANGELOG.md"),
+        root().join("benches/README.md"),
+    ];
+    pages.extend(files("docs", ".md"));
+    pages
+}
+
+/// A page with its blocks of code made empty; each line keeps its number.
+pub(crate) fn prose(page: &str) -> String {
+    let mut fence: Option<String> = None;
+    let mut prose = String::with_capacity(page.len());
+    for line in page.lines() {
+        let start = line.trim_start();
+        let mark: String = start.chars().take_while(|letter| *letter == '`').collect();
+        match &fence {
+            Some(open) if mark.len() >= open.len() && start.len() == mark.len() => fence = None,
+            None if mark.len() >= 3 => fence = Some(mark),
+            None => prose.push_str(line),
+            Some(_) => {}
+        }
+        prose.push('\n');
+    }
+    prose
+}
