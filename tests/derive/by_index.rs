@@ -5,14 +5,14 @@
 use std::fmt::Debug;
 use std::mem::offset_of;
 
-use crate::shapes::{
-    Attributes, Bare, Empty, Fixed, Grid, Mixed, Nothing, Pair, Player, Shape, Slot, Tree, Wide,
-};
 use persist::__private::FieldAccess;
 use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
 use persist::reflect::Kind;
 use persist::save::Registry;
 use persist::{ErrorKind, Persist};
+use persist_tests::support::shapes::{
+    Attributes, Bare, Empty, Fixed, Grid, Mixed, Nothing, Pair, Player, Shape, Slot, Tree, Wide,
+};
 
 /// An empty value.
 fn empty<T: Persist>() -> T {

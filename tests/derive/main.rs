@@ -7,4 +7,3 @@ mod golden;
 mod hygiene;
 mod hygiene_of_evolution;
 mod savedata_sizes;
-mod shapes;

@@ -1,18 +1,13 @@
 //! All saves in `fixtures`.
 
-#[path = "../evolution_game/mod.rs"]
-mod game;
-#[path = "../fixture_types.rs"]
-#[expect(dead_code, reason = "shared with the golden tests, which make them")]
-mod types;
-
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use game::{Version, v1, v2, v3, v4, v5};
-use persist_tests::disarranged::{Tally, check, check_objects, check_value};
-use types::Values;
+use persist_tests::support::fixture_types::{self as types, Values};
+use persist_tests::support::game::{Version, v1, v2, v3, v4, v5};
+use persist_tests::support::disarranged::{Tally, check, check_objects, check_value};
+
 
 use crate::seeds;
 

@@ -13,7 +13,7 @@ mod places;
 mod town;
 
 use persist::{Persist, SaveManager, World};
-use persist_tests::disarranged::{Tally, check, check_objects, check_value};
+use persist_tests::support::disarranged::{Tally, check, check_objects, check_value};
 
 use crate::{play, shared, world};
 

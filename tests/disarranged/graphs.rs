@@ -5,7 +5,7 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
 use persist::{Persist, SaveManager};
-use persist_tests::disarranged::check_objects;
+use persist_tests::support::disarranged::check_objects;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

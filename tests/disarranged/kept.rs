@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use persist::{Component, Persist, SaveManager, Unknown, World};
-use persist_tests::disarranged::check;
+use persist_tests::support::disarranged::check;
 
 use crate::{Shared, seeds, shared};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use persist::save::{LoadPolicy, Missing, Remap};
 use persist::{Arena, Handle, LoadOptions, Persist, SaveManager};
-use persist_tests::disarranged::{Change, check, check_objects, disarrange};
+use persist_tests::support::disarranged::{Change, check, check_objects, disarrange};
 
 use crate::{Shared, seeds, shared};
 

@@ -21,7 +21,7 @@ mod world;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist_tests::disarranged::Tally;
+use persist_tests::support::disarranged::Tally;
 
 type Shared<T> = Rc<RefCell<T>>;
 

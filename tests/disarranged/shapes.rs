@@ -1,8 +1,4 @@
-//! Random values of the types of `shapes.rs`.
-
-#[path = "../shapes.rs"]
-#[expect(dead_code, reason = "shared with the tests of the path by index")]
-mod types;
+//! Random values of the types of `tests/support/shapes.rs`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Debug;
@@ -12,10 +8,10 @@ use std::ops::{Range, RangeInclusive};
 use std::time::{Duration, SystemTime};
 
 use persist::{Persist, SaveManager};
-use persist_tests::disarranged::{Tally, check_objects, check_value};
+use persist_tests::support::disarranged::{Tally, check_objects, check_value};
 use proptest::collection::{btree_map, btree_set, hash_map, vec};
 use proptest::prelude::*;
-use types::{Attributes, Bare, Fixed, Grid, Mixed, Pair, Player, Shape, Slot, Tree, Wide};
+use persist_tests::support::shapes::{Attributes, Bare, Fixed, Grid, Mixed, Pair, Player, Shape, Slot, Tree, Wide};
 
 use crate::shared;
 

@@ -1,7 +1,7 @@
 //! The writer of disarranged saves: what it does to bytes.
 
 use persist::{Document, Persist};
-use persist_tests::disarranged::{Change, disarrange};
+use persist_tests::support::disarranged::{Change, disarrange};
 
 #[derive(Persist)]
 struct Hero {

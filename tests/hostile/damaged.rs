@@ -8,7 +8,7 @@ use persist::{ErrorKind, Limits, Persist, SaveManager};
 use persist_tests::support::fixture_types::{Values, load_and_save, manager, read};
 use persist_tests::support::forge::{Forged, restamp};
 
-/// The small fixtures; `pointers` is changed in `hostile_pointers.rs`.
+/// The small fixtures; `pointers` is changed in `pointers.rs`.
 const NAMES: [&str; 3] = ["players", "values", "graph"];
 
 type Load = Box<dyn Fn(&[u8]) -> persist::Result<()>>;

@@ -11,7 +11,7 @@ use proptest::sample::Index;
 
 fn original() -> Vec<u8> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/v1/pointers.sav");
-    std::fs::read(path).expect("a fixture; `write_fixtures` in golden.rs makes them")
+    std::fs::read(path).expect("a fixture; `write_fixtures` in derive/golden.rs makes them")
 }
 
 thread_local! {

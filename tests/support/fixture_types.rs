@@ -24,7 +24,7 @@ pub fn path(name: &str) -> PathBuf {
 
 /// The committed bytes.
 pub fn read(name: &str) -> Vec<u8> {
-    std::fs::read(path(name)).expect("a fixture; `write_fixtures` in golden.rs makes them")
+    std::fs::read(path(name)).expect("a fixture; `write_fixtures` in derive/golden.rs makes them")
 }
 
 #[derive(Persist, Clone, Debug, PartialEq)]

@@ -12,3 +12,5 @@ pub mod disarranged;
 pub mod disk;
 pub mod fixture_types;
 pub mod forge;
+pub mod game;
+pub mod shapes;

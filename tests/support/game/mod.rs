@@ -9,11 +9,11 @@
 //! | 4 | a field renamed by its id; a shared object a value, and migrated; a `convert`; a class of another name; a variant and a field removed, and kept |
 //! | 5 | everything reordered; `Hero` renamed; a newtype unwrapped, another added; a number narrower; an enum a text; a value a list; a tuple a struct behind a pointer |
 
-pub(crate) mod v1;
-pub(crate) mod v2;
-pub(crate) mod v3;
-pub(crate) mod v4;
-pub(crate) mod v5;
+pub mod v1;
+pub mod v2;
+pub mod v3;
+pub mod v4;
+pub mod v5;
 
 use std::cell::RefCell;
 use std::fmt::{self, Debug};
@@ -21,14 +21,14 @@ use std::rc::{Rc, Weak};
 
 use persist::{Arena, Persist, SaveManager, Unknown};
 
-pub(crate) type Shared<T> = Rc<RefCell<T>>;
+pub type Shared<T> = Rc<RefCell<T>>;
 
-pub(crate) fn shared<T>(value: T) -> Shared<T> {
+pub fn shared<T>(value: T) -> Shared<T> {
     Rc::new(RefCell::new(value))
 }
 
 #[persist::dynamic(unknown = Missing)]
-pub(crate) trait Item: Debug {
+pub trait Item: Debug {
     /// The hero whom the item names.
     fn of(&self) -> Option<*const ()> {
         None
@@ -36,13 +36,13 @@ pub(crate) trait Item: Debug {
 }
 
 /// Where a weak pointer leads.
-pub(crate) fn address<T>(weak: &Weak<RefCell<T>>) -> Option<*const ()> {
+pub fn address<T>(weak: &Weak<RefCell<T>>) -> Option<*const ()> {
     weak.upgrade().map(|shared| Rc::as_ptr(&shared).cast())
 }
 
 /// Stands for items of classes that a version has no more.
 #[derive(Persist)]
-pub(crate) struct Missing {
+pub struct Missing {
     unknown: Unknown,
 }
 
@@ -68,7 +68,7 @@ impl Debug for Missing {
 
 /// What `Missing` is in a state that was not loaded; holds the name of the class.
 #[derive(Persist)]
-pub(crate) struct Gone(pub(crate) String);
+pub struct Gone(pub String);
 
 impl Item for Gone {}
 
@@ -80,7 +80,7 @@ impl Debug for Gone {
 
 /// The marks on the map are handles into the places.
 #[derive(Debug)]
-pub(crate) struct Places;
+pub struct Places;
 
 impl Arena for Places {
     type Key = u32;
@@ -96,7 +96,7 @@ impl Arena for Places {
 }
 
 /// What every version has.
-pub(crate) trait Version: Persist {
+pub trait Version: Persist {
     /// The state as it comes from a save of version `since`.
     fn world(since: u32) -> Shared<Self>;
 
@@ -108,7 +108,7 @@ pub(crate) trait Version: Persist {
 }
 
 /// The place of an object among others.
-pub(crate) fn place<T: ?Sized>(all: &[Rc<T>], address: Option<*const ()>) -> String {
+pub fn place<T: ?Sized>(all: &[Rc<T>], address: Option<*const ()>) -> String {
     let Some(address) = address else { return String::from("nobody") };
     match all.iter().position(|one| Rc::as_ptr(one).cast() == address) {
         Some(place) => place.to_string(),
@@ -152,4 +152,4 @@ macro_rules! links {
         lines
     }};
 }
-pub(crate) use links;
+pub use links;

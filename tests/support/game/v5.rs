@@ -1,4 +1,4 @@
-//! Version 4: what was shared is a value, and what goes is kept.
+//! Version 5, the newest.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,9 +9,11 @@ use persist::{Handle, Persist, Record, SaveManager, Unknown, Value};
 use super::{Gone, Item, Places, Shared, Version, address, links, place, shared};
 
 #[derive(Persist, Debug)]
-pub(crate) struct World {
+pub struct World {
+    author: Option<String>,
+    rumors: BTreeSet<String>,
     name: String,
-    day: Day,
+    day: u64,
     seed: u32,
     difficulty: Difficulty,
     start: Point,
@@ -26,7 +28,6 @@ pub(crate) struct World {
     #[persist(convert = minutes)]
     played: u32,
     quests: Vec<Quest>,
-    rumors: BTreeSet<String>,
 }
 
 fn minutes(text: String) -> Result<u32, String> {
@@ -35,14 +36,12 @@ fn minutes(text: String) -> Result<u32, String> {
     Ok(60 * number(hours)? + number(minutes)?)
 }
 
-#[derive(Persist, Debug)]
-struct Day(u32);
-
 /// Once a text.
 #[derive(Persist, Debug)]
 enum Difficulty {
     Easy,
-    Hard,
+    #[persist(alias = "Hard")]
+    Cruel,
 }
 
 #[derive(Persist, Debug)]
@@ -73,34 +72,33 @@ enum Quest {
         #[persist(alias = "0")]
         what: String,
     },
-    Slay {
-        whom: Weak<RefCell<Creature>>,
-        count: u8,
-    },
+    #[persist(alias = "Slay")]
+    Hunt { count: u16, whom: Weak<RefCell<Creature>> },
     /// Escorts are to come back.
     #[persist(other)]
     Other(Unknown),
 }
 
 #[derive(Persist, Debug)]
+#[persist(class = "game.Hero", alias = "Hero")]
 #[persist(version = 3, migrate(1 = Hero::to_2, 2 = Hero::to_3))]
 struct Hero {
-    name: String,
-    vitals: Vitals,
-    at: Spot,
-    #[persist(id = 1)]
-    coins: u64,
-    home: Option<String>,
-    calling: Calling,
-    skills: BTreeMap<String, u8>,
-    bag: Vec<Box<dyn Item>>,
-    relic: Option<Rc<RefCell<dyn Item>>>,
-    pet: Option<Shared<Creature>>,
-    rivals: Vec<Weak<RefCell<Hero>>>,
-    banner: Rc<Banner>,
-    guild: Guild,
     #[persist(unknown)]
     rest: Unknown,
+    guild: Guild,
+    banner: Rc<Banner>,
+    rivals: Vec<Weak<RefCell<Hero>>>,
+    pet: Option<Shared<Creature>>,
+    relic: Option<Rc<RefCell<dyn Item>>>,
+    bag: Vec<Box<dyn Item>>,
+    skills: BTreeMap<String, u16>,
+    calling: String,
+    home: Option<String>,
+    #[persist(id = 1)]
+    coins: u64,
+    at: Spot,
+    vitals: Vitals,
+    name: String,
 }
 
 #[derive(Persist, Debug)]
@@ -141,15 +139,20 @@ impl Hero {
 }
 
 #[derive(Persist, Debug)]
-enum Calling {
-    Knight,
-    Mage,
+struct Banner {
+    motto: String,
+    colour: Colour,
 }
 
+/// Once a tuple.
 #[derive(Persist, Debug)]
-struct Banner {
-    colour: (u8, u8, u8),
-    motto: String,
+struct Colour {
+    #[persist(alias = "0")]
+    red: u8,
+    #[persist(alias = "1")]
+    green: u8,
+    #[persist(alias = "2")]
+    blue: u8,
 }
 
 #[derive(Persist, Debug, Clone)]
@@ -183,7 +186,7 @@ struct Creature {
     #[persist(alias = "health")]
     life: i32,
     speed: f64,
-    loot: String,
+    loot: Vec<String>,
     target: Weak<RefCell<Hero>>,
     friend: Weak<RefCell<Creature>>,
 }
@@ -192,7 +195,7 @@ struct Creature {
 #[persist(class = "items.Sword", alias = "Sword")]
 struct Sword {
     name: String,
-    damage: u16,
+    damage: u8,
     maker: Weak<RefCell<Hero>>,
 }
 
@@ -204,10 +207,13 @@ impl Item for Sword {
 
 #[derive(Persist, Debug)]
 struct Potion {
-    strength: u8,
+    strength: Strength,
     #[persist(default = 1)]
     doses: u8,
 }
+
+#[derive(Persist, Debug)]
+struct Strength(u8);
 
 impl Item for Potion {}
 
@@ -216,7 +222,7 @@ impl Quest {
     fn about(&self) -> (Option<*const ()>, Option<*const ()>) {
         match self {
             Self::Find { .. } | Self::Other(_) => (None, None),
-            Self::Slay { whom, .. } => (None, address(whom)),
+            Self::Hunt { whom, .. } => (None, address(whom)),
         }
     }
 }
@@ -231,20 +237,20 @@ impl Version for World {
                 name: name.into(),
                 life,
                 speed: 1.25,
-                loot: loot.into(),
+                loot: vec![loot.into()],
                 target,
                 friend,
             })
         };
         let (wolf, bear) = (monster("wolf", 40, "fur"), monster("bear", -3, "claw"));
-        let hero = |name: &str, hp, mana, calling, colour| {
+        let hero = |name: &str, hp, mana, calling: &str, colour| {
             shared(Hero {
                 name: name.into(),
                 vitals: Vitals { hp, max_hp: 100, mana: if since < 2 { 10 } else { mana } },
                 at: Spot { x: 1.5, y: -2.0 },
                 coins: 4_000_000_000,
                 home: Some("Hill".into()),
-                calling,
+                calling: calling.into(),
                 skills: [("climb".into(), 3), ("swim".into(), 255)].into(),
                 bag: Vec::new(),
                 relic: None,
@@ -255,8 +261,8 @@ impl Version for World {
                 rest: Unknown::default(),
             })
         };
-        let ada = hero("Ada", 64, 30, Calling::Mage, (1, 2, 255));
-        let bob = hero("Bob", 9, 5, Calling::Knight, (0, 80, 0));
+        let ada = hero("Ada", 64, 30, "Mage", Colour { red: 1, green: 2, blue: 255 });
+        let bob = hero("Bob", 9, 5, "Knight", Colour { red: 0, green: 80, blue: 0 });
         let sword = |name: &str, damage, maker: &Shared<Hero>| Sword {
             name: name.into(),
             damage,
@@ -269,7 +275,10 @@ impl Version for World {
             if since < 3 {
                 ada.bag.push(Box::new(Gone("Scroll".into())));
             }
-            ada.bag.push(Box::new(Potion { strength: 5, doses: if since < 2 { 1 } else { 3 } }));
+            ada.bag.push(Box::new(Potion {
+                strength: Strength(5),
+                doses: if since < 2 { 1 } else { 3 },
+            }));
             ada.relic = Some(relic.clone());
             ada.pet = Some(wolf.clone());
             ada.rivals = vec![Rc::downgrade(&bob), Weak::new()];
@@ -285,7 +294,7 @@ impl Version for World {
         bear.borrow_mut().friend = Rc::downgrade(&wolf);
         let mut quests = vec![
             Quest::Find { what: "the moon".into() },
-            Quest::Slay { whom: Rc::downgrade(&bear), count: 2 },
+            Quest::Hunt { count: 2, whom: Rc::downgrade(&bear) },
         ];
         let mut weather = vec![Weather::Sun, Weather::Rain(200), Weather::Strange];
         if since < 4 {
@@ -294,16 +303,17 @@ impl Version for World {
             weather.push(Weather::Snow { depth: 3 });
         }
         shared(Self {
+            author: (since >= 5).then(|| "a bard".into()),
             name: "Isle".into(),
-            day: Day(65_535),
+            day: 65_535,
             seed: 4_294_967_295,
-            difficulty: Difficulty::Hard,
+            difficulty: Difficulty::Cruel,
             start: Point { x: -3, y: 12 },
             clock: if since < 2 { 12 } else { 9 },
             weather,
             heroes: vec![ada, bob],
             monsters: vec![wolf, bear],
-            treasure: vec![relic, shared(Potion { strength: 200, doses: 1 })],
+            treasure: vec![relic, shared(Potion { strength: Strength(200), doses: 1 })],
             marks: [("cave".into(), Handle::new(17)), ("nowhere".into(), Handle::null())].into(),
             played: 205,
             quests,

@@ -1,15 +1,15 @@
-//! Version 3: what was a value is shared, and heroes are migrated a second time.
+//! Version 4: what was shared is a value, and what goes is kept.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
-use persist::{Handle, Persist, Record, SaveManager, Value};
+use persist::{Handle, Persist, Record, SaveManager, Unknown, Value};
 
 use super::{Gone, Item, Places, Shared, Version, address, links, place, shared};
 
 #[derive(Persist, Debug)]
-pub(crate) struct World {
+pub struct World {
     name: String,
     day: Day,
     seed: u32,
@@ -22,9 +22,17 @@ pub(crate) struct World {
     monsters: Vec<Shared<Creature>>,
     treasure: Vec<Rc<RefCell<dyn Item>>>,
     marks: BTreeMap<String, Handle<Places>>,
-    played: String,
+    /// Minutes; once a text of hours and minutes.
+    #[persist(convert = minutes)]
+    played: u32,
     quests: Vec<Quest>,
     rumors: BTreeSet<String>,
+}
+
+fn minutes(text: String) -> Result<u32, String> {
+    let (hours, minutes) = text.split_once(':').ok_or_else(|| format!("no colon in {text}"))?;
+    let number = |text: &str| text.parse::<u32>().map_err(|error| error.to_string());
+    Ok(60 * number(hours)? + number(minutes)?)
 }
 
 #[derive(Persist, Debug)]
@@ -45,6 +53,9 @@ enum Weather {
     Sun,
     #[persist(other)]
     Strange,
+    Snow {
+        depth: u8,
+    },
 }
 
 /// Once a tuple.
@@ -62,14 +73,13 @@ enum Quest {
         #[persist(alias = "0")]
         what: String,
     },
-    Escort {
-        who: Weak<RefCell<Hero>>,
-        fee: u32,
-    },
     Slay {
         whom: Weak<RefCell<Creature>>,
         count: u8,
     },
+    /// Escorts are to come back.
+    #[persist(other)]
+    Other(Unknown),
 }
 
 #[derive(Persist, Debug)]
@@ -78,9 +88,8 @@ struct Hero {
     name: String,
     vitals: Vitals,
     at: Spot,
-    mood: String,
     #[persist(id = 1)]
-    gold: u64,
+    coins: u64,
     home: Option<String>,
     calling: Calling,
     skills: BTreeMap<String, u8>,
@@ -89,7 +98,9 @@ struct Hero {
     pet: Option<Shared<Creature>>,
     rivals: Vec<Weak<RefCell<Hero>>>,
     banner: Rc<Banner>,
-    guild: Shared<Guild>,
+    guild: Guild,
+    #[persist(unknown)]
+    rest: Unknown,
 }
 
 #[derive(Persist, Debug)]
@@ -141,10 +152,28 @@ struct Banner {
     motto: String,
 }
 
-#[derive(Persist, Debug)]
+#[derive(Persist, Debug, Clone)]
+#[persist(version = 2, migrate = Guild::migrate)]
 struct Guild {
     name: String,
+    history: History,
+}
+
+#[derive(Persist, Debug, Clone)]
+struct History {
     founded: u32,
+    moved: bool,
+}
+
+impl Guild {
+    /// Guilds that have a history are of version 2.
+    fn migrate(guild: &mut Record, _: u32) -> Result<(), String> {
+        let mut history = Record::new("History");
+        history.set("founded", guild.take("founded").ok_or("not founded")?);
+        history.set("moved", false);
+        guild.set("history", history);
+        Ok(())
+    }
 }
 
 #[derive(Persist, Debug)]
@@ -160,6 +189,7 @@ struct Creature {
 }
 
 #[derive(Persist, Debug)]
+#[persist(class = "items.Sword", alias = "Sword")]
 struct Sword {
     name: String,
     damage: u16,
@@ -185,8 +215,7 @@ impl Quest {
     /// The hero and the monster that it is about.
     fn about(&self) -> (Option<*const ()>, Option<*const ()>) {
         match self {
-            Self::Find { .. } => (None, None),
-            Self::Escort { who, .. } => (address(who), None),
+            Self::Find { .. } | Self::Other(_) => (None, None),
             Self::Slay { whom, .. } => (None, address(whom)),
         }
     }
@@ -194,7 +223,8 @@ impl Quest {
 
 impl Version for World {
     fn world(since: u32) -> Shared<Self> {
-        let guild = shared(Guild { name: "Lamplighters".into(), founded: 1203 });
+        let history = History { founded: 1203, moved: since >= 4 };
+        let guild = Guild { name: "Lamplighters".into(), history };
         let monster = |name: &str, life, loot: &str| {
             let (target, friend) = (Weak::new(), Weak::new());
             shared(Creature {
@@ -212,8 +242,7 @@ impl Version for World {
                 name: name.into(),
                 vitals: Vitals { hp, max_hp: 100, mana: if since < 2 { 10 } else { mana } },
                 at: Spot { x: 1.5, y: -2.0 },
-                mood: "brave".into(),
-                gold: 4_000_000_000,
+                coins: 4_000_000_000,
                 home: Some("Hill".into()),
                 calling,
                 skills: [("climb".into(), 3), ("swim".into(), 255)].into(),
@@ -223,6 +252,7 @@ impl Version for World {
                 rivals: Vec::new(),
                 banner: Rc::new(Banner { colour, motto: format!("for {name}") }),
                 guild: guild.clone(),
+                rest: Unknown::default(),
             })
         };
         let ada = hero("Ada", 64, 30, Calling::Mage, (1, 2, 255));
@@ -253,11 +283,16 @@ impl Version for World {
         wolf.borrow_mut().target = Rc::downgrade(&bob);
         wolf.borrow_mut().friend = Rc::downgrade(&bear);
         bear.borrow_mut().friend = Rc::downgrade(&wolf);
-        let quests = vec![
+        let mut quests = vec![
             Quest::Find { what: "the moon".into() },
-            Quest::Escort { who: Rc::downgrade(&bob), fee: 30 },
             Quest::Slay { whom: Rc::downgrade(&bear), count: 2 },
         ];
+        let mut weather = vec![Weather::Sun, Weather::Rain(200), Weather::Strange];
+        if since < 4 {
+            quests.insert(1, Quest::Other(Unknown::default()));
+        } else {
+            weather.push(Weather::Snow { depth: 3 });
+        }
         shared(Self {
             name: "Isle".into(),
             day: Day(65_535),
@@ -265,12 +300,12 @@ impl Version for World {
             difficulty: Difficulty::Hard,
             start: Point { x: -3, y: 12 },
             clock: if since < 2 { 12 } else { 9 },
-            weather: vec![Weather::Sun, Weather::Rain(200), Weather::Strange],
+            weather,
             heroes: vec![ada, bob],
             monsters: vec![wolf, bear],
             treasure: vec![relic, shared(Potion { strength: 200, doses: 1 })],
             marks: [("cave".into(), Handle::new(17)), ("nowhere".into(), Handle::null())].into(),
-            played: "3:25".into(),
+            played: 205,
             quests,
             rumors: ["the king sleeps".into(), "a wolf speaks".into()].into(),
         })
@@ -286,8 +321,6 @@ impl Version for World {
 
     fn describe(&self) -> String {
         let mut lines = links!(self);
-        let guild = |hero: usize| Rc::as_ptr(&self.heroes[hero].borrow().guild);
-        lines.push(format!("one guild: {}", guild(0) == guild(1)));
         let banner = |hero: usize| Rc::as_ptr(&self.heroes[hero].borrow().banner);
         lines.push(format!("one banner: {}", banner(0) == banner(1)));
         lines.join("\n")

@@ -4,15 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 #![allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
 
-mod versions;
-
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use persist::save::LoadPolicy;
 use persist::{LoadOptions, Loaded, SaveManager};
-use versions::{Version, v1, v2, v3, v4, v5};
+use persist_tests::support::game::{Version, v1, v2, v3, v4, v5};
 
 /// Where the save of a version lies.
 fn path(version: u32) -> PathBuf {

@@ -6,54 +6,54 @@ use persist::Persist;
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 #[repr(C)]
-pub(crate) struct Player {
-    pub(crate) level: i32,
-    pub(crate) flag: u8,
+pub struct Player {
+    pub level: i32,
+    pub flag: u8,
 }
 
 #[derive(Persist, Clone, Debug, PartialEq)]
-pub(crate) struct Fixed {
-    pub(crate) on: bool,
-    pub(crate) position: (f32, f32),
-    pub(crate) letter: char,
-    pub(crate) deep: [Player; 2],
+pub struct Fixed {
+    pub on: bool,
+    pub position: (f32, f32),
+    pub letter: char,
+    pub deep: [Player; 2],
 }
 
 /// Segments that begin and end in every way.
 #[derive(Persist, Clone, Debug, PartialEq)]
-pub(crate) struct Mixed {
-    pub(crate) a: String,
-    pub(crate) b: u8,
-    pub(crate) c: u16,
-    pub(crate) d: Option<Player>,
-    pub(crate) e: Vec<i64>,
-    pub(crate) f: [u8; 3],
-    pub(crate) g: HashMap<u8, String>,
-    pub(crate) h: u128,
-    pub(crate) i: [String; 2],
-    pub(crate) j: BTreeMap<String, Vec<Player>>,
+pub struct Mixed {
+    pub a: String,
+    pub b: u8,
+    pub c: u16,
+    pub d: Option<Player>,
+    pub e: Vec<i64>,
+    pub f: [u8; 3],
+    pub g: HashMap<u8, String>,
+    pub h: u128,
+    pub i: [String; 2],
+    pub j: BTreeMap<String, Vec<Player>>,
 }
 
 #[derive(Persist, Clone, Debug, PartialEq)]
-pub(crate) struct Pair(pub(crate) String, pub(crate) u32);
+pub struct Pair(pub String, pub u32);
 
 #[derive(Persist, Clone, Debug, PartialEq)]
-pub(crate) struct Nothing;
+pub struct Nothing;
 
 #[derive(Persist, Clone, Debug, PartialEq)]
-pub(crate) struct Empty {}
+pub struct Empty {}
 
 #[derive(Persist, Clone, Debug, PartialEq)]
-pub(crate) struct Slot<T> {
-    pub(crate) before: u8,
-    pub(crate) item: T,
-    pub(crate) after: u16,
+pub struct Slot<T> {
+    pub before: u8,
+    pub item: T,
+    pub after: u16,
 }
 
 #[derive(Persist, Clone, Debug, PartialEq)]
-pub(crate) struct Grid<const W: usize, const H: usize> {
-    pub(crate) cells: [[u8; W]; H],
-    pub(crate) name: String,
+pub struct Grid<const W: usize, const H: usize> {
+    pub cells: [[u8; W]; H],
+    pub name: String,
 }
 
 /// Stores a name as its length and back.
@@ -76,22 +76,22 @@ mod as_length {
 #[derive(Persist, Clone, Debug, PartialEq)]
 #[persist(id = 77, version = 3)]
 #[repr(C)]
-pub(crate) struct Attributes {
+pub struct Attributes {
     #[persist(rename = "hp", alias = "health")]
-    pub(crate) health_points: u16,
+    pub health_points: u16,
     #[persist(skip)]
-    pub(crate) cache: Vec<u8>,
+    pub cache: Vec<u8>,
     #[persist(with = as_length)]
-    pub(crate) name: String,
+    pub name: String,
     #[persist(default = 5)]
-    pub(crate) lives: u8,
+    pub lives: u8,
     #[persist(skip, default = 9)]
-    pub(crate) frames: u64,
-    pub(crate) last: Option<String>,
+    pub frames: u64,
+    pub last: Option<String>,
 }
 
 #[derive(Persist, Clone, Debug, PartialEq)]
-pub(crate) enum Shape {
+pub enum Shape {
     Point,
     Circle(f64),
     Named {
@@ -111,23 +111,23 @@ pub(crate) enum Shape {
 }
 
 #[derive(Persist, Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Bare {
+pub enum Bare {
     Off,
     On,
 }
 
 #[derive(Persist, Clone, Debug, PartialEq)]
-pub(crate) struct Tree {
-    pub(crate) name: String,
-    pub(crate) children: Vec<Tree>,
-    pub(crate) parent: Option<Box<Tree>>,
+pub struct Tree {
+    pub name: String,
+    pub children: Vec<Tree>,
+    pub parent: Option<Box<Tree>>,
 }
 
 /// An enum of so many variants that its tag has two bytes.
 macro_rules! wide {
     ($($name:ident)*) => {
         #[derive(Persist, Clone, Debug, PartialEq)]
-        pub(crate) enum Wide {
+        pub enum Wide {
             First,
             $($name,)*
             Last(u8, String),

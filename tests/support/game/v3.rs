@@ -1,19 +1,17 @@
-//! Version 5, the newest.
+//! Version 3: what was a value is shared, and heroes are migrated a second time.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 
-use persist::{Handle, Persist, Record, SaveManager, Unknown, Value};
+use persist::{Handle, Persist, Record, SaveManager, Value};
 
 use super::{Gone, Item, Places, Shared, Version, address, links, place, shared};
 
 #[derive(Persist, Debug)]
-pub(crate) struct World {
-    author: Option<String>,
-    rumors: BTreeSet<String>,
+pub struct World {
     name: String,
-    day: u64,
+    day: Day,
     seed: u32,
     difficulty: Difficulty,
     start: Point,
@@ -24,24 +22,19 @@ pub(crate) struct World {
     monsters: Vec<Shared<Creature>>,
     treasure: Vec<Rc<RefCell<dyn Item>>>,
     marks: BTreeMap<String, Handle<Places>>,
-    /// Minutes; once a text of hours and minutes.
-    #[persist(convert = minutes)]
-    played: u32,
+    played: String,
     quests: Vec<Quest>,
+    rumors: BTreeSet<String>,
 }
 
-fn minutes(text: String) -> Result<u32, String> {
-    let (hours, minutes) = text.split_once(':').ok_or_else(|| format!("no colon in {text}"))?;
-    let number = |text: &str| text.parse::<u32>().map_err(|error| error.to_string());
-    Ok(60 * number(hours)? + number(minutes)?)
-}
+#[derive(Persist, Debug)]
+struct Day(u32);
 
 /// Once a text.
 #[derive(Persist, Debug)]
 enum Difficulty {
     Easy,
-    #[persist(alias = "Hard")]
-    Cruel,
+    Hard,
 }
 
 #[derive(Persist, Debug)]
@@ -52,9 +45,6 @@ enum Weather {
     Sun,
     #[persist(other)]
     Strange,
-    Snow {
-        depth: u8,
-    },
 }
 
 /// Once a tuple.
@@ -72,33 +62,34 @@ enum Quest {
         #[persist(alias = "0")]
         what: String,
     },
-    #[persist(alias = "Slay")]
-    Hunt { count: u16, whom: Weak<RefCell<Creature>> },
-    /// Escorts are to come back.
-    #[persist(other)]
-    Other(Unknown),
+    Escort {
+        who: Weak<RefCell<Hero>>,
+        fee: u32,
+    },
+    Slay {
+        whom: Weak<RefCell<Creature>>,
+        count: u8,
+    },
 }
 
 #[derive(Persist, Debug)]
-#[persist(class = "game.Hero", alias = "Hero")]
 #[persist(version = 3, migrate(1 = Hero::to_2, 2 = Hero::to_3))]
 struct Hero {
-    #[persist(unknown)]
-    rest: Unknown,
-    guild: Guild,
-    banner: Rc<Banner>,
-    rivals: Vec<Weak<RefCell<Hero>>>,
-    pet: Option<Shared<Creature>>,
-    relic: Option<Rc<RefCell<dyn Item>>>,
-    bag: Vec<Box<dyn Item>>,
-    skills: BTreeMap<String, u16>,
-    calling: String,
-    home: Option<String>,
-    #[persist(id = 1)]
-    coins: u64,
-    at: Spot,
-    vitals: Vitals,
     name: String,
+    vitals: Vitals,
+    at: Spot,
+    mood: String,
+    #[persist(id = 1)]
+    gold: u64,
+    home: Option<String>,
+    calling: Calling,
+    skills: BTreeMap<String, u8>,
+    bag: Vec<Box<dyn Item>>,
+    relic: Option<Rc<RefCell<dyn Item>>>,
+    pet: Option<Shared<Creature>>,
+    rivals: Vec<Weak<RefCell<Hero>>>,
+    banner: Rc<Banner>,
+    guild: Shared<Guild>,
 }
 
 #[derive(Persist, Debug)]
@@ -139,44 +130,21 @@ impl Hero {
 }
 
 #[derive(Persist, Debug)]
-struct Banner {
-    motto: String,
-    colour: Colour,
+enum Calling {
+    Knight,
+    Mage,
 }
 
-/// Once a tuple.
 #[derive(Persist, Debug)]
-struct Colour {
-    #[persist(alias = "0")]
-    red: u8,
-    #[persist(alias = "1")]
-    green: u8,
-    #[persist(alias = "2")]
-    blue: u8,
+struct Banner {
+    colour: (u8, u8, u8),
+    motto: String,
 }
 
-#[derive(Persist, Debug, Clone)]
-#[persist(version = 2, migrate = Guild::migrate)]
+#[derive(Persist, Debug)]
 struct Guild {
     name: String,
-    history: History,
-}
-
-#[derive(Persist, Debug, Clone)]
-struct History {
     founded: u32,
-    moved: bool,
-}
-
-impl Guild {
-    /// Guilds that have a history are of version 2.
-    fn migrate(guild: &mut Record, _: u32) -> Result<(), String> {
-        let mut history = Record::new("History");
-        history.set("founded", guild.take("founded").ok_or("not founded")?);
-        history.set("moved", false);
-        guild.set("history", history);
-        Ok(())
-    }
 }
 
 #[derive(Persist, Debug)]
@@ -186,16 +154,15 @@ struct Creature {
     #[persist(alias = "health")]
     life: i32,
     speed: f64,
-    loot: Vec<String>,
+    loot: String,
     target: Weak<RefCell<Hero>>,
     friend: Weak<RefCell<Creature>>,
 }
 
 #[derive(Persist, Debug)]
-#[persist(class = "items.Sword", alias = "Sword")]
 struct Sword {
     name: String,
-    damage: u8,
+    damage: u16,
     maker: Weak<RefCell<Hero>>,
 }
 
@@ -207,13 +174,10 @@ impl Item for Sword {
 
 #[derive(Persist, Debug)]
 struct Potion {
-    strength: Strength,
+    strength: u8,
     #[persist(default = 1)]
     doses: u8,
 }
-
-#[derive(Persist, Debug)]
-struct Strength(u8);
 
 impl Item for Potion {}
 
@@ -221,36 +185,37 @@ impl Quest {
     /// The hero and the monster that it is about.
     fn about(&self) -> (Option<*const ()>, Option<*const ()>) {
         match self {
-            Self::Find { .. } | Self::Other(_) => (None, None),
-            Self::Hunt { whom, .. } => (None, address(whom)),
+            Self::Find { .. } => (None, None),
+            Self::Escort { who, .. } => (address(who), None),
+            Self::Slay { whom, .. } => (None, address(whom)),
         }
     }
 }
 
 impl Version for World {
     fn world(since: u32) -> Shared<Self> {
-        let history = History { founded: 1203, moved: since >= 4 };
-        let guild = Guild { name: "Lamplighters".into(), history };
+        let guild = shared(Guild { name: "Lamplighters".into(), founded: 1203 });
         let monster = |name: &str, life, loot: &str| {
             let (target, friend) = (Weak::new(), Weak::new());
             shared(Creature {
                 name: name.into(),
                 life,
                 speed: 1.25,
-                loot: vec![loot.into()],
+                loot: loot.into(),
                 target,
                 friend,
             })
         };
         let (wolf, bear) = (monster("wolf", 40, "fur"), monster("bear", -3, "claw"));
-        let hero = |name: &str, hp, mana, calling: &str, colour| {
+        let hero = |name: &str, hp, mana, calling, colour| {
             shared(Hero {
                 name: name.into(),
                 vitals: Vitals { hp, max_hp: 100, mana: if since < 2 { 10 } else { mana } },
                 at: Spot { x: 1.5, y: -2.0 },
-                coins: 4_000_000_000,
+                mood: "brave".into(),
+                gold: 4_000_000_000,
                 home: Some("Hill".into()),
-                calling: calling.into(),
+                calling,
                 skills: [("climb".into(), 3), ("swim".into(), 255)].into(),
                 bag: Vec::new(),
                 relic: None,
@@ -258,11 +223,10 @@ impl Version for World {
                 rivals: Vec::new(),
                 banner: Rc::new(Banner { colour, motto: format!("for {name}") }),
                 guild: guild.clone(),
-                rest: Unknown::default(),
             })
         };
-        let ada = hero("Ada", 64, 30, "Mage", Colour { red: 1, green: 2, blue: 255 });
-        let bob = hero("Bob", 9, 5, "Knight", Colour { red: 0, green: 80, blue: 0 });
+        let ada = hero("Ada", 64, 30, Calling::Mage, (1, 2, 255));
+        let bob = hero("Bob", 9, 5, Calling::Knight, (0, 80, 0));
         let sword = |name: &str, damage, maker: &Shared<Hero>| Sword {
             name: name.into(),
             damage,
@@ -275,10 +239,7 @@ impl Version for World {
             if since < 3 {
                 ada.bag.push(Box::new(Gone("Scroll".into())));
             }
-            ada.bag.push(Box::new(Potion {
-                strength: Strength(5),
-                doses: if since < 2 { 1 } else { 3 },
-            }));
+            ada.bag.push(Box::new(Potion { strength: 5, doses: if since < 2 { 1 } else { 3 } }));
             ada.relic = Some(relic.clone());
             ada.pet = Some(wolf.clone());
             ada.rivals = vec![Rc::downgrade(&bob), Weak::new()];
@@ -292,30 +253,24 @@ impl Version for World {
         wolf.borrow_mut().target = Rc::downgrade(&bob);
         wolf.borrow_mut().friend = Rc::downgrade(&bear);
         bear.borrow_mut().friend = Rc::downgrade(&wolf);
-        let mut quests = vec![
+        let quests = vec![
             Quest::Find { what: "the moon".into() },
-            Quest::Hunt { count: 2, whom: Rc::downgrade(&bear) },
+            Quest::Escort { who: Rc::downgrade(&bob), fee: 30 },
+            Quest::Slay { whom: Rc::downgrade(&bear), count: 2 },
         ];
-        let mut weather = vec![Weather::Sun, Weather::Rain(200), Weather::Strange];
-        if since < 4 {
-            quests.insert(1, Quest::Other(Unknown::default()));
-        } else {
-            weather.push(Weather::Snow { depth: 3 });
-        }
         shared(Self {
-            author: (since >= 5).then(|| "a bard".into()),
             name: "Isle".into(),
-            day: 65_535,
+            day: Day(65_535),
             seed: 4_294_967_295,
-            difficulty: Difficulty::Cruel,
+            difficulty: Difficulty::Hard,
             start: Point { x: -3, y: 12 },
             clock: if since < 2 { 12 } else { 9 },
-            weather,
+            weather: vec![Weather::Sun, Weather::Rain(200), Weather::Strange],
             heroes: vec![ada, bob],
             monsters: vec![wolf, bear],
-            treasure: vec![relic, shared(Potion { strength: Strength(200), doses: 1 })],
+            treasure: vec![relic, shared(Potion { strength: 200, doses: 1 })],
             marks: [("cave".into(), Handle::new(17)), ("nowhere".into(), Handle::null())].into(),
-            played: 205,
+            played: "3:25".into(),
             quests,
             rumors: ["the king sleeps".into(), "a wolf speaks".into()].into(),
         })
@@ -331,6 +286,8 @@ impl Version for World {
 
     fn describe(&self) -> String {
         let mut lines = links!(self);
+        let guild = |hero: usize| Rc::as_ptr(&self.heroes[hero].borrow().guild);
+        lines.push(format!("one guild: {}", guild(0) == guild(1)));
         let banner = |hero: usize| Rc::as_ptr(&self.heroes[hero].borrow().banner);
         lines.push(format!("one banner: {}", banner(0) == banner(1)));
         lines.join("\n")

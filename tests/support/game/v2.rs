@@ -1,24 +1,25 @@
-//! Version 1 of the game.
+//! Version 2: the first fields move.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
-use persist::{Handle, Persist, SaveManager};
+use persist::{Handle, Persist, Record, SaveManager, Value};
 
 use super::{Item, Places, Shared, Version, address, links, place, shared};
 
 #[derive(Persist, Debug)]
-pub(crate) struct World {
+pub struct World {
     name: String,
-    day: u16,
+    day: u32,
     seed: u64,
-    music: String,
     difficulty: String,
-    start: (i16, i16),
+    start: Point,
+    #[persist(default = 12)]
+    clock: u8,
     weather: Vec<Weather>,
     heroes: Vec<Shared<Hero>>,
-    monsters: Vec<Shared<Monster>>,
+    monsters: Vec<Shared<Creature>>,
     treasure: Vec<Rc<RefCell<dyn Item>>>,
     marks: BTreeMap<String, Handle<Places>>,
     played: String,
@@ -28,37 +29,68 @@ pub(crate) struct World {
 
 #[derive(Persist, Debug)]
 enum Weather {
-    Sunny,
-    Fog { density: f32 },
-    Rainy(u8),
+    #[persist(alias = "Rainy")]
+    Rain(u16),
+    #[persist(alias = "Sunny")]
+    Sun,
+    #[persist(other)]
+    Strange,
+}
+
+/// Once a tuple.
+#[derive(Persist, Debug)]
+struct Point {
+    #[persist(alias = "0")]
+    x: i32,
+    #[persist(alias = "1")]
+    y: i32,
 }
 
 #[derive(Persist, Debug)]
 enum Quest {
     Find(String),
     Escort { who: Weak<RefCell<Hero>>, fee: u32 },
-    Slay { whom: Weak<RefCell<Monster>>, count: u8 },
+    Slay { whom: Weak<RefCell<Creature>>, count: u8 },
 }
 
 #[derive(Persist, Debug)]
+#[persist(version = 2, migrate(1 = Hero::to_2))]
 struct Hero {
     name: String,
-    hp: u16,
-    max_hp: u16,
+    vitals: Vitals,
+    #[persist(default = 10)]
+    mana: u8,
     x: f32,
     y: f32,
     mood: String,
     #[persist(id = 1)]
-    gold: u32,
+    gold: u64,
     home: String,
     calling: Calling,
     skills: BTreeMap<String, u8>,
     bag: Vec<Box<dyn Item>>,
     relic: Option<Rc<RefCell<dyn Item>>>,
-    pet: Option<Shared<Monster>>,
+    pet: Option<Shared<Creature>>,
     rivals: Vec<Weak<RefCell<Hero>>>,
     banner: Banner,
     guild: Shared<Guild>,
+}
+
+#[derive(Persist, Debug)]
+struct Vitals {
+    hp: u16,
+    max_hp: u16,
+}
+
+impl Hero {
+    /// `hp` and `max_hp` are in a struct of their own.
+    fn to_2(hero: &mut Record, _: u32) {
+        let mut vitals = Record::new("Vitals");
+        for name in ["hp", "max_hp"] {
+            vitals.set(name, hero.take(name).unwrap_or(Value::U16(1)));
+        }
+        hero.set("vitals", vitals);
+    }
 }
 
 #[derive(Persist, Debug)]
@@ -80,13 +112,15 @@ struct Guild {
 }
 
 #[derive(Persist, Debug)]
-struct Monster {
+#[persist(alias = "Monster")]
+struct Creature {
     name: String,
-    health: i16,
+    #[persist(alias = "health")]
+    life: i32,
     speed: f32,
     loot: String,
     target: Weak<RefCell<Hero>>,
-    friend: Weak<RefCell<Monster>>,
+    friend: Weak<RefCell<Creature>>,
 }
 
 #[derive(Persist, Debug)]
@@ -105,6 +139,8 @@ impl Item for Sword {
 #[derive(Persist, Debug)]
 struct Potion {
     strength: u8,
+    #[persist(default = 1)]
+    doses: u8,
 }
 
 impl Item for Potion {}
@@ -133,13 +169,14 @@ impl Quest {
 }
 
 impl Version for World {
-    fn world(_: u32) -> Shared<Self> {
+    fn world(since: u32) -> Shared<Self> {
+        let new = since >= 2;
         let guild = shared(Guild { name: "Lamplighters".into(), founded: 1203 });
-        let monster = |name: &str, health, loot: &str| {
+        let monster = |name: &str, life, loot: &str| {
             let (target, friend) = (Weak::new(), Weak::new());
-            shared(Monster {
+            shared(Creature {
                 name: name.into(),
-                health,
+                life,
                 speed: 1.25,
                 loot: loot.into(),
                 target,
@@ -147,11 +184,11 @@ impl Version for World {
             })
         };
         let (wolf, bear) = (monster("wolf", 40, "fur"), monster("bear", -3, "claw"));
-        let hero = |name: &str, hp, calling, colour| {
+        let hero = |name: &str, hp, mana, calling, colour| {
             shared(Hero {
                 name: name.into(),
-                hp,
-                max_hp: 100,
+                vitals: Vitals { hp, max_hp: 100 },
+                mana: if new { mana } else { 10 },
                 x: 1.5,
                 y: -2.0,
                 mood: "brave".into(),
@@ -167,8 +204,8 @@ impl Version for World {
                 guild: guild.clone(),
             })
         };
-        let ada = hero("Ada", 64, Calling::Mage, (1, 2, 255));
-        let bob = hero("Bob", 9, Calling::Knight, (0, 80, 0));
+        let ada = hero("Ada", 64, 30, Calling::Mage, (1, 2, 255));
+        let bob = hero("Bob", 9, 5, Calling::Knight, (0, 80, 0));
         let sword = |name: &str, damage, maker: &Shared<Hero>| Sword {
             name: name.into(),
             damage,
@@ -179,7 +216,7 @@ impl Version for World {
             let mut ada = ada.borrow_mut();
             ada.bag.push(Box::new(sword("rapier", 7, &bob)));
             ada.bag.push(Box::new(Scroll { text: "xyzzy".into(), author: Rc::downgrade(&bob) }));
-            ada.bag.push(Box::new(Potion { strength: 5 }));
+            ada.bag.push(Box::new(Potion { strength: 5, doses: if new { 3 } else { 1 } }));
             ada.relic = Some(relic.clone());
             ada.pet = Some(wolf.clone());
             ada.rivals = vec![Rc::downgrade(&bob), Weak::new()];
@@ -198,13 +235,13 @@ impl Version for World {
             name: "Isle".into(),
             day: 65_535,
             seed: 4_294_967_295,
-            music: "harps".into(),
             difficulty: "Hard".into(),
-            start: (-3, 12),
-            weather: vec![Weather::Sunny, Weather::Rainy(200), Weather::Fog { density: 0.5 }],
+            start: Point { x: -3, y: 12 },
+            clock: if new { 9 } else { 12 },
+            weather: vec![Weather::Sun, Weather::Rain(200), Weather::Strange],
             heroes: vec![ada, bob],
             monsters: vec![wolf, bear],
-            treasure: vec![relic, shared(Potion { strength: 200 })],
+            treasure: vec![relic, shared(Potion { strength: 200, doses: 1 })],
             marks: [("cave".into(), Handle::new(17)), ("nowhere".into(), Handle::null())].into(),
             played: "3:25".into(),
             quests,
