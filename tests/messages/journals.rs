@@ -1,0 +1,531 @@
+//! Sessions: journals that are damaged or made to harm, what they cannot hold, disks that fail.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::Duration;
+
+use persist::history::{CommandContext, Flush, SessionOptions};
+use persist::{
+    Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, SaveOptions,
+    Session, World,
+};
+
+use crate::disk::{Disk, sweep, sweep_all};
+use crate::table::Table;
+
+const SAVE: &str = "plan.sav";
+const JOURNAL: &str = "plan.journal";
+
+/// Bytes of the header of a journal, of the head of a frame, and of the checksum behind it.
+const HEADER: usize = 48;
+const HEAD: usize = 13;
+const CRC: usize = 4;
+
+fn manager(disk: &Disk) -> SaveManager {
+    let mut saves = SaveManager::new();
+    saves.set_storage(disk.clone());
+    saves.set_save_options(SaveOptions { wait: Duration::ZERO, ..SaveOptions::default() });
+    saves
+}
+
+#[derive(Persist)]
+struct Write {
+    word: String,
+}
+
+impl Command<String> for Write {
+    fn apply(&mut self, context: &mut CommandContext<'_, String>) -> Result<()> {
+        context.target().push_str(&self.word);
+        Ok(())
+    }
+
+    fn undo(&mut self, text: &mut String) -> Result<()> {
+        text.truncate(text.len() - self.word.len());
+        Ok(())
+    }
+}
+
+thread_local! {
+    /// What the next command of these does.
+    static MOOD: Cell<u8> = const { Cell::new(0) };
+}
+
+/// Does what it should once, and then nothing, or panics.
+#[derive(Persist)]
+struct Fickle;
+
+impl Command<String> for Fickle {
+    fn apply(&mut self, context: &mut CommandContext<'_, String>) -> Result<()> {
+        match MOOD.get() {
+            0 => context.target().push('!'),
+            1 => std::panic::resume_unwind(Box::new("on purpose")),
+            _ => {
+                context.target().push('?');
+                std::panic::resume_unwind(Box::new("on purpose"))
+            }
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, text: &mut String) -> Result<()> {
+        text.pop();
+        Ok(())
+    }
+
+    fn is_obsolete(&self) -> bool {
+        MOOD.get() == 3
+    }
+}
+
+/// A command that is never registered.
+#[derive(Persist)]
+struct Foreign;
+
+impl Command<String> for Foreign {
+    fn apply(&mut self, context: &mut CommandContext<'_, String>) -> Result<()> {
+        context.target().push('#');
+        Ok(())
+    }
+
+    fn undo(&mut self, text: &mut String) -> Result<()> {
+        text.pop();
+        Ok(())
+    }
+}
+
+/// A command that cannot be in a journal.
+#[derive(Persist)]
+struct Sharing {
+    text: Rc<u8>,
+}
+
+impl Command<String> for Sharing {
+    fn apply(&mut self, context: &mut CommandContext<'_, String>) -> Result<()> {
+        context.target().push('&');
+        Ok(())
+    }
+
+    fn undo(&mut self, text: &mut String) -> Result<()> {
+        text.pop();
+        Ok(())
+    }
+}
+
+fn commands() -> History<String> {
+    let mut history = History::new(100);
+    history.register::<Write>().unwrap();
+    history.register::<Fickle>().unwrap();
+    history.register::<Sharing>().unwrap();
+    history
+}
+
+fn options(disk: &Disk) -> SessionOptions<String> {
+    Session::with(manager(disk), commands()).flush(Flush::OnIdle)
+}
+
+fn open(disk: &Disk) -> Result<Session<String>> {
+    options(disk).open(SAVE, JOURNAL).map(|(session, _)| session)
+}
+
+fn write(session: &mut Session<String>, word: &str) -> Result<()> {
+    session.apply(Write { word: word.into() })
+}
+
+/// A session with something of each sort.
+fn text() -> Disk {
+    let disk = Disk::default();
+    let mut session = open(&disk).unwrap();
+    write(&mut session, "first ").unwrap();
+    write(&mut session, "second ").unwrap();
+    session.save().unwrap();
+    write(&mut session, "third ").unwrap();
+    session.undo().unwrap();
+    session.redo().unwrap();
+    session.begin("Group").unwrap();
+    write(&mut session, "fourth ").unwrap();
+    session.commit().unwrap();
+    session.set_floor().unwrap();
+    session.mark_unsaved().unwrap();
+    session.lift_floor().unwrap();
+    disk
+}
+
+#[derive(Persist, Default)]
+struct Transform {
+    x: f32,
+}
+
+#[derive(Persist, Default)]
+struct Bag {
+    items: Vec<String>,
+    owner: Option<ObjectId>,
+}
+
+#[derive(Persist, Default)]
+struct Score(u32);
+
+impl Component for Transform {}
+impl Component for Bag {}
+
+fn world_saves(disk: &Disk) -> SaveManager {
+    let mut saves = manager(disk);
+    saves.register_component::<Transform>().unwrap();
+    saves.register_component::<Bag>().unwrap();
+    saves.registry_mut().register_resource::<Score>().unwrap();
+    saves
+}
+
+fn open_world(disk: &Disk) -> Result<(Session<World>, persist::history::Recovered)> {
+    Session::with(world_saves(disk), History::unlimited()).flush(Flush::OnIdle).open(SAVE, JOURNAL)
+}
+
+/// A session of a world with something of each sort, done, undone and saved.
+fn world() -> Disk {
+    let disk = Disk::default();
+    let (mut session, _) = open_world(&disk).unwrap();
+    let house = session.edit("", |edit| edit.spawn("House")).unwrap();
+    let door = session.edit("", |edit| edit.spawn_in(house, "Door")).unwrap();
+    session.edit("", |edit| edit.attach(door, Transform { x: 1.0 })).unwrap();
+    session
+        .edit("", |edit| edit.attach(house, Bag { items: vec!["key".into()], owner: Some(door) }))
+        .unwrap();
+    session.set(door, "Transform:x", 5.0).unwrap();
+    session.edit("", |edit| edit.insert_element(house, "Bag:items", 0, "a")).unwrap();
+    session.edit("", |edit| edit.move_element(house, "Bag:items", 0, 1)).unwrap();
+    session.edit("", |edit| edit.remove_element(house, "Bag:items", 0)).unwrap();
+    session.edit("", |edit| edit.insert_resource(Score(7))).unwrap();
+    session.edit("", |edit| edit.rename(door, "Gate").map(drop)).unwrap();
+    session.edit("", |edit| edit.set_parent(door, None)).unwrap();
+    session.edit("", |edit| edit.pause(door)).unwrap();
+    session.edit("", |edit| edit.remove_resource::<Score>()).unwrap();
+    session.edit("", |edit| edit.detach::<Bag>(house)).unwrap();
+    session.edit("", |edit| edit.remove(door)).unwrap();
+    session.undo().unwrap();
+    session.undo().unwrap();
+    session.save().unwrap();
+    session.undo().unwrap();
+    session.undo().unwrap();
+    session.redo().unwrap();
+    session.edit("", |edit| edit.spawn("New").map(drop)).unwrap();
+    session.edit("", |edit| edit.remove(house)).unwrap();
+    session.edit("", |edit| edit.insert_resource(Score(8))).unwrap();
+    session.edit("", |edit| edit.attach(door, Bag::default())).unwrap();
+    disk
+}
+
+/// Where each frame begins, and how long it is.
+fn frames(journal: &[u8]) -> Vec<(usize, usize)> {
+    let (mut at, mut found) = (HEADER, Vec::new());
+    while at < journal.len() {
+        let length = u32::from_le_bytes(journal[at..at + 4].try_into().unwrap()) as usize;
+        found.push((at, HEAD + length + CRC));
+        at += HEAD + length + CRC;
+    }
+    found
+}
+
+/// Makes the checksum of a frame right.
+fn seal(frame: &mut [u8]) {
+    let (content, crc) = frame.split_at_mut(frame.len() - CRC);
+    crc.copy_from_slice(&crc32fast::hash(content).to_le_bytes());
+}
+
+/// Why a recovery stopped, of each of many journals; each reason once.
+struct Causes {
+    table: Table,
+    seen: BTreeSet<String>,
+}
+
+impl Causes {
+    fn new() -> Self {
+        Self { table: Table::new(), seen: BTreeSet::new() }
+    }
+
+    fn add(&mut self, what: &str, cause: &str) {
+        // Without its numbers.
+        let plain = cause.split(" (").next().unwrap_or_default();
+        let plain: String = plain.chars().filter(|c| !c.is_ascii_digit()).collect();
+        if self.seen.insert(plain) {
+            self.table.line(what, cause);
+        }
+    }
+}
+
+/// Opens a disk's session with another journal, and adds why it stopped.
+fn try_journal(
+    causes: &mut Causes,
+    what: &str,
+    save: &[u8],
+    journal: &[u8],
+    open: fn(&Disk) -> Result<Option<String>>,
+) {
+    let disk = Disk::default();
+    disk.write(SAVE, save);
+    disk.write(JOURNAL, journal);
+    match catch_unwind(AssertUnwindSafe(|| open(&disk))).unwrap() {
+        Ok(None) => {}
+        Ok(Some(cause)) => causes.add(what, &cause),
+        Err(error) => causes.add(what, &error.to_string()),
+    }
+}
+
+fn cause_of_text(disk: &Disk) -> Result<Option<String>> {
+    MOOD.set(0);
+    let (_, recovered) = options(disk).open(SAVE, JOURNAL)?;
+    Ok(recovered.stopped.map(|stopped| stopped.cause))
+}
+
+fn cause_of_world(disk: &Disk) -> Result<Option<String>> {
+    let (mut session, recovered) = open_world(disk)?;
+    let cause = recovered.stopped.map(|stopped| stopped.cause);
+    while matches!(session.undo(), Ok(true)) {}
+    Ok(cause)
+}
+
+/// The short form of fuzzing: each byte of each frame as others, each frame in the place of each other, and each left out.
+fn harm(disk: &Disk, open: fn(&Disk) -> Result<Option<String>>) -> String {
+    let (save, journal) = (disk.read(SAVE), disk.read(JOURNAL));
+    let mut causes = Causes::new();
+    let places = frames(&journal);
+    for (number, (at, length)) in places.iter().copied().enumerate() {
+        for byte in (at + 4..at + 5).chain(at + HEAD..at + length - CRC) {
+            for value in [0, 1, 2, 3, 0x7f, 0xff] {
+                let mut bytes = journal.clone();
+                bytes[byte] = value;
+                seal(&mut bytes[at..at + length]);
+                let what = format!("byte {} of frame {number} as {value}", byte - at);
+                try_journal(&mut causes, &what, &save, &bytes, open);
+            }
+        }
+    }
+    for first in 0..places.len() {
+        for second in 0..places.len() {
+            let mut order: Vec<usize> = (0..places.len()).collect();
+            if first < second {
+                order.swap(first, second)
+            } else {
+                order[second] = first
+            }
+            let mut bytes = journal[..HEADER].to_vec();
+            for (number, place) in order.into_iter().enumerate() {
+                let (at, length) = places[place];
+                let start = bytes.len();
+                bytes.extend_from_slice(&journal[at..at + length]);
+                bytes[start + 5..start + HEAD].copy_from_slice(&(number as u64 + 1).to_le_bytes());
+                seal(&mut bytes[start..]);
+            }
+            try_journal(&mut causes, &format!("frames {first} and {second}"), &save, &bytes, open);
+        }
+    }
+    causes.table.text()
+}
+
+#[test]
+fn journals_of_commands_made_to_harm() {
+    insta::assert_snapshot!(harm(&text(), cause_of_text));
+}
+
+#[test]
+fn journals_of_worlds_made_to_harm() {
+    insta::assert_snapshot!(harm(&world(), cause_of_world));
+}
+
+/// Opens a session with a journal that was changed.
+fn changed(change: impl FnOnce(&mut Vec<u8>)) -> Result<String> {
+    let disk = text();
+    let mut journal = disk.read(JOURNAL);
+    change(&mut journal);
+    disk.write(JOURNAL, &journal);
+    MOOD.set(0);
+    let (_, recovered) = options(&disk).open(SAVE, JOURNAL)?;
+    Ok(recovered.to_string())
+}
+
+#[test]
+fn journals_that_are_damaged() {
+    let mut table = Table::new();
+    table.add("another file", changed(|journal| journal[0] = b'x'));
+    let mut add = |what: &str, change: fn(&mut Vec<u8>)| match changed(change) {
+        Ok(recovered) => table.line(what, &recovered),
+        Err(error) => table.error(what, &error),
+    };
+    add("a newer journal", |journal| {
+        journal[8] = 9;
+        let crc = crc32fast::hash(&journal[..HEADER - CRC]);
+        journal[HEADER - CRC..HEADER].copy_from_slice(&crc.to_le_bytes());
+    });
+    add("a journal that is whole", |_| ());
+    add("a header that is cut short", |journal| journal.truncate(20));
+    add("a header that is damaged", |journal| journal[30] ^= 1);
+    add("a frame that is cut short", |journal| journal.truncate(journal.len() - 3));
+    add("a frame that is damaged", |journal| {
+        let (at, _) = frames(journal)[3];
+        journal[at + HEAD] ^= 1;
+    });
+    add("a frame that is missing", |journal| {
+        let (at, length) = frames(journal)[4];
+        journal.drain(at..at + length);
+    });
+    add("a frame of another kind", |journal| {
+        let (at, length) = frames(journal)[4];
+        journal[at + 4] = 99;
+        seal(&mut journal[at..at + length]);
+    });
+    add("a transaction that is open", |journal| {
+        let places = frames(journal);
+        let group = places.iter().rposition(|(at, _)| journal[at + 4] == 20).unwrap();
+        journal.truncate(places[group].0);
+    });
+    add("nothing but a beginning", |journal| {
+        let events = frames(journal).into_iter().find(|(at, _)| journal[at + 4] >= 16);
+        journal.truncate(events.unwrap().0);
+    });
+    insta::assert_snapshot!(table.text());
+}
+
+#[test]
+fn recoveries() {
+    let mut table = Table::new();
+    let shown = |table: &mut Table, what: &str, disk: &Disk| {
+        let (_, recovered) = options(disk).open(SAVE, JOURNAL).unwrap();
+        table.line(what, &recovered.to_string());
+    };
+    shown(&mut table, "nothing", &Disk::default());
+    let disk = Disk::default();
+    write(&mut open(&disk).unwrap(), "first").unwrap();
+    shown(&mut table, "a journal without a save", &disk);
+    let disk = text();
+    manager(&disk).save_value(SAVE, &String::from("another")).unwrap();
+    shown(&mut table, "a journal of another save", &disk);
+    let disk = text();
+    disk.delete(SAVE);
+    shown(&mut table, "a journal whose save is gone", &disk);
+    for (what, mood) in [("a command that panics", 1), ("a command that does nothing", 3)] {
+        let disk = Disk::default();
+        MOOD.set(0);
+        let mut session = open(&disk).unwrap();
+        session.apply(Fickle).unwrap();
+        drop(session);
+        MOOD.set(mood);
+        shown(&mut table, what, &disk);
+        MOOD.set(0);
+    }
+    let disk = text();
+    let (_, recovered) =
+        Session::<String>::with(manager(&disk), History::new(9)).open(SAVE, JOURNAL).unwrap();
+    table.line("a command that is not registered", &recovered.to_string());
+    let disk = world();
+    let mut saves = manager(&disk);
+    saves.register_component::<Bag>().unwrap();
+    saves.registry_mut().register_resource::<Score>().unwrap();
+    let (_, recovered) =
+        Session::<World>::with(saves, History::unlimited()).open(SAVE, JOURNAL).unwrap();
+    table.line("a component class that is not registered", &recovered.to_string());
+    insta::assert_snapshot!(table.text());
+}
+
+#[test]
+fn what_a_session_refuses() {
+    let mut table = Table::new();
+    let disk = Disk::default();
+    table.add("one path for both", options(&disk).open(SAVE, SAVE));
+    let mut history = commands();
+    history.apply(&mut String::new(), Write { word: "a".into() }).unwrap();
+    table.add("a history with entries", Session::with(manager(&disk), history).open(SAVE, JOURNAL));
+    let mut session = open(&disk).unwrap();
+    table.add("a second session", open(&disk));
+    table.add("a command that is not registered", session.apply(Foreign));
+    table.add("a command with a pointer", session.apply(Sharing { text: Rc::new(1) }));
+    drop(session);
+
+    let disk = Disk::default();
+    let mut session = options(&disk).strict(false).open(SAVE, JOURNAL).unwrap().0;
+    session.apply(Foreign).unwrap();
+    table.line("a lenient session's journal", &session.journal_broken().unwrap());
+    session.save().unwrap();
+    table.line("the same, behind a save", &session.journal_broken().unwrap());
+    drop(session);
+
+    let disk = Disk::default();
+    let mut session = open(&disk).unwrap();
+    MOOD.set(2);
+    assert!(catch_unwind(AssertUnwindSafe(|| session.apply(Fickle))).is_err());
+    MOOD.set(0);
+    table.line("behind a panic", &session.journal_broken().unwrap());
+    table.add("an edit then", write(&mut session, "a"));
+    drop(session);
+
+    let disk = Disk::default();
+    let (mut session, _) = open_world(&disk).unwrap();
+    #[derive(Persist, Default)]
+    struct Late(u8);
+    impl Component for Late {}
+    let ada = session.edit("", |edit| edit.spawn("Ada")).unwrap();
+    table.add(
+        "a component class that is not registered",
+        session.edit("", |edit| edit.attach(ada, Late(1))),
+    );
+    insta::assert_snapshot!(table.text());
+}
+
+#[test]
+fn disks_that_fail() {
+    let mut table = Table::new();
+    let act = |disk: &Disk| {
+        let mut session = options(disk).flush(Flush::EveryEdit).open(SAVE, JOURNAL)?.0;
+        write(&mut session, "a")?;
+        write(&mut session, "b")?;
+        session.save()?;
+        write(&mut session, "c")?;
+        session.flush()?;
+        session.discard()
+    };
+    sweep(&mut table, "a session", text, act);
+    sweep_all(&mut table, "a session, and all behind it", text, act);
+    sweep_all(
+        &mut table,
+        "a session of another save",
+        || {
+            let disk = text();
+            manager(&disk).save_value(SAVE, &String::from("another")).unwrap();
+            disk
+        },
+        act,
+    );
+    let lenient = |disk: &Disk| {
+        let mut session =
+            options(disk).strict(false).flush(Flush::EveryEdit).open(SAVE, JOURNAL)?.0;
+        write(&mut session, "a")?;
+        let long = "x".repeat(1 << 20);
+        for _ in 0..20 {
+            write(&mut session, &long)?;
+        }
+        match session.journal_broken() {
+            Some(why) => Err(persist::Error::new(ErrorKind::Io, why)),
+            None => Ok(()),
+        }
+    };
+    let disk = text();
+    disk.break_down(30);
+    table.add("a lenient session on a disk that is gone", lenient(&disk));
+    insta::assert_snapshot!(table.text());
+}
+
+#[test]
+fn entries_that_were_moved_to_files() {
+    let mut table = Table::new();
+    let session = |disk: &Disk| options(disk).memory(1000).open(SAVE, JOURNAL).unwrap().0;
+    let disk = Disk::default();
+    let mut spilled = session(&disk);
+    for _ in 0..30 {
+        write(&mut spilled, &"x".repeat(300)).unwrap();
+    }
+    let files = disk.names();
+    let file = files.iter().find(|name| name.contains("entries")).expect(&format!("{files:?}"));
+    disk.write(file, b"another file");
+    let gone = (0..30).find_map(|_| spilled.undo().err());
+    table.error("a file that was replaced", &gone.unwrap());
+    insta::assert_snapshot!(table.text());
+}
