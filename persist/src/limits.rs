@@ -131,7 +131,7 @@ impl Limits {
         Err(Error::new(
             ErrorKind::TooLarge,
             format!(
-                "the compressed blocks of the save hold over {limit} bytes, the limit; raise `Limits::decompressed`"
+                "the compressed blocks of the save hold more than the limit of {limit} bytes; raise `Limits::decompressed`"
             ),
         ))
     }
@@ -145,7 +145,7 @@ impl Limits {
         Err(Error::new(
             ErrorKind::TooLarge,
             format!(
-                "the compressed blocks of the save hold over {most} bytes, the limit for a save of {save} bytes; raise `Limits::expansion`"
+                "the compressed blocks of the save hold more than {most} bytes, the limit for a save of {save} bytes; raise `Limits::expansion`"
             ),
         ))
     }

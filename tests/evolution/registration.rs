@@ -218,7 +218,7 @@ fn steps_that_lead_nowhere_are_found_at_registration() {
     }
     assert_eq!(
         refused::<Double>().message(),
-        "`migrate` of ByHand has the step from version 1 behind that from version 1; give one step for each version, in ascending order"
+        "`migrate` of ByHand has the step from version 1 after that from version 1; give one step for each version, in ascending order"
     );
 }
 

@@ -361,7 +361,7 @@ fn refusals_of_the_program_are_notes_and_the_rest_is_loaded() {
     insta::assert_snapshot!(notes.join("\n"), @"
     Never in Rc<RefCell> is not tested by loads: the program refuses its plainest sample, `validate` of Never refused: never (object #1, class Never)
     OwnerOfNever in Rc<RefCell> is not tested by loads: it needs another object that is not
-    the program refuses Picky.some = 0: 0 is no NonZeroU8; keep u8 as the type, or give the class a `version` and a `migrate` that puts another number there
+    the program refuses Picky.some = 0: 0 is no NonZeroU8; use another number, or for old saves keep u8 as the type, or give the class a `version` and a `migrate` that puts another number there
     the program refuses Picky.level = 4294967295: `validate` of Picky refused: level 4294967295
     ");
 }

@@ -1,15 +1,14 @@
 //! Sessions: journals that are damaged or made to harm, what they cannot hold, disks that fail.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
 use persist::history::{CommandContext, Flush, SessionOptions};
 use persist::{
-    Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, SaveOptions,
-    Session, World,
+    Command, Component, History, ObjectId, Persist, Result, SaveManager, SaveOptions, Session,
+    World,
 };
 
 use crate::disk::{Disk, sweep, sweep_all};
@@ -232,42 +231,20 @@ fn seal(frame: &mut [u8]) {
     crc.copy_from_slice(&crc32fast::hash(content).to_le_bytes());
 }
 
-/// Why a recovery stopped, of each of many journals; each reason once.
-struct Causes {
-    table: Table,
-    seen: BTreeSet<String>,
-}
-
-impl Causes {
-    fn new() -> Self {
-        Self { table: Table::new(), seen: BTreeSet::new() }
-    }
-
-    fn add(&mut self, what: &str, cause: &str) {
-        // Without its numbers.
-        let plain = cause.split(" (").next().unwrap_or_default();
-        let plain: String = plain.chars().filter(|c| !c.is_ascii_digit()).collect();
-        if self.seen.insert(plain) {
-            self.table.line(what, cause);
-        }
-    }
-}
-
-/// Opens a disk's session with another journal, and adds why it stopped.
+/// Adds what is said of a journal that was changed.
 fn try_journal(
-    causes: &mut Causes,
+    table: &mut Table,
     what: &str,
-    save: &[u8],
+    disk: &Disk,
     journal: &[u8],
     open: fn(&Disk) -> Result<Option<String>>,
 ) {
-    let disk = Disk::default();
-    disk.write(SAVE, save);
-    disk.write(JOURNAL, journal);
-    match catch_unwind(AssertUnwindSafe(|| open(&disk))).unwrap() {
-        Ok(None) => {}
-        Ok(Some(cause)) => causes.add(what, &cause),
-        Err(error) => causes.add(what, &error.to_string()),
+    let other = Disk::default();
+    other.write(SAVE, &disk.read(SAVE));
+    other.write(JOURNAL, journal);
+    match open(&other) {
+        Ok(cause) => table.line(what, &cause.unwrap_or_default()),
+        Err(error) => table.error(what, &error),
     }
 }
 
@@ -278,58 +255,123 @@ fn cause_of_text(disk: &Disk) -> Result<Option<String>> {
 }
 
 fn cause_of_world(disk: &Disk) -> Result<Option<String>> {
-    let (mut session, recovered) = open_world(disk)?;
-    let cause = recovered.stopped.map(|stopped| stopped.cause);
-    while matches!(session.undo(), Ok(true)) {}
-    Ok(cause)
+    let (_, recovered) = open_world(disk)?;
+    Ok(recovered.stopped.map(|stopped| stopped.cause))
 }
 
-/// The short form of fuzzing: each byte of each frame as others, each frame in the place of each other, and each left out.
-fn harm(disk: &Disk, open: fn(&Disk) -> Result<Option<String>>) -> String {
-    let (save, journal) = (disk.read(SAVE), disk.read(JOURNAL));
-    let mut causes = Causes::new();
+/// Changes one byte of a frame, behind its head, and adds what is said of it.
+fn patch(
+    table: &mut Table,
+    disk: &Disk,
+    open: fn(&Disk) -> Result<Option<String>>,
+    (frame, byte, value): (usize, usize, u8),
+) {
+    let mut journal = disk.read(JOURNAL);
+    let (at, length) = frames(&journal)[frame];
+    journal[at + byte] = value;
+    seal(&mut journal[at..at + length]);
+    try_journal(table, &format!("byte {byte} of frame {frame} as {value}"), disk, &journal, open);
+}
+
+/// Frames in another order, and what is said of them.
+fn reorder(
+    table: &mut Table,
+    disk: &Disk,
+    open: fn(&Disk) -> Result<Option<String>>,
+    what: &str,
+    change: impl FnOnce(&mut Vec<usize>),
+) {
+    let journal = disk.read(JOURNAL);
     let places = frames(&journal);
-    for (number, (at, length)) in places.iter().copied().enumerate() {
-        for byte in (at + 4..at + 5).chain(at + HEAD..at + length - CRC) {
-            for value in [0, 1, 2, 3, 0x7f, 0xff] {
-                let mut bytes = journal.clone();
-                bytes[byte] = value;
-                seal(&mut bytes[at..at + length]);
-                let what = format!("byte {} of frame {number} as {value}", byte - at);
-                try_journal(&mut causes, &what, &save, &bytes, open);
-            }
-        }
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    change(&mut order);
+    let mut bytes = journal[..HEADER].to_vec();
+    for (number, place) in order.into_iter().enumerate() {
+        let (at, length) = places[place];
+        let start = bytes.len();
+        bytes.extend_from_slice(&journal[at..at + length]);
+        bytes[start + 5..start + HEAD].copy_from_slice(&(number as u64 + 1).to_le_bytes());
+        seal(&mut bytes[start..]);
     }
-    for first in 0..places.len() {
-        for second in 0..places.len() {
-            let mut order: Vec<usize> = (0..places.len()).collect();
-            if first < second {
-                order.swap(first, second)
-            } else {
-                order[second] = first
-            }
-            let mut bytes = journal[..HEADER].to_vec();
-            for (number, place) in order.into_iter().enumerate() {
-                let (at, length) = places[place];
-                let start = bytes.len();
-                bytes.extend_from_slice(&journal[at..at + length]);
-                bytes[start + 5..start + HEAD].copy_from_slice(&(number as u64 + 1).to_le_bytes());
-                seal(&mut bytes[start..]);
-            }
-            try_journal(&mut causes, &format!("frames {first} and {second}"), &save, &bytes, open);
-        }
-    }
-    causes.table.text()
+    try_journal(table, what, disk, &bytes, open);
+}
+
+/// A frame behind the others, and what is said of it.
+fn append(table: &mut Table, what: &str, kind: u8, payload: &[u8]) {
+    let disk = text();
+    let mut journal = disk.read(JOURNAL);
+    let (last, _) = *frames(&journal).last().unwrap();
+    let number = u64::from_le_bytes(journal[last + 5..last + HEAD].try_into().unwrap()) + 1;
+    let start = journal.len();
+    journal.extend(u32::try_from(payload.len()).unwrap().to_le_bytes());
+    journal.push(kind);
+    journal.extend(number.to_le_bytes());
+    journal.extend(payload);
+    journal.extend([0; CRC]);
+    seal(&mut journal[start..]);
+    try_journal(table, what, &disk, &journal, cause_of_text);
 }
 
 #[test]
 fn journals_of_commands_made_to_harm() {
-    insta::assert_snapshot!(harm(&text(), cause_of_text));
+    let mut table = Table::new();
+    let disk = text();
+    for change in [
+        (0, 4, 3),
+        (0, 14, 0),
+        (1, 13, 0),
+        (1, 13, 3),
+        (1, 21, 0),
+        (1, 29, 2),
+        (1, 29, 3),
+        (2, 24, 2),
+        (2, 24, 3),
+        (2, 24, 0x7f),
+    ] {
+        patch(&mut table, &disk, cause_of_text, change);
+    }
+    reorder(&mut table, &disk, cause_of_text, "an undo too early", |order| order.swap(4, 5));
+    reorder(&mut table, &disk, cause_of_text, "a beginning alone", |order| order.truncate(1));
+    append(&mut table, "a saved state", 22, &[1, 0, 0, 0, 1, 0, 0, 0, 0]);
+    append(&mut table, "an entry that is skipped", 24, &[1, 99, 0, 0, 0, 0, 0, 0, 0]);
+    append(
+        &mut table,
+        "entries that are evicted",
+        26,
+        &[99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+    );
+    append(&mut table, "floors", 25, &[1, 99, 0, 0, 0, 0, 0, 0, 0]);
+    let save = disk.read(SAVE);
+    let program = [&[252_u8][..], &u32::try_from(save.len()).unwrap().to_le_bytes(), &save, &[0]];
+    let mut program = program.concat();
+    program[0] = 251;
+    if save.len() <= 247 {
+        program = [&[u8::try_from(save.len()).unwrap()][..], &save, &[0]].concat();
+    }
+    append(&mut table, "a save for classes", 1, &program);
+    insta::assert_snapshot!(table.text());
 }
 
 #[test]
 fn journals_of_worlds_made_to_harm() {
-    insta::assert_snapshot!(harm(&world(), cause_of_world));
+    let mut table = Table::new();
+    let disk = world();
+    for change in [
+        (1, 21, 0),
+        (1, 21, 2),
+        (2, 15, 0),
+        (15, 25, 2),
+        (16, 35, b'T'),
+        (22, 23, 0x7f),
+        (22, 35, 2),
+        (25, 36, 0),
+    ] {
+        patch(&mut table, &disk, cause_of_world, change);
+    }
+    let open = cause_of_world;
+    reorder(&mut table, &disk, open, "no classes", |order| order.swap(0, 2));
+    reorder(&mut table, &disk, open, "a component twice", |order| order[16] = 17);
+    insta::assert_snapshot!(table.text());
 }
 
 /// Opens a session with a journal that was changed.
@@ -494,22 +536,30 @@ fn disks_that_fail() {
         },
         act,
     );
-    let lenient = |disk: &Disk| {
-        let mut session =
-            options(disk).strict(false).flush(Flush::EveryEdit).open(SAVE, JOURNAL)?.0;
-        write(&mut session, "a")?;
-        let long = "x".repeat(1 << 20);
-        for _ in 0..20 {
-            write(&mut session, &long)?;
-        }
-        match session.journal_broken() {
-            Some(why) => Err(persist::Error::new(ErrorKind::Io, why)),
-            None => Ok(()),
-        }
-    };
     let disk = text();
-    disk.break_down(30);
-    table.add("a lenient session on a disk that is gone", lenient(&disk));
+    let mut session = options(&disk).strict(false).open(SAVE, JOURNAL).unwrap().0;
+    disk.break_down(0);
+    let long = "x".repeat(1 << 20);
+    for words in 1..=80 {
+        write(&mut session, &long).unwrap();
+        if words == 1 {
+            table.line("a lenient session", &session.journal_broken().unwrap_or_default());
+        }
+    }
+    table.line("a lenient session, for long", &session.journal_broken().unwrap_or_default());
+    assert!(disk.has_failed());
+    write(&mut session, "a").unwrap();
+    table.add("a flush", session.flush());
+    drop(session);
+
+    let disk = Disk::default();
+    let mut session = open(&disk).unwrap();
+    write(&mut session, "a").unwrap();
+    let mut other = disk.read(JOURNAL);
+    other.push(7);
+    disk.write(JOURNAL, &other);
+    table.line("what another session wrote", &format!("{:?}", write(&mut session, "b").err()));
+    drop(session);
     insta::assert_snapshot!(table.text());
 }
 
@@ -523,8 +573,10 @@ fn entries_that_were_moved_to_files() {
         write(&mut spilled, &"x".repeat(300)).unwrap();
     }
     let files = disk.names();
-    let file = files.iter().find(|name| name.contains("entries")).expect(&format!("{files:?}"));
-    disk.write(file, b"another file");
+    files
+        .iter()
+        .filter(|name| name.contains("spill"))
+        .for_each(|file| disk.write(file, b"another file"));
     let gone = (0..30).find_map(|_| spilled.undo().err());
     table.error("a file that was replaced", &gone.unwrap());
     insta::assert_snapshot!(table.text());

@@ -31,16 +31,6 @@ struct BrokenHero {
     level: u32,
 }
 
-#[derive(Persist)]
-#[persist(class = "Hero", version = 2, migrate = refuse)]
-struct RefusingHero {
-    name: String,
-}
-
-fn refuse(_: &mut persist::Record, _: u32) -> Result<(), &'static str> {
-    Err("never")
-}
-
 fn registry<T: Persist>() -> Registry {
     let mut registry = Registry::new();
     registry.register::<T>().unwrap();
@@ -69,9 +59,6 @@ fn checks_of_a_project() {
     fs::write(&path, b"# persist.lock, \xff").unwrap();
     table.add("bytes that are no text", Lock::load(&path));
     table.add("a file that is not there", Lock::load(folder.path().join("none")));
-    let other = folder.path().join("other.lock");
-    let new = check::<RefusingHero>(&other, "0.1.0", Mode::Update);
-    table.add("a class that does not load itself", new);
     insta::assert_snapshot!(table.text());
 }
 

@@ -37,6 +37,6 @@ fn a_pipe_is_refused_and_kept() {
     make_pipe(&pipe);
     let error = persist::save(&pipe, &1_u8).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
-    assert!(error.message().ends_with("it is not a file"), "{error}");
+    assert!(error.message().ends_with("not a file; move it away"), "{error}");
     assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
 }

@@ -186,7 +186,7 @@ fn whole<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>
 #[cold]
 pub(crate) fn left_over(bytes: usize) -> Error {
     let noun = if bytes == 1 { "byte is" } else { "bytes are" };
-    Error::new(ErrorKind::Damaged, format!("{bytes} {noun} left behind the value"))
+    Error::new(ErrorKind::Damaged, format!("{bytes} {noun} left after the value"))
 }
 
 impl From<Fail> for Error {
@@ -197,14 +197,18 @@ impl From<Fail> for Error {
             Fail::Value => (ErrorKind::InvalidValue, "a value is none of those its type can have"),
             Fail::Count => (
                 ErrorKind::InvalidValue,
-                "a count is more than the bytes behind it can hold, or not in its shortest form",
+                "a count is more than the bytes after it can hold, or not in its shortest form",
             ),
             Fail::Duplicate => (
                 ErrorKind::InvalidValue,
                 "a key of a map or an element of a set stands there twice",
             ),
-            Fail::Depth => (ErrorKind::TooDeep, "a value is nested deeper than `Limits::depth`"),
-            Fail::Limit => (ErrorKind::TooLarge, "a length is over its limit in `Limits`"),
+            Fail::Depth => {
+                (ErrorKind::TooDeep, "a value is nested deeper than `Limits::depth`; raise it")
+            }
+            Fail::Limit => {
+                (ErrorKind::TooLarge, "a length is over its limit in `Limits`; raise it")
+            }
             Fail::Unregistered => (
                 ErrorKind::WrongClass,
                 "a value is of a class that is not registered for its trait",

@@ -176,7 +176,10 @@ impl<'a> Visitor<'a> {
 
     fn enter(&mut self) -> Result<()> {
         self.depth = self.depth.checked_sub(1).ok_or_else(|| {
-            Error::new(ErrorKind::TooDeep, "the value is nested deeper than `Limits::depth`")
+            Error::new(
+                ErrorKind::TooDeep,
+                "the value is nested deeper than `Limits::depth`; raise it",
+            )
         })?;
         Ok(())
     }

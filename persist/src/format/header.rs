@@ -170,7 +170,11 @@ impl Header {
         let format = LittleEndian::read_u16(&fixed[8..10]);
         let flags = LittleEndian::read_u16(&fixed[10..12]);
         if format == 0 {
-            return Err(Error::new(ErrorKind::Damaged, "format version 0 does not exist").at(8));
+            return Err(Error::new(
+                ErrorKind::Damaged,
+                "the header is damaged, format version 0 does not exist; restore a backup",
+            )
+            .at(8));
         }
         if format > FORMAT_VERSION {
             if is_of_this_format(save) {
@@ -200,7 +204,7 @@ impl Header {
             .at(0));
         }
         if flags != 0 {
-            return Err(newer(10, "a flag", u64::from(flags)));
+            return Err(newer(10, "flag", u64::from(flags)));
         }
         let mut header = Self { format, ..Self::default() };
         header.parse_fields(&content[FIXED..])?;
@@ -212,7 +216,13 @@ impl Header {
         while let Some((&tag, after)) = rest.split_first() {
             let at = (FIXED + whole - rest.len()) as u64;
             let bad = || {
-                Error::new(ErrorKind::Damaged, format!("header field {tag} is malformed")).at(at)
+                Error::new(
+                    ErrorKind::Damaged,
+                    format!(
+                        "the header is damaged, its field {tag} is malformed; restore a backup"
+                    ),
+                )
+                .at(at)
             };
             let (length, after) = after.split_at_checked(4).ok_or_else(bad)?;
             let length = LittleEndian::read_u32(length) as usize;

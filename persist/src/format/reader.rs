@@ -125,7 +125,7 @@ pub(super) fn trailer(save: &[u8], at: usize) -> Result<[u8; TRAILER_SIZE]> {
         return Err(damaged(at, "the checksum of the trailer does not match"));
     }
     if save.len() > at + TRAILER_SIZE {
-        return Err(damaged(at + TRAILER_SIZE, "there are bytes behind its end"));
+        return Err(damaged(at + TRAILER_SIZE, "there are bytes after its end"));
     }
     check_count(at, LittleEndian::read_u64(&content[17..]), save.len(), "bytes")?;
     Ok(*trailer)

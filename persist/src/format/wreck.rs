@@ -165,6 +165,7 @@ impl Blocks {
 /// The error of a wreck without a whole object.
 pub(crate) fn nothing_whole(lost: Option<u64>) -> Error {
     let lost = match lost {
+        Some(1) => String::from("its one object is lost"),
         Some(lost) => format!("all {lost} objects are lost"),
         None => String::from("it is not known how many objects are lost"),
     };

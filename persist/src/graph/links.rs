@@ -239,7 +239,7 @@ pub(super) fn circle_error(class: &str, length: usize) -> Error {
     Error::new(
         ErrorKind::Unsupported,
         format!(
-            "{what}, so that none could be made before it is there; put the `Weak` that closes the circle in a `RefCell` or `OnceCell`"
+            "{what}, so that none could be made before it is there; put the `Weak` that closes the cycle in a `RefCell` or `OnceCell`"
         ),
     )
 }

@@ -143,11 +143,13 @@ impl<'l> Loader<'l> {
         let &[root] = &roots[..] else {
             let message = match roots.len() {
                 0 => format!(
-                    "the save holds {} objects and no value of its own, where one {wanted} is expected; load it with `SaveManager::load`",
+                    "the save holds objects, {} in all, and no value of its own where one {wanted} is expected; load it with `SaveManager::load`",
                     self.records.len()
                 ),
                 several => {
-                    format!("the save holds {several} values where one {wanted} is expected")
+                    format!(
+                        "the save holds {several} values where one {wanted} is expected; restore a backup"
+                    )
                 }
             };
             return Err(Error::new(ErrorKind::WrongClass, message));

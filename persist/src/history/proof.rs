@@ -218,12 +218,12 @@ impl<T: 'static> History<T> {
 
 #[cold]
 fn not_back(label: &Label, is_redo: bool, print: &Print) -> Error {
-    let (what, where_) = match is_redo {
-        true => ("redo", "to what it did first"),
-        false => ("undo", "back to what was there before it"),
+    let (what, when) = match is_redo {
+        true => ("redo", "after"),
+        false => ("undo", "before"),
     };
     let message = format!(
-        "the {what} of `{label}` does not lead {where_}, {} differs; mend the command",
+        "the {what} of `{label}` does not restore the state {when} it, {} differs from it; mend the command",
         print.what
     );
     let error = Error::new(ErrorKind::NotInverse, message);

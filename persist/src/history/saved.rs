@@ -266,7 +266,10 @@ impl<T: 'static> History<T> {
     /// [`ErrorKind::NotFound`] if it is not poisoned; [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
     pub fn skip_entry(&mut self, target: &mut T) -> Result<()> {
         let Some(poison) = &self.poison else {
-            return Err(Error::new(ErrorKind::NotFound, "the history is not poisoned"));
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                "the history is not poisoned, no entry is to be skipped",
+            ));
         };
         let index = poison.entry;
         self.check_world(target)?;

@@ -34,7 +34,7 @@ impl Mode {
             _ => Err(Error::new(
                 ErrorKind::NotFound,
                 format!(
-                    "{VARIABLE} is {}, which is none of `check`, `update`, `locked`",
+                    "{VARIABLE} is {}, which is none of `check`, `update`, `locked`; set one of these, or none",
                     value.display()
                 ),
             )),

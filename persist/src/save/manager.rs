@@ -313,7 +313,7 @@ impl SaveManager {
                 return Err(Error::new(
                     ErrorKind::TooLarge,
                     format!(
-                        "an application's name or version of {} bytes is over the limit of 65535",
+                        "an application's name or version of {} bytes is over the limit of 65535; choose a shorter one",
                         text.len()
                     ),
                 ));

@@ -48,6 +48,7 @@ impl fmt::Display for Salvage {
             write!(f, " from {}", file.display())?;
         }
         match self.lost {
+            Some(0) => f.write_str(" and none is lost")?,
             Some(1) => f.write_str(" and 1 is lost")?,
             Some(lost) => write!(f, " and {lost} are lost")?,
             None => f.write_str(", and it is not known how many are lost")?,

@@ -355,8 +355,10 @@ impl Slots<'_> {
     }
 
     fn found(&self) -> Result<BTreeMap<String, SlotFiles>> {
+        let is_current = self.folder.as_os_str().is_empty();
+        let folder = if is_current { Path::new(".") } else { &self.folder };
         slots::list(&*self.saves.output.storage, &self.folder)
-            .map_err(|error| Error::io("list the saves in", &self.folder, error))
+            .map_err(|error| Error::io("list the saves in", folder, error))
     }
 
     /// The slot that the next automatic save takes, and the least generation that makes it the newest.

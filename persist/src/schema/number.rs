@@ -284,7 +284,7 @@ impl std::fmt::Display for Number {
         match self {
             Self::Natural(number) => write!(f, "{number}"),
             Self::Negative(number) => write!(f, "{number}"),
-            Self::Float(bits) => write!(f, "{}", f64::from_bits(*bits)),
+            Self::Float(bits) => write!(f, "{:?}", f64::from_bits(*bits)),
         }
     }
 }

@@ -150,7 +150,10 @@ impl Storage for Files {
         let path = through_links(path);
         // A device or a pipe would be gone, with a file in its place.
         if fs::metadata(&path).is_ok_and(|old| !old.is_file()) {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is not a file"));
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "it is a folder or a device, not a file; move it away",
+            ));
         }
         let folder = folder_of(&path);
         let is_folder = match fs::metadata(folder).map(|folder| folder.is_dir()) {

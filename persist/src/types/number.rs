@@ -95,7 +95,7 @@ fn not_one(number: &dyn Display, ty: &str, stored: &str, input: &mut Decoder<'_>
     input.refuse(Error::new(
         ErrorKind::InvalidValue,
         format!(
-            "{number} is no {ty}; keep {stored} as the type, or give the class a `version` and a `migrate` that puts another number there"
+            "{number} is no {ty}; use another number, or for old saves keep {stored} as the type, or give the class a `version` and a `migrate` that puts another number there"
         ),
     ))
 }

@@ -126,7 +126,7 @@ macro_rules! float {
                         if nearest.is_finite() {
                             return Ok(nearest);
                         }
-                        Err(E::custom(format!("{number} is too large for this float")))
+                        Err(E::custom(format!("{number:?} is too large for this float")))
                     }
 
                     fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$ty, E> {

@@ -261,7 +261,7 @@ fn with_colon(class: &str, error: Error, is_class: impl Fn(&str) -> bool) -> Err
     match dots.find(|(class, _)| is_class(class)) {
         Some((known, path)) => {
             let message = format!(
-                "there is no class `{class}`, but there is `{known}`; write `{known}:{path}`, with a colon behind the class"
+                "there is no class `{class}`, but there is `{known}`; write `{known}:{path}`, with a colon after the class"
             );
             error.reworded(message)
         }

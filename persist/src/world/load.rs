@@ -38,7 +38,7 @@ impl World {
         self.last_id = input.value::<u64>()?;
         // So many cannot have been given; and from here on `spawn` does not run out of them.
         if self.last_id > LAST_ID / 2 {
-            let message = format!("{} ids were given, more than there are", self.last_id);
+            let message = format!("the world has given {} ids, more than there are", self.last_id);
             return Err(input.refuse(wrong(message)));
         }
         let head = input.take(1)?;
@@ -97,7 +97,9 @@ impl World {
         if let Some(last) = reading.last.replace(id)
             && last >= id
         {
-            return Err(input.refuse(wrong(format!("object {id} stands behind {last}"))));
+            return Err(
+                input.refuse(wrong(format!("object {id} stands after {last}, and ids ascend")))
+            );
         }
         let name = Rc::from(name);
         if self.names.take(&name, id).is_some() {
@@ -236,6 +238,6 @@ impl World {
 }
 
 #[cold]
-fn wrong(message: String) -> Error {
-    Error::new(ErrorKind::InvalidValue, message)
+fn wrong(what: String) -> Error {
+    Error::new(ErrorKind::InvalidValue, format!("{what}; the save is damaged or made to harm"))
 }

@@ -232,7 +232,7 @@ impl World {
         if self.is_running() {
             return Err(Error::new(
                 ErrorKind::Borrowed,
-                "a component's method runs, and this cannot wait for the end of the phase; do it behind the update",
+                "a component's method runs, and this cannot wait for the end of the phase; do it after the update",
             ));
         }
         Ok(())

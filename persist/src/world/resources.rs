@@ -109,9 +109,10 @@ impl World {
         let name = (*value).__name();
         match self.resources.insert(value) {
             None => Ok(Some(name)),
-            Some(_) => {
-                Err(Error::new(ErrorKind::InvalidValue, format!("resource {name} is there twice")))
-            }
+            Some(_) => Err(Error::new(
+                ErrorKind::InvalidValue,
+                format!("the world has resource {name} twice; the save is damaged or made to harm"),
+            )),
         }
     }
 

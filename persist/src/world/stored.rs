@@ -181,7 +181,7 @@ impl World {
             Err(out.refuse(Error::new(
                 ErrorKind::Borrowed,
                 format!(
-                    "a method of {} runs, and it is out of its place; save behind the update",
+                    "a method of {} runs, and it is out of its place; save after the update",
                     (entry.of.name)()
                 ),
             )))

@@ -50,7 +50,7 @@ fn what_is_missing_is_named_with_object_class_and_path() -> persist::Result<()> 
     assert_eq!((error.kind(), error.class()), (ErrorKind::NotFound, Some("game.Thing.place.x")));
     assert_eq!(
         error.message(),
-        "there is no class `game.Thing.place.x`, but there is `game.Thing`; write `game.Thing:place.x`, with a colon behind the class"
+        "there is no class `game.Thing.place.x`, but there is `game.Thing`; write `game.Thing:place.x`, with a colon after the class"
     );
     let error = world.get_field(ada, "game.Other.x").expect_err("no such class");
     assert!(error.message().starts_with("no component class `game.Other.x`"), "{error}");
@@ -184,13 +184,13 @@ fn what_the_type_or_its_validate_refuses_is_undone() -> persist::Result<()> {
             "bytes[2]",
             0.into(),
             ErrorKind::InvalidValue,
-            "0 is no NonZeroU8; keep u8 as the type, or give the class a `version` and a `migrate` that puts another number there",
+            "0 is no NonZeroU8; use another number, or for old saves keep u8 as the type, or give the class a `version` and a `migrate` that puts another number there",
         ),
         (
             "bytes",
             vec![7, 8, 0].into(),
             ErrorKind::InvalidValue,
-            "0 is no NonZeroU8; keep u8 as the type, or give the class a `version` and a `migrate` that puts another number there",
+            "0 is no NonZeroU8; use another number, or for old saves keep u8 as the type, or give the class a `version` and a `migrate` that puts another number there",
         ),
         ("set", vec![7, 7].into(), ErrorKind::InvalidValue, "an element stands twice; remove one"),
     ] {

@@ -209,7 +209,7 @@ fn check_migration(class: &Class) -> Result<()> {
         }
         if from < next {
             return refuse(format!(
-                "`migrate` of {name} has the step from version {from} behind that from version {}; give one step for each version, in ascending order",
+                "`migrate` of {name} has the step from version {from} after that from version {}; give one step for each version, in ascending order",
                 next - 1
             ));
         }

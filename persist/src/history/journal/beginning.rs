@@ -34,7 +34,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 entries.push(read(payload)?);
                 Begun::Entries(stacks, entries)
             }
-            _ => return Err(wrong("a beginning in another place, which")),
+            _ => return Err(wrong("a beginning in another place")),
         };
         if let Begun::Entries(stacks, entries) = &mut self.begun
             && stacks.entries <= entries.len() as u64
@@ -82,19 +82,19 @@ impl<T: 'static> History<T> {
     fn install(&mut self, stacks: &mut StoredStacks, entries: Vec<Entry<T>>) -> Result<()> {
         let position = place(stacks.position)?;
         if position > entries.len() {
-            return Err(wrong("a position behind its last entry, which"));
+            return Err(wrong("a position after its last entry"));
         }
         let states = || [stacks.base].into_iter().chain(entries.iter().map(|entry| entry.state));
         let last = stacks.last_state;
         if last > MOST_STATES || states().chain(stacks.saved).any(|state| state > last) {
-            return Err(wrong("a state that was never reached, which"));
+            return Err(wrong("a state that was never reached"));
         }
         if !states().is_sorted() {
-            return Err(wrong("a state that is older than the one before it, which"));
+            return Err(wrong("a state that is older than the one before it"));
         }
         let poison = stacks.poison.take().map(|poison| poison.restore()).transpose()?;
         if poison.as_ref().and_then(|poison| poison.entry).is_some_and(|at| at >= entries.len()) {
-            return Err(wrong("the number of an entry"));
+            return Err(wrong("the number of an entry that is not there"));
         }
         self.floors = checked_floors(std::mem::take(&mut stacks.floors), entries.len())?.into();
         for entry in entries {
@@ -112,6 +112,6 @@ pub(super) fn checked_floors(floors: Vec<u64>, entries: usize) -> Result<Vec<usi
     let floors = floors.into_iter().map(place).collect::<Result<Vec<usize>>>()?;
     match floors.iter().all(|floor| *floor <= entries) {
         true => Ok(floors),
-        false => Err(wrong("a floor above its last entry, which")),
+        false => Err(wrong("a floor above its last entry")),
     }
 }

@@ -145,7 +145,7 @@ impl Evolution<'_, '_> {
         let (number, name) = self.classes.known(&key.1)?;
         let stored = self.classes.stored()?;
         let Some(content) = self.contents.get_mut(key) else {
-            return Err(wrong("a change of something of which it does not say what it was, which"));
+            return Err(wrong("a change without the value before it"));
         };
         let run = |bytes: &[u8], way: Way| -> Result<Vec<u8>> {
             step.byte_changes(way)?.into_iter().try_fold(bytes.to_vec(), |bytes, (path, change)| {

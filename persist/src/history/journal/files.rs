@@ -37,7 +37,10 @@ pub(super) fn resolve(
     let of = |path: &Path| storage.resolve(path).map_err(|e| Error::io("open", path, e));
     let (save, journal) = (of(save)?, of(journal)?);
     if save == journal {
-        let message = format!("{} cannot be the save and its journal", save.display());
+        let message = format!(
+            "{} cannot be both the save and its journal; give the journal another path",
+            save.display()
+        );
         return Err(Error::new(ErrorKind::InvalidValue, message));
     }
     Ok((save, journal))

@@ -79,7 +79,7 @@ impl<'p> Classes<'p> {
         match found.numbers.get(number as usize) {
             Some(Some(class)) => Ok(*class),
             Some(None) => Err(unregistered(&found.plans.stored[number as usize].name)),
-            None => Err(wrong("the number of a class")),
+            None => Err(wrong("the number of a class that it does not define")),
         }
     }
 
@@ -124,7 +124,10 @@ impl<'p> Classes<'p> {
     /// The number of a class of this name, and the name that it has in the program.
     pub(super) fn known(&self, name: &str) -> Result<(usize, &'p str)> {
         let found = self.found.as_ref().ok_or_else(|| wrong("no classes"))?;
-        let class = *found.by_name.get(name).ok_or_else(|| wrong("the name of a class"))?;
+        let class = *found
+            .by_name
+            .get(name)
+            .ok_or_else(|| wrong("the name of a class that it does not define"))?;
         let own = found.numbers[class].ok_or_else(|| unregistered_component(name))?;
         Ok((class, &self.registry.program().classes[own].name))
     }

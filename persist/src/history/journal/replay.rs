@@ -100,7 +100,7 @@ impl<T: 'static> History<T> {
         if matches!(replay.begun, Begun::Yes) {
             return Ok(Outcome { events, failed: None, program });
         }
-        let error = wrong("no whole beginning, which").moved_to(reader.offset);
+        let error = wrong("no whole beginning").moved_to(reader.offset);
         let failed = Failed { error, offset: 0, before: 0, is_broken: true };
         Ok(Outcome { events, failed: Some(failed), program })
     }
@@ -124,7 +124,7 @@ impl<T: 'static> Replay<'_, '_, T> {
     fn frame(&mut self, history: &mut History<T>, frame: &Frame) -> Result<(), Failure> {
         let payload = &frame.payload[..];
         if frame.kind.is_event() && !matches!(self.begun, Begun::Yes) {
-            return Err(wrong("something that happened before its beginning, which").into());
+            return Err(wrong("an edit before its beginning").into());
         }
         if frame.kind.is_event() {
             // What was dropped for the addition before is in the journal, as all that was dropped before an event is.
@@ -166,7 +166,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             Kind::Saved => {
                 let saved: Option<u64> = read(payload)?;
                 if saved.is_some_and(|state| state > history.last_state) {
-                    return Err(wrong("a saved state that was never reached, which").into());
+                    return Err(wrong("a saved state that was never reached").into());
                 }
                 history.saved = saved;
             }
@@ -179,7 +179,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                     None => index.is_some(),
                 };
                 if !is_it || !history.leave_out(index) {
-                    return Err(wrong("the number of an entry that is not there,").into());
+                    return Err(wrong("the number of an entry that is not there").into());
                 }
             }
             Kind::Floors => {
@@ -191,7 +191,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 for (count, end) in [(oldest, End::Applied), (undone, End::Undone)] {
                     for _ in 0..count {
                         if !history.drop_one(end) {
-                            return Err(wrong("more entries that fell out than there are,").into());
+                            return Err(wrong("more evicted entries than there are").into());
                         }
                     }
                 }
@@ -205,7 +205,7 @@ impl<T: 'static> Replay<'_, '_, T> {
     fn give_behind(&mut self, id: Option<u64>) -> Result<()> {
         let Some(id) = id else { return Ok(()) };
         let is_possible = self.world().is_some_and(|world| world.give_behind(id));
-        if is_possible { Ok(()) } else { Err(wrong("ids that no world gives, which")) }
+        if is_possible { Ok(()) } else { Err(wrong("ids that no world gives")) }
     }
 
     fn world(&mut self) -> Option<&mut World> {
@@ -220,7 +220,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         run: fn(&mut History<T>, &mut T) -> Result<bool>,
     ) -> Result<(), Failure> {
         if history.is_open() || !run(history, self.target)? {
-            return Err(wrong("an undo or a redo where there is nothing to be done, which").into());
+            return Err(wrong("an undo or a redo where there is nothing to be done").into());
         }
         self.contents.clear();
         Ok(())
@@ -312,10 +312,14 @@ impl<T: 'static> Replay<'_, '_, T> {
     }
 
     fn restore_world(&mut self, stored: StoredWorldStep, moment: Moment) -> Result<BoxedStep<T>> {
-        let Some(world) = self.world() else { return Err(wrong("a step of a world, which")) };
+        let Some(world) = self.world() else {
+            return Err(wrong("a step of a world, and the target is none"));
+        };
         // It is one of `T`, which is a world.
         let step: Box<dyn Any> = Box::new(stored.restore(world, moment)?);
-        step.downcast().map(|step| *step).map_err(|_| wrong("a step of a world, which"))
+        step.downcast()
+            .map(|step| *step)
+            .map_err(|_| wrong("a step of a world, and the target is none"))
     }
 
     /// A command with what it performed, which is taken if it succeeds.

@@ -160,7 +160,7 @@ impl<T: 'static> History<T> {
     }
 
     fn read_back(&mut self, file: u64, target: &mut T) -> Result<()> {
-        let Some(spill) = &self.spill else { return Err(wrong("no files, which")) };
+        let Some(spill) = &self.spill else { return Err(wrong("no files of moved entries")) };
         let mut stored: Vec<_> = spill.read(file)?.entries.into_iter().map(Some).collect();
         let indices: Vec<(usize, usize)> = self
             .ring
@@ -174,7 +174,7 @@ impl<T: 'static> History<T> {
         let mut restored = Vec::new();
         for (index, place) in &indices {
             let steps = stored.get_mut(*place).and_then(Option::take);
-            let steps = steps.ok_or_else(|| wrong("fewer entries than were moved there, which"))?;
+            let steps = steps.ok_or_else(|| wrong("fewer entries than were moved there"))?;
             restored.push((*index, restore_all(steps.steps, target, &self.around)?));
         }
         for (index, steps) in restored {
@@ -241,11 +241,13 @@ fn restore<T: 'static>(
         StoredStep::World(step) => {
             let target: &mut dyn Any = target;
             let Some(world) = target.downcast_mut::<World>() else {
-                return Err(wrong("a step of a world, which"));
+                return Err(wrong("a step of a world, and the target is none"));
             };
             // It is one of `T`, which is a world.
             let step: Box<dyn Any> = Box::new(step.restore(world, Moment::Spilled)?);
-            step.downcast().map(|step| *step).map_err(|_| wrong("a step of a world, which"))
+            step.downcast()
+                .map(|step| *step)
+                .map_err(|_| wrong("a step of a world, and the target is none"))
         }
         StoredStep::Command(mut command) => {
             let further = std::mem::take(&mut command.further);
@@ -254,7 +256,7 @@ fn restore<T: 'static>(
                 let classes = around.classes.borrow();
                 (classes.class(command.class as usize), classes.registry.clone())
             };
-            let class = class.ok_or_else(|| wrong("a command of no class, which"))?;
+            let class = class.ok_or_else(|| wrong("a command of no class"))?;
             let reading = Reading { around, registry: &registry, numbers: None };
             class.restore(&command, &mut further, &reading)
         }

@@ -226,7 +226,9 @@ impl StoredLabel {
                 Label::Text { text: text.into(), action: action.map(Arc::from) }
             }
             Self::Change { verb, field, object } => Label::Change {
-                verb: *VERBS.get(usize::from(verb)).ok_or_else(|| wrong("a verb"))?,
+                verb: *VERBS
+                    .get(usize::from(verb))
+                    .ok_or_else(|| wrong("a verb that does not exist"))?,
                 field: field.map(|field| field.parse()).transpose()?,
                 object: object.map(Rc::from),
             },
@@ -272,17 +274,12 @@ impl Poison {
 
 /// An index or a count of the program that wrote it.
 pub(super) fn place(number: u64) -> Result<usize> {
-    usize::try_from(number).map_err(|_| wrong("an index"))
+    usize::try_from(number).map_err(|_| wrong("an index that is too large"))
 }
 
 #[cold]
 pub(super) fn wrong(what: &str) -> Error {
-    Error::new(
-        ErrorKind::Damaged,
-        format!(
-            "the journal has {what} that does not fit what is before it; it is damaged or made to harm"
-        ),
-    )
+    Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or made to harm"))
 }
 
 /// The payload of a frame.

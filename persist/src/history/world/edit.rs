@@ -65,7 +65,9 @@ impl Edit<'_, World> {
     fn lacks<T: Component>(&self, object: ObjectId) -> Error {
         let message = match self.target.name(object) {
             Some(name) => format!("the object `{name}` has no {}; attach one", T::persist_name()),
-            None => String::from("the object is not in the world; it was removed, or never made"),
+            None => {
+                String::from("the object is not in the world; it was removed, or never made here")
+            }
         };
         Error::new(ErrorKind::NotFound, message).in_object(object.get()).in_class(T::persist_name())
     }

@@ -272,5 +272,9 @@ impl Edit<'_, World> {
 
 #[cold]
 fn gone(object: ObjectId) -> Error {
-    Error::new(ErrorKind::NotFound, "the object is not in the world").in_object(object.get())
+    Error::new(
+        ErrorKind::NotFound,
+        "the object is not in the world; it was removed, or never made here",
+    )
+    .in_object(object.get())
 }

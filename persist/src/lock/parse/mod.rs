@@ -115,7 +115,7 @@ impl<'t> Reader<'t> {
     fn removed(&mut self, mut line: Line<'t>) -> Result<()> {
         let start = line.clone();
         if !(self.own.is_empty() && self.own_traits.is_empty() && self.own_objects.is_empty()) {
-            return Err(start.error("`removed` stands behind what the version has"));
+            return Err(start.error("`removed` stands after what the version has"));
         }
         let was_there = match line.word() {
             "class" => {

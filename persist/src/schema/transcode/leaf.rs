@@ -146,7 +146,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         if self.inlined.len() as u64 > u64::from(self.limits.depth) {
             return Err(Error::new(
                 ErrorKind::TooDeep,
-                "objects that are values now are nested deeper than `Limits::depth`",
+                "objects that are values now are nested deeper than `Limits::depth`; raise it, or keep the pointers",
             ));
         }
         self.inlined.push(id);

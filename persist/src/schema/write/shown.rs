@@ -8,10 +8,10 @@ pub(super) fn shown(value: &Value) -> String {
         Value::Seq(values) => format!("a list of {}", values.len()),
         Value::Tuple(values) => format!("a tuple of {}", values.len()),
         Value::Map(entries) => format!("a map of {}", entries.len()),
-        Value::Struct(record) => format!("a {}", short(record.class())),
+        Value::Struct(record) => format!("of class {}", short(record.class())),
         Value::Enum(record) => {
             let variant = record.variant().unwrap_or_default();
-            format!("a {}::{}", short(record.class()), short(variant))
+            format!("of class {}, variant {}", short(record.class()), short(variant))
         }
         Value::Text(text) => format!("text {:?}", short(text)),
         scalar => scalar.to_string(),

@@ -81,7 +81,7 @@ impl Target for Strict<'_> {
         }
         Err(Error::new(
             ErrorKind::KindMismatch,
-            format!("the value is a {}, {wanted} is wanted", record.class()),
+            format!("the value is of class {}, {wanted} is wanted", record.class()),
         ))
     }
 

@@ -191,7 +191,7 @@ impl<'t> Parser<'t> {
             } else if is_enum {
                 return Ok((None, Some(Value::from(record))));
             } else {
-                return Err(self.expected("`::` or `{` behind the name of a class"));
+                return Err(self.expected("`::` or `{` after the name of a class"));
             }
         };
         Ok((Some(begun), None))

@@ -28,7 +28,7 @@ impl Parser<'_> {
             if self.peek().is_some_and(starts_word) {
                 let word = self.take_while(continues_word);
                 return infinite(word, true)
-                    .ok_or_else(|| self.bad(start, "expected a number behind `-`"));
+                    .ok_or_else(|| self.bad(start, "expected a number after `-`"));
             }
         }
         let digits = |c: char| c.is_ascii_digit() || c == '_';
@@ -66,7 +66,7 @@ impl Parser<'_> {
         value.ok_or_else(|| {
             let what = &self.text[start..self.at];
             let short: String = what.chars().take(60).collect();
-            self.bad(start, &format!("{short} is no number of a type that there is"))
+            self.bad(start, &format!("{short} is no number, or does not fit its type"))
         })
     }
 }
