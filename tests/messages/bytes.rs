@@ -166,6 +166,9 @@ fn records_of_values() {
         "a bool",
         persist::from_slice::<(u8, bool)>(&one(bare("(u8, bool)", &[0x15, 2, 3, 1]), &[0, 2])),
     );
+    let twice = save(&[bare("u8", &[3]), record(1, ADDED, 4, &[1]), record(1, ADDED, 4, &[2])]);
+    table.add("an id twice, without types", persist::Document::from_slice(&twice));
+    table.add("what is kept of nobody", load(&save(&[sword(), record(1, 0, 7, &[5])])));
     insta::assert_snapshot!(table.text());
 }
 

@@ -21,6 +21,8 @@ struct State {
     left: Option<usize>,
     has_failed: bool,
     panics: bool,
+    /// Whether other bytes are written than it was given.
+    garbles: bool,
     /// Whether all behind the one that fails fail, too.
     for_ever: bool,
 }
@@ -35,6 +37,11 @@ impl Disk {
     pub(crate) fn break_down(&self, left: usize) {
         self.fail(left);
         self.state.lock().unwrap().for_ever = true;
+    }
+
+    /// From now on, other bytes are written than it is given.
+    pub(crate) fn garble(&self) {
+        self.state.lock().unwrap().garbles = true;
     }
 
     /// From now on, files cannot be created without a panic.
@@ -149,7 +156,11 @@ impl<F: Seek> Seek for File<F> {
 impl<F: Write> Write for File<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.1.step()?;
-        self.0.write(bytes)
+        if !self.1.state.lock().unwrap().garbles {
+            return self.0.write(bytes);
+        }
+        let other: Vec<u8> = bytes.iter().map(|byte| byte ^ 1).collect();
+        self.0.write(&other)
     }
 
     fn flush(&mut self) -> io::Result<()> {

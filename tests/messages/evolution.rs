@@ -11,6 +11,7 @@ use persist::save::LoadPolicy;
 use persist::{LoadOptions, Persist, Record, SaveManager, Value};
 
 use crate::table::Table;
+use persist_tests::support::forge::{self, ADDED, Item, class, record, text};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -239,10 +240,13 @@ fn migrations() {
     table.add("one that forgets a field", refused::<migrated::Forgotten, _>(little(), LENIENT));
     table.add("one that makes another type", refused::<migrated::Wrong, _>(little(), LENIENT));
     table.add("one that makes another class", refused::<migrated::Other, _>(little(), LENIENT));
-    table.add(
-        "one that makes a class that nobody has",
-        refused::<migrated::Boxed, _>(little(), LENIENT),
-    );
+    let mut saves = SaveManager::new();
+    saves.add(&shared(little())).unwrap();
+    let save = saves.to_vec().unwrap();
+    let mut saves = SaveManager::new();
+    saves.register_as::<Hammer, dyn Tool>().unwrap();
+    saves.register::<migrated::Boxed>().unwrap();
+    table.add("one that makes a class that nobody has", saves.from_slice(&save));
     insta::assert_snapshot!(table.text());
 }
 
@@ -397,6 +401,12 @@ fn objects_that_become_values_and_values_that_become_objects() {
     saves.register::<values::Pointers>().unwrap();
     saves.set_limits(persist::Limits { objects: 5, ..persist::Limits::default() });
     table.add("more objects than the limit", saves.from_slice(&save));
+    let gem = class("Gem", &[("carat", &[4])]);
+    let case = class("Case", &[("all", &[0x11, 0x17, 0x11, 2])]);
+    let hostile = forge::save(&[case, gem, record(1, ADDED, 1, &[1, 9])]);
+    let mut saves = SaveManager::new();
+    saves.register::<values::Values>().unwrap();
+    table.add("an object that is not there", saves.from_slice(&hostile));
     insta::assert_snapshot!(table.text());
 }
 
@@ -417,5 +427,18 @@ fn values_that_are_edited() {
     set("a pointer to nobody", None);
     set("a pointer to what is not there", Some(99));
     set("a pointer to another class", Some(2));
+    // Two classes of one name, and a field for any class of a trait.
+    let named = |id: u8| {
+        Item::Definition([&[id; 8], &text("Coin")[..], &[1, 0, 1], &text("n"), &[0, 3]].concat())
+    };
+    let kind = [&[0x18], &text("Item")[..]].concat();
+    let purse = class("Purse", &[("item", &kind)]);
+    let save = forge::save(&[purse, named(7), named(8), record(1, ADDED, 1, &[2, 5])]);
+    let mut document = persist::Document::from_slice(&save).unwrap();
+    for (what, class) in [("a class that is not there", "Nobody"), ("one of two classes", "Coin")] {
+        let first = document.entries_mut().next().unwrap();
+        first.value.as_record_mut().unwrap().set("item", Record::new(class));
+        table.add(what, document.to_vec());
+    }
     insta::assert_snapshot!(table.text());
 }

@@ -1,10 +1,12 @@
 //! Files: saves and loads on disks that fail, backups, saves in use, what stands in their place.
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 use persist::save::{Keep, LoadPolicy};
-use persist::{LoadOptions, Persist, SaveManager, SaveOptions};
+use persist::{Limits, LoadOptions, Persist, SaveManager, SaveOptions};
 
 use crate::disk::{Disk, sweep, sweep_all};
 use crate::table::Table;
@@ -214,6 +216,19 @@ fn wrecks() {
     let cut = disk(1);
     cut.write(SAVE, &cut.read(SAVE)[..200]);
     table.add("nothing that is whole, of who knows how much", salvage(&cut));
+    let mut bytes = disk(1).read(SAVE);
+    bytes[300] ^= 1;
+    let mut saves = SaveManager::new();
+    let options = LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() };
+    saves.set_load_options(options);
+    table.add("a save in memory", saves.from_slice(&bytes));
+    let texts: Vec<_> = (0..4).map(|_| Rc::new(RefCell::new("x".repeat(80_000)))).collect();
+    texts.iter().for_each(|text| drop(saves.add(text)));
+    let mut bytes = saves.to_vec().unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    let loaded = saves.from_slice(&bytes).unwrap();
+    table.line("one of several objects", &loaded.report().salvage().unwrap().to_string());
     let wreck = disk(1);
     let save = wreck.read(SAVE);
     wreck.write(SAVE, &save[..save.len() - 29]);
@@ -233,6 +248,15 @@ fn saves_in_use() {
     let lock = disk.lock_it("saves/.game.sav.lock");
     table.add("a lock", manager(&disk).save_value(SAVE, &game(3)));
     drop(lock);
+    let mut saves = manager(&disk);
+    saves.set_limits(Limits { bytes: 100, ..Limits::default() });
+    table.add("a save over the limit", saves.save_value(SAVE, &game(3)));
+    table.add("a load over the limit", saves.load_value::<Game>(SAVE));
+    let garbled = Disk::default();
+    garbled.garble();
+    let mut saves = manager(&garbled);
+    saves.set_save_options(SaveOptions { verify: true, ..SaveOptions::default() });
+    table.add("a disk that writes other bytes", saves.save_value(SAVE, &game(3)));
     disk.panic();
     let save = manager(&disk).save_value_in_background(SAVE, &game(3)).unwrap();
     table.add("a panic", save.wait());

@@ -10,7 +10,7 @@ use persist::save::{Missing, Remap};
 use persist::{Arena, Handle, ObjectId, Persist, SaveManager, Unknown};
 
 use crate::table::Table;
-use persist_tests::support::forge::{ADDED, MET, class, record, save};
+use persist_tests::support::forge::{ADDED, MET, class, record, save as save_of, text};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -225,6 +225,13 @@ fn trait_objects() {
     let mut saves = SaveManager::new();
     saves.register::<Belt>().unwrap();
     table.add("a class that is not registered for its trait", saves.from_slice(&save));
+    // A value of a class that nobody knows, with a value of a class that the save does not define.
+    let kind = [&[0x18], &text("Item")[..]].concat();
+    let of = |name: &str| class(name, &[("item", &kind)]);
+    let hostile = save_of(&[of("Purse"), of("Lost"), record(1, ADDED, 1, &[2, 99])]);
+    let mut saves = SaveManager::new();
+    saves.register::<Purse>().unwrap();
+    table.add("a class that is not defined", saves.from_slice(&hostile));
     insta::assert_snapshot!(table.text());
 }
 
@@ -372,7 +379,7 @@ fn references_that_lead_where_they_must_not() {
         let mut saves = SaveManager::new();
         saves.register::<Root>().unwrap();
         saves.register::<Hero>().unwrap();
-        saves.from_slice(&save(&items))
+        saves.from_slice(&save_of(&items))
     };
     table.add("to another class", load(2));
     table.add("to nobody", load(9));

@@ -160,6 +160,11 @@ struct Place {
 struct Score(u32);
 
 #[derive(Persist)]
+struct Words(Vec<u8>);
+
+impl Component for Words {}
+
+#[derive(Persist)]
 struct Holder {
     shared: Rc<RefCell<u32>>,
 }
@@ -319,5 +324,13 @@ fn worlds_of_which_something_is_gone() {
     let mut two = World::new();
     two.spawn("Eve");
     table.add("a copy that is none", edits.rebind(&mut one, &mut two));
+    let (mut one, mut edits, ada) = world();
+    table.add(
+        "an element that is not there",
+        edits.edit(&mut one, "", |edit| {
+            edit.attach(ada, Words(vec![1]))?;
+            edit.remove_element(ada, "Words:0", 3)
+        }),
+    );
     insta::assert_snapshot!(table.text());
 }

@@ -58,6 +58,13 @@ fn checks_of_a_project() {
     table.add("a version that is not there", lock.sample("9.9.9", Values::Plain));
     fs::write(&path, b"# persist.lock, \xff").unwrap();
     table.add("bytes that are no text", Lock::load(&path));
+    #[cfg(unix)]
+    {
+        let cycle = folder.path().join("cycle");
+        std::os::unix::fs::symlink(&cycle, &cycle).unwrap();
+        let checked = check::<Hero>(&cycle.join("persist.lock"), "0.1.0", Mode::Check);
+        table.add("a folder that cannot be looked at", checked);
+    }
     table.add("a file that is not there", Lock::load(folder.path().join("none")));
     insta::assert_snapshot!(table.text());
 }

@@ -162,7 +162,9 @@ impl<'a> Scanner<'a> {
         let hashes = rest[prefix..].find(|c| c != '#').unwrap_or(0);
         let is_raw = rest[..prefix].ends_with('r');
         if rest[prefix + hashes..].starts_with('"') && (is_raw || hashes == 0) {
-            return Some(self.string(prefix + hashes + 1, is_raw.then_some(hashes)));
+            let text = self.string(prefix + hashes + 1, is_raw.then_some(hashes));
+            // Bytes are no text.
+            return Some(text).filter(|_| !rest.starts_with('b'));
         }
         let first = rest.chars().next().unwrap();
         if first == '\'' {

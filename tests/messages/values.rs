@@ -47,6 +47,16 @@ impl Persist for Mute {
     }
 }
 
+#[derive(Persist)]
+#[persist(before_save = Hooked::save)]
+struct Hooked {
+    inside: Option<Box<Hooked>>,
+}
+
+impl Hooked {
+    fn save(&mut self) {}
+}
+
 #[derive(Persist, Debug, Default)]
 struct Nest {
     inside: Vec<Nest>,
@@ -94,6 +104,9 @@ fn values_that_cannot_be_saved() {
     table.add("two equal keys", persist::to_vec(&HashSet::from(seats)));
     table.add("elements without bytes", persist::to_vec(&vec![(); (1 << 20) + 1]));
     table.add("a value too deep", Buffer::new().encode(&nest(300)).map(drop));
+    let hooked = |inside| Some(Box::new(Hooked { inside }));
+    let mut deep = Hooked { inside: (0..300).fold(None, |inside, _| hooked(inside)) };
+    table.add("hooks too deep", persist::save::to_vec_mut(&mut deep));
     table.add("a pointer alone", Buffer::new().encode(&Rc::new(RefCell::new(1_u8))).map(drop));
     let tool: Box<dyn Tool> = Box::new(Hammer(1));
     table.add("a trait object alone", Buffer::new().encode(&tool).map(drop));

@@ -58,6 +58,40 @@ struct Hammer(u8);
 
 impl Tool for Hammer {}
 
+#[persist::dynamic(unknown = Absent)]
+trait Item {}
+
+#[derive(Persist)]
+struct Absent {
+    unknown: Unknown,
+}
+
+impl From<Unknown> for Absent {
+    fn from(unknown: Unknown) -> Self {
+        Self { unknown }
+    }
+}
+
+impl AsRef<Unknown> for Absent {
+    fn as_ref(&self) -> &Unknown {
+        &self.unknown
+    }
+}
+
+impl Item for Absent {}
+
+#[derive(Persist)]
+struct Coin(u8);
+
+impl Item for Coin {}
+
+#[derive(Persist)]
+struct Purse {
+    item: Box<dyn Item>,
+}
+
+impl Component for Purse {}
+
 #[derive(Persist)]
 struct Belt {
     tool: Box<dyn Tool>,
@@ -265,6 +299,18 @@ fn pointers_out_of_reach() {
     table.add("a pointer that is set", world.set_field(ada, "Holder:shared", ada));
     world.attach(ada, Belt { tool: Box::new(Hammer(1)) }).unwrap();
     table.add("a class that is not registered", world.get_field(ada, "Belt:tool"));
+
+    let mut world = World::new();
+    let ada = world.spawn("Ada");
+    world.attach(ada, Purse { item: Box::new(Coin(1)) }).unwrap();
+    let mut saves = SaveManager::new();
+    saves.register_component::<Purse>().unwrap();
+    saves.register_as::<Coin, dyn Item>().unwrap();
+    let save = saves.value_to_vec(&world).unwrap();
+    let mut saves = SaveManager::new();
+    saves.register_component::<Purse>().unwrap();
+    let (world, _) = saves.value_from_slice::<World>(&save).unwrap();
+    table.add("what the program does not know", world.get_field(ada, "Purse:item"));
     insta::assert_snapshot!(table.text());
 }
 
