@@ -152,4 +152,4 @@ macro_rules! links {
         lines
     }};
 }
-pub use links;
+pub(crate) use links;
