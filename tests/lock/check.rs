@@ -102,23 +102,42 @@ fn a_change_that_breaks_fails_with_the_whole_report() {
 }
 
 #[test]
-fn an_update_changes_the_section_of_its_version_alone() {
+fn only_replace_changes_a_section_and_only_that_of_the_newest_version() {
     let (_folder, path) = project();
     let one = fs::read_to_string(&path).unwrap();
-    let update = |version: &str, registry: &Registry| {
-        check_file(&path, version, registry, Mode::Update).map(drop)
+    let run = |version: &str, registry: &Registry, mode: Mode| {
+        check_file(&path, version, registry, mode).map(drop)
     };
-    update("0.2.0", &registry::<Hero>()).unwrap();
+    run("0.2.0", &registry::<Hero>(), Mode::Update).unwrap();
     let two = fs::read_to_string(&path).unwrap();
     assert!(two.starts_with(&one) && two != one);
-    update("0.2.0", &registry::<OldHero>()).unwrap();
+    run("0.2.0", &registry::<OldHero>(), Mode::Replace).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), format!("{one}\nversion 0.2.0\n"));
-    update("0.2.0", &registry::<Hero>()).unwrap();
+    run("0.2.0", &registry::<Hero>(), Mode::Replace).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), two);
     // 0.1.0 is released, as another came after it.
-    update("0.1.0", &registry::<OldHero>()).unwrap();
-    assert_eq!(update("0.1.0", &registry::<Hero>()).unwrap_err().kind(), ErrorKind::Unsupported);
+    for mode in [Mode::Update, Mode::Replace] {
+        run("0.1.0", &registry::<OldHero>(), mode).unwrap();
+        let error = run("0.1.0", &registry::<Hero>(), mode).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
     assert_eq!(fs::read_to_string(&path).unwrap(), two);
+}
+
+/// The version was not raised, and the lock forgot the released schemas: a later loss went unnoticed.
+#[test]
+fn an_update_keeps_the_schemas_of_a_version_that_is_there() {
+    let (_folder, path) = project();
+    let before = fs::read_to_string(&path).unwrap();
+    let result = check_file(&path, "0.1.0", &registry::<Hero>(), Mode::Update);
+    let error = result.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    insta::assert_snapshot!(error.message());
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    let error = check_file(&path, "0.1.0", &registry::<Hero>(), Mode::Locked).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    check_file(&path, "0.1.0", &registry::<Hero>(), Mode::Replace).unwrap();
+    check_file(&path, "0.1.0", &registry::<Hero>(), Mode::Locked).unwrap();
 }
 
 #[test]
@@ -126,7 +145,7 @@ fn a_damaged_lock_is_not_written_over() {
     let (_folder, path) = project();
     let text = fs::read_to_string(&path).unwrap().replace("String", "<<<<<<< HEAD");
     fs::write(&path, &text).unwrap();
-    for mode in [Mode::Check, Mode::Update, Mode::Locked] {
+    for mode in [Mode::Check, Mode::Update, Mode::Replace, Mode::Locked] {
         let error = check_file(&path, "0.2.0", &registry::<Hero>(), mode).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Damaged);
         assert!(error.message().contains("line 6 of the lock"), "{error}");

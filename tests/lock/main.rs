@@ -363,7 +363,7 @@ fn a_report_is_a_page_for_people() {
 
     safe: Hero.mana (since 0.1.0): the field came; old saves get its default
 
-    the program is not what the lock has of 0.1.0; run the test with PERSIST_LOCK=update before the release
+    the program is not what the lock has of 0.1.0; before the release raise the version, and run the test with PERSIST_LOCK=update
     ");
     let nothing = Lock::new().compare(&registry::<plain::Hero>());
     assert_eq!(nothing.to_string(), "the lock has no version yet\n");

@@ -33,13 +33,14 @@
 //! ```
 //!
 //! The test fails until there is a lock. `PERSIST_LOCK=update cargo test old_saves_load` writes the schemas of the
-//! version in `Cargo.toml` into it; once per release is enough, before the release. Versions before stay as they
+//! version in `Cargo.toml` into it; once per release is enough, before the release. Versions that are there stay as they
 //! are.
 //!
 //! | `PERSIST_LOCK` | |
 //! | --- | --- |
 //! | not set, or `check` | fails if the saves of a locked version do not load, or lose something; other changes are told |
-//! | `update` | then makes the program's schemas those of its version; writes nothing if the check fails |
+//! | `update` | then adds the program's schemas as those of its version; writes nothing if the check fails |
+//! | `replace` | as `update`, but replaces the schemas of its version; for a version that is not released yet |
 //! | `locked` | as `check`, and fails if that is not done; for the build of a release |
 //!
 //! # What is meant to be lost
