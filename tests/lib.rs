@@ -60,6 +60,11 @@ struct TypesThatAreNotYours;
 #[doc = include_str!("../docs/reference/attributes.md")]
 struct Attributes;
 
+/// The examples of the page on errors, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/reference/errors.md")]
+struct Errors;
+
 /// The examples of the page on conversions, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/reference/conversions.md")]

@@ -23,6 +23,8 @@ struct State {
     panics: bool,
     /// Whether other bytes are written than it was given.
     garbles: bool,
+    /// Whether there are no locks.
+    has_no_locks: bool,
     /// Whether all behind the one that fails fail, too.
     for_ever: bool,
 }
@@ -37,6 +39,11 @@ impl Disk {
     pub(crate) fn break_down(&self, left: usize) {
         self.fail(left);
         self.state.lock().unwrap().for_ever = true;
+    }
+
+    /// From now on, nothing can be locked.
+    pub(crate) fn never_lock(&self) {
+        self.state.lock().unwrap().has_no_locks = true;
     }
 
     /// From now on, other bytes are written than it is given.
@@ -226,6 +233,9 @@ impl Storage for Disk {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
+        if self.state.lock().unwrap().has_no_locks {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         self.step()?;
         self.memory.lock(path)
     }

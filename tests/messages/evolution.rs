@@ -212,6 +212,7 @@ mod migrated {
     to!(Wrong, wrong, { before: u8 });
     to!(Other, other, { place: Place });
     to!(Boxed, boxed, { tool: Box<dyn Tool> });
+    to!(Half, half, { place: Place });
 
     fn never(_: &mut Record, from: u32) -> Result<(), String> {
         Err(format!("not from {from}"))
@@ -225,6 +226,10 @@ mod migrated {
 
     fn other(record: &mut Record, _: u32) {
         record.set("place", Record::new("Gem"));
+    }
+
+    fn half(record: &mut Record, _: u32) {
+        record.set("place", Record::new("Place"));
     }
 
     fn boxed(record: &mut Record, _: u32) {
@@ -247,6 +252,7 @@ fn migrations() {
     saves.register_as::<Hammer, dyn Tool>().unwrap();
     saves.register::<migrated::Boxed>().unwrap();
     table.add("one that makes a class that nobody has", saves.from_slice(&save));
+    table.add("one that makes half a value", refused::<migrated::Half, _>(little(), LENIENT));
     insta::assert_snapshot!(table.text());
 }
 

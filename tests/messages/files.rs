@@ -222,6 +222,12 @@ fn wrecks() {
     let options = LoadOptions { policy: LoadPolicy::Salvage, ..LoadOptions::default() };
     saves.set_load_options(options);
     table.add("a save in memory", saves.from_slice(&bytes));
+    let few: Vec<_> = (0..3).map(|level| Rc::new(RefCell::new(game(level)))).collect();
+    let mut three = SaveManager::new();
+    few.iter().for_each(|game| drop(three.add(game)));
+    let mut bytes = three.to_vec().unwrap();
+    bytes[300] ^= 1;
+    table.add("a save of several objects", saves.from_slice(&bytes));
     let texts: Vec<_> = (0..4).map(|_| Rc::new(RefCell::new("x".repeat(80_000)))).collect();
     texts.iter().for_each(|text| drop(saves.add(text)));
     let mut bytes = saves.to_vec().unwrap();

@@ -497,6 +497,7 @@ fn what_a_session_refuses() {
     MOOD.set(0);
     table.line("behind a panic", &session.journal_broken().unwrap());
     table.add("an edit then", write(&mut session, "a"));
+    table.add("to clear it", session.clear());
     drop(session);
 
     let disk = Disk::default();
@@ -551,13 +552,36 @@ fn disks_that_fail() {
     drop(session);
 
     let disk = Disk::default();
+    disk.never_lock();
+    let mut first = open(&disk).unwrap();
+    write(&mut first, "a").unwrap();
+    let mut second = open(&disk).unwrap();
+    write(&mut second, "b").unwrap();
+    table.add("a journal that another session has written to", write(&mut first, "c"));
+    drop((first, second));
+    let mut first = options(&disk).strict(false).open(SAVE, JOURNAL).unwrap().0;
+    write(&mut first, "a").unwrap();
+    let mut second = open(&disk).unwrap();
+    write(&mut second, "b").unwrap();
+    write(&mut first, "c").unwrap();
+    table.line("a lenient session beside another", &first.journal_broken().unwrap());
+    drop((first, second));
+
+    let disk = text();
     let mut session = open(&disk).unwrap();
+    session.begin("Group").unwrap();
     write(&mut session, "a").unwrap();
-    let mut other = disk.read(JOURNAL);
-    other.push(7);
-    disk.write(JOURNAL, &other);
-    table.line("what another session wrote", &format!("{:?}", write(&mut session, "b").err()));
+    disk.break_down(0);
+    table.add("an edit in a transaction", write(&mut session, "b"));
+    table.add("its rollback", session.rollback());
     drop(session);
+
+    let disk = text();
+    let mut session = open(&disk).unwrap();
+    disk.break_down(0);
+    table.add("an edit on a disk that is gone", write(&mut session, "a"));
+    table.add("a flush of it", session.flush());
+    table.add("another edit", write(&mut session, "b"));
     insta::assert_snapshot!(table.text());
 }
 
@@ -577,5 +601,19 @@ fn entries_that_were_moved_to_files() {
         .for_each(|file| disk.write(file, b"another file"));
     let gone = (0..30).find_map(|_| spilled.undo().err());
     table.error("a file that was replaced", &gone.unwrap());
+    for number in 0..60 {
+        let disk = Disk::default();
+        let mut spilled = session(&disk);
+        for _ in 0..30 {
+            write(&mut spilled, &"x".repeat(300)).unwrap();
+        }
+        disk.fail(number);
+        if let Some(error) = (0..30).find_map(|_| spilled.undo().err())
+            && !table.has(&error)
+        {
+            table.error(&format!("an undo, operation {number}"), &error);
+        }
+        disk.has_failed();
+    }
     insta::assert_snapshot!(table.text());
 }

@@ -13,6 +13,7 @@ mod histories;
 mod journals;
 mod limits;
 mod lock;
+mod page;
 mod registration;
 mod sources;
 mod table;

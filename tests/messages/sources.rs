@@ -10,7 +10,7 @@ pub(crate) struct Sentence {
     pub(crate) line: usize,
     pub(crate) text: String,
     /// The text around its placeholders, in order, with what the function that takes it puts before.
-    pieces: Vec<String>,
+    pub(crate) pieces: Vec<String>,
 }
 
 /// Macros whose first text has placeholders.
@@ -40,32 +40,23 @@ const BEFORE: [(&str, &str, &str); 6] = [
 ];
 
 impl Sentence {
-    /// True if `line` has the text, with anything in the places of its placeholders.
-    pub(crate) fn fits(&self, line: &str) -> bool {
-        let mut rest = line;
-        self.pieces.iter().all(|piece| match rest.find(piece) {
-            Some(start) => {
-                rest = &rest[start + piece.len()..];
-                true
-            }
-            None => false,
-        })
-    }
-
     /// Where it stands and what it is, for a report.
     pub(crate) fn report(&self) -> String {
         format!("{}:{}: {:?}", self.file, self.line, self.text)
-    }
-
-    /// The text without placeholders.
-    pub(crate) fn fixed(&self) -> String {
-        self.pieces.concat()
     }
 
     fn new(file: &str, line: usize, text: String, calls: &[String]) -> Self {
         let function = calls.last().map_or("", String::as_str);
         let mut pieces =
             if TEMPLATES.contains(&function) { fixed(&text) } else { vec![text.clone()] };
+        // Snapshots are compared line by line.
+        if let Some(at) = pieces.iter().position(|piece| piece.trim_end().contains('\n')) {
+            pieces.truncate(at + 1);
+            let end = pieces[at].find('\n').unwrap_or_default();
+            pieces[at].truncate(end);
+        }
+        pieces.iter_mut().for_each(|piece| *piece = piece.replace('\n', ""));
+        pieces.retain(|piece| !piece.is_empty());
         let before = BEFORE.iter().find(|(folder, name, _)| {
             file.starts_with(folder) && calls.iter().rev().take(2).any(|call| call == name)
         });
