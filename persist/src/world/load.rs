@@ -238,6 +238,7 @@ impl World {
 }
 
 #[cold]
-fn wrong(what: String) -> Error {
-    Error::new(ErrorKind::InvalidValue, format!("{what}; the save is damaged or made to harm"))
+fn wrong(mut message: String) -> Error {
+    message.push_str("; the save is damaged or made to harm");
+    Error::new(ErrorKind::InvalidValue, message)
 }
