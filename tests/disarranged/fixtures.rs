@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use persist_tests::support::fixture_types::{self as types, Values};
-use persist_tests::support::game::{Version, v1, v2, v3, v4, v5};
 use persist_tests::support::disarranged::{Tally, check, check_objects, check_value};
-
+use persist_tests::support::fixture_types::{self, Values};
+use persist_tests::support::game::{Version, v1, v2, v3, v4, v5};
 
 use crate::seeds;
 
@@ -65,7 +64,10 @@ fn all_fixtures_come_back() {
     let mut enter = |name: &str, tally: Tally| writeln!(found, "{name}: {tally:?}").unwrap();
     for name in ["players", "graph", "pointers"] {
         let save = read(&format!("v1/{name}.sav"));
-        enter(name, seeds(|seed| check_objects(&save, seed, || types::manager(name, false))));
+        enter(
+            name,
+            seeds(|seed| check_objects(&save, seed, || fixture_types::manager(name, false))),
+        );
     }
     enter("values", seeds(|seed| check_value::<Values>(&read("v1/values.sav"), seed)));
     for name in ["lz4", "zstd"] {

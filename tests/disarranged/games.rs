@@ -15,13 +15,15 @@ mod town;
 use persist::{Persist, SaveManager, World};
 use persist_tests::support::disarranged::{Tally, check, check_objects, check_value};
 
-use crate::{play, shared, world};
+use crate::{shared, world};
 
 #[test]
 fn heroes_and_monsters_who_know_each_other_come_back() {
     for seed in 0..3 {
         let mut saves = SaveManager::new();
-        saves.add(&shared(play::played(seed, 60))).unwrap();
+        let mut world = world::World::new(seed);
+        world.play(60);
+        saves.add(&shared(world)).unwrap();
         let tally = check_objects(&saves.to_vec().unwrap(), seed, || {
             let mut saves = SaveManager::new();
             saves.register::<world::World>().unwrap();

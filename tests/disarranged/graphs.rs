@@ -12,9 +12,7 @@ use proptest::prelude::*;
 use crate::{Shared, seeds, shared};
 
 #[persist::dynamic]
-trait Thing {
-    fn weight(&self) -> u32;
-}
+trait Thing {}
 
 #[derive(Persist, Clone, Debug)]
 struct Stone {
@@ -38,23 +36,11 @@ struct Leash {
     other: Option<Shared<Node>>,
 }
 
-impl Thing for Stone {
-    fn weight(&self) -> u32 {
-        self.grams
-    }
-}
+impl Thing for Stone {}
 
-impl Thing for Cloth {
-    fn weight(&self) -> u32 {
-        1
-    }
-}
+impl Thing for Cloth {}
 
-impl Thing for Leash {
-    fn weight(&self) -> u32 {
-        self.length.into()
-    }
-}
+impl Thing for Leash {}
 
 #[derive(Persist, Clone)]
 struct Tagged<T> {

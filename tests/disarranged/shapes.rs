@@ -1,4 +1,4 @@
-//! Random values of the types of `tests/support/shapes.rs`.
+//! Random values of the types of `tests/support/shapes.rs`, and of the standard library.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Debug;
@@ -9,9 +9,11 @@ use std::time::{Duration, SystemTime};
 
 use persist::{Persist, SaveManager};
 use persist_tests::support::disarranged::{Tally, check_objects, check_value};
+use persist_tests::support::shapes::{
+    Attributes, Bare, Empty, Fixed, Grid, Mixed, Nothing, Pair, Player, Shape, Slot, Tree, Wide,
+};
 use proptest::collection::{btree_map, btree_set, hash_map, vec};
 use proptest::prelude::*;
-use persist_tests::support::shapes::{Attributes, Bare, Fixed, Grid, Mixed, Pair, Player, Shape, Slot, Tree, Wide};
 
 use crate::shared;
 
@@ -39,6 +41,8 @@ fn float() -> impl Strategy<Value = f64> {
         any::<i16>().prop_map(f64::from),
         any::<u32>().prop_map(|bits| f64::from(f32::from_bits(bits))),
         Just(-0.0),
+        // A NaN that Rust's conversions would change.
+        Just(f64::from_bits(0x7ff0_0000_2000_0000)),
         any::<u64>().prop_map(f64::from_bits),
     ]
 }
@@ -186,7 +190,7 @@ fn everything() -> impl Strategy<Value = Everything> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 48,
+        cases: 32,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -248,4 +252,10 @@ fn an_enum_whose_tag_has_two_bytes_comes_back() {
         let tally = trip(&value, seed);
         assert!(tally.moved > 400, "{tally:?}");
     }
+}
+
+#[test]
+fn structs_without_fields_come_back() {
+    let tally = trip(&vec![(Nothing, 7_u16, Empty {}), (Nothing, 300, Empty {})], 0);
+    assert_eq!((tally.moved, tally.wider, tally.narrower), (0, 2, 2));
 }

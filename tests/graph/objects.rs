@@ -9,6 +9,7 @@ use std::rc::{Rc, Weak};
 
 use persist::save::LoadEvent;
 use persist::{Loaded, Persist, SaveManager};
+use persist_tests::support::disarranged::check_objects;
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -51,6 +52,11 @@ fn reload(saves: &mut SaveManager) -> Loaded {
 fn trip<T: Persist>(object: &Shared<T>) -> (Shared<T>, Loaded) {
     let mut saves = SaveManager::new();
     saves.add(object).unwrap();
+    check_objects(&saves.to_vec().unwrap(), 0, || {
+        let mut saves = SaveManager::new();
+        saves.register::<T>().unwrap();
+        saves
+    });
     let loaded = reload(&mut saves);
     (loaded.first::<T>().unwrap(), loaded)
 }

@@ -12,6 +12,7 @@ use std::sync::{self, Arc, Mutex, OnceLock, RwLock};
 
 use persist::save::{Counted, LoadEvent};
 use persist::{Persist, SaveManager};
+use persist_tests::support::disarranged::check_objects;
 
 #[derive(Persist, Debug, PartialEq, Clone)]
 struct Hero {
@@ -160,9 +161,13 @@ fn round_trip<Q: Counted + Persist>(object: &Q) -> Q {
     let mut saves = SaveManager::new();
     saves.add(object).unwrap();
     let save = saves.to_vec().unwrap();
-    let mut saves = SaveManager::new();
-    saves.registry_mut().register_pointer::<Q>().unwrap();
-    let loaded = saves.from_slice(&save).unwrap();
+    let manager = || {
+        let mut saves = SaveManager::new();
+        saves.registry_mut().register_pointer::<Q>().unwrap();
+        saves
+    };
+    check_objects(&save, 0, manager);
+    let loaded = manager().from_slice(&save).unwrap();
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     assert_eq!(loaded.len(), 2);
     loaded.first_pointer().unwrap()

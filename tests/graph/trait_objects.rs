@@ -10,6 +10,7 @@ use std::sync::Mutex;
 
 use persist::save::LoadEvent;
 use persist::{Error, ErrorKind, Loaded, Persist, SaveManager};
+use persist_tests::support::disarranged::check_objects;
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -112,9 +113,17 @@ fn load<T: Persist>(mut saves: SaveManager, save: &[u8]) -> Result<Loaded, Error
     saves.from_slice(save)
 }
 
+fn manager_of<T: Persist>() -> SaveManager {
+    let mut saves = manager();
+    saves.register::<T>().unwrap();
+    saves
+}
+
 /// Saves and loads a value in an object.
 fn trip<T: Persist>(value: T) -> Shared<T> {
-    let loaded = load::<T>(manager(), &save(value)).unwrap();
+    let save = save(value);
+    check_objects(&save, 0, || manager_of::<T>());
+    let loaded = load::<T>(manager(), &save).unwrap();
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     loaded.first::<T>().unwrap()
 }

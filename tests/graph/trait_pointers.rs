@@ -10,6 +10,7 @@ use std::sync::{self, Arc, Mutex, RwLock};
 
 use persist::save::LoadEvent;
 use persist::{ErrorKind, Loaded, Persist, SaveManager};
+use persist_tests::support::disarranged::check_objects;
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -78,9 +79,17 @@ fn load<T: Persist>(mut saves: SaveManager, save: &[u8]) -> (Shared<T>, Loaded) 
     (loaded.first::<T>().unwrap(), loaded)
 }
 
+fn manager_of<T: Persist>() -> SaveManager {
+    let mut saves = manager();
+    saves.register::<T>().unwrap();
+    saves
+}
+
 /// Saves and loads a value in an object.
 fn trip<T: Persist>(value: T) -> (Shared<T>, Loaded) {
-    let (value, loaded) = load(manager(), &save(value));
+    let save = save(value);
+    check_objects(&save, 0, || manager_of::<T>());
+    let (value, loaded) = load(manager(), &save);
     assert!(loaded.report().is_clean(), "{}", loaded.report());
     (value, loaded)
 }

@@ -7,7 +7,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
+use persist::save::Counted;
 use persist::{ErrorKind, Loaded, ObjectId, Persist, SaveManager};
+use persist_tests::support::disarranged::check_objects;
 
 /// The tree of the Rust Book, chapter 15.
 #[derive(Persist, Debug)]
@@ -26,13 +28,22 @@ fn adopt(parent: &Rc<Node>, child: &Rc<Node>) {
     parent.children.borrow_mut().push(child.clone());
 }
 
-fn reload<Q: persist::save::Counted>(root: &Q) -> Loaded {
+fn saved<Q: Counted>(root: &Q) -> Vec<u8> {
     let mut saves = SaveManager::new();
     saves.add(root).unwrap();
-    let save = saves.to_vec().unwrap();
+    saves.to_vec().unwrap()
+}
+
+fn manager<Q: Counted>() -> SaveManager {
     let mut saves = SaveManager::new();
     saves.registry_mut().register_pointer::<Q>().unwrap();
-    saves.from_slice(&save).unwrap()
+    saves
+}
+
+fn reload<Q: Counted>(root: &Q) -> Loaded {
+    let save = saved(root);
+    check_objects(&save, 0, manager::<Q>);
+    manager::<Q>().from_slice(&save).unwrap()
 }
 
 #[test]
@@ -348,7 +359,8 @@ fn item(name: &str, part: Option<Rc<Item>>) -> Rc<Item> {
 #[test]
 fn hooks_run_once_and_see_what_is_connected() {
     RAN.take();
-    let loaded = reload(&item("outer", Some(item("in", None))));
+    let root = item("outer", Some(item("in", None)));
+    let loaded = manager::<Rc<Item>>().from_slice(&saved(&root)).unwrap();
     let outer = loaded.first_pointer::<Rc<Item>>().unwrap();
     assert_eq!((outer.length, outer.part.as_ref().unwrap().length), (7, 2));
     assert!(outer.cell.borrow().as_ref().unwrap().awake && outer.once.get().unwrap().awake);

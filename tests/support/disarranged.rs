@@ -1,8 +1,8 @@
 //! Saves of the same values under another schema, so that every load of one goes by a plan.
 //!
-//! The writer is made from docs/reference/format.md alone. It takes any save apart, without the library, and puts it together
-//! again with fields and variants in another order and with numbers of other kinds. What is loaded from it must be what
-//! is loaded from the original.
+//! The writer is made from docs/reference/format.md alone. It takes any save apart, without the library, and puts it
+//! together again with fields and variants in another order and with numbers of other kinds. What is loaded from it must
+//! be what is loaded from the original.
 
 use std::collections::{BTreeMap, HashMap};
 
