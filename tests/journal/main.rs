@@ -13,6 +13,7 @@ mod prefixes;
 mod programs;
 mod reopened;
 mod replays;
+mod same_bytes;
 mod saves;
 mod sentences;
 mod settings;

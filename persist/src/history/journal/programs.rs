@@ -1,13 +1,13 @@
 //! The classes of the program that wrote a journal, against those of the one that reads it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::stored::{StoredProgram, wrong};
 use crate::format::scan;
 use crate::graph::Registry;
-use crate::schema::{Plans, Source, Stored, transcode};
+use crate::schema::{FieldSchema, Form, KindSchema, Plans, Source, Stored, transcode};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// Brings what a journal holds on to the program's classes, by the same plans as saves.
@@ -42,8 +42,8 @@ struct Found<'p> {
     /// Which of the program's classes those of each number are.
     numbers: Vec<Option<usize>>,
     by_name: HashMap<String, usize>,
-    /// True if some have another number.
-    is_shifted: bool,
+    /// True for each class whose bytes and paths mean the same in the program.
+    same: Vec<bool>,
 }
 
 impl<'p> Classes<'p> {
@@ -64,7 +64,9 @@ impl<'p> Classes<'p> {
         let is_shifted =
             numbers.iter().enumerate().any(|(i, found)| found.is_some_and(|found| found != i));
         let by_name = plans.stored.iter().map(|class| class.name.clone()).zip(0..).collect();
-        self.found = Some(Found { plans, numbers, by_name, is_shifted });
+        let found = Found { plans, numbers, by_name, same: Vec::new() };
+        let same = (0..count).map(|class| self.is_class_same(&found, class, is_shifted)).collect();
+        self.found = Some(Found { same, ..found });
         Ok(())
     }
 
@@ -100,25 +102,66 @@ impl<'p> Classes<'p> {
         Ok(out.into())
     }
 
-    /// True if all bytes mean the same in the program.
+    /// True if all bytes and paths mean the same in the program.
     pub(super) fn are_same(&self) -> bool {
-        self.found.as_ref().is_some_and(|found| {
-            (0..found.numbers.len()).all(|class| self.is_class_same(found, class))
-        })
+        self.found.as_ref().is_some_and(|found| found.same.iter().all(|same| *same))
     }
 
-    /// True if the bytes of a class of this name do.
+    /// True if those of a class of this name do.
     pub(super) fn is_same(&self, name: &str) -> bool {
         let Some(found) = &self.found else { return false };
-        let class = found.by_name.get(name);
-        class.is_some_and(|class| self.is_class_same(found, *class))
+        found.by_name.get(name).is_some_and(|class| found.same[*class])
     }
 
-    fn is_class_same(&self, found: &Found<'p>, class: usize) -> bool {
+    fn is_class_same(&self, found: &Found<'p>, class: usize, is_shifted: bool) -> bool {
         let Some(own) = found.numbers[class] else { return false };
-        let is_named = self.registry.program().classes[own].name == found.plans.stored[class].name;
-        let is_moved = found.is_shifted && self.registry.traits(own).dynamic;
-        is_named && found.plans.is_identical(class) && !is_moved
+        let is_moved = is_shifted && self.registry.traits(own).dynamic;
+        let is_identical = found.plans.is_identical(class) && !is_moved;
+        is_identical && self.has_same_names(found, class, &mut HashSet::new())
+    }
+
+    /// True if a class and those inside of it have the names that they have in the program, and so have their fields and
+    /// variants. Steps know fields by their names, while equal bytes may be of fields that have other ones now.
+    fn has_same_names(&self, found: &Found<'p>, class: usize, met: &mut HashSet<usize>) -> bool {
+        if !met.insert(class) {
+            return true;
+        }
+        let Some(own) = found.numbers[class] else { return false };
+        let (stored, own) = (&found.plans.stored[class], &self.registry.program().classes[own]);
+        let are_named = |stored: &[FieldSchema], own: &[FieldSchema]| {
+            let names = |fields: &[FieldSchema]| fields.iter().map(|it| it.name.clone()).collect();
+            let (stored, own): (Vec<String>, Vec<String>) = (names(stored), names(own));
+            stored == own
+        };
+        let is_named = match (&stored.form, &own.form) {
+            (Form::Struct(stored), Form::Struct(own)) => are_named(stored, own),
+            (Form::Enum(stored), Form::Enum(own)) => {
+                stored.len() == own.len()
+                    && stored.iter().zip(own).all(|(stored, own)| {
+                        stored.name == own.name && are_named(&stored.fields, &own.fields)
+                    })
+            }
+            (Form::Value(_), Form::Value(_)) => true,
+            _ => false,
+        };
+        let mut inside = Vec::new();
+        for kind in stored.kinds() {
+            kind.visit(&mut |kind| match kind {
+                KindSchema::Class(class) => inside.push(*class),
+                KindSchema::Dynamic(name) => {
+                    let of = self.registry.trait_classes().find(|(of, _)| of == name);
+                    let is_of = |class: &usize| {
+                        let own = found.numbers[*class];
+                        own.is_some_and(|own| of.as_ref().is_some_and(|(_, of)| of.contains(&own)))
+                    };
+                    inside.extend((0..found.numbers.len()).filter(is_of));
+                }
+                _ => {}
+            });
+        }
+        stored.name == own.name
+            && is_named
+            && inside.into_iter().all(|class| self.has_same_names(found, class, met))
     }
 
     /// The number of a class of this name, and the name that it has in the program.
