@@ -21,6 +21,7 @@ mod format;
 mod hostile;
 mod losses;
 mod places;
+mod proposals;
 mod round_trips;
 mod samples;
 

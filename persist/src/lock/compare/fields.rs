@@ -296,7 +296,10 @@ impl Comparison<'_> {
         let pair = sides.pair;
         let (old, new) = (&pair.old[guess.old], &pair.new[guess.new]);
         let above = source::field(self.program, pair.place(guess.new), new);
-        if guess.fits || old.kind.refers() {
+        // What does not take every old value would break next; types of old classes are not there any more.
+        let takes_all =
+            widens(&old.kind, &new.kind) || has_class(&old.kind) || has_class(&new.kind);
+        if guess.fits && takes_all || old.kind.refers() {
             return row.paste(format!("#[persist(alias = {:?})]", old.name), above);
         }
         let is_ident = old.name.starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -368,9 +371,14 @@ impl Comparison<'_> {
                 self.or_removed(sides, name)
             );
             let is_tuple = pair.new.iter().any(|field| field.name == "0");
-            let room = if is_tuple { "persist::Unknown" } else { "rest: persist::Unknown" };
+            // In a tuple it would have the name of a field that went.
+            let (attribute, room) = if is_tuple {
+                ("#[persist(unknown, rename = \"rest\")]", "persist::Unknown")
+            } else {
+                ("#[persist(unknown)]", "rest: persist::Unknown")
+            };
             let row = self.went(sides, old, change);
-            row.paste(String::from("#[persist(unknown)]"), String::from(room))
+            row.paste(String::from(attribute), String::from(room))
         } else {
             let change = format!(
                 "the field went; its old values are kept as unknown{}",
@@ -404,6 +412,10 @@ impl Comparison<'_> {
         let mut guesses = Vec::new();
         for (old, new) in gone.iter().flat_map(|old| came.iter().map(|new| (*old, *new))) {
             let (was, is) = (&pair.old[old], &pair.new[new]);
+            // What nobody knew belongs to no field.
+            if was.kind == KindSchema::Unknown {
+                continue;
+            }
             let from = (From::Program(pair.owner), &*was.name);
             if !self.history.may_be_field(self.program, from, (pair.owner, &pair.records[new])) {
                 continue;
@@ -535,6 +547,13 @@ impl Comparison<'_> {
             old.name
         ))
     }
+}
+
+/// True for a kind with a class in it.
+fn has_class(kind: &KindSchema) -> bool {
+    let mut found = false;
+    kind.visit(&mut |part| found |= matches!(part, KindSchema::Class(_)));
+    found
 }
 
 /// The attribute by which a field is not the stored one any more.

@@ -75,7 +75,10 @@ impl Comparison<'_> {
 
     /// What is said of a field that seems to have been moved.
     fn moved(&self, left: &Left, to: Came, before: &Difference) -> Difference {
-        let row = Difference { verdict: Verdict::Loses, code: None, ..before.clone() };
+        // A migration may take it from an object, too, with which it would be kept.
+        let migrated = before.stored.clone().filter(|_| self.migrated[left.stored]);
+        let row = Difference { verdict: Verdict::Loses, code: None, migrated, ..before.clone() };
+        let row = row.shown_by(left.stored);
         let Some(field) = self.field(to) else { return row };
         let into = &self.program.classes[to.class].name;
         let name = &left.name;
@@ -136,8 +139,9 @@ impl Comparison<'_> {
                     "    let moved = {outer}.take({name:?});\n    let {inner} = {outer}.get_mut({field:?}).and_then(persist::Value::as_record_mut);\n    if let (Some(moved), Some({inner})) = (moved, {inner}) {{\n        {inner}.set({new:?}, moved);\n    }}\n"
                 )
             } else {
+                // Several such bodies in one function fill one record.
                 format!(
-                    "    if let Some(moved) = {outer}.take({name:?}) {{\n        let mut {inner} = persist::Record::new({class:?});\n        {inner}.set({new:?}, moved);\n        {outer}.set({field:?}, {inner});\n    }}\n"
+                    "    if let Some(moved) = {outer}.take({name:?}) {{\n        if {outer}.get({field:?}).is_none() {{\n            {outer}.set({field:?}, persist::Record::new({class:?}));\n        }}\n        let {inner} = {outer}.get_mut({field:?}).and_then(persist::Value::as_record_mut);\n        if let Some({inner}) = {inner} {{\n            {inner}.set({new:?}, moved);\n        }}\n    }}\n"
                 )
             };
             return Some((from.class, code));
@@ -167,7 +171,15 @@ impl Comparison<'_> {
     }
 }
 
-/// The name of a variable for a value of a type: `hero_of_old` for `HeroOfOld`.
+/// Words of Rust that are names of types in other letters.
+const KEYWORDS: [&str; 38] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
+    "else", "enum", "extern", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "override", "priv", "pub", "ref", "return", "static",
+    "struct", "trait", "try", "type", "use",
+];
+
+/// The name of a variable for a value of a type: `hero_of_old` for `HeroOfOld`, `loop_` for `Loop`.
 fn variable(name: &str) -> String {
     let mut variable = String::new();
     for (i, letter) in name.chars().enumerate() {
@@ -175,6 +187,9 @@ fn variable(name: &str) -> String {
             variable.push('_');
         }
         variable.extend(letter.to_lowercase());
+    }
+    if KEYWORDS.contains(&&*variable) {
+        variable.push('_');
     }
     variable
 }
