@@ -1,5 +1,6 @@
 //! Saves of older programs in newer ones.
 
+mod alternations;
 mod attributes;
 mod changes;
 mod game;

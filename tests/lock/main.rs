@@ -22,6 +22,7 @@ mod hostile;
 mod losses;
 mod places;
 mod proposals;
+mod random;
 mod round_trips;
 mod samples;
 
