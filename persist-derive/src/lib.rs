@@ -350,8 +350,8 @@ fn try_derive(
 /// ```
 ///
 /// Every type that implements the trait must be `Persist`: the trait gets that as a
-/// supertrait, and stays as it is otherwise. Which classes a program expects behind the
-/// trait it says by `register_as`, before it saves or loads. Trait objects are saved with
+/// supertrait, and stays as it is otherwise. A program calls
+/// `register_as` for each class of the trait, before it saves or loads. Trait objects are saved with
 /// the name of their class.
 ///
 /// A trait object may stand in a `Box`; behind `Rc`, `Arc` and the `Weak` of each; and
@@ -368,7 +368,7 @@ fn try_derive(
 ///
 /// | | |
 /// |---|---|
-/// | `name = "quest.Item"` | Name of the trait in the save; else the trait's own, without its module. With ` + Send` or ` + Send + Sync` behind it where the trait object has those. |
+/// | `name = "quest.Item"` | Name of the trait in the save; else the trait's own, without its module. ` + Send` or ` + Send + Sync` follows it where the trait object has those. |
 /// | `unknown = MissingItem` | A type that stands in for classes that are not registered, where a `dyn Item` is loaded. Not for `dyn Item + Send` and `dyn Item + Send + Sync`, for which the type might not be fit. |
 /// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
 ///

@@ -130,40 +130,40 @@ impl Error {
         }
     }
 
-    /// The same error, with the byte offset from the start of the save.
+    /// Adds the byte offset from the start of the save.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
         self.inner.offset.get_or_insert(offset);
         self
     }
 
-    /// The same error, with another offset.
+    /// Replaces the offset.
     pub(crate) fn moved_to(mut self, offset: u64) -> Self {
         self.inner.offset = Some(offset);
         self
     }
 
-    /// The same error, with the id of the object in which it happened.
+    /// Adds the id of the object in which the error happened.
     #[must_use]
     pub fn in_object(mut self, id: u64) -> Self {
         self.inner.object.get_or_insert(id);
         self
     }
 
-    /// The same error, with the class in which it happened.
+    /// Adds the class in which the error happened.
     #[must_use]
     pub fn in_class(mut self, class: impl Into<String>) -> Self {
         self.inner.class.get_or_insert_with(|| class.into());
         self
     }
 
-    /// The same error, one step further out: the index of an element is put before the field path.
+    /// Puts the index of an element before the field path.
     #[must_use]
     pub(crate) fn in_element(self, index: usize) -> Self {
         self.in_field(&format!("[{index}]"))
     }
 
-    /// The same error, one step further out: `name` is put before the field path.
+    /// Puts `name` before the field path.
     ///
     /// A name that begins with `[` is an index and takes no dot after the
     /// name before it.
@@ -186,7 +186,7 @@ impl Error {
         self
     }
 
-    /// The same error, caused by `source`.
+    /// Adds the error that caused this one.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.inner.source = Some(source.into());
@@ -218,7 +218,7 @@ impl Error {
         self.to_string().replacen("; restore a backup", "", 1)
     }
 
-    /// The same error in other words.
+    /// Replaces the message.
     pub(crate) fn reworded(mut self, message: String) -> Self {
         self.inner.message = message;
         self

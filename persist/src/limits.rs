@@ -79,16 +79,16 @@ impl Limits {
 }
 
 impl Limits {
-    /// Those of a visit that frees what was loaded under any limits.
+    /// The limits of a visit that frees what was loaded under any limits.
     pub(crate) const FREEING: Self =
         Self { depth: u32::MAX, lock_wait: Duration::ZERO, ..Self::DEFAULT };
 
-    /// What may be asked for by a save of so many bytes.
+    /// The most memory that a save of `save` bytes may ask for.
     pub(crate) fn most_expanded(&self, save: u64) -> u64 {
         save.saturating_mul(self.expansion).max(64 << 20)
     }
 
-    /// The same as the default, for headers of files that will be read whole.
+    /// The default limits, for headers of files that will be read whole.
     pub(crate) const WHOLE_HEADER: Self = Self { metadata: u32::MAX, ..Self::DEFAULT };
 
     /// The most bytes of metadata, for which a header has room.
@@ -108,7 +108,7 @@ impl Limits {
         ))
     }
 
-    /// Checks the length of the fields of a header, of which so many bytes may be others than the metadata.
+    /// Checks the length of a header's fields; `others` bytes may be fields other than the metadata.
     pub(crate) fn check_header(&self, length: u64, others: u64) -> Result<()> {
         let limit = self.metadata.min(Self::MOST_METADATA);
         if length <= u64::from(limit) + others {
@@ -136,7 +136,7 @@ impl Limits {
         ))
     }
 
-    /// Checks what the compressed blocks of a save of so many bytes hold.
+    /// Checks what the compressed blocks of a save of `save` bytes hold.
     pub(crate) fn check_ratio(&self, save: u64, contents: u64) -> Result<()> {
         let most = self.most_expanded(save);
         if contents <= most {
@@ -150,7 +150,7 @@ impl Limits {
         ))
     }
 
-    /// Checks what the objects of a save of so many bytes take, empty.
+    /// Checks what the empty objects of a save of `save` bytes take.
     pub(crate) fn check_expansion(&self, save: u64, objects: u64) -> Result<()> {
         let most = self.most_expanded(save);
         if objects <= most {

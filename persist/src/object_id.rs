@@ -38,7 +38,7 @@ impl ObjectId {
         self.get() & Self::DEAD != 0
     }
 
-    /// The dead id that tells the same objects apart.
+    /// The dead id that belongs to a live one.
     pub(crate) fn dead(number: u64) -> Self {
         Self(NonZeroU64::MIN.saturating_add((number | Self::DEAD) - 1))
     }

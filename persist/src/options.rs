@@ -32,24 +32,26 @@ pub struct LoadOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LoadPolicy {
-    /// What was lost, kept aside or made up is an error: the save must hold what the program
-    /// knows, and nothing else. A field with a `default` may be missing, and values may be converted
-    /// without loss. Of a damaged save the backup is loaded all the same, whole:
-    /// [`LoadReport::recovery`](crate::save::LoadReport::recovery) tells.
+    /// A load is an error if anything was lost, kept for the next save or made up.
+    ///
+    /// The save must hold what the program knows, and nothing else. A field with a `default` may be missing, and values may
+    /// be converted without loss. The backup of a damaged save is loaded under this policy, too;
+    /// [`LoadReport::recovery`](crate::save::LoadReport::recovery) reports it.
     Strict,
-    /// What can be loaded is, and the report says what was done.
+    /// Loads what can be loaded; the report says what was done.
     #[default]
     Lenient,
-    /// Of a damaged save without a good backup, too, every object whose block is whole is loaded, and
+    /// Loads every whole object of a damaged save that has no good backup.
+    ///
     /// [`LoadReport::salvage`](crate::save::LoadReport::salvage) says what is lost. Pointers to lost objects are gone from
     /// options, lists and maps; an object that holds a bare one is lost with it.
     ///
     /// A save of several blocks has the definitions of its classes in front of their first objects, and all of them at its
-    /// end. If a block is lost and the end is, too, so are all objects of the classes defined in or behind that block. One value with
+    /// end. If a block and the end are lost, so are all objects of the classes defined in or after that block. One value with
     /// all that is in it is one object, in one block.
     ///
-    /// The last resort, and to be asked for by the player: what comes back is not what was saved. Of the save and its
-    /// damaged backups the one with the most objects is taken, and kept as `name.damaged` before a save takes its place.
+    /// This is the last resort, for the player to ask for: what comes back is not what was saved. The load takes the save or
+    /// damaged backup with the most objects, which is kept as `name.damaged` before a save replaces it.
     /// Where no object is whole, the load is an error that says how many are lost.
     Salvage,
 }

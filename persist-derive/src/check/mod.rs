@@ -287,7 +287,7 @@ const HOLDERS: [&str; 13] = [
     "RefCell",
 ];
 
-/// Those of them that may hold what has no size of its own.
+/// The types in [`HOLDERS`] that may hold unsized values.
 const POINTERS: [&str; 2] = ["Rc", "RefCell"];
 
 fn is_any(ty: &Type, names: &[&str]) -> bool {

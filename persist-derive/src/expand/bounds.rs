@@ -139,7 +139,7 @@ fn is_persist(predicate: &WherePredicate, param: &Ident) -> bool {
 /// Finds the type parameters in types.
 struct Usage<'a> {
     params: &'a [Ident],
-    /// Those that stand for themselves, not only in a `PhantomData`.
+    /// The parameters that are used outside of a `PhantomData`.
     used: Vec<Ident>,
     /// `T::Item` and `<T as Trait>::Item`.
     associated: Vec<TypePath>,

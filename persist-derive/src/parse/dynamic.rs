@@ -45,7 +45,7 @@ fn not_a_trait(cx: &Ctxt, item: &Item) {
     cx.error(span, format!("`#[persist::dynamic]` stands above a trait; {advice}"));
 }
 
-/// The first token of an item, behind its attributes as far as syn knows those.
+/// The first token of an item after its attributes, as far as syn knows those.
 fn first(item: &Item) -> Span {
     match item {
         Item::Fn(item) => item.sig.span(),

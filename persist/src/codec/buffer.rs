@@ -165,7 +165,7 @@ pub fn decode<T: Persist>(bytes: &[u8]) -> Result<T> {
 ///
 /// # Errors
 ///
-/// As [`decode`]; `target` then is a valid mixture of old and new.
+/// Those of [`decode`]; `target` then is a valid mixture of old and new.
 pub fn decode_into<T: Persist>(target: &mut T, bytes: &[u8]) -> Result<()> {
     whole(bytes, |input| input.value_into(target))
 }

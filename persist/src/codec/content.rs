@@ -27,69 +27,69 @@ impl<T: Persist> Content for T {
 
 /// How a `Box<C>` is stored. The library implements it; see [`Content`].
 pub trait BoxOf<C: ?Sized> {
-    /// As [`Persist::__MIN`].
+    /// Like [`Persist::__MIN`].
     const MIN: usize;
 
-    /// As [`Persist::__NULLABLE`].
+    /// Like [`Persist::__NULLABLE`].
     const NULLABLE: bool;
 
-    /// As [`Persist::persist_kind`].
+    /// Like [`Persist::persist_kind`].
     fn kind() -> Kind;
 
     /// The name of the content.
     fn name() -> String;
 
-    /// As [`Persist::__reach`].
+    /// Like [`Persist::__reach`].
     fn reach(types: &mut TypeSet);
 
-    /// As [`Persist::persist_empty`].
+    /// Like [`Persist::persist_empty`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of the method of [`Persist`].
     fn empty(prototypes: &Prototypes<'_>) -> Result<Box<C>>;
 
     /// Writes the content.
     ///
     /// # Errors
     ///
-    /// As [`Persist::persist_encode`].
+    /// Like [`Persist::persist_encode`].
     fn encode(content: &C, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
-    /// As [`Persist::persist_decode`].
+    /// Like [`Persist::persist_decode`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of the method of [`Persist`].
     fn decode(input: &mut Decoder<'_>) -> Result<Box<C>, Fail>;
 
-    /// As [`Persist::__decode_into`].
+    /// Like [`Persist::__decode_into`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of the method of [`Persist`].
     fn decode_into(content: &mut Box<C>, input: &mut Decoder<'_>) -> Result<(), Fail> {
         *content = Self::decode(input)?;
         Ok(())
     }
 
-    /// As [`Persist::__keep_skipped`].
+    /// Like [`Persist::__keep_skipped`].
     fn keep_skipped(content: &mut C, old: &mut C) {
         let _ = (content, old);
     }
 
-    /// As [`Persist::__visit`].
+    /// Like [`Persist::__visit`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of the method of [`Persist`].
     fn visit(content: &mut C, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// As [`Persist::__visit_shared`].
+    /// Like [`Persist::__visit_shared`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of the method of [`Persist`].
     fn visit_shared(content: &C, visitor: &mut Visitor<'_>) -> Result<()>;
 }
 

@@ -142,7 +142,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Reads the rest of an element count and checks that the bytes can hold
-    /// so many, before anything is allocated for them.
+    /// that many, before anything is allocated for them.
     #[inline(always)]
     pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
         let memory = const { if is_large::<T>() { size_of::<T>() } else { 0 } };
@@ -164,8 +164,8 @@ impl<'a> Decoder<'a> {
         self.elements_of(head, least, memory, weight)
     }
 
-    /// Reads the rest of a count of elements that have `least` bytes or more, of which each takes so much memory if it
-    /// is large for that, and counts so often if it has none.
+    /// Reads the rest of a count of elements that have `least` bytes or more. `memory` is what each takes if it is
+    /// large for its bytes, `weight` how often it counts if it has none.
     #[inline(always)]
     fn elements_of(
         &mut self,

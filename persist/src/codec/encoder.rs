@@ -7,7 +7,7 @@ use super::windows::Next;
 use super::{Fail, Persist, Pointed, Pointing, SaveLinks, Shared, Within, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
-/// An encode cannot go on. The reason was left with [`Encoder::refuse`], which is the only way to make one.
+/// Stops an encode. [`Encoder::refuse`] has the reason, and is the only way to make one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop(());
 
@@ -304,7 +304,7 @@ impl<'a> Encoder<'a> {
         large.set(large.get().saturating_add(bytes));
     }
 
-    /// Writes so many elements, and checks that a loader would believe their
+    /// Writes that many elements, and checks that a loader would accept their
     /// number: that they have at least as many bytes as their types say.
     #[inline(always)]
     pub(crate) fn filled<T: Persist>(

@@ -1,6 +1,6 @@
 //! What fields are called in saves, by what the program calls them.
 
-/// A type with fields that a program writes behind a dot; the derive and the library implement it.
+/// A type with named fields, as in `value.field`; the derive and the library implement it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no fields with names in saves",
     label = "no path leads on from here",

@@ -7,7 +7,7 @@
 /// The index `N`.
 pub struct Nth<const N: usize>;
 
-/// What tells the index that a type stands for.
+/// Gives the index that a type stands for.
 pub trait Index {
     /// The index.
     const INDEX: usize;

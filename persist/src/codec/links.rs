@@ -248,8 +248,8 @@ pub trait Slot {
         None
     }
 
-    /// Points it at its target, of which it has the `Caster` if it asks for a trait;
-    /// false if that is of another type.
+    /// Points it at its target, with the target's `Caster` if it asks for a trait;
+    /// false if the target has another type.
     fn connect(&mut self, target: &Shared, caster: Option<&dyn Any>) -> bool;
 }
 

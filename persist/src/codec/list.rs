@@ -9,7 +9,7 @@ pub(super) const fn weight<T>() -> usize {
     1 + size_of::<T>() / 64
 }
 
-/// Bytes in memory of so many elements, if those are large for the fewest bytes
+/// Bytes in memory of `count` elements, if those are large for the fewest bytes
 /// that they can take: an absent `Option` of a large type is one byte.
 #[inline(always)]
 pub(super) fn large<T: Persist>(count: usize) -> Option<u64> {
@@ -26,7 +26,7 @@ pub(super) const fn is_large<T: Persist>() -> bool {
 }
 
 /// Bytes in memory of a value in a box, if those are many for the fewest bytes that
-/// it can take; a box takes one, or a list would not believe in so many.
+/// it can take. A box takes one byte, or a list would refuse that many.
 #[inline(always)]
 pub(super) fn large_box<T: Persist>() -> Option<u64> {
     let is_large = const { size_of::<T>() > 256 * if T::__MIN > 1 { T::__MIN } else { 1 } };
@@ -65,7 +65,7 @@ pub(crate) fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Re
     if Inline::<T>::FIXED { decode_items(head, input) } else { T::__decode_called(head, input) }
 }
 
-/// The same, where it is called.
+/// Reads the elements of a list into a `Vec`; [`decode_vec`] may call or inline it.
 #[inline(always)]
 pub(super) fn decode_items<T: Persist>(
     head: &[u8],
@@ -125,7 +125,7 @@ pub(crate) fn bad_item<'a, T: Persist>(
     Fail::Value
 }
 
-/// The same of the parts of a value that is all head.
+/// The fault in the parts of a value that is all head.
 #[cold]
 #[inline(never)]
 pub(crate) fn bad_part<T: Persist>(parts: &[u8], input: &mut Decoder<'_>) -> Fail {

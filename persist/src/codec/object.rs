@@ -46,7 +46,7 @@ pub trait Object: Any {
         None
     }
 
-    /// The same as [`pointee`](Self::pointee), if it is known without a look into a cell.
+    /// Like [`pointee`](Self::pointee), if it is known without a look into a cell.
     fn seen_pointee(&self) -> Option<TypeId> {
         self.pointee(Duration::ZERO).ok()
     }

@@ -3,7 +3,7 @@ use std::any::{Any, TypeId};
 use super::{Factory, Persist};
 use crate::Result;
 
-/// What makes an empty value needs: the classes behind the traits, and the
+/// What is needed to make an empty value: the classes of each trait, and the
 /// program's own factories.
 #[derive(Clone, Copy)]
 pub struct Prototypes<'p>(&'p dyn PrototypeTable);

@@ -16,10 +16,10 @@ use super::{Decoder, Encoder, Fail, FieldAccess, Persist, Stop, TypeSet};
 /// data sets beside it: 12 and 32 took longer to build and saved nothing.
 pub(crate) const BUDGET: usize = 6;
 
-/// The same for values of fixed width, which are straight moves, so that a triangle of twelve numbers is copied as one.
+/// The budget for values of fixed width. They are straight moves, so that a triangle of twelve numbers is copied as one.
 const FIXED_BUDGET: usize = 32;
 
-/// The same for the elements of lists: there is one loop for each type, which is where most time goes. With 16 the data
+/// The budget for the elements of lists: one loop for each type takes most of the time. With 16 the data
 /// set `mk48` took 8 % more instructions to decode.
 const LIST_BUDGET: usize = 32;
 

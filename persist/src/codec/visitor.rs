@@ -45,7 +45,7 @@ pub(crate) trait VisitLinks {
         let _ = content;
     }
 
-    /// Gives back what was put aside, in the same order.
+    /// Returns the contents that were set aside, in the same order.
     fn take_back(&mut self) -> Option<Box<dyn Any>> {
         None
     }
@@ -82,7 +82,7 @@ impl<'a> Visitor<'a> {
         Visitor { links: &mut *self.links, ..*self }
     }
 
-    /// The same, but for what lies in cells.
+    /// This visitor, for all but the contents of cells.
     pub(crate) fn outside_of_cells(mut self) -> Self {
         self.bare = true;
         self
@@ -112,7 +112,7 @@ impl<'a> Visitor<'a> {
         self.links.put_aside(content);
     }
 
-    /// The content that was put aside next, if there was any.
+    /// The next content that was set aside, if there is one.
     pub(crate) fn take_back<T: Any>(&mut self) -> Option<T> {
         let content = self.links.take_back()?.downcast::<T>();
         content.ok().map(|content| *content)
@@ -121,7 +121,7 @@ impl<'a> Visitor<'a> {
     /// Finishes the content of a cell that can be set once, while it is not
     /// shared: connects its references and runs its hooks. Returns it, unless it
     /// closes a cycle, which could not be cut again if the load failed; then it is
-    /// put aside until the load cannot fail any more.
+    /// set aside until the load cannot fail any more.
     pub(crate) fn finish_once<T: Persist>(&mut self, mut content: T) -> Result<Option<T>> {
         content.__visit(self)?;
         let is_late = self.links.is_late();

@@ -43,7 +43,7 @@ impl<'w> Sealer<'w> {
         Self { out, limits, packer: Packer::new(compression), written: 0, of_file: None }
     }
 
-    /// The same, with the header that the save has as one of a file.
+    /// These blocks under the header that the save has in a file.
     pub(crate) fn of_file(mut self, header: Header) -> Self {
         self.of_file = Some(header);
         self
@@ -129,7 +129,7 @@ impl Snapshot {
         &self.header
     }
 
-    /// Writes the save under its final header; `go_on` is told of each block how many bytes it had.
+    /// Writes the save under its final header; `go_on` gets the number of bytes of each block.
     pub(crate) fn write(
         &self,
         out: &mut dyn Write,
@@ -179,7 +179,7 @@ impl Blocks for Snapshot {
     }
 }
 
-/// Writes a save without compressed blocks again, behind another header.
+/// Writes a save without compressed blocks again, under another header.
 pub(crate) fn write_again(save: &[u8], header: &Header, out: &mut dyn Blocks) -> Result<()> {
     let (_, mut at) = Header::parse(save)?;
     out.header(header)?;

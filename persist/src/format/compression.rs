@@ -107,8 +107,8 @@ pub(super) mod lz4 {
         }
     }
 
-    /// True if the parts of the frame end with its end mark, and nothing is behind it. The decoder
-    /// takes a frame that is cut off between two parts, and a second one behind.
+    /// True if the parts of the frame end with its end mark, and nothing follows. The decoder
+    /// takes a frame that is cut off between two parts, and a second one after it.
     fn is_one(frame: &[u8]) -> bool {
         let Some(mut rest) = frame.strip_prefix(&HEAD) else { return false };
         while let Some((size, after)) = rest.split_at_checked(4) {

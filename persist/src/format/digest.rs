@@ -1,4 +1,4 @@
-//! What tells a save from all others.
+//! A digest that identifies a save.
 
 use byteorder::{ByteOrder, LittleEndian};
 use twox_hash::XxHash3_128;
@@ -9,8 +9,8 @@ use crate::Result;
 
 /// Which save something follows: a digest of its blocks, and its generation.
 ///
-/// The blocks tell what was saved. Their digest stays the same when the header is written again, as it is when two devices are
-/// reconciled; the generation tells two saves of one content from each other.
+/// The digest of the blocks identifies what was saved. It does not change when the header is written again, as when two
+/// devices are reconciled. The generation distinguishes two saves of one content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digest {
     /// Of all bytes between the header and the trailer: 128 bits, so that no two saves have the same by chance.

@@ -74,7 +74,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read), [`ErrorKind::TooLarge`] over the default of [`Limits::metadata`], and what the reader returns.
+    /// Those of [`read`](Self::read), [`ErrorKind::TooLarge`] over the default of [`Limits::metadata`], and what the reader returns.
     pub fn from_reader(reader: impl Read) -> Result<Self> {
         Self::within(reader, &Limits::DEFAULT)
     }
@@ -83,12 +83,12 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// As [`from_reader`](Self::from_reader).
+    /// Those of [`from_reader`](Self::from_reader).
     pub fn within(reader: impl Read, limits: &Limits) -> Result<Self> {
         Self::of_file(reader, u64::MAX, limits)
     }
 
-    /// The same, of a file of so many bytes: a header that says it is longer is damaged.
+    /// Reads the header of a file of `size` bytes: one that says it is longer is damaged.
     pub(super) fn of_file(reader: impl Read, size: u64, limits: &Limits) -> Result<Self> {
         let failed = |error: io::Error| Error::of_reading("the header of the save", error);
         let mut reader = reader.take(FIXED as u64);

@@ -7,9 +7,9 @@ use super::Header;
 pub enum Lineage {
     /// They are one save.
     Same,
-    /// It goes on from the other: nothing is lost if it takes the place of that.
+    /// This save continues the other: nothing is lost if it replaces the other.
     Newer,
-    /// The other goes on from it: nothing is lost if that takes its place.
+    /// The other save continues this one: nothing is lost if the other replaces it.
     Older,
     /// Each has, or may have, what the other does not.
     Diverged,
@@ -26,20 +26,22 @@ impl Lineage {
 }
 
 impl Header {
-    /// The devices that made the saves which this one goes on from, itself included, by name; each with how many saves
-    /// it made. None in a save that no program with a [device](crate::SaveManager::set_device) had a part in; the name is empty for those
-    /// that a program without one made since.
+    /// The devices that made this save and those that it continues, by name, each with the number of saves it made.
+    ///
+    /// Empty if no program with a [device](crate::SaveManager::set_device) made any of them. The name is empty for saves
+    /// that a program without a device made since.
     pub fn devices(&self) -> impl Iterator<Item = (&str, u64)> {
         self.version.devices()
     }
 
-    /// Whether this save goes on from another one of the same slot, as far as the headers tell.
+    /// Whether this save continues another save of the same slot, as far as the headers show.
     ///
     /// It does if every save that the other counts is counted here. Where neither was made with a
-    /// [device](crate::SaveManager::set_device) the larger generation is the newer one, which does not tell whether they differ.
-    /// Where one was, the other is older if its generation is from before the first count. Whatever does not fit together is
-    /// [`Lineage::Diverged`]: counts that are equal in headers that differ, more counts without a larger generation, or two saves of
-    /// which one was not made for a file. Headers that are equal are [`Lineage::Same`];
+    /// [device](crate::SaveManager::set_device), the larger generation is the newer one; that does not show whether they
+    /// differ. Where one was, the other is older if its generation is from before the first count.
+    ///
+    /// Whatever does not fit together is [`Lineage::Diverged`]: equal counts in headers that differ, more counts without a
+    /// larger generation, or a save that was not made for a file beside one that was. Headers that are equal are [`Lineage::Same`];
     /// [`SaveManager::compare`](crate::SaveManager::compare) looks at what follows them, too.
     ///
     /// # Example

@@ -10,10 +10,10 @@ use crate::schema::{ClassSchema, KindSchema, Program, Stored, is_same_class};
 pub(crate) struct ClassNumbers {
     /// By index of the program's class; 0 where it has none yet.
     own: Vec<u64>,
-    /// Those of classes that were kept from other saves, by the address of the schema and
+    /// Numbers of classes that were kept from other saves, by the address of the schema and
     /// the index.
     foreign: HashMap<(usize, usize), u64>,
-    /// Those of the classes that references of kept values lead to, where the objects are the
+    /// Numbers of the classes that references of kept values lead to, where the objects are the
     /// program's.
     targets: HashMap<(usize, usize, Holder), u64>,
     /// Holds on to those schemas, whose addresses are taken.

@@ -60,7 +60,7 @@ impl Packer {
         Ok(Some(&self.packed))
     }
 
-    /// Bytes of a save of so many, for limits in proportion to it.
+    /// The bytes that a save of `written` bytes counts for, in limits in proportion to it.
     pub(super) fn weight(&self, written: u64) -> u64 {
         weight(written + self.spared, written)
     }

@@ -68,7 +68,7 @@ pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Scan> {
     scan_definitions(save, limits).map(|(scan, _)| scan)
 }
 
-/// The same, with the offsets of the definitions.
+/// Like [`scan`], with the offsets of the definitions.
 pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Vec<usize>)> {
     let (header, mut at) = Header::parse(save)?;
     limits.check_metadata(header.metadata_length())?;

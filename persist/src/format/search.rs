@@ -20,7 +20,7 @@ impl<'s> Search<'s> {
         Self { save, effort: (save.len() as u64).saturating_mul(EFFORT) }
     }
 
-    /// Where the first block begins, behind a header that is whole or ends where it says; else `None`.
+    /// Where the first block begins: after a header that is whole or ends where it says; else `None`.
     pub(super) fn start(&mut self) -> Option<usize> {
         if let Ok((_, at)) = Header::parse(self.save) {
             return Some(at);
@@ -38,14 +38,14 @@ impl<'s> Search<'s> {
     }
 
     /// The counts of records and definitions in the trailer, if it is there: at the end of the file, or, if something
-    /// was put behind it, where it says that it is. One that is elsewhere belongs to a save in a field of this one.
+    /// was appended, where it says that it is. One that is elsewhere belongs to a save in a field of this one.
     pub(super) fn trailer(&self, at: usize) -> Option<[u64; 2]> {
         let [records, definitions, length] = whole_trailer(self.save, at)?;
         let end = at + TRAILER_SIZE;
         (end == self.save.len() || end as u64 == length).then_some([records, definitions])
     }
 
-    /// Where to look on behind what is not whole at `at`, where a block `begins` unless bytes are missing.
+    /// Where to continue after a part at `at` that is not whole; a block `begins` there unless bytes are missing.
     pub(super) fn behind(&mut self, at: usize, begins: bool) -> usize {
         let block = if begins { self.behind_block(at) } else { None };
         block.or_else(|| self.behind_save(at)).unwrap_or(at + 1)

@@ -62,7 +62,7 @@ impl Wreck {
     /// Finds the whole blocks of a save, and the records in them whose classes are known.
     ///
     /// Classes are numbered in the order of their definitions. If the block that has all of them is not whole, those
-    /// behind a lost one are of no use: their numbers are in doubt.
+    /// after a lost one are of no use: their numbers are in doubt.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Blocks {
     }
 }
 
-/// The error of a wreck without a whole object.
+/// The error for a damaged save without a whole object.
 pub(crate) fn nothing_whole(lost: Option<u64>) -> Error {
     let lost = match lost {
         Some(1) => String::from("its one object is lost"),

@@ -62,7 +62,7 @@ impl<'w> Writer<'w> {
         self.buffer.len() + self.late.iter().map(|(_, range)| range.len()).sum::<usize>()
     }
 
-    /// Writes a record, behind the definitions of its class, of all that this
+    /// Writes a record, after the definitions of its class, of all classes that this one
     /// mentions and of those whose values are in it as trait objects.
     pub(crate) fn record(
         &mut self,

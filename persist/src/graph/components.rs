@@ -1,4 +1,4 @@
-//! Circles in a graph.
+//! Cycles in a graph.
 
 /// Edges by the node that they leave.
 pub(crate) struct Edges {
@@ -8,7 +8,7 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    /// Of so many nodes, none of which has been entered.
+    /// For a graph of `nodes` nodes, none entered yet.
     pub(crate) fn new(nodes: usize) -> Self {
         let mut starts = Vec::with_capacity(nodes + 1);
         starts.push(0);
@@ -52,13 +52,13 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Components {
     /// Number of the component of each node.
     pub(crate) of: Vec<u32>,
-    /// The nodes, each behind those that it leads to, but for its own component.
+    /// The nodes, each after those that it leads to, except for its own component.
     pub(crate) order: Vec<u32>,
     count: u32,
 }
 
 impl Components {
-    /// The components in which there is a circle: those of several nodes, and of one
+    /// The components that have a cycle: those of several nodes, and of one
     /// that leads to itself.
     pub(crate) fn circles(&self, edges: &Edges) -> Vec<Vec<u32>> {
         let same = |a: &u32, b: &u32| self.of[*a as usize] == self.of[*b as usize];

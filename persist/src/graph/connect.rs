@@ -19,9 +19,9 @@ pub(super) struct Connector<'c, 'l> {
     /// The references of the object that is visited.
     next: Range<usize>,
     pass: Pass,
-    /// True if a reference that closes a circle was met.
+    /// True if a reference that closes a cycle was met.
     late: bool,
-    /// What was put aside of the object that is visited.
+    /// The contents set aside for the object that is visited.
     taken: Contents,
     put: Contents,
 }
@@ -58,7 +58,7 @@ impl<'c, 'l> Connector<'c, 'l> {
         &self.table.entries[record]
     }
 
-    /// Gives back what was put aside of an object in an earlier visit.
+    /// Gives back the contents that an earlier visit of the object set aside.
     pub(super) fn give(&mut self, contents: Option<Contents>) {
         self.late = false;
         if let Some(contents) = contents {
@@ -74,7 +74,7 @@ impl<'c, 'l> Connector<'c, 'l> {
         if self.step().is_some() { Err(out_of_step()) } else { Ok(()) }
     }
 
-    /// Takes what the visit put aside, if there is any content in it.
+    /// Takes the contents that the visit set aside, if there are any.
     pub(super) fn take(&mut self) -> Option<Contents> {
         let put = std::mem::take(&mut self.put);
         put.iter().any(Option::is_some).then_some(put)

@@ -19,7 +19,7 @@ pub(super) struct Handles<'l> {
     pub(super) remapped: u64,
     /// Handles that became null, and the first object that holds one, by its class.
     pub(super) nulled: HashMap<u32, (u64, u64)>,
-    /// Those that became dead.
+    /// The handles that became dead.
     pub(super) dead: HashMap<u32, (u64, u64)>,
 }
 

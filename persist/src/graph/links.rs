@@ -48,7 +48,7 @@ pub(super) struct Links<'s> {
     from: Option<u32>,
     /// References from objects without a cell, where only `&mut` reaches them.
     bare: Vec<(u32, u32)>,
-    /// True if one of them is weak: else they cannot go in a circle.
+    /// True if one of them is weak: otherwise they cannot form a cycle.
     bare_weak: bool,
 }
 

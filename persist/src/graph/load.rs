@@ -40,7 +40,7 @@ pub(crate) struct Loader<'l> {
     pub(super) root_keeps: Unknown,
     /// Payloads of values that have become objects.
     pub(super) made: Vec<Vec<u8>>,
-    /// The next id for one while it is decoded, and the first that is free for them behind.
+    /// The next id for one while it is decoded, and after that the first free one.
     pub(super) next_id: u64,
     pub(super) first_free: u64,
     /// Objects that are values now, and may be nothing else.

@@ -23,7 +23,7 @@ pub(crate) struct LoadedObject {
 /// What a load has made.
 pub(crate) struct LoadedObjects {
     pub(crate) objects: Vec<LoadedObject>,
-    /// Indices of those without a cell, each behind those that hold it.
+    /// Indices of the objects without a cell, each after those that hold it.
     pub(crate) order: Vec<usize>,
     /// What is kept of each object, and of the value.
     pub(crate) kept: HashMap<ObjectId, Unknown>,
@@ -48,7 +48,7 @@ pub(crate) struct Outcome {
     /// Class name, number of values that are kept and first object, of classes that
     /// the program does not have.
     pub(crate) kept: Vec<(String, u64, u64)>,
-    /// The same of classes that hold handles, of those that became null or dead.
+    /// Per class that holds handles: how many became null or dead.
     pub(crate) nulled: Vec<(String, u64, u64)>,
     pub(crate) dead: Vec<(String, u64, u64)>,
     /// Handles that got new ids.

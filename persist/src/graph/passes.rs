@@ -1,4 +1,4 @@
-//! The passes of a load behind the filling: objects without a cell are made, ids
+//! The passes of a load after the filling: objects without a cell are made, ids
 //! become pointers, hooks run.
 
 use super::Loader;
@@ -12,7 +12,7 @@ use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
 use crate::{Error, Result};
 
 impl Loader<'_> {
-    /// Third pass: what could not be filled where it is gets shared, each object behind
+    /// Third pass: objects that could not be filled in place are shared, each after
     /// those that it must hold from the start.
     pub(super) fn build(&mut self) -> Result<Aside> {
         let mut aside = Aside::new();
@@ -155,7 +155,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Last pass: sets the cells that close circles.
+    /// Last pass: sets the cells that close cycles.
     pub(super) fn seal(&mut self, late: Aside) {
         let limits = self.limits;
         let mut connector = Connector::new(&mut self.table);

@@ -10,9 +10,9 @@ pub(super) struct Pending(u32);
 pub(super) enum Pass {
     /// All of the object.
     Whole,
-    /// Those that only `&mut` reaches.
+    /// References that only `&mut` reaches.
     Bare,
-    /// Those in cells.
+    /// References in cells.
     Cells,
 }
 
@@ -57,7 +57,7 @@ impl Pending {
         self.0 & (WEAK | IN_CELL) == 0
     }
 
-    /// Marks one in a cell that can be set once as closing a circle.
+    /// Marks a reference in a cell that can be set once as closing a cycle.
     pub(super) fn set_late(&mut self) {
         self.0 |= IN_CELL | IN_ONCE;
     }

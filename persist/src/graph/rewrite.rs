@@ -209,7 +209,7 @@ impl<'l> Loader<'l> {
         }
     }
 
-    /// Fills an object behind all others.
+    /// Fills an object that comes after all others.
     fn fill_behind(&mut self, record: usize) -> Result<()> {
         let start = self.table.pending.len();
         self.fill_object(record)?;
@@ -300,7 +300,7 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// Under a strict policy, makes an error of what was lost, kept aside or made up.
+    /// Under a strict policy, makes an error of what was lost, kept for later or made up.
     pub(super) fn check_policy(&self) -> Result<()> {
         if self.plans.options().policy != LoadPolicy::Strict {
             return Ok(());

@@ -125,7 +125,7 @@ impl<'s> Saver<'s> {
         self.finish(writer, held)
     }
 
-    /// Writes what was kept of an object, behind its record.
+    /// Writes what was kept of an object, after its record.
     fn write_kept_of(&mut self, kept: &Unknown, id: u64, writer: &mut Writer<'_>) -> Result<()> {
         self.links.begin_kept();
         for piece in &kept.pieces {

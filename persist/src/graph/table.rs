@@ -21,7 +21,7 @@ pub(super) struct Table<'l> {
     ids: Ids,
     /// Names of the classes of what is kept.
     pub(super) kept_names: HashMap<usize, Rc<str>>,
-    /// Those of values that have become objects.
+    /// Ids of values that have become objects.
     more_ids: HashMap<u64, u32>,
     /// By record.
     pub(super) entries: Vec<Entry>,
@@ -34,7 +34,7 @@ pub(super) struct Table<'l> {
     pub(super) resolved: Vec<Option<usize>>,
     /// The classes of the save whose objects could become several of the program's, and those.
     pub(super) contested: HashMap<usize, Vec<usize>>,
-    /// Those of which trait objects by value have been rewritten.
+    /// Whether the object's trait objects by value have been rewritten.
     pub(super) rewritten: Vec<bool>,
     /// Class and holder of each record.
     pub(super) classes: Vec<u32>,
@@ -43,7 +43,7 @@ pub(super) struct Table<'l> {
     pub(super) pending: Vec<Pending>,
     /// Where those of each record begin, in the order of records, and the end.
     pub(super) starts: Vec<usize>,
-    /// Objects that cannot be emptied, each behind those that it holds.
+    /// Objects that cannot be emptied, each after those that it holds.
     pub(super) order: Vec<u32>,
     /// Why the decode stopped, if a class is not registered for a trait.
     pub(super) refused: Option<Refused>,
@@ -308,7 +308,7 @@ impl<'l> Table<'l> {
     }
 }
 
-/// Frees what a load that did not end has made, circles and long chains too:
+/// Frees what an unfinished load has made, cycles and long chains too:
 /// while the table holds every object, emptying one frees no other.
 impl Drop for Table<'_> {
     fn drop(&mut self) {

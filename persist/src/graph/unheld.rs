@@ -8,7 +8,7 @@ use super::Targets;
 use crate::codec::{Shared, Unknown};
 
 /// Empties those objects that are kept as unknown and to which nothing leads from outside: they
-/// hold each other in circles, which no program can cut that does not have their classes.
+/// hold each other in cycles, which no program without their classes can cut.
 ///
 /// These are the only pointers to the objects that are not in an object or in the program.
 pub(crate) fn free_unheld(objects: &[Shared]) {

@@ -15,10 +15,10 @@ use super::step::{
 use super::world::Moment;
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
-/// Something that a program does to a `T`, and can take back.
+/// A change of a `T` that a program makes, and can undo.
 ///
 /// What it does through its context is recorded there, and undone and redone without it: a command for a [`World`] that
-/// changes it so need not take anything back. What it changes [directly](CommandContext::target), it takes back in
+/// changes it so has nothing to undo. What it changes [directly](CommandContext::target), it undoes in
 /// [`undo`](Self::undo).
 ///
 /// # Example
@@ -59,25 +59,28 @@ pub trait Command<T: 'static = World>: Any {
     /// Its own. What it changed directly it must have put back then; what it did through the context is.
     fn apply(&mut self, context: &mut CommandContext<'_, T>) -> Result<()>;
 
-    /// Takes back what [`apply`](Self::apply) changed directly; it runs behind the undo of all that was done through the context, and not at all
-    /// if nothing was changed directly.
+    /// Undoes what [`apply`](Self::apply) changed directly.
+    ///
+    /// It runs after the undo of all that was done through the context, and not at all if nothing was changed directly.
     ///
     /// # Errors
     ///
     /// Its own. The target then must be as it was before; the entry stays where it is and can be tried again.
     fn undo(&mut self, target: &mut T) -> Result<()>;
 
-    /// Does again what was changed directly; not called if nothing was. By default [`apply`](Self::apply), for which each further command
-    /// that it performs is the one that it performed then, done again.
+    /// Redoes what was changed directly; not called if nothing was.
+    ///
+    /// By default it calls [`apply`](Self::apply). Each further command that `apply` performs is then the recorded one,
+    /// redone.
     ///
     /// # Errors
     ///
-    /// As [`undo`](Self::undo).
+    /// Those of [`undo`](Self::undo).
     fn redo(&mut self, context: &mut CommandContext<'_, T>) -> Result<()> {
         self.apply(context)
     }
 
-    /// Takes in a command that was done right behind this one, such as the next step of a drag.
+    /// Merges in the command that immediately followed this one, such as the next step of a drag.
     ///
     /// # Errors
     ///
@@ -101,17 +104,19 @@ pub trait Command<T: 'static = World>: Any {
         true
     }
 
-    /// True if it does nothing, or has come to do nothing. It is asked before it is done for the first time, which it then is not,
-    /// and behind each undo and redo, which then drop its entry.
+    /// True if the command does nothing, or no longer does anything.
+    ///
+    /// It is called before the command is done for the first time, which is then skipped. It is called again after each undo
+    /// and redo, which then drop the entry.
     fn is_obsolete(&self) -> bool {
         false
     }
 
-    /// Lets go of what it holds; it is dropped behind it. Called once of a command that was done, and not of one that failed, or did nothing, when
-    /// it was to be done first.
+    /// Releases what the command holds, just before the command is dropped.
     ///
-    /// Not called of those that are left in a history that is dropped, since that has no target to give them; call
-    /// [`clear`](super::History::clear) before if they must.
+    /// It is called once for a command that was done, and not for one that failed or did nothing at first. It is not called
+    /// for commands left in a history that is dropped, which has no target to pass: call [`clear`](super::History::clear)
+    /// before if they need it.
     fn finalize(&mut self, target: &mut T, end: End) {
         let _ = (target, end);
     }
@@ -363,7 +368,7 @@ fn of_type<C>() -> Label {
     name.into()
 }
 
-/// An error of what can only be recorded, in a command that is done again.
+/// The error for something that can only be recorded, in a command that is redone.
 #[cold]
 pub(super) fn not_again() -> Error {
     Error::new(

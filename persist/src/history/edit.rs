@@ -27,7 +27,7 @@ pub struct Edit<'e, T: 'static = World> {
     /// The places of the first of these, where there are many.
     places: HashSet<Place>,
     again: Option<Again<'e, T>>,
-    /// What could not be taken back in it.
+    /// What could not be rolled back in it.
     broken: Option<Broken>,
     pub(super) watch: Option<Watch>,
     pub(super) around: Rc<Around<T>>,
@@ -60,7 +60,7 @@ pub(super) enum Place {
     Resource(TypeId),
 }
 
-/// So many are looked through faster than a set is made.
+/// The number of items that are searched faster than a set is made.
 const FEW: usize = 8;
 
 /// What a command did through its context when it was done first.
@@ -83,7 +83,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    /// For a command that is done again.
+    /// For a command that is redone.
     pub(super) fn again(
         target: &'e mut T,
         around: &Rc<Around<T>>,
@@ -92,12 +92,12 @@ impl<'e, T: 'static> Edit<'e, T> {
         Self { again: Some(Again { steps, done: 0 }), ..Self::new(target, around) }
     }
 
-    /// How many of the steps have been done again.
+    /// How many of the steps have been redone.
     pub(super) fn done_again(&self) -> usize {
         self.again.as_ref().map_or(0, |again| again.done)
     }
 
-    /// Runs an edit; what it did is taken back if it fails or panics.
+    /// Runs an edit, which is rolled back if it fails or panics.
     pub(super) fn run<R>(
         target: &'e mut T,
         around: &Rc<Around<T>>,
@@ -122,7 +122,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    /// Takes back all that was done.
+    /// Rolls back all that was done.
     pub(super) fn roll_back(mut self, mut failure: Failure) -> Failure {
         self.roll_back_to(0, &mut failure);
         if let Some(broken) = &failure.broken {
@@ -151,7 +151,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    /// Goes on with a failure of a part: a panic, or an error.
+    /// Continues with the failure of a part: a panic, or an error.
     fn fail(&mut self, failure: Failure) -> Error {
         self.broken = self.broken.take().or(failure.broken);
         match failure.panic {
@@ -160,12 +160,12 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    /// What could not be taken back in it.
+    /// What could not be rolled back in it.
     pub(super) fn take_broken(&mut self) -> Option<Broken> {
         self.broken.take()
     }
 
-    /// Compares what was taken to be changed with what it is now. Nothing goes on behind what could not be taken back.
+    /// Compares what was borrowed mutably with what it is now. Nothing continues after a failed rollback.
     pub(super) fn close(&mut self) -> Result<()> {
         if self.broken.is_some() {
             let message = "a part of the edit failed, and could not be taken back";
@@ -226,7 +226,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     ///
     /// # Errors
     ///
-    /// Its own, with the step of the edit that it would have been; what it did is taken back then, and the edit may go on.
+    /// Its own, with the step of the edit that it would have been. What it did is rolled back, and the edit may continue.
     pub fn apply(&mut self, command: impl Command<T>) -> Result<()> {
         self.close()?;
         if let Some(again) = &mut self.again {
@@ -254,18 +254,20 @@ impl<'e, T: 'static> Edit<'e, T> {
         Ok(())
     }
 
-    /// Does something outside of the target, such as a message to a server. It is not done when a journal is replayed behind a crash, and is `None` then.
+    /// Does something outside of the target, such as a message to a server.
+    ///
+    /// It is skipped when a journal is replayed after a crash, and returns `None` then.
     ///
     /// What the edit does may not depend on what comes of it, unless it is recorded: see [`Command`].
     pub fn external<R>(&mut self, act: impl FnOnce() -> R) -> Option<R> {
         (!self.around.is_replayed.get()).then(act)
     }
 
-    /// Does a part of an edit, which is taken back alone if it fails or panics; else it is no different from the rest.
+    /// Does a part of an edit. If it fails or panics, it alone is rolled back.
     ///
     /// # Errors
     ///
-    /// Those of the part; the edit may go on.
+    /// Those of the part; the edit may continue.
     pub fn part<R>(&mut self, part: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         if self.again.is_some() {
             return part(self);

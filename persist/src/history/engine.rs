@@ -1,6 +1,6 @@
 //! How entries are made, undone and redone.
 //!
-//! The order of an edit: it is done; it is recorded in the journal; what was undone is cut; it is merged or put behind;
+//! The order of an edit: it is done; it is recorded in the journal; undone entries are cut; it is merged or appended;
 //! limits; events. Up to the second, a failure leaves target and history as they were.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,7 +30,7 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// Those of the closure, or what a component refuses; target and history then are as they were. So they are behind a panic.
+    /// Those of the closure, or what a component refuses. Target and history are then as they were, as they are after a panic.
     /// [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned) if the history [is](Self::poison).
     pub fn edit<R>(
         &mut self,
@@ -53,7 +53,7 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// As [`edit`](Self::edit). If the command panics after it changed the target [directly](super::CommandContext::target), the history is
+    /// Those of [`edit`](Self::edit). If the command panics after it changed the target [directly](super::CommandContext::target), the history is
     /// [poisoned](Self::poison).
     pub fn apply(&mut self, target: &mut T, command: impl Command<T>) -> Result<()> {
         self.check_usable(target)?;
@@ -281,7 +281,7 @@ impl<T: 'static> History<T> {
         is_any
     }
 
-    /// Gives every state from that behind an entry on a new number: it is not what it was.
+    /// Gives every state from the one after an entry a new number: it has changed.
     pub(super) fn renew_states(&mut self, from: usize) {
         for index in from..self.ring.len() {
             let (before, new) = (self.state_at(index), self.last_state + 1);
@@ -298,7 +298,7 @@ impl<T: 'static> History<T> {
         self.renew_states(0);
     }
 
-    /// Tells the journal, if there is one.
+    /// Passes a record to the journal, if there is one.
     pub(super) fn record(&mut self, record: Record<'_, T>) -> Result<()> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         match recorder.record(record) {
@@ -314,7 +314,7 @@ impl<T: 'static> History<T> {
         self.panic = self.panic.take().or(changed.err());
     }
 
-    /// Ends a call: what was dropped ends, changes are told, and a panic that was met goes on.
+    /// Ends a call: finalizes what was dropped, reports changes, and resumes a panic that was caught.
     pub(super) fn end(&mut self, target: &mut T) {
         self.end_spilled(target);
         let panic = finalize_all(std::mem::take(&mut self.released), target);
@@ -323,7 +323,7 @@ impl<T: 'static> History<T> {
         self.tell();
     }
 
-    /// Ends a call that failed: the history is poisoned if the target is not as before, and a panic goes on.
+    /// Ends a call that failed: poisons the history if the target is not as before, and resumes a panic.
     pub(super) fn fail(
         &mut self,
         target: &mut T,
@@ -341,7 +341,7 @@ impl<T: 'static> History<T> {
         self.ring.get(index).map_or(Label::None, Entry::label)
     }
 
-    /// As [`fail`](Self::fail), of an edit.
+    /// Like [`fail`](Self::fail), for an edit.
     fn fail_new(&mut self, target: &mut T, label: Label, mut failure: Failure) -> Error {
         if let Some(open) = self.open.last() {
             let whole = open.label.quoted("the transaction");

@@ -12,7 +12,7 @@ use super::step::{BoxedStep, End, Failure, Merge, Step, guarded};
 pub(super) struct Entry<T: 'static> {
     pub(super) label: Label,
     pub(super) steps: Vec<BoxedStep<T>>,
-    /// The state behind it; that before it, if it is not significant.
+    /// The state after it; the one before it, if it is not significant.
     pub(super) state: u64,
     pub(super) is_significant: bool,
     /// Bytes that it takes, with those that it holds.
@@ -21,7 +21,7 @@ pub(super) struct Entry<T: 'static> {
     pub(super) held: usize,
     /// When it was done, or last merged into.
     pub(super) time: Duration,
-    /// Whether its steps were edits of their own, of which each was merged into the one before.
+    /// Whether its steps were edits of their own, each merged into the one before.
     is_chain: bool,
     /// Whether it took the place of entries that could be redone.
     pub(super) has_cut: bool,
@@ -94,8 +94,8 @@ impl<T: 'static> Entry<T> {
         if self.is_chain { self.label() } else { self.label.clone() }
     }
 
-    /// Takes in the steps of an edit that was done right behind it: one into one, or settings of fields into settings of which at least one is
-    /// of the same field. They stay where they are if it does not; what has ended by it is appended.
+    /// Merges in the steps of the edit that immediately followed: one into one, or settings of fields into settings that
+    /// share a field. They stay where they are if it does not; steps that end by it are appended.
     ///
     /// A merge that is refused is none; the failure is that of a panic.
     pub(super) fn merge(

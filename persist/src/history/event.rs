@@ -1,4 +1,4 @@
-//! What a program is told of a history.
+//! The events of a history.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -6,13 +6,13 @@ use super::{History, Label};
 
 /// A value of a [`History`] that has changed.
 ///
-/// Behind each call that changes a history they come in the order in which they stand here, each only if its value is another one.
+/// After each call that changes a history, they come in the order in which they stand here, each only if its value changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HistoryEvent {
     /// [`History::position`].
     Position(usize),
-    /// [`History::state`]: another one also behind a merge.
+    /// [`History::state`]; it changes after a merge, too.
     State(u64),
     /// [`History::can_undo`].
     CanUndo(bool),
@@ -24,7 +24,7 @@ pub enum HistoryEvent {
     RedoText(String),
     /// [`History::is_modified`].
     Modified(bool),
-    /// So many entries were recovered from a journal; nothing else is told of that.
+    /// This many entries were recovered from a journal; nothing else is reported for them.
     Recovered(usize),
 }
 
@@ -34,7 +34,7 @@ pub struct Subscription(u64);
 
 type Listener<T> = Box<dyn FnMut(&HistoryEvent, &History<T>)>;
 
-/// Who listens, and what was told last.
+/// The listeners, and what was reported last.
 pub(super) struct Listeners<T: 'static> {
     listeners: Vec<(Subscription, Listener<T>)>,
     last: u64,
@@ -47,7 +47,7 @@ impl<T: 'static> Default for Listeners<T> {
     }
 }
 
-/// The values of which events tell.
+/// The values that events report.
 #[derive(Clone, PartialEq, Eq)]
 struct Told {
     position: usize,
@@ -120,7 +120,7 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Ends a call: tells what has changed since the last time, and goes on with a panic that was met.
+    /// Ends a call: reports what has changed since the last time, and resumes a panic that was caught.
     pub(super) fn tell(&mut self) {
         self.tell_changes();
         if let Some(panic) = self.panic.take() {
@@ -162,7 +162,7 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Calls all listeners with each event, also if one panics; that goes on with the end of the call.
+    /// Calls all listeners with each event, even if one panics; that panic resumes at the end of the call.
     pub(super) fn send(&mut self, events: impl IntoIterator<Item = HistoryEvent>) {
         let mut listeners = std::mem::take(&mut self.listeners.listeners);
         let mut panic = None;

@@ -16,8 +16,8 @@ use crate::World;
 
 /// What was done to a `T`, to be undone and redone.
 ///
-/// It is a list of entries, of which those before its [position](Self::position) are applied. An edit that is done when some are undone cuts these.
-/// The target is not in it, but given to each call.
+/// It is a list of entries; those before its [position](Self::position) are applied. An edit cuts all entries that are
+/// undone. The target is not in the history, but passed to each call.
 ///
 /// Of a [`World`] whatever an [`edit`](Self::edit) changes is found by the field records. For any other type, and for more
 /// than that, there are [commands](super::Command).
@@ -72,14 +72,14 @@ pub struct History<T: 'static = World> {
     pub(super) bytes: usize,
     /// Of these, bytes of what they keep out of the target.
     pub(super) held: usize,
-    /// How many entries from the first on cannot be undone, each below the ones behind it.
+    /// How many entries from the first on cannot be undone, each below those that follow it.
     pub(super) floors: VecDeque<usize>,
     /// Transactions that are open, each in the one before.
     pub(super) open: Vec<Open<T>>,
     pub(super) poison: Option<Poison>,
     /// Steps that are in no list any more, and end with the call.
     pub(super) released: Vec<(BoxedStep<T>, End)>,
-    /// A panic that goes on at the end of the call, when all is noted.
+    /// A panic that resumes at the end of the call, when all is noted.
     pub(super) panic: Option<Panic>,
     pub(super) listeners: Listeners<T>,
     pub(super) after_change: Option<AfterChange<T>>,
@@ -96,7 +96,7 @@ pub struct History<T: 'static = World> {
 }
 
 impl<T: 'static> History<T> {
-    /// A history of at most so many entries; of a full one, the oldest falls out. With 0, nothing can be undone.
+    /// A history of at most `capacity` entries. A full one evicts the oldest; with 0, nothing can be undone.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self::with(Some(capacity))
@@ -171,7 +171,7 @@ impl<T: 'static> History<T> {
         self.ring.next().filter(|_| self.open.is_empty())
     }
 
-    /// Index of the entry before the current one, which is the current one behind an undo.
+    /// Index of the entry before the current one: the entry that is current after an undo.
     #[must_use]
     pub fn previous_index(&self) -> Option<usize> {
         self.ring.current()?.checked_sub(1)
@@ -220,7 +220,7 @@ impl<T: 'static> History<T> {
         self.open.is_empty() && self.poison.is_none()
     }
 
-    /// What the entry that the next undo takes back is called, if there is one.
+    /// The label of the entry that the next undo reverts, if there is one.
     #[must_use]
     pub fn undo_label(&self) -> Option<Label> {
         let entry = self.ring.get(self.ring.current().filter(|_| self.can_undo())?)?;
@@ -258,8 +258,9 @@ impl<T: 'static> History<T> {
         })
     }
 
-    /// Calls a function with the target behind every change: of an edit, an undo, a redo, a transaction that is rolled back. It may bring
-    /// derived state up to date; what it does is not recorded, and must be a function of the rest.
+    /// Sets a callback that gets the target after every change: an edit, an undo, a redo, a rollback of a transaction.
+    ///
+    /// It may update derived state. What it does is not recorded, and must be a function of the rest.
     pub fn set_after_change(&mut self, after_change: impl FnMut(&mut T) + 'static) {
         self.after_change = Some(Box::new(after_change));
     }
@@ -271,17 +272,17 @@ type AfterChange<T> = Box<dyn FnMut(&mut T)>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HistoryEntry {
-    /// Its place; [`History::go_to`] with one more leads to the state behind it.
+    /// Its place; [`History::go_to`] with one more leads to the state after it.
     pub index: usize,
     /// What it is called.
     pub label: Label,
-    /// The number of the state behind it.
+    /// The number of the state after it.
     pub state: u64,
     /// Bytes of memory that it takes, roughly.
     pub bytes: usize,
     /// True if it is not undone.
     pub is_applied: bool,
-    /// True if the state behind it is the saved one.
+    /// True if the state after it is the saved one.
     pub is_saved: bool,
 }
 

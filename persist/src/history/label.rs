@@ -32,7 +32,7 @@ pub enum Label {
     Text {
         /// In a list of entries.
         text: Arc<str>,
-        /// In a menu, behind "Undo" and "Redo"; the same if there is none.
+        /// The text in a menu, after "Undo" and "Redo"; the label's own text if there is none.
         action: Option<Arc<str>>,
     },
     /// Something was done to an object, its component or a field.
@@ -84,7 +84,7 @@ pub enum Verb {
 }
 
 impl Label {
-    /// With another text for menus, behind "Undo" and "Redo".
+    /// Sets another text for menus, after "Undo" and "Redo".
     #[must_use]
     pub fn action(self, action: impl Into<Arc<str>>) -> Self {
         match self {
@@ -93,7 +93,7 @@ impl Label {
         }
     }
 
-    /// What stands behind "Undo" and "Redo".
+    /// The text after "Undo" and "Redo".
     #[must_use]
     pub fn action_text(&self) -> String {
         match self {
@@ -125,7 +125,7 @@ impl Label {
         }
     }
 
-    /// Behind a verb, for a menu.
+    /// The text after a verb, for a menu.
     pub(super) fn behind(&self, verb: &str) -> String {
         match self {
             Self::None => verb.to_owned(),

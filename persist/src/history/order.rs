@@ -23,7 +23,7 @@ impl Order {
         order
     }
 
-    /// Takes in one behind the others.
+    /// Appends a step.
     pub(super) fn push<T: 'static>(&mut self, step: &dyn Step<T>) {
         let object = self.object(step);
         self.previous.push(self.last.insert(object, self.previous.len()));

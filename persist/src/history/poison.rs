@@ -6,7 +6,7 @@ use super::step::{Broken, Failure};
 use super::{History, Label};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
-/// Why a history is out of use: something could not be taken back, so that the target is in no state that it knows.
+/// Why a history is out of use: a rollback failed, so that the target is in no state that the history knows.
 ///
 /// Until [`History::skip_entry`] or [`History::clear`] it undoes and redoes nothing, and its target counts as modified. The target can be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Poison {
 }
 
 impl<T: 'static> History<T> {
-    /// Notes that the history is poisoned, if something is broken, and what panic is to go on.
+    /// Notes that the history is poisoned, if something is broken, and which panic must resume.
     pub(super) fn note(&mut self, entry: Option<usize>, label: Label, failure: Failure) -> Error {
         if let Some(Broken { step, done, object, why }) = failure.broken {
             if let Some(recorder) = &mut self.recorder {

@@ -10,12 +10,14 @@ use crate::graph::Registry;
 use crate::world::{Print, print_value};
 use crate::{Error, ErrorKind, ObjectId, Persist, World};
 
-/// What of the target is hashed before and behind each entry, so that a command whose undo does not lead back, or whose redo does not lead
-/// there again, is an error at once, which names the object and the field.
+/// Which parts of the target are hashed before and after each entry.
+///
+/// So a command whose undo does not restore the old state, or whose redo does not restore the new one, is an error at
+/// once, which names the object and the field.
 ///
 /// What was changed beside the history meanwhile is not the command's fault: then nothing is compared. The counters of ids are never compared.
 ///
-/// An undo that fails so ([`ErrorKind::NotInverse`]) is taken back by a redo, and a redo by an undo: the entry stays where it was. If that does not lead
+/// An undo that fails so ([`ErrorKind::NotInverse`]) is reverted by a redo, and a redo by an undo: the entry stays where it was. If that does not lead
 /// back either, the history is [poisoned](History::poison).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Proof {
@@ -33,12 +35,12 @@ pub enum Proof {
 pub(super) struct Watch {
     is_whole: bool,
     objects: Vec<ObjectId>,
-    /// The same, to be looked up.
+    /// The objects as a set, to be looked up.
     known: HashSet<ObjectId>,
     before: Vec<Print>,
 }
 
-/// What an entry was done to, before and behind it.
+/// What an entry was done to, before and after it.
 pub(super) struct Proved {
     watch: Watch,
     behind: Vec<Print>,
@@ -89,13 +91,13 @@ impl Watch {
         self.add(object);
     }
 
-    /// What is left of it behind a command that did not say which objects it changed: of those that are met later it is not known
-    /// what they were.
+    /// What is left of it after a command that did not say which objects it changed: what objects that are met later were
+    /// is not known.
     pub(super) fn behind_unknown(self) -> Option<Self> {
         self.is_whole.then_some(self)
     }
 
-    /// Takes in what was changed behind it.
+    /// Adds what was changed after it.
     pub(super) fn append(&mut self, next: Self) {
         let mut before = next.before.into_iter().peekable();
         for object in next.objects {

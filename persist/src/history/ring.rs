@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Entries in the order in which they were made, of which those before the position are applied.
+/// Entries in the order in which they were made; those before the position are applied.
 ///
 /// It is a circular buffer of exactly its capacity: a full one takes a new entry by dropping the oldest. The count of applied entries is
 /// kept, not the index of the current one, so that an empty ring and one whose entries are all undone differ.
@@ -52,12 +52,12 @@ impl<E> Ring<E> {
         self.entries.iter()
     }
 
-    /// How many entries, from the first on, this holds of, which holds of none behind one that it does not hold of.
+    /// How many entries, from the first on, this is true for; after the first for which it is false, it is false for all.
     pub(super) fn partition(&self, holds: impl FnMut(&E) -> bool) -> usize {
         self.entries.partition_point(holds)
     }
 
-    /// Index of the entry that was applied last, which the next undo takes back.
+    /// Index of the entry that was applied last, which the next undo reverts.
     pub(super) fn current(&self) -> Option<usize> {
         self.position.checked_sub(1)
     }
@@ -77,7 +77,7 @@ impl<E> Ring<E> {
         self.position = (self.position + 1).min(self.entries.len());
     }
 
-    /// Puts an entry behind the current one, where none may be, as the current one.
+    /// Appends an entry after the current one, as the current one; no other entry may follow.
     pub(super) fn push(&mut self, entry: E) {
         debug_assert_eq!(
             self.position,
@@ -111,7 +111,7 @@ impl<E> Ring<E> {
 mod tests {
     use super::Ring;
 
-    /// A ring to which so many were added, of which so many were then undone.
+    /// A ring to which `added` entries were added; `undone` of them were then undone.
     fn ring(capacity: usize, added: u32, undone: usize) -> Ring<u32> {
         let mut ring = Ring::new(Some(capacity));
         (1..=added).for_each(|entry| add(&mut ring, entry));
@@ -119,7 +119,7 @@ mod tests {
         ring
     }
 
-    /// Adds as an edit does: what is undone is cut, and if there are too many then, the oldest falls out.
+    /// Adds as an edit does: undone entries are cut, and if there are still too many, the oldest is evicted.
     fn add(ring: &mut Ring<u32>, entry: u32) {
         while ring.next().is_some() {
             ring.remove(ring.len() - 1);

@@ -25,7 +25,7 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// Notes that the target has been saved, of which the journal knows.
+    /// Notes that the target has been saved; the journal knows it.
     pub(super) fn saved_here(&mut self) {
         self.saved = Some(self.state());
         self.may_merge = false;
@@ -36,7 +36,7 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// As [`mark_saved`](Self::mark_saved).
+    /// Those of [`mark_saved`](Self::mark_saved).
     pub fn mark_unsaved(&mut self) -> Result<()> {
         self.check_no_transaction()?;
         self.record(Record::Saved(None))?;
@@ -109,7 +109,7 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// As [`set_floor`](Self::set_floor).
+    /// Those of [`set_floor`](Self::set_floor).
     pub fn lift_floor(&mut self) -> Result<bool> {
         self.check_no_transaction()?;
         let mut floors = self.floors.clone();
@@ -122,7 +122,7 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// As [`set_floor`](Self::set_floor).
+    /// Those of [`set_floor`](Self::set_floor).
     pub fn clear_floors(&mut self) -> Result<()> {
         self.check_no_transaction()?;
         self.put_floors(Default::default())
@@ -159,7 +159,7 @@ impl<T: 'static> History<T> {
         self
     }
 
-    /// As [`max_bytes`](Self::max_bytes), for one that is in use; `None` is no limit.
+    /// Like [`max_bytes`](Self::max_bytes), for a history in use; `None` is no limit.
     pub fn set_max_bytes(&mut self, target: &mut T, bytes: Option<usize>) {
         self.max_bytes = bytes;
         self.has_grown = true;
@@ -304,7 +304,7 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Goes on with a target that has taken the place of the one before, and is equal to it.
+    /// Continues with a target that has replaced the one before, and is equal to it.
     pub(super) fn is_of(&mut self, target: &T) {
         let target: &dyn Any = target;
         self.world = target.downcast_ref::<World>().map(World::identity);

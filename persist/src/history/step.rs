@@ -7,20 +7,20 @@ use super::Label;
 use super::journal::{StoredStep, Storing};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
-/// One thing that was done to a target, and can be taken back and done again.
+/// One thing that was done to a target, and can be undone and redone.
 ///
 /// If one of its methods fails, the target is as before it, unless the failure says that it is broken.
 pub(super) trait Step<T: 'static>: Any {
     fn undo(&mut self, target: &mut T) -> Result<(), Failure>;
     fn redo(&mut self, target: &mut T) -> Result<(), Failure>;
 
-    /// Whether the target may stay as it is behind an undo or a redo of the whole entry. What fails is taken back without asking.
+    /// Whether the target may stay as it is after an undo or a redo of the whole entry. A failure is rolled back unasked.
     fn check(&self, target: &mut T) -> Result<()> {
         let _ = target;
         Ok(())
     }
 
-    /// Takes in a step that was done right behind this one.
+    /// Merges in the step that immediately followed this one.
     fn merge(&mut self, next: &mut dyn Step<T>) -> Result<Merge> {
         let _ = next;
         Ok(Merge::No)
@@ -98,7 +98,7 @@ pub enum Merge {
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It was done, and can no longer be undone: it fell out of a full history, or the history was cleared.
+    /// It was done, and can no longer be undone: a full history evicted it, or the history was cleared.
     Applied,
     /// It was undone, and can no longer be redone.
     Undone,
@@ -106,16 +106,16 @@ pub enum End {
     Merged,
 }
 
-/// Why something could not be done, or taken back.
+/// Why something could not be done, or rolled back.
 pub(super) struct Failure {
     pub(super) error: Error,
     /// Which of several steps failed.
     pub(super) step: usize,
-    /// How many of them, from the first on, are done now; one of which it is not known counts as done.
+    /// How many of them, from the first on, are done now; one that is in doubt counts as done.
     pub(super) done: usize,
-    /// What could not be put back either; the target is neither as before nor as behind.
+    /// What could not be restored either; the target is neither as before nor as after.
     pub(super) broken: Option<Broken>,
-    /// A panic, to go on.
+    /// A panic, to be resumed.
     pub(super) panic: Option<Panic>,
 }
 
@@ -125,7 +125,7 @@ pub(super) type Panic = Box<dyn Any + Send>;
 /// The step at which a target was left half done.
 pub(super) struct Broken {
     pub(super) step: usize,
-    /// As [`Failure::done`].
+    /// Like [`Failure::done`].
     pub(super) done: usize,
     pub(super) object: Option<ObjectId>,
     pub(super) why: String,
@@ -177,7 +177,7 @@ fn first_object<T: 'static>(step: &dyn Step<T>) -> Option<ObjectId> {
     found.first().copied()
 }
 
-/// Takes steps back, the last first; if one fails, those behind it are done again.
+/// Undoes steps, the last first; if one fails, those after it are redone.
 pub(super) fn undo_all<T: 'static>(
     steps: &mut [BoxedStep<T>],
     target: &mut T,
@@ -195,7 +195,7 @@ pub(super) fn undo_all<T: 'static>(
     Ok(())
 }
 
-/// Does steps again, in order; if one fails, those before it are taken back.
+/// Redoes steps, in order; if one fails, those before it are undone.
 pub(super) fn redo_all<T: 'static>(
     steps: &mut [BoxedStep<T>],
     target: &mut T,
@@ -213,7 +213,7 @@ pub(super) fn redo_all<T: 'static>(
     Ok(())
 }
 
-/// Notes that what was to put the target back has failed as well, in steps of which the first is this one of all.
+/// Notes that restoring the target has failed as well; `first` is the index of the first of these steps among all.
 pub(super) fn is_broken(failure: &mut Failure, first: usize, back: Result<(), Failure>) -> bool {
     let Err(second) = back else { return false };
     let mut broken = second.broken();
@@ -237,7 +237,7 @@ impl Failure {
     }
 }
 
-/// How steps end of which so many, from the first on, are done.
+/// How steps end if `done` of them, from the first on, are done.
 pub(super) fn ends<T: 'static>(
     steps: impl IntoIterator<Item = BoxedStep<T>>,
     done: usize,

@@ -89,11 +89,11 @@ impl<T: 'static> Open<T> {
 }
 
 impl<T: 'static> History<T> {
-    /// Begins a transaction, or one in the one that is open: all that is done until its [`commit`](Self::commit) is one entry, of this label.
-    /// Meanwhile nothing can be undone or redone.
+    /// Begins a transaction, or one nested in the open one.
     ///
-    /// It may stay open while a program goes on, as between the press and the release of a mouse button; [`transaction`](Self::transaction) is one
-    /// that ends with its scope.
+    /// All that is done until its [`commit`](Self::commit) is one entry, with this label. Meanwhile nothing can be undone or
+    /// redone. It may stay open while the program continues, as between the press and the release of a mouse button;
+    /// [`transaction`](Self::transaction) begins one that ends with its scope.
     ///
     /// # Errors
     ///
@@ -136,12 +136,12 @@ impl<T: 'static> History<T> {
         self.trim();
     }
 
-    /// Takes back all that was done in the transaction that was begun last, and ends it. History and target then are as they were before it.
+    /// Rolls back the transaction that was begun last, and ends it. History and target are then as they were before it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OpenTransaction`] if none is open; [`ErrorKind::WrongTarget`] if it is another world; what cannot be taken back, and the history then is
-    /// [poisoned](Self::poison). If it was before, nothing is taken back, as what is there is not known.
+    /// [`ErrorKind::OpenTransaction`] if none is open; [`ErrorKind::WrongTarget`] if it is another world; what cannot be rolled back; the history is then
+    /// [poisoned](Self::poison). If it was poisoned before, nothing is rolled back, as the current state is not known.
     pub fn rollback(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
         self.check_world(target)?;
@@ -191,7 +191,7 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// As [`begin`](Self::begin).
+    /// Those of [`begin`](Self::begin).
     ///
     /// # Example
     ///
@@ -241,11 +241,11 @@ impl<T: 'static> Transaction<'_, T> {
         self.target
     }
 
-    /// As [`History::edit`]; one that fails leaves the transaction as it was.
+    /// Like [`History::edit`]; an edit that fails leaves the transaction as it was.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`History::edit`].
     pub fn edit<R>(
         &mut self,
         label: impl Into<Label>,
@@ -254,11 +254,11 @@ impl<T: 'static> Transaction<'_, T> {
         self.history.edit(self.target, label, edit)
     }
 
-    /// As [`History::apply`].
+    /// Like [`History::apply`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`History::apply`].
     pub fn apply(&mut self, command: impl Command<T>) -> Result<()> {
         self.history.apply(self.target, command)
     }
@@ -267,7 +267,7 @@ impl<T: 'static> Transaction<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`History::begin`].
+    /// Those of [`History::begin`].
     pub fn transaction(&mut self, label: impl Into<Label>) -> Result<Transaction<'_, T>> {
         self.history.transaction(self.target, label)
     }
@@ -276,17 +276,17 @@ impl<T: 'static> Transaction<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`History::commit`]; it then is rolled back.
+    /// Those of [`History::commit`]; it then is rolled back.
     pub fn commit(mut self) -> Result<()> {
         self.end_inner()?;
         self.history.commit(self.target)
     }
 
-    /// Takes back all that was done in it.
+    /// Rolls back the transaction.
     ///
     /// # Errors
     ///
-    /// As [`History::rollback`].
+    /// Those of [`History::rollback`].
     pub fn rollback(mut self) -> Result<()> {
         self.end_inner()?;
         self.history.rollback(self.target)

@@ -26,11 +26,11 @@ enum Over {
 }
 
 impl<T: 'static> History<T> {
-    /// Takes the current entry back; false if there is none above the [floor](Self::set_floor).
+    /// Undoes the current entry; false if there is none above the [floor](Self::set_floor).
     ///
     /// # Errors
     ///
-    /// If a part of it cannot be taken back: then target and history are as they were, and it can be tried again, unless the history now is
+    /// If a part of it cannot be undone: target and history are then as they were, and it can be tried again, unless the history now is
     /// [poisoned](Self::poison). [`ErrorKind::OpenTransaction`] while a transaction is open.
     pub fn undo(&mut self, target: &mut T) -> Result<bool> {
         self.check_closed(target)?;
@@ -39,11 +39,11 @@ impl<T: 'static> History<T> {
         is_done
     }
 
-    /// Does the entry behind the current one again; false if there is none.
+    /// Redoes the entry after the current one; false if there is none.
     ///
     /// # Errors
     ///
-    /// As [`undo`](Self::undo).
+    /// Those of [`undo`](Self::undo).
     pub fn redo(&mut self, target: &mut T) -> Result<bool> {
         self.check_closed(target)?;
         let is_done = self.redo_one(target);
@@ -51,12 +51,13 @@ impl<T: 'static> History<T> {
         is_done
     }
 
-    /// Undoes or redoes until so many entries are applied.
+    /// Undoes or redoes until `position` entries are applied.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if there are not so many entries, or the floor is above; then nothing is done. As [`undo`](Self::undo), at the first entry that
-    /// fails; those before it are done, and [`position`](Self::position) tells how far it came.
+    /// [`ErrorKind::NotFound`] if there are fewer entries, or the floor is above; then nothing is done. Those of
+    /// [`undo`](Self::undo), at the first entry that fails; those before it are done, and [`position`](Self::position) says how
+    /// far it came.
     pub fn go_to(&mut self, target: &mut T, position: usize) -> Result<()> {
         self.check_closed(target)?;
         let (floor, len) = (self.floor(), self.ring.len());
@@ -196,7 +197,7 @@ impl<T: 'static> History<T> {
         guarded(|| entry.steps.iter().try_for_each(|step| Ok(step.check(target)?)))
     }
 
-    /// Takes back what was refused, what the journal did not take, or what did not lead back.
+    /// Rolls back what was refused, what the journal did not take, or what did not restore the state.
     fn take_back(&mut self, target: &mut T, index: usize, way: Way, mut failure: Failure) -> Error {
         failure.broken = None;
         let back = self.run_steps(target, index, way.back());

@@ -21,7 +21,7 @@ pub enum Mode {
     Update,
     /// Like [`Update`](Self::Update), but replaces the schemas of a version that is not released yet.
     Replace,
-    /// As [`Check`](Self::Check), and the program's schemas must be locked as its version.
+    /// Like [`Check`](Self::Check), and the program's schemas must be locked as its version.
     Locked,
 }
 
@@ -52,7 +52,7 @@ impl Mode {
 ///
 /// # Errors
 ///
-/// As [`check_file`].
+/// Those of [`check_file`].
 pub fn check(folder: impl AsRef<Path>, version: &str, registry: &Registry) -> Result<LockReport> {
     check_file(folder.as_ref().join(FILE), version, registry, Mode::of_environment()?)
 }

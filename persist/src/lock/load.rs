@@ -10,7 +10,7 @@ use crate::save::ReportRow;
 use crate::schema::texts_of_variants;
 use crate::{Error, ErrorKind, SaveManager};
 
-/// So many objects that do not load are told of one version.
+/// The most objects of one version that are reported as not loading.
 const MOST_FAILURES: usize = 20;
 
 /// What the samples of a version show.
@@ -24,10 +24,10 @@ pub(super) struct Loads {
     pub(super) refused: Vec<(String, String)>,
     /// The places of texts that were names of variants, as they must be.
     pub(super) named: Vec<String>,
-    /// The classes of which not all values were loaded, for something else that does not load, or
-    /// of which there is no sample.
+    /// The classes whose values were not all loaded, since something else does not load, or
+    /// because there is no sample.
     pub(super) untested: HashSet<usize>,
-    /// Those of which there is no sample: no object holds them.
+    /// The classes without a sample: no object holds them.
     pub(super) unreached: HashSet<usize>,
     /// What the loads report.
     pub(super) rows: Vec<ReportRow>,

@@ -38,7 +38,7 @@
 //!
 //! | `PERSIST_LOCK` | |
 //! | --- | --- |
-//! | not set, or `check` | fails if the saves of a locked version do not load, or lose something; other changes are told |
+//! | not set, or `check` | fails if the saves of a locked version do not load, or lose something; other changes are printed |
 //! | `update` | then adds the program's schemas as those of its version; writes nothing if the check fails |
 //! | `replace` | as `update`, but replaces the schemas of its version; for a version that is not released yet |
 //! | `locked` | as `check`, and fails if that is not done; for the build of a release |

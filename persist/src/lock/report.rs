@@ -49,7 +49,7 @@ pub struct Difference {
     pub versions: Vec<String>,
     /// Name of the class, or of the trait.
     pub class: String,
-    /// The field, behind the name of its variant if it has one, or the variant.
+    /// The field, after the name of its variant if it has one; or the variant.
     pub field: Option<String>,
     /// What changed.
     pub change: String,
@@ -70,7 +70,7 @@ pub struct Difference {
     pub(super) shown_by: Option<usize>,
     /// The stored class and the field or variant, as the report of a load names them.
     pub(super) stored: Option<(String, String)>,
-    /// The same of a field that the class's `migrate` may take.
+    /// The difference, for a field that the class's `migrate` may take.
     pub(super) migrated: Option<(String, String)>,
     /// The stored class whose trait objects become `None`.
     pub(super) unregistered: Option<String>,
@@ -198,7 +198,7 @@ impl LockReport {
     }
 }
 
-/// So many notes are printed.
+/// The most notes that are printed.
 const MOST_NOTES: usize = 20;
 
 impl fmt::Display for LockReport {

@@ -30,7 +30,7 @@ impl Section {
         Self { version: version.to_owned(), classes, traits, objects }.in_order()
     }
 
-    /// The same with everything in order.
+    /// This section with everything in order.
     pub(super) fn in_order(mut self) -> Self {
         let key = |class: &ClassSchema| (class.name.clone(), class.id);
         let mut order: Vec<usize> = (0..self.classes.len()).collect();
@@ -52,7 +52,7 @@ impl Section {
         self
     }
 
-    /// The same with what worlds hold, components and resources, as objects: so samples can have them.
+    /// This section with the components and resources of worlds as objects, so that samples can have them.
     pub(super) fn with_parts(&self) -> Self {
         let mut section = self.clone();
         let parts = World::TRAITS.iter().flat_map(|of| self.classes_of(of));

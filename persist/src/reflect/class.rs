@@ -172,7 +172,7 @@ impl Class {
         }
     }
 
-    /// The same class, generic over these arguments.
+    /// Makes the class generic over these arguments.
     #[doc(hidden)]
     #[must_use]
     pub const fn arguments(mut self, arguments: &'static [Argument]) -> Self {
@@ -180,7 +180,7 @@ impl Class {
         self
     }
 
-    /// The same class, with a number of its own.
+    /// Gives the class a number of its own.
     #[doc(hidden)]
     #[must_use]
     pub const fn id_number(mut self, id: u64) -> Self {
@@ -188,7 +188,7 @@ impl Class {
         self
     }
 
-    /// The same class, with a version.
+    /// Sets the version of the class.
     #[doc(hidden)]
     #[must_use]
     pub const fn version(mut self, version: u32) -> Self {
@@ -196,7 +196,7 @@ impl Class {
         self
     }
 
-    /// The same class, with older names.
+    /// Sets the older names of the class.
     #[doc(hidden)]
     #[must_use]
     pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
@@ -204,7 +204,7 @@ impl Class {
         self
     }
 
-    /// The same class, without these fields or variants for good.
+    /// Names the fields or variants that are gone for good.
     #[doc(hidden)]
     #[must_use]
     pub const fn removed(mut self, removed: &'static [&'static str]) -> Self {
@@ -212,7 +212,7 @@ impl Class {
         self
     }
 
-    /// The same class, with the source of its stored fields.
+    /// Sets the source text of the stored fields.
     #[doc(hidden)]
     #[must_use]
     pub const fn written(mut self, written: &'static [&'static str]) -> Self {
@@ -220,7 +220,7 @@ impl Class {
         self
     }
 
-    /// The same class, with or without hooks.
+    /// Says which hooks the class has.
     #[doc(hidden)]
     #[must_use]
     pub const fn hooks(mut self, before_save: bool, after_load: bool) -> Self {
@@ -229,7 +229,7 @@ impl Class {
         self
     }
 
-    /// The same class, with another prototype.
+    /// Sets the prototype.
     #[doc(hidden)]
     #[must_use]
     pub const fn prototype(mut self, prototype: Prototype) -> Self {
@@ -237,7 +237,7 @@ impl Class {
         self
     }
 
-    /// The same class, with a way to bring older records to its version.
+    /// Sets how records of older versions are migrated.
     #[doc(hidden)]
     #[must_use]
     pub const fn migration(mut self, migration: Migration) -> Self {
@@ -309,7 +309,7 @@ impl Class {
         }
     }
 
-    /// The Rust type behind the class.
+    /// The Rust type of the class.
     #[must_use]
     pub fn type_id(&self) -> TypeId {
         (self.type_id)()

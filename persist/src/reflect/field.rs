@@ -64,7 +64,7 @@ impl FieldRecord {
         }
     }
 
-    /// The same record, with a number of its own.
+    /// Gives the field a number of its own.
     #[doc(hidden)]
     #[must_use]
     pub const fn id_number(mut self, id: u32) -> Self {
@@ -72,7 +72,7 @@ impl FieldRecord {
         self
     }
 
-    /// The same record, with a `convert` function that takes values of this kind.
+    /// Adds a `convert` function that takes values of this kind.
     #[doc(hidden)]
     #[must_use]
     pub const fn converts(mut self, from: Inner) -> Self {
@@ -80,7 +80,7 @@ impl FieldRecord {
         self
     }
 
-    /// The same record, marked as holding what the program does not know.
+    /// Marks the field as the one that holds unknown fields.
     #[doc(hidden)]
     #[must_use]
     pub const fn keeps_unknown(mut self) -> Self {
@@ -88,7 +88,7 @@ impl FieldRecord {
         self
     }
 
-    /// The same record, with older names.
+    /// Sets the older names of the field.
     #[doc(hidden)]
     #[must_use]
     pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
@@ -96,7 +96,7 @@ impl FieldRecord {
         self
     }
 
-    /// The same record, marked as having a default.
+    /// Marks the field as having a default.
     #[doc(hidden)]
     #[must_use]
     pub const fn with_default(mut self) -> Self {
@@ -104,7 +104,7 @@ impl FieldRecord {
         self
     }
 
-    /// The same record, marked as stored through a `with` module.
+    /// Marks the field as stored through a `with` module.
     #[doc(hidden)]
     #[must_use]
     pub const fn with_module(mut self) -> Self {

@@ -62,7 +62,7 @@ pub struct Document {
 ///
 /// # Errors
 ///
-/// As [`Document::open`].
+/// Those of [`Document::open`].
 ///
 /// # Example
 ///
@@ -83,7 +83,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// As [`from_slice`](Self::from_slice), and [`ErrorKind::Io`].
+    /// Those of [`from_slice`](Self::from_slice), and [`ErrorKind::Io`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_slice(&storage::read_save(&FILES, path.as_ref(), &Limits::DEFAULT)?)
     }
@@ -105,7 +105,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// As [`from_slice`](Self::from_slice).
+    /// Those of [`from_slice`](Self::from_slice).
     pub fn within(save: &[u8], limits: &Limits) -> Result<Self> {
         unpacked(save, limits, |save| {
             let (scan, definitions) = scan_definitions(save.bytes, limits)?;
@@ -258,7 +258,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// As [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
+    /// Those of [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         let options = SaveOptions::DEFAULT;
         storage::replace(&FILES, path.as_ref(), &options, &self.limits, |out, past| {

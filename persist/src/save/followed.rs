@@ -15,7 +15,7 @@ impl SaveManager {
         Arc::clone(&self.output.storage)
     }
 
-    /// Loads a value, and tells which save it was, for the next save to go on from; `None` if there is none.
+    /// Loads a value, and returns which save it was, for the next save to follow; `None` if there is none.
     ///
     /// One that is missing and has a backup is an error, which names that.
     pub(crate) fn load_followed<T: Persist>(

@@ -24,11 +24,11 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 /// Dropping this frees the objects that nothing else holds one by one, however long the chains
 /// that they make. What the program holds is freed by the program: the drop of the first of
 /// a million objects that hold each other in a chain recurses a million times, as it would without this
-/// library, and a circle of strong pointers is never freed. [`dismantle`](Self::dismantle)
+/// library, and a cycle of strong pointers is never freed. [`dismantle`](Self::dismantle)
 /// frees both, flat.
 pub struct Loaded {
     pub(super) objects: Vec<LoadedObject>,
-    /// Those without a cell, each before those that it holds.
+    /// The objects without a cell, each before those that it holds.
     order: Vec<usize>,
     implementors: Rc<Implementors>,
     /// What is kept of each object, and of the value that was loaded.
@@ -47,7 +47,7 @@ impl Loaded {
         Self { objects, order, implementors, kept, root_kept, report, adopted: false }
     }
 
-    /// The same, with what the report says of a damaged save.
+    /// Adds what the report says of a damaged save.
     pub(super) fn rescued(mut self, rescue: Rescue) -> Self {
         self.report.rescue = rescue;
         self
@@ -164,9 +164,10 @@ impl Loaded {
         &self.report
     }
 
-    /// The circles of strong pointers among the objects as they are now, which are
-    /// never freed unless a pointer in them is cut: objects that all lead to each other, in no
-    /// order that means anything.
+    /// The cycles of strong pointers among the objects, as they are now.
+    ///
+    /// They are never freed unless a pointer in them is cut. Each is a list of objects that all lead to each other; their
+    /// order means nothing.
     ///
     /// # Example
     ///
@@ -208,10 +209,10 @@ impl Loaded {
         circles
     }
 
-    /// Frees the objects, circles of strong pointers and long chains too, one by one.
+    /// Frees the objects one by one, including cycles of strong pointers and long chains.
     ///
-    /// What the program still holds stays alive, but every cell is emptied: behind its
-    /// pointers it finds values as a class's prototype makes them. An object that is
+    /// What the program still holds stays alive, but every cell is emptied: its
+    /// pointers lead to values as a class's prototype makes them. An object that is
     /// borrowed meanwhile keeps its value, and what the program set itself in a `OnceCell`
     /// cannot be cut.
     pub fn dismantle(mut self) {
@@ -254,7 +255,7 @@ fn empty(object: &dyn Object, prototypes: Prototypes<'_>) {
         object.visit_object(&mut Visitor::new(Phase::Dismantle, &Limits::FREEING, &mut emptying));
 }
 
-/// Objects that nothing else holds are freed one by one, a long chain of them too, and circles of
+/// Frees objects that nothing else holds one by one, including long chains, and cycles of
 /// what is kept.
 impl Drop for Loaded {
     fn drop(&mut self) {

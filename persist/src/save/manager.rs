@@ -76,7 +76,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`Registry::register`].
+    /// Those of [`Registry::register`].
     pub fn register<T: Persist>(&mut self) -> Result<()> {
         self.registry.register::<T>()
     }
@@ -85,7 +85,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`Registry::register_as`].
+    /// Those of [`Registry::register_as`].
     pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
         self.registry.register_as::<T, D>()
     }
@@ -94,7 +94,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`Registry::register_as`].
+    /// Those of [`Registry::register_as`].
     pub fn register_component<T: Component>(&mut self) -> Result<()> {
         World::register_component::<T>(&mut self.registry)
     }
@@ -136,7 +136,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`Registry::register`].
+    /// Those of [`Registry::register`].
     pub fn add<Q: Counted>(&mut self, object: &Q) -> Result<ObjectId> {
         self.registry.register_pointer::<Q>()?;
         self.objects.add(object.share())
@@ -216,7 +216,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`save`](Self::save).
+    /// Those of [`save`](Self::save).
     pub fn to_vec(&mut self) -> Result<Vec<u8>> {
         self.in_memory(|saves, out| saves.write_objects(out))
     }
@@ -225,7 +225,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load).
+    /// Those of [`load`](Self::load).
     pub fn from_slice(&self, save: &[u8]) -> Result<Loaded> {
         self.load_objects(Source::Memory(save), None)
     }
@@ -240,7 +240,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`persist::save`](crate::save()).
+    /// Those of [`persist::save`](crate::save()).
     pub fn save_value<T: Persist>(
         &mut self,
         path: impl AsRef<Path>,
@@ -256,7 +256,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`persist::load`](crate::load).
+    /// Those of [`persist::load`](crate::load).
     pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, Loaded)> {
         self.load_one(Source::File(path.as_ref()), None)
     }
@@ -265,7 +265,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`save_value`](Self::save_value).
+    /// Those of [`save_value`](Self::save_value).
     pub fn value_to_vec<T: Persist>(&mut self, value: &T) -> Result<Vec<u8>> {
         self.in_memory(|saves, out| saves.write_value(out, value))
     }
@@ -274,7 +274,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`load_value`](Self::load_value).
+    /// Those of [`load_value`](Self::load_value).
     pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, Loaded)> {
         self.load_one(Source::Memory(save), None)
     }

@@ -43,7 +43,7 @@ impl Prefab {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::save_value`].
+    /// Those of [`SaveManager::save_value`].
     pub fn save(&self, saves: &mut SaveManager, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         saves.replace(path.as_ref(), 0, |saves, out| {
             write_again(self.as_bytes(), saves.header(), out)
@@ -59,7 +59,7 @@ impl Prefab {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::load_value`]; [`ErrorKind::InvalidValue`](crate::ErrorKind::InvalidValue) if there
+    /// Those of [`SaveManager::load_value`]; [`ErrorKind::InvalidValue`](crate::ErrorKind::InvalidValue) if there
     /// is not one object at the top.
     pub fn load(saves: &mut SaveManager, path: impl AsRef<Path>) -> Result<Self> {
         Self::read(saves, Source::File(path.as_ref()))
@@ -69,7 +69,7 @@ impl Prefab {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load).
+    /// Those of [`load`](Self::load).
     pub fn from_slice(saves: &mut SaveManager, save: &[u8]) -> Result<Self> {
         Self::read(saves, Source::Memory(save))
     }

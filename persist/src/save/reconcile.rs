@@ -100,7 +100,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`compare`](Self::compare) and [`save`](Self::save); whatever is wrong with the kept save. The
+    /// Those of [`compare`](Self::compare) and [`save`](Self::save); whatever is wrong with the kept save. The
     /// slot then is as it was.
     pub fn reconcile(
         &mut self,

@@ -14,7 +14,7 @@ impl Remap<'_> {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::load`]; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id
+    /// Those of [`SaveManager::load`]; [`ErrorKind::MissingObject`](crate::ErrorKind::MissingObject) for an id
     /// without a new one under [`Missing::Error`](crate::types::Missing::Error).
     pub fn load(&mut self, saves: &SaveManager, path: impl AsRef<Path>) -> Result<Loaded> {
         saves.load_objects(Source::File(path.as_ref()), Some(self))
@@ -24,7 +24,7 @@ impl Remap<'_> {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load).
+    /// Those of [`load`](Self::load).
     pub fn from_slice(&mut self, saves: &SaveManager, save: &[u8]) -> Result<Loaded> {
         saves.load_objects(Source::Memory(save), Some(self))
     }
@@ -33,7 +33,7 @@ impl Remap<'_> {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load).
+    /// Those of [`load`](Self::load).
     pub fn load_value<T: Persist>(
         &mut self,
         saves: &mut SaveManager,
@@ -46,7 +46,7 @@ impl Remap<'_> {
     ///
     /// # Errors
     ///
-    /// As [`load`](Self::load).
+    /// Those of [`load`](Self::load).
     pub fn value_from_slice<T: Persist>(
         &mut self,
         saves: &mut SaveManager,

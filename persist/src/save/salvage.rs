@@ -20,7 +20,7 @@ pub struct Salvage {
     /// The file that the objects are from: of the save and its backups, all damaged, the one that has the most.
     /// `None` for a save in memory.
     pub file: Option<PathBuf>,
-    /// Where that file is kept when saves go on to replace it; `None` if nothing can be written there.
+    /// Where that file is kept when later saves replace it; `None` if nothing can be written there.
     pub kept: Option<PathBuf>,
     /// Bytes that were not whole, and in how many places they were.
     pub lost_bytes: u64,

@@ -68,7 +68,7 @@ impl Slot {
     ///
     /// # Errors
     ///
-    /// As [`Header::metadata`].
+    /// Those of [`Header::metadata`].
     pub fn metadata<T: Persist>(&self) -> Result<Option<T>> {
         self.header.metadata()
     }
@@ -170,7 +170,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::save`] and [`path`](Self::path).
+    /// Those of [`SaveManager::save`] and [`path`](Self::path).
     pub fn save(&mut self, name: &str) -> Result<SaveOutcome> {
         let path = self.path(name)?;
         self.saves.save(path)
@@ -180,7 +180,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::save_in_background`] and [`path`](Self::path).
+    /// Those of [`SaveManager::save_in_background`] and [`path`](Self::path).
     pub fn save_in_background(&mut self, name: &str) -> Result<BackgroundSave> {
         let path = self.path(name)?;
         self.saves.save_in_background(path)
@@ -190,7 +190,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::save_value`] and [`path`](Self::path).
+    /// Those of [`SaveManager::save_value`] and [`path`](Self::path).
     pub fn save_value<T: Persist>(&mut self, name: &str, value: &T) -> Result<SaveOutcome> {
         let path = self.path(name)?;
         self.saves.save_value(path, value)
@@ -200,7 +200,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::save_value_in_background`] and [`path`](Self::path).
+    /// Those of [`SaveManager::save_value_in_background`] and [`path`](Self::path).
     pub fn save_value_in_background<T: Persist>(
         &mut self,
         name: &str,
@@ -214,7 +214,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::load`] and [`path`](Self::path).
+    /// Those of [`SaveManager::load`] and [`path`](Self::path).
     pub fn load(&self, name: &str) -> Result<Loaded> {
         self.saves.load(self.path(name)?)
     }
@@ -223,7 +223,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::load_value`] and [`path`](Self::path).
+    /// Those of [`SaveManager::load_value`] and [`path`](Self::path).
     pub fn load_value<T: Persist>(&mut self, name: &str) -> Result<(T, Loaded)> {
         let path = self.path(name)?;
         self.saves.load_value(path)
@@ -233,7 +233,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::save`].
+    /// Those of [`SaveManager::save`].
     pub fn quick_save(&mut self) -> Result<SaveOutcome> {
         self.save(QUICK)
     }
@@ -242,7 +242,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::save_in_background`].
+    /// Those of [`SaveManager::save_in_background`].
     pub fn quick_save_in_background(&mut self) -> Result<BackgroundSave> {
         self.save_in_background(QUICK)
     }
@@ -254,7 +254,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::save`]. [`ErrorKind::Io`] if one of these slots cannot be opened or read, since it
+    /// Those of [`SaveManager::save`]. [`ErrorKind::Io`] if one of these slots cannot be opened or read, since it
     /// may be the newest.
     pub fn auto_save(&mut self, keep: u32) -> Result<(String, SaveOutcome)> {
         let next = self.next_auto(keep)?;
@@ -269,7 +269,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`auto_save`](Self::auto_save) and [`SaveManager::save_in_background`].
+    /// Those of [`auto_save`](Self::auto_save) and [`SaveManager::save_in_background`].
     pub fn auto_save_in_background(&mut self, keep: u32) -> Result<BackgroundSave> {
         let next = self.next_auto(keep)?;
         self.saves.enqueue(&next.path, next.least, |saves, out| saves.write_objects(out))
@@ -279,7 +279,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`auto_save`](Self::auto_save) and [`SaveManager::save_value`].
+    /// Those of [`auto_save`](Self::auto_save) and [`SaveManager::save_value`].
     pub fn auto_save_value<T: Persist>(
         &mut self,
         keep: u32,
@@ -294,7 +294,7 @@ impl Slots<'_> {
     ///
     /// # Errors
     ///
-    /// As [`auto_save`](Self::auto_save) and [`SaveManager::save_value_in_background`].
+    /// Those of [`auto_save`](Self::auto_save) and [`SaveManager::save_value_in_background`].
     pub fn auto_save_value_in_background<T: Persist>(
         &mut self,
         keep: u32,
@@ -514,7 +514,7 @@ pub fn slots_folder(qualifier: &str, organization: &str, application: &str) -> R
     }
 }
 
-/// Bytes of a name; with what is put behind it, it is short enough for every system.
+/// Bytes of a name; with all endings added, it is short enough for every system.
 const LONGEST: usize = 100;
 
 /// The devices of Windows, which a file cannot be named after, whatever its ending.

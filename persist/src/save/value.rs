@@ -39,7 +39,7 @@ pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<SaveOutcome
 ///
 /// # Errors
 ///
-/// As [`save`], and what a hook refuses.
+/// Those of [`save`], and what a hook refuses.
 pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<SaveOutcome> {
     SaveManager::new().replace(path.as_ref(), 0, |saves, out| saves.write_value_mut(out, value))
 }
@@ -63,7 +63,7 @@ pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
 ///
 /// # Errors
 ///
-/// As [`save`].
+/// Those of [`save`].
 pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
     SaveManager::new().value_to_vec(value)
 }
@@ -72,7 +72,7 @@ pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// As [`save_mut`].
+/// Those of [`save_mut`].
 pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
     SaveManager::new().in_memory(|saves, out| saves.write_value_mut(out, value))
 }
@@ -91,7 +91,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// As [`persist::from_slice`](from_slice()): it is no `T`, or no save.
+    /// Those of [`persist::from_slice`](from_slice()): it is no `T`, or no save.
     pub fn metadata<T: Persist>(&self) -> Result<Option<T>> {
         let Some(bytes) = &self.metadata else { return Ok(None) };
         let wrong = |error: Error| {
@@ -104,7 +104,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// As [`Document::from_slice`], if it is no save.
+    /// Those of [`Document::from_slice`], if it is no save.
     pub fn metadata_document(&self) -> Result<Option<Document>> {
         self.metadata.as_ref().map(|bytes| Document::from_slice(&bytes.0)).transpose()
     }

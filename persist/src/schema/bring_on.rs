@@ -1,4 +1,4 @@
-//! The values inside of what a migration has made, brought on in their turn, with what a program
+//! Migrates the values inside of what a migration has made, with what a program
 //! kept of them.
 
 use super::conversion::Place;
@@ -23,7 +23,7 @@ struct Kept {
 }
 
 impl Written<'_, '_> {
-    /// A value whose own parts have been brought on, too.
+    /// A value whose own parts have been migrated, too.
     pub(super) fn migrated(&mut self, mut value: Value) -> Result<Value> {
         self.bring_on(&mut value)?;
         Ok(value)
@@ -40,7 +40,7 @@ impl Written<'_, '_> {
         Ok(())
     }
 
-    /// Brings on a record, not the values inside; those that are to follow.
+    /// Migrates a record, not the values inside; returns those that follow.
     fn bring_on_head<'v>(&mut self, value: &'v mut Value) -> Result<PartsMut<'v>> {
         let class = value.as_record().and_then(|record| record.origin);
         let Some((class, target)) =
@@ -57,7 +57,7 @@ impl Written<'_, '_> {
         }
     }
 
-    /// Brings on a record; how many of its fields are its own, before what is kept of it.
+    /// Migrates a record; returns how many of its fields are its own, before what is kept of it.
     fn bring_on_record(
         &mut self,
         record: &mut Record,
@@ -135,7 +135,7 @@ impl Written<'_, '_> {
         });
     }
 
-    /// Gives the record the program's fields, as far as there are any; others go to the rest that is kept.
+    /// Gives the record the program's fields, where there are any; others join the rest that is kept.
     fn settle(
         &mut self,
         record: &mut Record,

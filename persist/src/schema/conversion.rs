@@ -13,7 +13,7 @@ use crate::reflect::Holder;
 /// the list of all.
 #[derive(Clone, Copy)]
 pub(super) enum Conversion {
-    /// So many bytes as they are.
+    /// That many bytes, as they are.
     Bytes(usize),
     /// The value of a node as it is.
     Copy(usize),
@@ -103,7 +103,7 @@ pub(super) const DEEPEST: u32 = 100;
 /// save made to harm has kinds in which there are many.
 const MOST_TRIES: u32 = 4000;
 
-/// Tuples that become structs may stand in each other so deep.
+/// How deep tuples that become structs may nest.
 const TUPLES: usize = 4;
 
 impl Plans<'_> {

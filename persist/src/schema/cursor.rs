@@ -100,7 +100,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
         self.take(|input| skip(node, stored, input, &mut Vec::new()))
     }
 
-    /// Passes so many, however many are said to be in no bytes at all.
+    /// Passes `count` values, however many are said to have no bytes at all.
     pub(super) fn skip_many(&mut self, node: usize, count: u64) -> Result<()> {
         if let Some(width) = self.stored.node(node).width() {
             let all = usize::try_from(count).ok().and_then(|count| count.checked_mul(width));

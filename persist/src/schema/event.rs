@@ -18,7 +18,7 @@ pub enum LoadEvent {
     Converted,
     /// Numbers that did not fit became the nearest that did.
     Clamped,
-    /// Records of an older version were brought on by the class's `migrate`.
+    /// Records of an older version were migrated by the class's `migrate` function.
     Migrated,
     /// Records were written by a newer version of the class, and loaded by the names of
     /// their fields.
@@ -125,7 +125,7 @@ impl PlannedRows {
         }
     }
 
-    /// Counts so many runs in an object.
+    /// Counts `count` runs in an object.
     pub(super) fn count_all(&mut self, run: usize, count: u64, object: u64) {
         let run = &mut self.runs[run];
         if run.count == 0 && count > 0 {

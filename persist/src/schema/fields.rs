@@ -372,7 +372,7 @@ impl<'a> Given<'a> {
         Self { class, variant: None, fields: &[], first: 0, is_tuple: true }
     }
 
-    /// A field's name, behind that of its variant.
+    /// A field's name, after that of its variant.
     pub(super) fn path(&self, field: &str) -> String {
         match self.variant {
             Some(variant) => format!("{}.{field}", shortened(variant)),

@@ -22,7 +22,7 @@ pub(super) struct Sides<'s> {
 }
 
 impl<'s> Sides<'s> {
-    /// Those of a stored class that is one of the program's. What a variant has that the program does not know is on
+    /// The sides of a stored class that is one of the program's. What a variant has that the program does not know is on
     /// no other side.
     pub(super) fn of(stored: &'s ClassSchema, program: &'s Program, target: usize) -> Vec<Self> {
         let records = program.targets[target].map(|target| target.class);
@@ -126,7 +126,7 @@ impl<'s> Named<'s> {
         candidates
     }
 
-    /// Those of the candidates that something refers to which the program does not know, and would keep.
+    /// The candidates that an unknown part of the save refers to, which the program would keep.
     pub(super) fn kept(&self, candidates: &Candidates) -> HashSet<usize> {
         let mut kept = HashSet::new();
         if candidates.is_empty() {

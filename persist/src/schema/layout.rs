@@ -27,7 +27,7 @@ pub(crate) struct Stored {
     /// Names of the arenas that handles lead into, one for each kind of handle.
     arenas: Vec<String>,
     pub(super) passes: Passes,
-    /// The classes and holders of which the load makes the program's objects.
+    /// The classes and holders whose records become the program's objects.
     made: OnceCell<HashSet<(usize, Holder)>>,
 }
 
@@ -194,7 +194,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Lays out kinds one after the other, and what is in them behind; returns the
+    /// Lays out kinds one after the other, then what is in them; returns the
     /// first node.
     fn block<'k>(&mut self, len: usize, kinds: impl IntoIterator<Item = &'k KindSchema>) -> usize {
         let first = self.nodes.len();

@@ -63,7 +63,7 @@ impl ListPart<'_, '_> {
     ///
     /// # Errors
     ///
-    /// As [`place`](Self::place).
+    /// Those of [`place`](Self::place).
     pub(crate) fn element(&self, index: u64) -> Result<&[u8]> {
         let start = self.place(index, false)?;
         Ok(&self.element.bytes[start..self.place(index + 1, true)?])
@@ -73,7 +73,7 @@ impl ListPart<'_, '_> {
     ///
     /// # Errors
     ///
-    /// As [`place`](Self::place).
+    /// Those of [`place`](Self::place).
     pub(crate) fn inserted(&self, index: u64, element: &[u8]) -> Result<Vec<u8>> {
         let (bytes, place) = (self.element.bytes, self.place(index, true)?);
         let Range { start, end } = self.elements.clone();
@@ -84,7 +84,7 @@ impl ListPart<'_, '_> {
     ///
     /// # Errors
     ///
-    /// As [`place`](Self::place).
+    /// Those of [`place`](Self::place).
     pub(crate) fn removed(&self, index: u64) -> Result<Vec<u8>> {
         let (bytes, place) = (self.element.bytes, self.place(index, false)?);
         let behind = self.place(index + 1, true)?;
@@ -96,7 +96,7 @@ impl ListPart<'_, '_> {
     ///
     /// # Errors
     ///
-    /// As [`place`](Self::place).
+    /// Those of [`place`](Self::place).
     pub(crate) fn moved(&self, from: u64, to: u64) -> Result<Vec<u8>> {
         let (bytes, place) = (self.element.bytes, self.place(from, false)?);
         let behind = self.place(from + 1, true)?;

@@ -340,7 +340,7 @@ fn in_pairs(
 /// The classes that hold each class by value.
 pub(super) struct Holders {
     pub(super) of: Vec<Vec<usize>>,
-    /// Those that hold trait objects.
+    /// The classes that hold trait objects.
     dynamic: Vec<usize>,
 }
 
@@ -367,8 +367,8 @@ impl Program {
         self.find_by_name(stored).or_else(|| self.find_instance(stored))
     }
 
-    /// The program's instances of a generic class, of which a save has another one: what objects and trait objects of
-    /// that may become.
+    /// The program's instances of a generic class: what objects and trait objects of another
+    /// stored instance may become.
     pub(super) fn candidates(&self, stored: &ClassSchema) -> Vec<usize> {
         if self.removed.contains(&stored.name) {
             return Vec::new();
@@ -379,7 +379,7 @@ impl Program {
         if registered.is_empty() { values } else { registered }
     }
 
-    /// True if a class is an instance of the generic class of which the stored one is an instance.
+    /// True if a class and the stored one are instances of one generic class.
     pub(super) fn is_instance(&self, class: usize, stored: &ClassSchema) -> bool {
         self.targets[class]
             .is_some_and(|Target { class, .. }| class.is_generic() && class.is_called(&stored.name))

@@ -1,4 +1,4 @@
-//! Records of older versions, brought on by the program's functions.
+//! Records of older versions, migrated by the program's functions.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -8,9 +8,9 @@ use crate::codec::copy;
 /// A kind of number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
-    /// Unsigned, of so many bytes.
+    /// Unsigned, of this many bytes.
     Unsigned(usize),
-    /// Signed, of so many bytes.
+    /// Signed, of this many bytes.
     Signed(usize),
     F32,
     F64,
@@ -226,7 +226,7 @@ impl Number {
         (nearest.to_bits(), exact)
     }
 
-    /// The same of the nearest `f32`; finite numbers stay finite.
+    /// The nearest `f32`, and whether it is exact; finite numbers stay finite.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,

@@ -1,6 +1,6 @@
 use super::{ClassSchema, Form, KindSchema};
 
-/// The classes of a save, each behind those that every value of it holds.
+/// The classes of a save, each after those that every value of it holds.
 ///
 /// # Errors
 ///

@@ -136,7 +136,7 @@ impl Passes {
         }
     }
 
-    /// The same of a part, which has no parts itself but numbers.
+    /// The width of a part that has no parts but numbers.
     fn part_width(&self, node: usize, stored: &Stored) -> Option<usize> {
         let laid = stored.node(node);
         match laid.shape {

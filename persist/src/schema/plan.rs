@@ -81,7 +81,7 @@ pub(super) struct Walked {
 
 #[derive(Clone, Copy)]
 pub(super) enum Action {
-    /// So many nodes from the first, as they are; their width if it is fixed.
+    /// Some nodes from the first, as they are; their width if it is fixed.
     Copy {
         first: usize,
         nodes: usize,
@@ -170,7 +170,7 @@ pub(crate) struct Plans<'p> {
     pub(super) tuples_in_tuples: usize,
     /// A plan without fields.
     pub(super) nothing: Rc<Fields>,
-    /// Those to fields that are found by name.
+    /// The conversions to fields that are found by name.
     pub(super) named: HashMap<(usize, usize, usize, usize), usize>,
     pub(super) events: PlannedRows,
     /// The runs of what happens to single values, by class and field.
@@ -239,13 +239,13 @@ impl<'p> Plans<'p> {
         self.matching.resolve(class)
     }
 
-    /// The same for a value that a migration has moved, which has no place yet.
+    /// Like [`resolve`](Self::resolve), for a value that a migration has moved, which has no place yet.
     pub(super) fn resolve_moved(&self, class: usize) -> Option<usize> {
         self.resolve(class).or_else(|| self.program.find_instance(&self.stored[class]))
     }
 
-    /// The stored instances of generic classes that the program does not have, with those of which their objects could
-    /// become any.
+    /// The stored instances of generic classes that the program does not have, with the candidates that their objects
+    /// could become.
     pub(crate) fn contested(&self) -> impl Iterator<Item = (usize, &[usize])> {
         let candidates = self.matching.candidates().iter();
         let contested = candidates.filter(|(class, _)| self.resolve(**class).is_none());
@@ -348,7 +348,7 @@ impl<'p> Plans<'p> {
         }
     }
 
-    /// The same for a bare value, which has no name by which to know that it is another.
+    /// Like [`check`](Self::check), for a bare value: no name shows whether it is another one.
     pub(crate) fn check_bare(&mut self, class: usize) -> Result<()> {
         if matches!(self.stored[class].form, Form::Value(_)) { self.check(class) } else { Ok(()) }
     }

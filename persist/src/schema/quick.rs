@@ -1,5 +1,5 @@
 //! Runs of small structs, such as the items in a bag, rewritten in a loop of their own: of
-//! numbers and short texts, in another order or wider. What is not so is left to the general way.
+//! numbers and short texts, reordered or wider. All others are left to the general path.
 
 use super::conversion::Conversion;
 use super::number::Width;
@@ -66,7 +66,7 @@ impl Quick {
         (pieces.len() <= PIECES && !parts.is_empty()).then_some(Self { pieces, parts, growth })
     }
 
-    /// Rewrites at most so many records; returns how many it has.
+    /// Rewrites at most `count` records; returns how many it has.
     pub(super) fn run(&self, count: u64, rest: &mut &[u8], out: &mut Vec<u8>) -> u64 {
         let mut at = out.len();
         let mut done = 0;

@@ -86,7 +86,7 @@ impl Plans<'_> {
         }
     }
 
-    /// Makes the conversions of the fields of a class, as far as there are any.
+    /// Makes the conversions of the fields of a class, where there are any.
     fn convert_fields(&mut self, class: usize, target: usize) {
         let (all, program) = (self.stored.clone(), self.program);
         let records = program.targets[target].map(|target| target.class);

@@ -24,7 +24,7 @@ pub(crate) enum Met<'s> {
     Class(usize),
 }
 
-/// Is shown what a walk meets, and how many bytes were left before and behind it;
+/// Called with what a walk meets, and how many bytes were left before and after it;
 /// says whether it may be there.
 pub(crate) type Meet<'t> = dyn FnMut(Met<'_>, usize, usize) -> bool + 't;
 
@@ -110,7 +110,7 @@ pub(super) fn fault(fail: Fail) -> Error {
     }
 }
 
-/// The error for bytes behind the last field.
+/// The error for bytes after the last field.
 pub(super) fn left_behind(bytes: usize) -> Error {
     not_as_written(&left_over(bytes))
 }
@@ -129,7 +129,7 @@ pub(super) struct Visit<'v, 't> {
     meet: &'v mut Meet<'t>,
     /// True if texts are checked.
     texts: bool,
-    /// Is shown the frames behind each step.
+    /// Called with the frames after each step.
     behind: Option<&'v mut Behind<'t>>,
 }
 
@@ -308,8 +308,8 @@ pub(super) fn tag(form: &Form, input: &mut Decoder<'_>) -> Result<usize, Fail> {
     }
 }
 
-/// Checks that the bytes can hold so many elements of at least so many bytes
-/// each; of those without any, the limit.
+/// Checks that the bytes can hold `count` elements of at least `least` bytes
+/// each; for elements without bytes, checks the limit.
 pub(super) fn check_count(count: u64, least: u64, input: &Decoder<'_>) -> Result<(), Fail> {
     match (input.rest().len() as u64).checked_div(least) {
         Some(most) if count > most => Err(Fail::Count),
@@ -324,7 +324,7 @@ fn many(width: usize, count: u64, input: &mut Decoder<'_>) -> Result<(), Fail> {
     input.take(count.checked_mul(width).ok_or(Fail::Count)?).map(drop)
 }
 
-/// Passes over so many elements, if they are flat; else false, and nothing is taken.
+/// Passes over `count` elements, if they are flat; else false, and nothing is taken.
 fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>) -> bool {
     let Some(pass) = stored.passes.pass(node, stored) else { return false };
     let before = input.rest();

@@ -296,7 +296,7 @@ pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result
 
 /// Removes what a program that was killed has left beside a save, which is locked.
 ///
-/// The last of `most` backups gives way to one that was not finished, if there is no number free.
+/// The last of `most` backups is replaced by one that was not finished, if there is no number free.
 pub(super) fn tidy(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
     let (temporary, aside) = (names::temporary(path), names::aside(path));
     let was_writing = !is_free(storage, &temporary)?;

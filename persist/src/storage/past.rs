@@ -35,7 +35,7 @@ impl Past {
         Ok(known_header(storage, path)? == self.replaced)
     }
 
-    /// The header of a save that goes on from the one that it replaces; its generation is no smaller than `least`.
+    /// The header of a save that continues the one that it replaces; its generation is no smaller than `least`.
     pub(crate) fn lead_to(&self, header: Header, device: Option<&str>, least: u64) -> Header {
         let mut version = self.version();
         if device.is_some() || !version.is_empty() {
@@ -45,7 +45,7 @@ impl Past {
         Header { generation: self.next_generation().max(least), version, ..header }
     }
 
-    /// The header of a save that goes on from the one that it replaces and from another, having the content of one of the two.
+    /// The header of a save that continues the one that it replaces and another, with the content of one of the two.
     pub(crate) fn reconcile(&self, kept: Header, other: &Header, device: Option<&str>) -> Header {
         let mut version = self.version();
         version.merge(&other.version);
@@ -64,7 +64,7 @@ impl Past {
         Header { generation, version, ..kept }
     }
 
-    /// True if a save may take the place of the one that is there as it is: it goes on from that, and so can this device.
+    /// True if a save may replace the current one as it is: it continues that one, and this device can continue it.
     pub(crate) fn is_before(&self, other: &Header, device: Option<&str>) -> bool {
         let is_before = |replaced| other.compare(replaced) == Lineage::Newer;
         self.replaced.as_ref().is_none_or(is_before)

@@ -54,7 +54,7 @@ pub(crate) struct Reading<'s> {
     pub(crate) wait: Duration,
 }
 
-/// Reads a save; one that is damaged gives way to its newest good backup.
+/// Reads a save; a damaged one is replaced by its newest good backup.
 pub(crate) fn load<T>(
     reading: Reading<'_>,
     path: &Path,

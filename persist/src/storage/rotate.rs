@@ -1,6 +1,6 @@
-//! What becomes of the old save when a new one takes its place.
+//! Makes a backup of the old save when a new one replaces it.
 //!
-//! It is put aside under a hidden name, and becomes a backup when the new one is in place: until then
+//! It is moved aside under a hidden name, and becomes a backup when the new one is in place: until then
 //! no backup is touched, and a save that fails leaves all as it was.
 
 use std::io;
@@ -10,7 +10,7 @@ use super::{Storage, StoredFile, have_same_bytes, names};
 use crate::format::{Ends, Header};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// The old save, put aside.
+/// The old save, moved aside.
 pub(super) struct Aside<'s> {
     storage: &'s dyn Storage,
     path: &'s Path,
@@ -43,8 +43,8 @@ impl<'s> Aside<'s> {
     }
 }
 
-/// Makes a backup of the save that was put aside, if one was; the last of `most` gives way. What was cut
-/// off goes on where it was.
+/// Makes a backup of the save that was moved aside, if there is one; the last of `most` is dropped. An interrupted
+/// rotation continues where it was.
 pub(super) fn make_backup(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
     let result = rotate(storage, path, most).or_else(|_| rotate(storage, path, most));
     // What cannot be read, and may be a whole save, is no backup, and is not lost.

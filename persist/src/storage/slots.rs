@@ -75,8 +75,10 @@ pub(crate) fn list(
     Ok(slots)
 }
 
-/// The slot that a file belongs to, and as what; hidden files belong to none, but for the save that is put
-/// aside: where a file has one name, it may be all that there is of a slot.
+/// The slot that a file belongs to, and as what.
+///
+/// Hidden files belong to none, except for the save that is moved aside: where a file has one name, it may be all that
+/// is left of a slot.
 fn role(name: &str) -> Option<(&str, Role)> {
     if let Some(slot) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".sav.old")) {
         return Some((slot, Role::Aside));

@@ -1,4 +1,4 @@
-//! Damaged saves without a good backup, of which a load takes what is whole.
+//! Damaged saves without a good backup, from which a load takes what is whole.
 
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,9 @@ pub(crate) fn wrecks<'s>(
         .filter_map(move |file| read_save(storage, &file, limits).ok().map(|save| (file, save)))
 }
 
-/// Keeps a wreck, and the save if that is another one, as a damaged save: their own names go to the next saves.
-/// Returns where the wreck is kept.
+/// Keeps the file that was salvaged, and the save if that is another file, as damaged saves.
+///
+/// The next saves get their names. Returns where the salvaged file is kept.
 pub(crate) fn keep_wreck(reading: Reading<'_>, path: &Path, wreck: &Path) -> Option<PathBuf> {
     let Reading { storage, wait, .. } = reading;
     let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());

@@ -211,7 +211,7 @@ guarded! {
 
 /// Cells that can be set once, stored as an `Option`.
 ///
-/// Where only `&` reaches such a cell, its content is put aside before it is
+/// Where only `&` reaches such a cell, its content is set aside before it is
 /// shared and set when its references have been connected.
 macro_rules! once {
     ($($cell:ident)*) => {$(

@@ -1,4 +1,4 @@
-//! `Option`: a byte, and the value behind a 1.
+//! `Option`: a byte, and the value after a 1.
 
 use super::whole_items;
 use crate::Result;

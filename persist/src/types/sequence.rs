@@ -69,7 +69,7 @@ pub(super) fn visit_each<'t, T: Persist>(
     if T::__LEAF { Ok(()) } else { visitor.each(&mut Elements(items.into_iter())) }
 }
 
-/// The same, through shared pointers.
+/// Visits each element through shared pointers.
 pub(super) fn visit_each_shared<'t, T: Persist>(
     items: impl IntoIterator<Item = &'t T>,
     visitor: &mut Visitor<'_>,

@@ -1,4 +1,4 @@
-//! Values as text that people read, and that [`parse`](super::parse) takes back.
+//! Values as text that people read and that [`parse`](super::parse) reads.
 
 use std::fmt::{self, Formatter, Write};
 
@@ -7,7 +7,7 @@ use super::{HandleValue, Parts, Value};
 /// Columns that a value on one line takes at most, where there are several lines.
 const COLUMNS: usize = 96;
 
-/// The same however deep it stands.
+/// The least columns, however deep a value is nested.
 const LEAST_COLUMNS: usize = 40;
 
 const INDENT: usize = 4;
@@ -148,7 +148,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints what stands behind the last part.
+    /// Prints what follows the last part.
     fn end(&mut self, value: &Value) -> fmt::Result {
         match value {
             Value::Seq(values) => self.close(!values.is_empty(), "", "]"),
@@ -178,7 +178,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Ends parts, of which there are `some`.
+    /// Ends parts; `some` says whether there are any.
     fn close(&mut self, some: bool, space: &str, bracket: &str) -> fmt::Result {
         self.indent = self.indent.map(|indent| indent - INDENT);
         match self.indent {

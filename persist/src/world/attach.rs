@@ -35,7 +35,9 @@ impl<T> ComponentId<T> {
 }
 
 impl World {
-    /// Attaches a component to an object, behind the others. One of its type that was there is released first.
+    /// Attaches a component to an object, after its other components.
+    ///
+    /// A component of the same type that the object had is released first.
     ///
     /// While a component's method runs, it is attached at the end of the phase; if the object is gone by then, it is released.
     ///
@@ -63,7 +65,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As [`attach`](Self::attach); [`ErrorKind::NotFound`] if no component class of this name is registered.
+    /// Those of [`attach`](Self::attach); [`ErrorKind::NotFound`] if no component class of this name is registered.
     pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         let column = self.column_of_class(class)?;
         let component = (self.columns[column].of.make)(&self.registry)?;
@@ -178,13 +180,13 @@ impl World {
         self.get::<T>(object).is_some()
     }
 
-    /// The component behind an id.
+    /// The component with an id.
     #[must_use]
     pub fn component<T: Component>(&self, id: ComponentId<T>) -> Option<&T> {
         self.get(id.object)
     }
 
-    /// The component behind an id, to be changed.
+    /// The component with an id, mutably.
     #[must_use]
     pub fn component_mut<T: Component>(&mut self, id: ComponentId<T>) -> Option<&mut T> {
         self.get_mut(id.object)

@@ -1,4 +1,4 @@
-//! Bytes of fields, of which there mostly are few.
+//! Bytes of fields, mostly few.
 
 use std::fmt;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ const FEW: usize = 22;
 
 #[derive(Clone)]
 enum Held {
-    /// So many of them.
+    /// A few bytes, and how many they are.
     Few(u8, [u8; FEW]),
     Many(Box<[u8]>),
 }

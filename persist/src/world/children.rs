@@ -21,7 +21,7 @@ pub(super) struct Children {
 
 /// A pass over so few costs about what a search in a tree does.
 const FEW: usize = 128;
-/// So many passes cost about what it does to make a tree, and the list again.
+/// The number of passes that cost about as much as making a tree, and the list again.
 const PASSES: u32 = 64;
 
 impl From<Vec<ObjectId>> for Children {
@@ -101,7 +101,7 @@ impl Children {
         }
     }
 
-    /// Goes over to a tree behind many passes.
+    /// Switches to a tree after many passes.
     fn note_pass(&mut self) {
         let passes = self.passes.get() + 1;
         self.passes.set(passes);
@@ -131,7 +131,7 @@ struct Tree {
 struct Node {
     id: ObjectId,
     above: Option<usize>,
-    /// Those before it, and those after it.
+    /// The children before it, and those after it.
     below: [Option<usize>; 2],
     /// How many there are from it down.
     count: usize,

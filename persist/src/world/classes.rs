@@ -17,7 +17,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As [`Registry::register_as`].
+    /// Those of [`Registry::register_as`].
     pub fn register<T: Component>(&mut self) -> Result<()> {
         self.column_of::<T>().map(drop)
     }
@@ -26,7 +26,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As [`register`](Self::register).
+    /// Those of [`register`](Self::register).
     pub fn register_with<T: Component>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
         self.registry.register_with::<T>(make)?;
         self.register::<T>()
@@ -36,7 +36,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As [`Registry::register_as`].
+    /// Those of [`Registry::register_as`].
     pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
         self.registry.register_as::<T, D>()
     }

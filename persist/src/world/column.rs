@@ -34,7 +34,7 @@ struct Filled<T> {
     mask: [u64; WORDS],
     /// How many bits the words before each have.
     before: [u16; WORDS],
-    /// As many as there are bits, in their order, but for what is out.
+    /// One value for each bit, in order, except for those that are out.
     items: Vec<T>,
     out: Option<Out>,
 }

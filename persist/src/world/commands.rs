@@ -1,4 +1,4 @@
-//! Changes of what is there, kept until no method of a component runs.
+//! Changes of objects and components, deferred until no method of a component runs.
 
 use super::World;
 use super::any_component::AnyComponent;
@@ -30,8 +30,10 @@ impl Command {
 }
 
 impl World {
-    /// Makes the changes that a component's method asked for before it panicked, in order. Every change of what is there and every
-    /// [`update`](Self::update) does so first; a save, which only reads, does not. While a method runs, it does nothing.
+    /// Makes the changes that a component's method asked for before it panicked, in order.
+    ///
+    /// Every change of objects and components and every [`update`](Self::update) does so first; a save, which only reads,
+    /// does not. While a method runs, it does nothing.
     pub fn settle(&mut self) {
         self.flush();
     }

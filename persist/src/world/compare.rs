@@ -14,7 +14,7 @@ use crate::codec::Portable;
 use crate::graph::Registry;
 use crate::schema::{Cursor, Target};
 
-/// A field that has changed, with its bytes before and behind.
+/// A field that has changed, with its bytes before and after.
 pub(crate) struct FieldChange {
     pub(crate) path: FieldPath,
     pub(crate) old: Bytes,
@@ -29,7 +29,7 @@ impl World {
         content().map_err(|error| owner.name(error, class))
     }
 
-    /// The same, to be held for a while.
+    /// The bytes of a component or resource, to be held for a while.
     pub(crate) fn snapshot(&mut self, owner: Owner, class: &str) -> Result<Bytes> {
         let room = std::mem::take(&mut self.kept.room);
         let find = || Part::find_in(room, &self.registry, self.root(owner, class)?, &[]);
@@ -59,7 +59,7 @@ impl World {
         valid.map_err(|error| owner.name(error, class))
     }
 
-    /// As [`validate`](Self::validate); what is not there is valid.
+    /// Like [`validate`](Self::validate); what does not exist is valid.
     pub(crate) fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
         let Ok(spot) = self.spot(owner, class) else { return Ok(()) };
         self.validate_at(spot, class).map_err(|error| owner.name(error, class))

@@ -56,7 +56,7 @@ pub trait Component: Persist + Pointee {
         context.not_there(Phase::Update);
     }
 
-    /// Runs in every update, behind that of all objects.
+    /// Runs in every update, after the updates of all objects.
     fn on_post_update(&mut self, context: &mut Context<'_>) {
         context.not_there(Phase::PostUpdate);
     }

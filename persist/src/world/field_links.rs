@@ -26,14 +26,14 @@ impl<'r> FieldLinks<'r> {
         Self { registry, empty_elements: 0, advice: ADVICE, numbers: None }
     }
 
-    /// The same for a command in a journal.
+    /// The links for a command in a journal.
     pub(crate) fn of_command(registry: &'r Registry) -> Self {
         const ADVICE: &str =
             "the command, which then cannot be in a journal; keep an id or a copy in its place";
         Self { advice: ADVICE, ..Self::new(registry) }
     }
 
-    /// The same for bytes of another program, whose classes are those of these indexes here.
+    /// The links for bytes of another program, whose classes have these indexes here.
     pub(crate) fn numbered(self, numbers: Option<&'r [Option<usize>]>) -> Self {
         Self { numbers, ..self }
     }

@@ -93,7 +93,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As [`get_field`](Self::get_field), and the field then is as it was:
+    /// Those of [`get_field`](Self::get_field), and the field then is as it was:
     ///
     /// - [`ErrorKind::KindMismatch`] if the value is not one of the kind of the field, or does not fit;
     /// - [`ErrorKind::NotFound`] if it leads to an object that is not in the world;
@@ -108,11 +108,11 @@ impl World {
         self.set_at(Owner::Object(object), &path.into_field_path()?, &value.into())
     }
 
-    /// The value of a field of a resource, as [`get_field`](Self::get_field).
+    /// The value of a field of a resource, like [`get_field`](Self::get_field).
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`get_field`](Self::get_field).
     ///
     /// # Example
     ///
@@ -131,11 +131,11 @@ impl World {
         self.value_at(Owner::Resource, &path.into_field_path()?)
     }
 
-    /// Sets a field of a resource, as [`set_field`](Self::set_field), and returns what it was.
+    /// Sets a field of a resource, like [`set_field`](Self::set_field), and returns the old value.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`set_field`](Self::set_field).
     pub fn set_resource_field(
         &mut self,
         path: impl IntoFieldPath,
@@ -181,7 +181,7 @@ impl World {
         })
     }
 
-    /// What is there.
+    /// The component or resource at a place.
     pub(super) fn root_at(&self, spot: Spot, class: &str) -> Result<&dyn Portable> {
         match spot {
             Spot::Component(column, place) => {

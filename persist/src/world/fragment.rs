@@ -70,7 +70,7 @@ impl World {
 
     /// Parks what was in another world, or in this one in another run.
     ///
-    /// The save of a program that is older is brought on. If this fails nothing is parked.
+    /// The save of an older program is migrated. If this fails, nothing is parked.
     pub(crate) fn park_fragment(&mut self, fragment: &Fragment) -> Result<()> {
         self.check_idle()?;
         let Fragment { object, save, parent, index } = fragment;

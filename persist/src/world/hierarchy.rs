@@ -54,7 +54,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As [`set_parent`](Self::set_parent).
+    /// Those of [`set_parent`](Self::set_parent).
     pub fn set_parent_at(
         &mut self,
         object: ObjectId,

@@ -143,7 +143,7 @@ impl Names {
     }
 }
 
-/// The bases of which a name could be one with a number: `a12` is `a1` with 2, and `a` with 12.
+/// The bases that a name with a number could have: `a12` is `a1` with 2, and `a` with 12.
 fn splits(name: &str) -> impl Iterator<Item = (&str, u64)> {
     let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
     let first = name.len() - digits;

@@ -16,7 +16,7 @@ pub(super) struct Object {
     pub(super) children: Children,
     /// Which components it has, in which order.
     pub(super) shape: Shape,
-    /// How many of them, from the first on, have been started; the others are behind these.
+    /// How many of them, from the first on, have been started; the others follow these.
     pub(super) started: usize,
     pub(super) activity: Activity,
     /// True if it or an object above it is not active.
@@ -65,7 +65,7 @@ pub(super) struct Shape(usize);
 pub(super) struct Shapes {
     shapes: Vec<Rc<[usize]>>,
     by_columns: HashMap<Rc<[usize]>, Shape>,
-    /// The shape with one more column behind.
+    /// The shape with one more column at the end.
     wider: HashMap<(Shape, usize), Shape>,
 }
 
@@ -95,12 +95,12 @@ impl Shapes {
         self.shapes.get(shape.0).map_or(&[], |columns| columns)
     }
 
-    /// The same, to be held while objects change.
+    /// The columns of a shape, to be held while objects change.
     pub(super) fn share(&self, shape: Shape) -> Rc<[usize]> {
         self.shapes.get(shape.0).cloned().unwrap_or_default()
     }
 
-    /// The shape with one more column behind.
+    /// The shape with one more column at the end.
     pub(super) fn with(&mut self, shape: Shape, column: usize) -> Shape {
         if let Some(wider) = self.wider.get(&(shape, column)) {
             return *wider;

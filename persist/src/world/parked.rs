@@ -142,7 +142,7 @@ impl World {
         objects.iter().map(size).sum()
     }
 
-    /// Takes over the objects that are parked in another world of the same classes, of which it is a copy.
+    /// Takes over the objects that are parked in another world of the same classes; this one is a copy of it.
     pub(crate) fn take_parked(&mut self, old: &mut World) -> Result<()> {
         self.check_idle()?;
         old.check_idle()?;

@@ -44,7 +44,7 @@ impl<'p> Part<'p> {
         Self::find_in(Room::default(), registry, root, steps)
     }
 
-    /// The same, in memory that is there.
+    /// Like [`find`](Self::find), in memory that was used before.
     pub(super) fn find_in(
         room: Room,
         registry: &Registry,
@@ -143,7 +143,7 @@ impl<'p> Part<'p> {
     }
 }
 
-/// Goes on from the part that some of the steps have led to.
+/// Continues from the part that some of the steps have led to.
 pub(super) fn follow<'s, 'b>(
     mut cursor: Cursor<'s, 'b>,
     steps: &[Step],

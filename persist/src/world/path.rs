@@ -164,7 +164,7 @@ impl TryFrom<&str> for FieldPath {
     }
 }
 
-/// What `parse` takes back.
+/// The text that `parse` reads.
 impl Display for FieldPath {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write_quoted(self.class(), NameOf::Class, f)?;
@@ -181,7 +181,7 @@ impl fmt::Debug for FieldPath {
     }
 }
 
-/// Steps as they stand behind the class.
+/// Steps as they stand after the class.
 pub(super) struct Steps<'s>(pub(super) &'s [Step]);
 
 impl Display for Steps<'_> {
@@ -241,7 +241,7 @@ fn parse(text: &str) -> Result<FieldPath, String> {
     Ok(path)
 }
 
-/// The class, and what is behind the colon.
+/// The class, and what follows the colon.
 fn class(text: &str) -> Result<(String, &str), String> {
     if text.starts_with('`') {
         let (name, end) = first_name(text).map_err(|error| error.message().to_owned())?;
@@ -267,7 +267,7 @@ fn class(text: &str) -> Result<(String, &str), String> {
     Ok((class.to_owned(), rest))
 }
 
-/// A name, and what is behind it.
+/// A name, and what follows it.
 fn name_step(text: &str) -> Result<(Step, &str), String> {
     if text.starts_with('`') {
         let (name, end) = first_name(text).map_err(|error| error.message().to_owned())?;
@@ -283,7 +283,7 @@ fn name_step(text: &str) -> Result<(Step, &str), String> {
     Ok((Step::Field(name.to_owned().into()), rest))
 }
 
-/// A key, behind its opening bracket, and what is behind the closing one.
+/// A key, after its opening bracket, and what follows the closing one.
 fn key_step(text: &str) -> Result<(Step, &str), String> {
     let unclosed = || format!("`[{text}` has no closing bracket");
     if let Ok((key, end)) = first_value(text)

@@ -101,7 +101,7 @@ impl Prefab {
         &self.save
     }
 
-    /// The prefab that a save holds, of which `world` was loaded within these limits.
+    /// The prefab that a save holds; `world` was loaded from it within these limits.
     pub(crate) fn of(
         mut world: World,
         save: &[u8],
@@ -274,7 +274,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As there; [`ErrorKind::NotFound`] if the parent is not there.
+    /// Those of [`instantiate`](Self::instantiate); [`ErrorKind::NotFound`] if there is no such parent.
     pub fn instantiate_in(
         &mut self,
         parent: ObjectId,

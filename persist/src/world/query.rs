@@ -115,7 +115,7 @@ struct QueryIter<'w, Q: Query> {
 }
 
 impl<'w, Q: Query> QueryIter<'w, Q> {
-    /// Goes to the next word; false behind the last.
+    /// Advances to the next word; false after the last.
     fn next_word(&mut self) -> bool {
         if self.word == WORDS {
             self.word = 0;

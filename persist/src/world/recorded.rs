@@ -1,4 +1,4 @@
-//! What was recorded of components and resources, perhaps by a program that had their classes in another form.
+//! What was recorded of components and resources, perhaps by a program with other versions of their classes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

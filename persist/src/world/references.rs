@@ -30,7 +30,7 @@ impl World {
     /// components: what an editor shows before it removes one. Ids as plain numbers are not found; those in components of
     /// classes that the program does not have are.
     ///
-    /// An object that is shared by pointers is told as part of the first component that leads to it.
+    /// An object that is shared by pointers is reported as part of the first component that leads to it.
     ///
     /// It takes as long as a save of the world into memory.
     ///

@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind, Persist, Result};
 #[derive(Default)]
 pub(super) struct Resources {
     pub(super) values: Vec<(TypeId, String, Box<dyn AnyResource>)>,
-    /// Those of classes that the program does not have.
+    /// Resources of classes that the program does not have.
     pub(super) unknown: Vec<Unknown>,
 }
 
@@ -90,7 +90,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// As [`register_as`](Self::register_as).
+    /// Those of [`register_as`](Self::register_as).
     pub fn register_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
         self.register_as::<T, dyn AnyResource>()
     }
@@ -120,7 +120,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As [`Registry::register_as`](crate::graph::Registry::register_as).
+    /// Those of [`Registry::register_as`](crate::graph::Registry::register_as).
     pub fn register_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
         self.registry.register_resource::<T>()
     }
@@ -129,7 +129,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// As [`register_resource`](Self::register_resource).
+    /// Those of [`register_resource`](Self::register_resource).
     ///
     /// # Example
     ///

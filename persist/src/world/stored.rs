@@ -51,7 +51,7 @@ impl World {
 pub(super) enum Content {
     /// All of it, with the resources and what has been started.
     World,
-    /// Some objects, nothing of which counts as started.
+    /// Some objects; none of their components counts as started.
     Copy,
     /// Some objects as they are.
     Objects,

@@ -48,11 +48,11 @@ impl Taken {
 #[derive(Default)]
 pub(crate) struct Replaced(Vec<(usize, KeptComponent)>);
 
-/// The same of resources.
+/// Resources that were replaced, with their unknown fields.
 #[derive(Default)]
 pub(crate) struct ReplacedResources(Vec<(usize, Unknown)>);
 
-/// A resource that is out of its world.
+/// A detached resource.
 pub(crate) type TakenResource = Box<dyn AnyResource>;
 
 impl World {
@@ -73,7 +73,7 @@ impl World {
         checked.map_err(|error| error.in_class(taken.class()))
     }
 
-    /// The same of a resource.
+    /// Checks a resource.
     pub(crate) fn check_resource(&self, resource: &mut TakenResource) -> Result<()> {
         let checked = validate((**resource).portable_mut());
         checked.map_err(|error| error.in_class((**resource).__name()))
@@ -248,7 +248,7 @@ impl World {
         .in_class(class))
     }
 
-    /// Readies the world for changes of what is there.
+    /// Readies the world for changes of objects and components.
     pub(crate) fn check_editable(&mut self) -> Result<()> {
         self.check_idle()?;
         self.flush();
@@ -301,7 +301,7 @@ impl World {
         })
     }
 
-    /// A resource that is out of its world or in it, as data.
+    /// A resource, detached or in its world, as data.
     pub(crate) fn resource_content(&self, resource: &TakenResource) -> Result<ResourceContent> {
         let bytes = content_of(&self.registry, (**resource).portable())?;
         Ok(ResourceContent { class: (**resource).__name(), bytes })
@@ -329,7 +329,7 @@ impl World {
         .map_err(|error| error.in_class(class))
     }
 
-    /// The same for a class of this number, in this program or another.
+    /// Decodes a value of a class with this number, in this program or another.
     pub(super) fn decode_numbered<D: ?Sized + TraitObject>(
         &self,
         number: usize,

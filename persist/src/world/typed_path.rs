@@ -8,11 +8,13 @@ use crate::codec::{FieldNames, FieldStep, Reflect};
 
 /// The [`FieldPath`] of a field that a program has, checked by the compiler: `field!(Transform.position.x)`.
 ///
-/// It is written as the field is in Rust, and gives the names in saves: of a class with `class = "..."` and of fields that are
-/// `rename`d. A field that is `skip`ped is refused, by the build. Behind a generic class, or one that is written in another way than as a
-/// path, stands a colon: `field!(Slot<Sword>: item.sharp)`. An element is `[3]` or `["key"]`, given as it stands. What Rust cannot write so, as
-/// an index or a key in a variable, or the fields of an enum's variant, takes a step of [`FieldPath::at`] or [`FieldPath::field`] more, whose
-/// names are those in saves and checked when the path is used.
+/// It is written as the field is in Rust, and gives the names in saves: of a class with `class = "..."` and of fields with
+/// `rename`. A field that is `skip`ped does not compile.
+///
+/// - A generic class, or one that is not written as a path, is followed by a colon: `field!(Slot<Sword>: item.sharp)`.
+/// - An element is `[3]` or `["key"]`, given as it stands.
+/// - An index or a key in a variable, or a field of an enum's variant, needs a step of [`FieldPath::at`] or
+/// [`FieldPath::field`]. Its names are those in saves, and are checked when the path is used.
 ///
 /// # Example
 ///

@@ -53,7 +53,7 @@ impl World {
         self.resources.unknown.iter_mut().try_for_each(|unknown| unknown.__visit(visitor))
     }
 
-    /// The same, through shared pointers.
+    /// Visits the parts through shared pointers.
     pub(super) fn visit_parts_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         for id in self.visited() {
             let Some(place) = self.directory.place(id) else { continue };

@@ -89,7 +89,7 @@ pub struct World {
     /// How many pages have lost their last object, at most.
     pub(super) emptied: usize,
     pub(super) registry: Registry,
-    /// How many methods of components run; while one does, changes of what is there wait.
+    /// How many methods of components run; meanwhile, changes of objects and components wait.
     pub(super) running: u32,
     /// True once nothing more can be attached, since the last methods run.
     pub(super) is_dropped: bool,
@@ -134,8 +134,9 @@ impl World {
         Self::default()
     }
 
-    /// Makes an object of this name, or of this name with the lowest free number behind it if there is one, or
-    /// one that may come back; an empty name is `Object`.
+    /// Makes an object of this name; an empty name is `Object`.
+    ///
+    /// If an object has the name, or one that may come back had it, the new name ends with the lowest free number.
     ///
     /// While a component's method runs, the object is there, and has its name, from the end of the phase on.
     ///
@@ -216,7 +217,7 @@ impl World {
         self.last_id
     }
 
-    /// Gives no id up to this one any more; false if there are none behind it.
+    /// Gives no id up to this one any more; false if there are none after it.
     pub(crate) fn give_behind(&mut self, id: u64) -> bool {
         let is_possible = id <= LAST_ID / 2;
         if is_possible {
@@ -225,7 +226,7 @@ impl World {
         is_possible
     }
 
-    /// Tells it from all other worlds.
+    /// Identifies this world among all worlds.
     pub(crate) fn identity(&self) -> u64 {
         self.identity.0
     }

@@ -147,7 +147,7 @@ pub(crate) fn not_registered(class: &str, of: &str) -> Error {
     )
 }
 
-/// The same when it is to be saved.
+/// Like [`not_registered`], for a value that is being saved.
 #[cold]
 pub(crate) fn not_registered_yet(class: &str, of: &str) -> Error {
     Error::new(

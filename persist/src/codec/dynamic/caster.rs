@@ -73,7 +73,7 @@ macro_rules! coerced {
 
 /// How the values of one class become `D`s.
 pub struct Caster<D: ?Sized> {
-    /// Reads a value behind its class number.
+    /// Reads a value, after its class number.
     pub(super) decode: fn(&mut Decoder<'_>) -> Result<Box<D>, Fail>,
     /// An empty value.
     pub(super) empty: fn(&Prototypes<'_>) -> Result<Box<D>>,

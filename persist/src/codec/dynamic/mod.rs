@@ -33,38 +33,38 @@ use crate::reflect::{Cell, TraitName};
 
 /// A persistent value of a type that is known at run time only.
 pub trait Portable: Any {
-    /// As [`Encoder::value`].
+    /// Like [`Encoder::value`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of that method.
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Reads over the value.
     ///
     /// # Errors
     ///
-    /// As [`Persist::__decode_into`].
+    /// Those of [`Persist::__decode_into`].
     fn decode_over(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail>;
 
     /// Counts it as a value in a box.
     fn count_box(&self, out: &mut Encoder<'_>);
 
-    /// As [`Persist::__visit`].
+    /// Like [`Persist::__visit`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of that method.
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// As [`Persist::__visit_shared`].
+    /// Like [`Persist::__visit_shared`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of that method.
     fn visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// As [`Persist::persist_name`].
+    /// Like [`Persist::persist_name`].
     fn class_name(&self) -> String;
 
     /// The type in such a cell.

@@ -17,7 +17,7 @@ pub struct StandIn<D: ?Sized> {
     pub(crate) boxed: fn(Unknown) -> Box<D>,
 }
 
-/// The same, for objects.
+/// A class that stands in for unknown classes of objects.
 #[derive(Clone)]
 pub(crate) struct StandInClass {
     pub(crate) type_id: TypeId,

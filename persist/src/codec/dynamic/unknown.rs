@@ -114,7 +114,7 @@ impl Unknown {
 }
 
 thread_local! {
-    /// What the drop that goes on has still to free; `None` while there is none.
+    /// What the running drop has still to free; `None` if none runs.
     static WAITING: RefCell<Option<Vec<Piece>>> = const { RefCell::new(None) };
 }
 

@@ -19,14 +19,14 @@ pub trait Unsized: Pointee {
     ///
     /// # Errors
     ///
-    /// As [`Object::encode_object`].
+    /// Those of [`Object::encode_object`].
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Visits what can be reached through a shared pointer.
     ///
     /// # Errors
     ///
-    /// As [`Object::visit_object`].
+    /// Those of [`Object::visit_object`].
     fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
     /// Shows the value.
@@ -36,7 +36,7 @@ pub trait Unsized: Pointee {
     ///
     /// # Errors
     ///
-    /// As [`Object::pointee`].
+    /// Those of [`Object::pointee`].
     fn pointee(&self, wait: Duration) -> Result<TypeId>;
 
     /// Name of the class of a trait object.
@@ -185,7 +185,7 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
     }
 
     /// Empty ones of several types may share an allocation of the standard library:
-    /// an odd number, which no object is at, tells them apart.
+    /// an odd number, which is the address of no object, distinguishes them.
     fn address(target: &P) -> usize {
         let address = std::ptr::from_ref(target).cast::<()>().addr();
         if size_of_val(target) > 0 {

@@ -73,7 +73,7 @@ pub trait PointTo<P: ?Sized> {
     /// What is known of the target without a look at it.
     fn pointed() -> Pointed;
 
-    /// What tells the target from others, while it is held: where it is.
+    /// The address of the target, which identifies it while it is held.
     fn address(target: &P) -> usize {
         std::ptr::from_ref(target).cast::<()>().addr()
     }
@@ -81,13 +81,13 @@ pub trait PointTo<P: ?Sized> {
     /// The pointer as one whose type is known at run time only.
     fn share_rc(this: &Rc<P>) -> Shared;
 
-    /// The same of an `Arc`.
+    /// Like [`share_rc`](Self::share_rc), for `Arc`.
     fn share_arc(this: &Arc<P>) -> Shared;
 
     /// A pointer with its type back.
     fn rc(object: &Shared, caster: Option<&dyn Any>) -> Option<Rc<P>>;
 
-    /// The same of an `Arc`.
+    /// Like [`rc`](Self::rc), for `Arc`.
     fn arc(object: &Shared, caster: Option<&dyn Any>) -> Option<Arc<P>>;
 
     /// A weak pointer whose target is gone.
@@ -97,25 +97,25 @@ pub trait PointTo<P: ?Sized> {
     /// If no class is registered for the trait.
     fn gone_rc(prototypes: &Prototypes<'_>) -> Result<rc::Weak<P>>;
 
-    /// The same of an `Arc`.
+    /// Like [`gone_rc`](Self::gone_rc), for `Arc`.
     ///
     /// # Errors
     ///
-    /// As [`gone_rc`](Self::gone_rc).
+    /// Those of [`gone_rc`](Self::gone_rc).
     fn gone_arc(prototypes: &Prototypes<'_>) -> Result<sync::Weak<P>>;
 
     /// An empty object.
     ///
     /// # Errors
     ///
-    /// As [`Persist::prototype`](crate::Persist::persist_empty).
+    /// Those of [`Persist::prototype`](crate::Persist::persist_empty).
     fn empty_rc(prototypes: &Prototypes<'_>) -> Result<Rc<P>>;
 
-    /// The same of an `Arc`.
+    /// Like [`empty_rc`](Self::empty_rc), for `Arc`.
     ///
     /// # Errors
     ///
-    /// As [`Persist::prototype`](crate::Persist::persist_empty).
+    /// Those of [`Persist::prototype`](crate::Persist::persist_empty).
     fn empty_arc(prototypes: &Prototypes<'_>) -> Result<Arc<P>>;
 }
 

@@ -115,7 +115,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// As [`get`](Self::get).
+    /// Those of [`get`](Self::get).
     pub fn get_mut<'v>(&self, value: &'v mut dyn Any, path: &str) -> Result<&'v mut dyn Any> {
         path.split('.').try_fold(value, |value, name| {
             let (target, field) =
@@ -132,7 +132,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// As [`get`](Self::get); [`ErrorKind::KindMismatch`] if the field is not a `T`.
+    /// Those of [`get`](Self::get); [`ErrorKind::KindMismatch`] if the field is not a `T`.
     pub fn set<T: 'static>(&self, value: &mut dyn Any, path: &str, new: T) -> Result<T> {
         let field = self.get_mut(value, path)?;
         let class = self.class_of(field).map(|class| class.type_name());

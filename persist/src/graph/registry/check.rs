@@ -227,7 +227,7 @@ impl Registry {
         bytes
     }
 
-    /// The same with what is not stored.
+    /// The bytes of a whole class, including what is not stored.
     fn whole(&self, class: usize, done: &mut Vec<Option<u64>>) -> u64 {
         let size = self.program.targets[class].map_or(0, |target| target.class.size as u64);
         self.footprint(class, done).max(size)

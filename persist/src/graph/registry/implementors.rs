@@ -1,4 +1,4 @@
-//! The classes behind the traits, and the program's own factories.
+//! The classes that implement each trait, and the program's own factories.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;

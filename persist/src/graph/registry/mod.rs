@@ -70,7 +70,7 @@ pub struct Registry {
 pub(super) struct ObjectEntry {
     pub(super) kind: ObjectType,
     pub(super) class: usize,
-    /// Bytes in memory of an empty one, with its boxes and the objects behind
+    /// Bytes in memory of an empty one, with its boxes and the targets of
     /// its bare pointers; up to about twice as much as that.
     pub(super) footprint: u64,
 }
@@ -109,7 +109,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// As [`register`](Self::register).
+    /// Those of [`register`](Self::register).
     pub fn register_pointer<Q: Counted>(&mut self) -> Result<()> {
         self.register_pointee::<Q::Pointee>(Q::POINTER)
     }
@@ -118,7 +118,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// As [`register`](Self::register); [`ErrorKind::Unsupported`] if `T` is
+    /// Those of [`register`](Self::register); [`ErrorKind::Unsupported`] if `T` is
     /// neither a struct nor an enum.
     ///
     /// # Example
@@ -176,7 +176,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// As [`register`](Self::register).
+    /// Those of [`register`](Self::register).
     pub fn register_with<T: Persist>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
         // The program's factory ends where the class's own prototype may not.
         let before = self.implementors.clone();

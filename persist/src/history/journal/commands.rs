@@ -17,14 +17,14 @@ use crate::history::step::{BoxedStep, Failure};
 use crate::world::FieldLinks;
 use crate::{Error, ErrorKind, Limits, Persist, Result, World};
 
-/// What a command that is done is told of the history around it.
+/// What a command learns of the history that runs it.
 pub(in crate::history) struct Around<T: 'static> {
     pub(super) classes: RefCell<CommandClasses<T>>,
     /// Whether there is a journal, and whether it is strict.
     pub(super) journal: Cell<Option<bool>>,
     /// How many classes of a world the saves have, which the next session knows.
     pub(super) registered: Cell<usize>,
-    /// True while a journal is done again.
+    /// True while a journal is replayed.
     pub(in crate::history) is_replayed: Cell<bool>,
     /// The last id that a world had given when the edit began.
     pub(in crate::history) last_id: Cell<u64>,
@@ -253,14 +253,15 @@ fn unregistered<C>() -> Error {
 }
 
 impl<T: 'static> History<T> {
-    /// Registers a class of commands, so that the journal of a [`Session`](super::Session) can hold them, and do them again in another run. A history
-    /// without a journal takes commands of any type.
+    /// Registers a class of commands, so that the journal of a [`Session`](super::Session) can hold them and another run can
+    /// replay them.
     ///
-    /// Trait objects in them are of classes that [`register_as`](Self::register_as) was told of; shared pointers they cannot hold.
+    /// A history without a journal takes commands of any type. The classes of trait objects in a command are registered by
+    /// [`register_as`](Self::register_as). Commands cannot hold shared pointers.
     ///
     /// # Errors
     ///
-    /// As [`Registry::register`].
+    /// Those of [`Registry::register`].
     pub fn register<C: Command<T> + Persist>(&mut self) -> Result<()> {
         let mut classes = self.around.classes.borrow_mut();
         let class = classes.registry.register_value::<C>()?;
@@ -273,7 +274,7 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// As [`Registry::register_as`].
+    /// Those of [`Registry::register_as`].
     pub fn register_as<C, D>(&mut self) -> Result<()>
     where
         C: Persist + crate::codec::Pointee,

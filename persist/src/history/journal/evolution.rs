@@ -1,8 +1,9 @@
 //! Steps that another program recorded, as steps of this one.
 //!
 //! A step of a field has that field alone, while a plan takes a whole record: a migration may make one field of two. So the component is followed
-//! in the form that it had there. The journal has it when it is changed first, and again behind all that changes components otherwise than
-//! by steps of fields. What it was before a step and what behind are brought on, and where they differ is what the step does here.
+//! as that program stored it. The journal has it when it is changed first, and again after everything that changes
+//! components other than steps of fields. Both versions, before and after a step, are migrated; where they differ is what
+//! the step does here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,17 +21,17 @@ pub(super) type Key = (Option<ObjectId>, String);
 pub(super) struct Contents {
     /// At the point that a replay has come to.
     known: HashMap<Key, Vec<u8>>,
-    /// Behind the edit that comes next.
+    /// After the edit that comes next.
     next: HashMap<Key, Vec<u8>>,
 }
 
 impl Contents {
-    /// Notes what something is behind the edit that comes next.
+    /// Notes what something is after the edit that comes next.
     pub(super) fn enter(&mut self, key: Key, bytes: Vec<u8>) {
         self.next.insert(key, bytes);
     }
 
-    /// Forgets all behind what changes components otherwise than by steps of fields.
+    /// Forgets all, after a change of components other than by steps of fields.
     pub(super) fn clear(&mut self) {
         self.known.clear();
     }
@@ -63,7 +64,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Brings on the steps of the entries that a journal begins with, of which those before a position are applied.
+    /// Migrates the steps of the entries that a journal begins with; those before a position are applied.
     pub(super) fn bring_on_entries<'s>(
         &mut self,
         entries: impl DoubleEndedIterator<Item = &'s mut [StoredStep]> + ExactSizeIterator,
@@ -95,13 +96,13 @@ impl Contents {
 struct Evolution<'e, 'p> {
     classes: &'e mut Classes<'p>,
     world: &'e World,
-    /// What is known at the step that is looked at: before it, or behind it.
+    /// What is known at the current step: before it, or after it.
     contents: &'e mut HashMap<Key, Vec<u8>>,
     moment: Moment,
 }
 
 impl Evolution<'_, '_> {
-    /// Brings on those steps that are about one of these.
+    /// Migrates the steps that are about one of these.
     fn all(
         &mut self,
         steps: &mut [StoredStep],

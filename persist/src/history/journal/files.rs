@@ -15,7 +15,7 @@ pub(super) struct Locks {
     pub(super) _save: Option<Lock>,
 }
 
-/// The journal that a session goes on with.
+/// The journal that a session continues.
 pub(super) struct Chosen {
     pub(super) path: PathBuf,
     pub(super) scan: Scan,
@@ -25,7 +25,7 @@ pub(super) struct Chosen {
 pub(super) struct Files {
     /// That of the save.
     pub(super) chosen: Option<Chosen>,
-    /// Those that are in the way; of one whose header is damaged nothing is known.
+    /// The journals that are in the way; nothing is known of one whose header is damaged.
     pub(super) others: Vec<Chosen>,
 }
 

@@ -20,19 +20,19 @@ const FOLLOWS: u16 = 1;
 /// Length, kind and sequence number, in front of a payload.
 pub(super) const HEAD: usize = 4 + 1 + 8;
 
-/// The checksum behind it.
+/// The checksum at its end.
 pub(super) const CRC: usize = 4;
 
 /// What a frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
-    /// The classes by which the frames behind it are written.
+    /// The classes by which the following frames are written.
     Program = 1,
     /// What the history was when the journal began; its entries follow.
     Stacks = 2,
     Entry = 3,
-    /// What a component or a resource is behind the edit that follows, or as the journal begins.
+    /// What a component or a resource is after the edit that follows, or as the journal begins.
     Content = 4,
     Done = 16,
     Undone = 17,
@@ -44,7 +44,7 @@ pub(super) enum Kind {
     Cleared = 23,
     Skipped = 24,
     Floors = 25,
-    /// Entries fell out for want of room.
+    /// Entries were evicted.
     Dropped = 26,
 }
 

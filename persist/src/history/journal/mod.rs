@@ -1,6 +1,6 @@
-//! What happens to a history, in a file, so that a crash loses nothing of it.
+//! The journal: what happens to a history, in a file, so that a crash loses nothing.
 //!
-//! A journal follows a save: it begins with the entries that there were when that was made, and goes on with what was done since. A
+//! A journal follows a save: it begins with the entries at the time of the save, and continues with what was done since. A
 //! [`Session`] keeps both. `docs/reference/histories.md` has the file, and the order in which a save changes it.
 
 mod beginning;
@@ -35,10 +35,10 @@ pub use session::Session;
 pub(super) use spill_files::{Spill, Spilled};
 pub(super) use stored::{StoredStep, Storing};
 
-/// When what is in a journal is made to last on the disk.
+/// When journal entries are flushed to disk.
 ///
-/// Whatever it is, each edit is handed to the system before the call that makes it returns: **a program that is killed or crashes loses
-/// nothing**. It says what is lost if the machine itself stops, as when the power goes.
+/// In any case each edit is handed to the system before the call that makes it returns: **a program that is killed or
+/// crashes loses nothing**. This setting decides what is lost if the machine itself stops, as in a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flush {
     /// Nothing: the disk is waited for in each edit. That takes about as long as a disk takes for one write, which is some milliseconds.
@@ -64,23 +64,23 @@ impl Flush {
     }
 }
 
-/// Keeps what happens to a history, so that it can be done again in another run.
+/// Records what happens to a history, so that another run can replay it.
 pub(super) trait Recorder<T: 'static> {
     /// Appends what has just been done to the target, before the history notes it.
     ///
-    /// If it fails, and the history is [strict](Self::is_strict), what was done is taken back.
+    /// If it fails, and the history is [strict](Self::is_strict), what was done is rolled back.
     fn record(&mut self, record: Record<'_, T>) -> Result<()>;
 
     /// Whether nothing may be done that is not in the journal.
     fn is_strict(&self) -> bool;
 
-    /// Notes that an entry fell out for want of room: the oldest, or the last of those that were undone.
+    /// Notes that an entry was evicted: the oldest, or the last of those that were undone.
     fn dropped(&mut self, end: End);
 
     /// Notes that a new journal has begun with the history as it is.
     fn begun(&mut self, target: &T);
 
-    /// Notes that the target was left half done: what is done to it from now on cannot be done again elsewhere.
+    /// Notes that the target was left half done: later changes of it cannot be replayed elsewhere.
     fn lose(&mut self, why: &str);
 }
 

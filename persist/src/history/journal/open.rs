@@ -47,15 +47,17 @@ impl<T: Persist + Default> Session<T> {
 }
 
 impl<T: Persist + Default> SessionOptions<T> {
-    /// When the journal is made to last on the disk; [`Flush::EveryEdit`] unless this is called.
+    /// Sets when the journal is flushed to disk; [`Flush::EveryEdit`] by default.
     #[must_use]
     pub fn flush(mut self, flush: Flush) -> Self {
         self.options.flush = flush;
         self
     }
 
-    /// Whether nothing may be done that is not in the journal, which is so unless this is called: an edit that cannot be written is taken back,
-    /// and is an error. Else it stays, and [`Session::journal_broken`] says so until it could be written.
+    /// Sets whether an edit that cannot be written to the journal is an error, which it is by default.
+    ///
+    /// A strict session rolls back such an edit. Otherwise the edit stays, and [`Session::journal_broken`] reports it until it
+    /// could be written.
     #[must_use]
     pub fn strict(mut self, is_strict: bool) -> Self {
         self.options.is_strict = is_strict;
@@ -69,16 +71,20 @@ impl<T: Persist + Default> SessionOptions<T> {
         self
     }
 
-    /// Loads the save, and does again what the journal says was done since, so that target and history are as they were. If there is no
-    /// save, it begins with an empty target.
+    /// Loads the save and replays the journal, so that target and history are as they were.
     ///
-    /// The journal is locked until the session ends. What cannot be done again is not lost: see [`Recovered`].
+    /// If there is no save, it begins with an empty target. The journal is locked until the session ends. What cannot be
+    /// replayed is not lost: see [`Recovered`].
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InUse`] if another session has the journal open, for which [`inspect`](Self::inspect) tells what is in it; what keeps
-    /// the save from being loaded; [`ErrorKind::NewerFormat`] or [`ErrorKind::NotASave`] if the journal is a newer program's, or none; whatever keeps it
-    /// from being read or written, but for a full disk or one that cannot be written: then the first edit is refused. All files then are as they were.
+    /// - [`ErrorKind::InUse`] if another session has the journal open; [`inspect`](Self::inspect) still reads it;
+    /// - whatever keeps the save from being loaded;
+    /// - [`ErrorKind::NewerFormat`] or [`ErrorKind::NotASave`] if the journal is a newer program's, or not a journal;
+    /// - whatever keeps the journal from being read or written. If the disk is full or read-only, the session opens, and the
+    ///   first edit is refused.
+    ///
+    /// All files are then as they were.
     pub fn open(
         self,
         save: impl AsRef<Path>,
@@ -162,7 +168,9 @@ impl<T: Persist + Default> SessionOptions<T> {
         Ok((session, recovered))
     }
 
-    /// Tells what is in a journal, without locking it or changing anything: also while another program has it open. `None` if there is none.
+    /// Reports what is in a journal, without locking or changing it; `None` if there is none.
+    ///
+    /// It works while another program has the journal open.
     ///
     /// # Errors
     ///

@@ -35,7 +35,7 @@ pub(super) enum Stop {
     End,
     /// It ends in the middle of an append; `is_garbled` if the last frame has its length, and not its checksum.
     Torn { is_garbled: bool },
-    /// What is there is none, and is not the last.
+    /// The bytes are no frame, and not the end of the file.
     Damaged(Error),
 }
 
@@ -164,7 +164,7 @@ pub(super) struct OpenTransaction {
 }
 
 impl OpenTransaction {
-    /// What is open behind a frame.
+    /// What is open after a frame.
     pub(super) fn behind(open: Option<Self>, frame: &Frame) -> Option<Self> {
         match (frame.kind, open) {
             (Kind::Begun, None) => Some(Self {

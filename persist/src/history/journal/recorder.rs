@@ -20,17 +20,17 @@ use crate::history::world::Moment;
 use crate::world::Owner;
 use crate::{ErrorKind, Result, World};
 
-/// Tells a journal what happens to a history.
+/// Writes to a journal what happens to a history.
 pub(super) struct JournalRecorder<T: 'static> {
     journal: Rc<RefCell<Writer>>,
     around: Rc<Around<T>>,
     known: Known,
-    /// The components and resources of which the journal tells what they are, so that the steps of fields that follow tell it still.
+    /// The components and resources whose content the journal has, so that the steps of fields that follow can be applied.
     told: HashSet<Key>,
     dropped: StoredDropped,
 }
 
-/// Of what a record tells what it is.
+/// What a record says of contents.
 #[derive(Default)]
 struct Told {
     new: HashSet<Key>,
@@ -38,7 +38,7 @@ struct Told {
     gone: HashSet<Key>,
     /// True if nothing is known before it, as its classes are others.
     begins: bool,
-    /// True if nothing is known behind it.
+    /// True if nothing is known after it.
     ends: bool,
 }
 
@@ -185,7 +185,7 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
     }
 }
 
-/// Says what components and resources are, and of which it does: those that are there or parked.
+/// Writes the contents of components and resources that exist or are parked; returns which.
 fn push_contents(world: &World, keys: BTreeSet<Key>, frames: &mut Frames) -> Result<HashSet<Key>> {
     let mut said = HashSet::new();
     let mut say = |object, class: String, bytes| -> Result<()> {
@@ -209,7 +209,7 @@ fn push_contents(world: &World, keys: BTreeSet<Key>, frames: &mut Frames) -> Res
     Ok(said)
 }
 
-/// What the frames behind it are written by.
+/// The classes that the following frames are written by.
 pub(super) fn program<T: 'static>(around: &Around<T>, target: &T) -> Result<Vec<u8>> {
     let commands = definitions(&around.classes.borrow().registry)?;
     let world = world(target).map(|world| definitions(world.registry())).transpose()?;

@@ -1,4 +1,4 @@
-//! What an open session tells of the journal that it found.
+//! What a session reports of the journal that it found.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,17 +14,18 @@ use crate::save::LoadReport;
 pub struct Recovered {
     /// What the load of the save reports; `None` if there is no save.
     pub report: Option<LoadReport>,
-    /// How many edits, undos, redos and the like since the save were done again.
+    /// How many edits, undos, redos and other events since the save were replayed.
     pub replayed: u64,
     /// How many entries the history has now.
     pub entries: usize,
     /// The end of the journal, if it was cut off in the middle of being written; it is gone.
     pub torn: Option<Torn>,
-    /// Why not all of the journal was done again, if so; the whole of it is then among those that were [kept](Self::kept).
+    /// Why the replay stopped early, if it did; the whole journal is then among those that were [kept](Self::kept).
     pub stopped: Option<Stopped>,
     /// How many transactions were open, one in the other; what was done in them is rolled back.
     pub rolled_back: usize,
-    /// Journals that were put aside, to be looked at or removed by the user: that of another save, or one that could not be done again whole.
+    /// Journals that were moved aside, for the user to look at or remove: that of another save, or one that could not be
+    /// replayed whole.
     pub kept: Vec<PathBuf>,
 }
 
@@ -38,11 +39,11 @@ pub struct Torn {
     pub bytes: u64,
 }
 
-/// Where and why a journal was not done again any further.
+/// Where and why the replay of a journal stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stopped {
-    /// Where the first frame begins that was not done again.
+    /// Where the first frame begins that was not replayed.
     pub offset: u64,
     /// What sort of error it was.
     pub kind: ErrorKind,

@@ -1,4 +1,4 @@
-//! What a journal says, done again.
+//! Replays a journal.
 
 use std::any::Any;
 use std::io;
@@ -24,14 +24,14 @@ use crate::{Error, ErrorKind, Result, World};
 
 /// What came of a replay.
 pub(super) struct Outcome {
-    /// How many events were done again.
+    /// How many events were replayed.
     pub(super) events: u64,
     pub(super) failed: Option<Failed>,
     /// Which classes the last frames are of.
     pub(super) program: Vec<u8>,
 }
 
-/// A frame that could not be done again.
+/// A frame that could not be replayed.
 pub(super) struct Failed {
     pub(super) error: Error,
     /// Where to end the next time, and the number of the frame before.
@@ -41,7 +41,7 @@ pub(super) struct Failed {
     pub(super) is_broken: bool,
 }
 
-/// What is being done again.
+/// A replay that is running.
 pub(super) struct Replay<'r, 'p, T: 'static> {
     pub(super) target: &'r mut T,
     around: Rc<Around<T>>,
@@ -51,7 +51,7 @@ pub(super) struct Replay<'r, 'p, T: 'static> {
 }
 
 impl<T: 'static> History<T> {
-    /// Does the frames before an offset again; nothing is told of it.
+    /// Replays the frames before an offset, without events.
     pub(super) fn replay(
         &mut self,
         target: &mut T,

@@ -12,7 +12,7 @@ use crate::history::History;
 use crate::save::SaveOutcome;
 use crate::{Persist, Result, SaveManager, World};
 
-/// A `T` that is edited, of which a crash loses nothing.
+/// An edited value with its undo history, recoverable after a crash.
 ///
 /// It is loaded from a save, and every edit, undo and redo since is in a journal beside that. If the program is killed, the next
 /// session has the target, what can be undone and redone, and where the save is in it, as they were. When it ends, the journal stays: the next session begins where
@@ -125,7 +125,7 @@ impl<T: 'static> Session<T> {
     ///
     /// # Errors
     ///
-    /// As [`flush`](Self::flush).
+    /// Those of [`flush`](Self::flush).
     pub fn tick(&mut self) -> Result<()> {
         self.journal.borrow_mut().tick()
     }
@@ -154,8 +154,9 @@ impl<T: 'static> Session<T> {
 impl<T: Persist> Session<T> {
     /// Saves the target, as [`SaveManager::save_value`] does, and begins a new journal that follows the save; the history stays.
     ///
-    /// The new journal is written beside the old one before the save takes its place, and gets its name behind that: whenever the program is
-    /// killed or the power goes, there are a save and a journal that belong together. If the journal cannot be written, the save is made all the same.
+    /// The new journal is written beside the old one before the save is replaced, and is renamed after that. So whenever the
+    /// program is killed or the power fails, there are a save and a journal that belong together. If the journal cannot be
+    /// written, the save is made all the same.
     ///
     /// # Errors
     ///

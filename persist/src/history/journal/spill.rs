@@ -23,15 +23,17 @@ struct Gathered {
     size: usize,
 }
 
-/// About so many bytes of entries go into a file, which is read whole for one of them.
+/// About how many bytes of entries go into a file, which is read whole for one of them.
 const FILE: usize = 64 << 10;
 
 impl<T: 'static> History<T> {
-    /// Keeps about so many bytes of entries in memory. Those that are the furthest from the current one move to files whose names begin with this path, and come
-    /// back when an undo or a redo gets there. The files end with the history; there may be one history for a path.
+    /// Keeps about `bytes` bytes of entries in memory, and moves the others to files.
     ///
-    /// Components and resources that are out of the world stay in memory, and so do objects that are; and commands whose class is not
-    /// [registered](Self::register). Of an entry that is in a file its label is in memory, and some hundred bytes besides.
+    /// The entries that are the furthest from the current one move to files whose names begin with this path. They come back
+    /// when an undo or a redo reaches them. The files end with the history; only one history may use a path.
+    ///
+    /// Detached components, resources and objects stay in memory, and so do commands whose class is not
+    /// [registered](Self::register). Of an entry in a file, the label and some hundred bytes stay in memory.
     ///
     /// If a file cannot be written, the entries stay in memory. If one cannot be read, `undo` or `redo` fails and [`can_undo`](Self::can_undo) or [`can_redo`](Self::can_redo) is
     /// false from then on, until [`retry_spilled`](Self::retry_spilled) or [`clear`](Self::clear).

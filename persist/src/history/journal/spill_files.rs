@@ -103,7 +103,7 @@ impl Spill {
         read(content)
     }
 
-    /// Notes that so many entries of a file are in it no more.
+    /// Notes that `count` entries of a file are no longer in it.
     pub(super) fn leave(&mut self, number: u64, count: usize) {
         let left = self.files.get_mut(&number).map(|left| {
             *left = left.saturating_sub(count);
@@ -116,7 +116,7 @@ impl Spill {
         }
     }
 
-    /// Notes that an entry was taken out of a list of so many.
+    /// Notes that an entry was taken out of a list of `len`.
     pub(in crate::history) fn forget_index(&mut self, index: usize, len: usize) {
         self.front -= usize::from(index < self.front);
         self.back -= usize::from(len - index <= self.back);

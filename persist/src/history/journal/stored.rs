@@ -10,7 +10,7 @@ use crate::history::world::{Moment, StoredWorldStep};
 use crate::history::{Command, Label, Poison, Verb};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
-/// The schemas of the classes that the frames behind it are of, each list as a save without records.
+/// The schemas of the classes in the following frames, each list as a save without records.
 #[derive(crate::Persist, Clone, PartialEq, Eq)]
 #[persist(crate = crate)]
 pub(super) struct StoredProgram {
@@ -72,7 +72,7 @@ pub(super) struct StoredDone {
     pub(super) steps: Vec<StoredStep>,
 }
 
-/// The last id of a world before and behind an edit.
+/// The last id of a world before and after an edit.
 #[derive(crate::Persist, Clone, Copy, PartialEq, Eq)]
 #[persist(crate = crate)]
 pub(super) struct StoredIds {

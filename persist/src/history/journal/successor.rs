@@ -1,7 +1,7 @@
-//! How a journal gives way to the one of the next save.
+//! How a journal is replaced by the one of the next save.
 //!
-//! It is written beside the old one before the save takes its place, and gets the name of the old one behind that. Whenever that ends, one of the
-//! two follows the save that is there.
+//! It is written beside the old one before the save is replaced, and gets the name of the old one after that. Whenever
+//! that is interrupted, one of the two follows the current save.
 
 use std::io;
 use std::path::Path;
@@ -45,7 +45,7 @@ impl Writer {
         }
     }
 
-    /// Goes on with a new journal, whose save is in place; `is_sure` if that surely lasts.
+    /// Continues with a new journal, whose save is in place; `is_sure` if that is certainly durable.
     pub(super) fn adopt(&mut self, next: Next, is_sure: bool) {
         let Next { content, sequence, file } = next;
         self.sequence = sequence;

@@ -30,12 +30,12 @@ pub(super) struct Writer {
     pub(super) state: State,
     /// Since when there is something that may not last.
     pub(super) unsynced: Option<Instant>,
-    /// The last checksum in the file, if this has written it: where there are no locks it tells whether another session has
+    /// The last checksum in the file, if this has written it: without locks, it shows whether another session has
     /// replaced the journal.
     pub(super) last_crc: Option<[u8; CRC]>,
     /// Bytes after the good ones that are cut off when the file is opened.
     excess: u64,
-    /// Journals of which copies are kept before anything is written.
+    /// Journals that are copied before anything is written.
     unkept: Vec<PathBuf>,
     locks: Locks,
 }
@@ -50,7 +50,7 @@ pub(super) enum State {
 }
 
 pub(super) enum Good {
-    /// So many bytes of the file.
+    /// The first bytes of the file, this many.
     File(u64),
     /// A journal that could not be written at all.
     Memory(Vec<u8>),
@@ -79,7 +79,7 @@ impl State {
 /// What waits is tried again in the next edit that comes so long after the last time, or when it is twice as much.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What a journal without a file may keep in memory, while its edits go on.
+/// The most bytes that a journal without a file keeps in memory while edits continue.
 const MOST_PENDING: usize = 64 << 20;
 
 /// Frames in the order in which they are written.
@@ -118,8 +118,9 @@ impl Writer {
         }
     }
 
-    /// Goes on after the first bytes of a journal, whose last frame has this number. Nothing is written but to cut off the
-    /// rest, and if that fails it is tried again with the next edit; `frames` are written then, too.
+    /// Continues after the first bytes of a journal, whose last frame has this number.
+    ///
+    /// Nothing is written except to cut off the rest. If that fails, the next edit tries it again, and writes `frames`, too.
     pub(super) fn go_on(
         &mut self,
         from: &Path,
@@ -189,12 +190,12 @@ impl Writer {
         }
     }
 
-    /// True if it lacks some of the history, of a target that is whole: the next one can hold what is left behind a clear.
+    /// True if it lacks some of the history of a whole target: the next journal can hold what is left after a clear.
     pub(super) fn lacks_history(&self) -> bool {
         matches!(&self.state, State::Lost { kind, .. } if *kind != ErrorKind::Poisoned)
     }
 
-    /// Notes that nothing can be done again from now on, until the next save; what to do about it is a part of why.
+    /// Notes that nothing can be replayed from now on, until the next save; `why` includes what to do.
     pub(super) fn lose(&mut self, kind: ErrorKind, why: &str) {
         if !matches!(self.state, State::Lost { .. }) {
             self.state = State::Lost { kind, why: why.to_owned() };

@@ -25,10 +25,11 @@ impl Edit<'_, World> {
         }
     }
 
-    /// A component of an object, to be changed. Its fields are compared with what they were at the end of the edit, or before the next
-    /// of these methods that changes what is there; nothing is recorded if none differs.
+    /// A component of an object, mutably.
     ///
-    /// Not recorded are fields that are `skip`ped, and what is changed behind a `Cell` without `&mut`.
+    /// At the end of the edit, or before the next method that changes objects or components, its fields are compared with
+    /// what they were. Nothing is recorded if none differs. `skip`ped fields are not recorded, and neither are changes inside
+    /// a `Cell` without `&mut`.
     ///
     /// # Errors
     ///
@@ -82,7 +83,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`World::set_field`].
     pub fn set(
         &mut self,
         object: ObjectId,
@@ -96,7 +97,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`World::set_resource_field`].
     pub fn set_resource(
         &mut self,
         path: impl IntoFieldPath,
@@ -120,7 +121,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As [`set`](Self::set); [`ErrorKind::NotFound`] if there is no list, or the index is beyond its end.
+    /// Those of [`set`](Self::set); [`ErrorKind::NotFound`] if there is no list, or the index is beyond its end.
     pub fn insert_element(
         &mut self,
         object: ObjectId,
@@ -140,7 +141,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As [`set`](Self::set); [`ErrorKind::NotFound`] if there is no such element.
+    /// Those of [`set`](Self::set); [`ErrorKind::NotFound`] if there is no such element.
     pub fn remove_element(
         &mut self,
         object: ObjectId,
@@ -159,7 +160,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As [`remove_element`](Self::remove_element), for both.
+    /// Those of [`remove_element`](Self::remove_element), for both.
     pub fn move_element(
         &mut self,
         object: ObjectId,
@@ -190,7 +191,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`get_mut`](Self::get_mut).
     pub fn resource_mut<T: Persist + Pointee>(&mut self) -> Result<&mut T> {
         self.check_first()?;
         if self.target.resource::<T>().is_none() {
@@ -204,7 +205,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As [`World::insert_resource`]; what its `validate` functions refuse; [`ErrorKind::Unsupported`] and [`ErrorKind::WrongClass`] if a journal that there is
+    /// Those of [`World::insert_resource`]; what its `validate` functions refuse; [`ErrorKind::Unsupported`] and [`ErrorKind::WrongClass`] if a journal that there is
     /// could not hold it.
     pub fn insert_resource<T: Persist + Pointee>(&mut self, value: T) -> Result<()> {
         self.ready_to_change()?;
@@ -244,11 +245,11 @@ fn no_resource<T: Persist>() -> Error {
 }
 
 impl History<World> {
-    /// Registers a component class with a world, and tells whether edits of it can be recorded.
+    /// Registers a component class with a world, and checks whether edits of it can be recorded.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`] if the class holds shared pointers, what is behind which is not recorded; as
+    /// [`ErrorKind::Unsupported`] if the class holds shared pointers, whose targets are not recorded; those of
     /// [`World::register`].
     pub fn register_component<T: Component>(&self, world: &mut World) -> Result<()> {
         world.register::<T>()?;
@@ -259,7 +260,7 @@ impl History<World> {
     ///
     /// # Errors
     ///
-    /// As [`World::set_field`] and [`edit`](Self::edit).
+    /// Those of [`World::set_field`] and [`edit`](Self::edit).
     pub fn set(
         &mut self,
         world: &mut World,
@@ -270,8 +271,10 @@ impl History<World> {
         self.edit(world, "", |edit| edit.set(object, path, value))
     }
 
-    /// Goes on with a world that has taken the place of the one before and is equal to it, as one that was loaded again when play ended. Objects that
-    /// are parked for this history move there.
+    /// Continues with a world that has replaced the one before and is equal to it, such as one that was loaded again when
+    /// play ended.
+    ///
+    /// Objects that are parked for this history move there.
     ///
     /// # Errors
     ///
@@ -286,11 +289,11 @@ impl History<World> {
 }
 
 impl Transaction<'_, World> {
-    /// As [`History::set`].
+    /// Like [`History::set`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`History::set`].
     pub fn set(
         &mut self,
         object: ObjectId,

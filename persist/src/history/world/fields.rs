@@ -11,7 +11,7 @@ use crate::history::{Label, Verb};
 use crate::world::{FieldChange, Owner};
 use crate::{FieldPath, ObjectId, Result, World};
 
-/// Fields of one component or resource, perhaps none, with their bytes before and behind.
+/// Fields of one component or resource, perhaps none, with their bytes before and after.
 pub(in crate::history) struct FieldsChange {
     owner: Owner,
     /// What was changed where it was recorded.

@@ -9,7 +9,7 @@ use crate::{FieldPath, ObjectId, Result};
 pub(in crate::history) enum Way {
     /// From what was before the first one.
     Forth,
-    /// From what is behind the last one.
+    /// From what follows the last one.
     Back,
 }
 

@@ -17,7 +17,7 @@ pub(in crate::history) struct Creation {
     pub(super) name: Option<Rc<str>>,
 }
 
-/// What a journal is told of an object that was made.
+/// What a journal records of an object that was made.
 pub(super) enum Made {
     /// A bare one, below this one.
     Plain(Option<ObjectId>),

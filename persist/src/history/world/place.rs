@@ -9,7 +9,7 @@ use crate::history::{Label, Verb};
 use crate::world::Activity;
 use crate::{ObjectId, Result, World};
 
-/// Something of an object that is no component, before and behind.
+/// A property of an object that is no component, before and after.
 pub(in crate::history) struct ObjectChange {
     pub(in crate::history) object: ObjectId,
     pub(in crate::history) old: Aspect,

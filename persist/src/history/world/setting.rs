@@ -10,7 +10,7 @@ use crate::history::{Label, Verb};
 use crate::world::{Bytes, FieldChange, Owner, Splice};
 use crate::{FieldPath, ObjectId, Result, Value, World};
 
-/// A field with its bytes before and behind, so that doing and undoing it do not depend on each other.
+/// A field with its bytes before and after, so that doing and undoing it do not depend on each other.
 pub(in crate::history) struct Setting {
     pub(in crate::history) owner: Owner,
     pub(in crate::history) path: FieldPath,

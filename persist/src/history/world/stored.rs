@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind, ObjectId, Result, World};
 /// When a step is stored, which says what of it is in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::history) enum Moment {
-    /// It has just been done, and is to be done again where it has not been.
+    /// It has just been done, and must be redone where it has not been.
     Done,
     /// It is applied.
     Applied,
@@ -58,7 +58,7 @@ pub(in crate::history) enum StoredChange {
     Fields { path: String, key: Option<StoredKey>, is_setting: bool, fields: Vec<StoredField> },
 }
 
-/// A field with its bytes before and behind.
+/// A field with its bytes before and after.
 #[derive(crate::Persist, Clone)]
 #[persist(crate = crate, class = "persist.WorldField")]
 pub(in crate::history) struct StoredField {
@@ -202,7 +202,7 @@ impl ResourceChange {
 }
 
 impl StoredWorldStep {
-    /// The step, whose bytes are of the program's own classes. One that was [done](Moment::Done) is ready to be done again.
+    /// The step, whose bytes are of the program's own classes. One that was [done](Moment::Done) is ready to be redone.
     ///
     /// If this fails, the world may have parked objects more.
     pub(in crate::history) fn restore(

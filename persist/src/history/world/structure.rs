@@ -1,4 +1,4 @@
-//! Edits of the objects of a world, and of which components they have.
+//! Edits of the objects of a world, and of their list of components.
 
 use super::component::ComponentChange;
 use super::object::{Creation, Deletion};
@@ -26,7 +26,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As [`World::spawn_in`].
+    /// Those of [`World::spawn_in`].
     pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
         self.touch(parent);
@@ -41,7 +41,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there; as [`attach`](Self::attach) of a journal.
+    /// Those of [`World::instantiate`]; as [`attach`](Self::attach) of a journal.
     pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.instantiate(prefab, outside)?;
@@ -52,7 +52,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there; as [`attach`](Self::attach) of a journal.
+    /// Those of [`World::instantiate_in`]; as [`attach`](Self::attach) of a journal.
     pub fn instantiate_in(
         &mut self,
         parent: ObjectId,
@@ -65,8 +65,10 @@ impl Edit<'_, World> {
         self.record_copy(object)
     }
 
-    /// Removes an object and all below it. Until that can no longer be undone they are [parked](World::park): not released, and back
-    /// as they were when it is undone, with their ids, so that what refers to them does again.
+    /// Removes an object and its descendants.
+    ///
+    /// Until that can no longer be undone they are [parked](World::park), not released. An undo restores them as they were,
+    /// with their ids, so that references to them are valid again.
     ///
     /// # Errors
     ///
@@ -81,11 +83,11 @@ impl Edit<'_, World> {
         Ok(())
     }
 
-    /// Attaches a component to an object, behind the others; one of its type that was there is detached.
+    /// Attaches a component to an object, after its others; one of its type that the object had is detached.
     ///
     /// # Errors
     ///
-    /// As [`World::attach`]; what the component's `validate` functions refuse. If there is a journal, which could not hold it:
+    /// Those of [`World::attach`]; what the component's `validate` functions refuse. If there is a journal, which could not hold it:
     /// [`ErrorKind::Unsupported`] if it holds shared pointers, [`ErrorKind::WrongClass`] if its class is not registered with the saves.
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         self.ready_to_change()?;
@@ -98,7 +100,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`World::attach_class`].
     pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
@@ -139,7 +141,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As [`detach`](Self::detach).
+    /// Those of [`detach`](Self::detach).
     pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
@@ -160,7 +162,7 @@ impl Edit<'_, World> {
         self.around.check_journaled(self.target, class)
     }
 
-    /// The same of all that an object has, with those below it.
+    /// Checks all components of an object and of its descendants.
     fn check_all_journaled(&self, object: ObjectId) -> Result<()> {
         if !self.is_journaled() {
             return Ok(());
@@ -172,7 +174,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`World::rename`].
     pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
         self.ready_to_change()?;
         self.touch(object);
@@ -188,7 +190,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`World::set_parent`].
     pub fn set_parent(&mut self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
         self.set_parent_at(object, parent, usize::MAX)
     }
@@ -197,7 +199,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`World::set_parent_at`].
     pub fn set_parent_at(
         &mut self,
         object: ObjectId,
@@ -219,7 +221,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`World::pause`].
     pub fn pause(&mut self, object: ObjectId) -> Result<()> {
         self.set_activity(object, Activity::Paused)
     }
@@ -228,7 +230,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`World::resume`].
     pub fn resume(&mut self, object: ObjectId) -> Result<()> {
         self.set_activity(object, Activity::Active)
     }

@@ -244,7 +244,7 @@ impl Comparison<'_> {
         Difference { stored: Some((class, path)), ..row }
     }
 
-    /// A stored field that went, of which the program has nothing but what a migration may take.
+    /// A stored field that went, whose values only a migration may take.
     fn went(&self, sides: Sides<'_>, old: usize, change: String) -> Difference {
         let row = self.row(sides, old, Verdict::Loses, change);
         let migrated = row.stored.clone().filter(|_| sides.is_migrated);

@@ -12,7 +12,7 @@ pub(super) struct Guess {
     pub(super) fits: bool,
 }
 
-/// The pairs of which no other one is as likely, best first.
+/// The pairs that are likelier than all others, best first.
 pub(super) fn sure(mut open: Vec<Guess>) -> Vec<Guess> {
     let mut sure: Vec<Guess> = Vec::new();
     while let Some(best) = open.iter().map(|guess| guess.score).max().filter(|best| *best > 0) {
@@ -31,7 +31,7 @@ pub(super) fn sure(mut open: Vec<Guess>) -> Vec<Guess> {
     sure
 }
 
-/// True for two names of which one may be a new spelling of the other.
+/// True if one name may be a new spelling of the other.
 pub(super) fn is_near(old: &str, new: &str) -> bool {
     let plain = |name: &str| -> Vec<char> {
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()

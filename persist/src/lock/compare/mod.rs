@@ -48,7 +48,7 @@ struct Comparison<'c> {
     /// True for those that are migrated, or are inside of others that are.
     migrated: Vec<bool>,
     differences: Vec<Difference>,
-    /// Those that matter only if a sample does not load, or if there is none.
+    /// Differences that matter only if a sample does not load, or if there is none.
     doubtful: Vec<usize>,
     /// The fields that went, and those that came.
     left: Vec<Left>,
@@ -98,7 +98,7 @@ impl Comparison<'_> {
         self.differences.push(difference);
     }
 
-    /// Tells something that matters if a sample does not load, or is not there.
+    /// Reports a difference that matters if a sample does not load, or if there is none.
     fn doubt(&mut self, difference: Difference) {
         self.doubtful.push(self.differences.len());
         self.differences.push(difference);

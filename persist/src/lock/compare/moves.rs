@@ -28,7 +28,7 @@ pub(super) struct Came {
 }
 
 impl Comparison<'_> {
-    /// Tells which fields may have been moved to another class.
+    /// Reports which fields may have been moved to another class.
     pub(super) fn moves(&mut self) {
         for left in std::mem::take(&mut self.left) {
             let found = self.came.iter().copied().find(|came| self.is_move(&left, *came));

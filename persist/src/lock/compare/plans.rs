@@ -51,7 +51,7 @@ impl Comparison<'_> {
         (failures, mended)
     }
 
-    /// The stored classes, and behind them the program's.
+    /// The stored classes, followed by the program's.
     pub(super) fn with_program(&self) -> Vec<ClassSchema> {
         let own = self.program.classes.iter().cloned().map(|mut class| {
             each_kind(&mut class.form, &mut |kind| self.shift(kind));

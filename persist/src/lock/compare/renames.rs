@@ -13,7 +13,7 @@ use crate::schema::{
     find_variant,
 };
 
-/// Those of two lists that fit one of the other, and no more than one.
+/// The items of two lists that fit exactly one of the other list.
 fn only_pairs(
     old: &[usize],
     new: &[usize],
@@ -71,7 +71,7 @@ fn reused(version: &str, what: &str, name: &str, other: &str) -> String {
 }
 
 impl Comparison<'_> {
-    /// Tells which classes went, and takes those that seem to have been renamed for what they
+    /// Reports which classes went, and pairs those that seem to have been renamed with what they
     /// are now.
     pub(super) fn gone_classes(&mut self) {
         let is_own = |class: &ClassSchema| !matches!(class.form, Form::Value(_));
@@ -140,7 +140,7 @@ impl Comparison<'_> {
         self.resolved = (0..self.stored.len()).map(|class| plans.resolve(class)).collect();
     }
 
-    /// Tells which of the classes that went could become several instances of their generic class; the others.
+    /// Reports the classes that could become several instances of their generic class; returns the others.
     fn contested(&mut self, plans: &Plans<'_>, gone: Vec<usize>) -> Vec<usize> {
         let section = self.section;
         let is_object = |class: usize| {

@@ -51,7 +51,7 @@ struct Reader<'t> {
     version: Option<(String, Line<'t>)>,
     open: Open,
     mentions: Mentions<'t>,
-    /// Those of this version and of those before that are not removed.
+    /// The classes of this version and of those before that are not removed.
     classes: BTreeMap<u64, (ClassSchema, Line<'t>)>,
     traits: BTreeMap<String, Vec<u64>>,
     objects: BTreeSet<(u64, u8)>,
@@ -182,7 +182,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// A line behind two spaces: a field, a variant, or a class of a trait.
+    /// A line indented by two spaces: a field, a variant, or a class of a trait.
     fn part(&mut self, mut line: Line<'t>) -> Result<()> {
         if let Open::Trait(of) = self.open {
             let class = self.mentions.read(&mut line)?;
@@ -213,7 +213,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// A line behind four spaces.
+    /// A line indented by four spaces.
     fn variant_field(&mut self, line: Line<'t>) -> Result<()> {
         let start = line.clone();
         let field = self.field(line)?;

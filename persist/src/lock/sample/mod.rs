@@ -113,7 +113,7 @@ impl<'s> Samples<'s> {
         self.varied.classes.keys().copied()
     }
 
-    /// Those that are tested by objects of these types.
+    /// The classes that objects of these types test.
     pub(super) fn classes_in(&self, objects: &[usize]) -> impl Iterator<Item = usize> {
         let classes = self.varied.classes.iter();
         classes.filter(|(_, object)| objects.contains(object)).map(|(class, _)| *class)
@@ -128,7 +128,7 @@ impl<'s> Samples<'s> {
         }
     }
 
-    /// The object types of which there is no sample: they have no value that ends, or need
+    /// The object types without a sample: they have no value that ends, or need
     /// one that is skipped.
     pub(super) fn missing(&self, skip: &Skip) -> Vec<usize> {
         let ends = Ends::new(self.section, &skip.objects);

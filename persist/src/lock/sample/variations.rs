@@ -32,7 +32,7 @@ pub(super) struct Variation {
     /// Index of its type.
     pub(super) object: usize,
     pub(super) choices: Vec<(Site, usize)>,
-    /// The place and what is there.
+    /// The place, and what stands in it.
     pub(super) what: String,
     /// True if the program may refuse the value although the schema allows it.
     pub(super) boundary: bool,
@@ -55,7 +55,7 @@ pub(in crate::lock) struct Reads {
     pub(in crate::lock) unknown: HashSet<usize>,
     /// The kinds of the fields that none of its fields has as its source, by their addresses.
     pub(in crate::lock) unread: HashSet<usize>,
-    /// Those of the fields in which classes become something else than anywhere else.
+    /// The fields in which classes become something else than anywhere else.
     pub(in crate::lock) apart: HashSet<usize>,
 }
 
@@ -133,7 +133,7 @@ struct Search<'s> {
     later: Option<Vec<Later<'s>>>,
     /// The classes that were met, in such fields or elsewhere.
     seen: HashSet<(Option<usize>, usize)>,
-    /// Classes of which the program may read objects that it does not have, as values.
+    /// Classes whose objects the program may read as values.
     inlined: Vec<bool>,
     found: Varied,
 }

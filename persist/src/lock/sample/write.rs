@@ -28,7 +28,7 @@ pub(super) fn basic_id(object: usize, basic: Basic) -> u64 {
 }
 
 /// True if references in the holder's cell are connected when all objects are there, so that
-/// it may be part of a circle.
+/// it may be part of a cycle.
 fn is_open(holder: Holder) -> bool {
     let cell = holder.parts().map(|(_, cell)| cell);
     matches!(cell, Some(Cell::RefCell | Cell::Cell | Cell::Mutex | Cell::RwLock))
@@ -56,7 +56,7 @@ const MOST_BYTES: usize = 64 << 20;
 /// Levels of nesting.
 const MOST_LEVELS: u32 = 400;
 
-/// Parts of one object, many of which may have no bytes.
+/// The most parts of one object; many may have no bytes.
 const MOST_PARTS: u64 = 1 << 22;
 
 /// A value that is being made.
@@ -68,7 +68,7 @@ pub(super) struct Value<'v> {
     choices: &'v Choices,
     basic: Basic,
     out: Vec<u8>,
-    /// True if the object's holder may be part of a circle.
+    /// True if the object's holder may be part of a cycle.
     in_cell: bool,
     /// The classes around.
     open: Vec<bool>,
@@ -287,7 +287,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// A list, a set or a map with so many elements, or fewer if its keys must differ and do not.
+    /// A list, a set or a map with that many elements, or fewer if its keys must differ and do not.
     fn elements(
         &mut self,
         count: usize,

@@ -92,7 +92,7 @@ impl BackgroundSave {
     ///
     /// # Errors
     ///
-    /// As [`SaveManager::save`].
+    /// Those of [`SaveManager::save`].
     pub fn wait(self) -> Result<SaveOutcome> {
         self.ticket.wait()
     }
@@ -124,7 +124,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// As [`save_value`](Self::save_value); later ones as in [`save_in_background`](Self::save_in_background).
+    /// Those of [`save_value`](Self::save_value); later ones as in [`save_in_background`](Self::save_in_background).
     pub fn save_value_in_background<T: Persist>(
         &mut self,
         path: impl AsRef<Path>,

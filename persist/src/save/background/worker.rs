@@ -118,7 +118,7 @@ impl Ticket {
         matches!(*held(&self.result), Outcome::Ready(Err(_)))
     }
 
-    /// The error, if it has not been told; the handle tells the same.
+    /// The error, unless it was reported already; the handle reports it too.
     fn error(&self) -> Option<Error> {
         match &*held(&self.result) {
             Outcome::Ready(Err(error)) => Some(Error::new(error.kind(), error.to_string())),
@@ -145,7 +145,7 @@ struct State {
     waiting: VecDeque<Job>,
     /// What is being written.
     current: Option<PathBuf>,
-    /// Saves that failed, until the error is told.
+    /// Saves that failed, until the error is reported.
     failed: Vec<Arc<Ticket>>,
     /// Memory of a snapshot that has been written, for the next.
     spare: Vec<u8>,
@@ -153,7 +153,7 @@ struct State {
 }
 
 impl State {
-    /// Keeps a save that has failed until its error is told.
+    /// Keeps a failed save until its error is reported.
     fn remember(&mut self, ticket: &Arc<Ticket>) {
         self.failed.retain(|failed| failed.has_error());
         // Of one without a handle the error stays until it is told here, and only the first is.

@@ -18,8 +18,8 @@ use value::{As, Run};
 /// Bytes that the trees of a save may always take.
 const FREE_MEMORY: u64 = 64 << 20;
 
-/// A byte may become a record of its own, with a field: so many times as much as
-/// [`Limits::expansion`] allows for objects.
+/// How many times [`Limits::expansion`] trees may take: a byte may become a record of its own,
+/// with a field.
 const TIMES_EXPANSION: u64 = 4;
 
 /// Reads values of one save; keeps what they have in common.
@@ -46,14 +46,14 @@ struct VariantNames {
 }
 
 impl Reader {
-    /// For a save, or a record, of so many bytes.
+    /// The allowance for a save, or a record, of this many bytes.
     pub(crate) fn new(limits: &Limits, bytes: u64) -> Self {
         let mut reader = Self { names: Vec::new(), empty: NoLinks::default(), room: 0, most: 0 };
         reader.allow(limits, bytes);
         reader
     }
 
-    /// Allows as much memory as so many bytes of a save may take, from now on.
+    /// Allows as much memory as `bytes` bytes of a save may take, from now on.
     pub(crate) fn allow(&mut self, limits: &Limits, bytes: u64) {
         let times = limits.expansion.saturating_mul(TIMES_EXPANSION);
         self.most = bytes.saturating_mul(times).max(FREE_MEMORY);
@@ -111,7 +111,7 @@ impl Reader {
         Run { reader: self, stored, input }.value(As::Kind(kind, Some(node)))
     }
 
-    /// Allows all values that were read so far as much memory as so many bytes of a save may take.
+    /// Allows all values that were read so far as much memory as `bytes` bytes of a save may take.
     pub(crate) fn allow_in_all(&mut self, limits: &Limits, bytes: u64) {
         let used = self.most - self.room;
         self.allow(limits, bytes);

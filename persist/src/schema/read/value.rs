@@ -151,7 +151,7 @@ impl<'r, 'd> Run<'r, '_, 'd> {
         Ok(None)
     }
 
-    /// Reads a count of elements of at least so many bytes each.
+    /// Reads a count of elements of at least `least` bytes each.
     fn count(&mut self, least: u32) -> Result<usize> {
         let count = count::decode(self.input).map_err(fault)?;
         check_count(count, u64::from(least), self.input).map_err(fault)?;
@@ -167,7 +167,7 @@ impl<'r, 'd> Run<'r, '_, 'd> {
         Ok(Value::Bytes(bytes.to_vec()))
     }
 
-    /// Opens elements, of which `sure` are known to have bytes that are there.
+    /// Opens elements; the bytes of `sure` of them are known to be present.
     fn elements(
         &mut self,
         part: As<'r>,

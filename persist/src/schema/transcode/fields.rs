@@ -80,7 +80,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         self.records -= 1;
     }
 
-    /// Goes on to the next field of a record that is to be rewritten, and returns
+    /// Advances to the next field of a record that must be rewritten, and returns
     /// its conversion; ends the record if there is none.
     pub(super) fn advance(&mut self, record: &mut Record<'t>) -> Result<Option<usize>> {
         // It is given back below: the record is in the way of itself.

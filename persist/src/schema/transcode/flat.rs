@@ -13,7 +13,7 @@ use crate::{Error, Result};
 const KEPT: usize = 256;
 
 impl<'t> Transcoder<'t, '_, '_> {
-    /// Rewrites so many elements, if they are flat structs; else false.
+    /// Rewrites `count` elements, if they are flat structs; else false.
     pub(super) fn flat_records(
         &mut self,
         of: usize,
@@ -43,7 +43,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(true)
     }
 
-    /// Rewrites the first of so many records, if the plan has a quick way; returns how many.
+    /// Rewrites the first of `count` records, if the plan has a quick way; returns how many.
     fn quick_records(&mut self, plan: &Fields, count: u64) -> Result<u64> {
         let Some(quick) = &plan.quick else { return Ok(0) };
         let mut rest = self.input.rest();

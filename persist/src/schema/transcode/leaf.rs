@@ -38,7 +38,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         Ok(())
     }
 
-    /// Rewrites so many elements at once, if they are numbers that always fit; else false.
+    /// Rewrites `count` elements at once, if they are numbers that always fit; else false.
     pub(super) fn numbers(&mut self, of: usize, count: u64) -> Result<bool> {
         let Conversion::Number { from, to, .. } = self.plans.conversions[of] else {
             return Ok(false);
@@ -118,7 +118,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         Ok(())
     }
 
-    /// Goes on in the record of an object that is a value now.
+    /// Continues in the record of an object that is a value now.
     pub(super) fn inline(
         &mut self,
         class: usize,

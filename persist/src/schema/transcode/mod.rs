@@ -185,7 +185,7 @@ enum Frame<'t> {
         len: usize,
         next: usize,
     },
-    /// An object that is a value now, and where to go on behind its reference.
+    /// An object that is a value now, and where to continue after its reference.
     Inlined {
         behind: &'t [u8],
     },

@@ -28,7 +28,7 @@ pub(super) struct Named<'t> {
     target: usize,
     /// Name of the field that is being rewritten.
     field: Arc<str>,
-    /// Where to go on behind the record.
+    /// Where to continue after the record.
     behind: &'t [u8],
     /// Where what is kept of it begins.
     kept: usize,
@@ -121,7 +121,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(())
     }
 
-    /// Goes on to the next field that is converted; ends the record if there is none.
+    /// Advances to the next field that is converted; ends the record if there is none.
     pub(super) fn advance_named(&mut self, named: &mut Named<'t>) -> Result<Option<usize>> {
         if std::mem::take(&mut named.converting) {
             let left = self.input.rest().len();

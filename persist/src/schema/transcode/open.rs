@@ -135,7 +135,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         }
     }
 
-    /// Opens a value that was an object of which something is kept.
+    /// Opens a value that was an object with kept fields.
     fn open_kept(
         &mut self,
         class: usize,
@@ -234,7 +234,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         Ok(())
     }
 
-    /// Takes the length of a list over, of elements of at least so many bytes each.
+    /// Takes over the length of a list of elements of at least `least` bytes each.
     pub(super) fn length(
         &mut self,
         least: u32,
@@ -265,7 +265,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         }
     }
 
-    /// Takes over a count of elements of at least so many bytes each.
+    /// Takes over a count of elements of at least `least` bytes each.
     fn count(&mut self, least: u32) -> Result<u64> {
         let count = self.read_count(least)?;
         count::push(count, self.out);
@@ -287,14 +287,14 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         LoadLinks::charge(&mut self.plans.empty, count, 0, self.limits)
     }
 
-    /// Takes over the values of so many nodes as they are.
+    /// Takes over the values of `nodes` nodes as they are.
     pub(super) fn copy(&mut self, first: usize, nodes: usize, width: Option<usize>) -> Result<()> {
         let bytes = self.taken(first, nodes, width)?;
         self.out.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// The bytes of the values of so many nodes.
+    /// The bytes of the values of `nodes` nodes.
     pub(super) fn taken(
         &mut self,
         first: usize,

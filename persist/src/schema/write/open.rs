@@ -91,7 +91,7 @@ pub(super) enum Open<'r> {
         /// How many of them the record has.
         found: usize,
     },
-    /// A list of trait objects, some of which the target may know to write.
+    /// A list of trait objects; the target may be able to write some of them.
     Unknown {
         kind: &'r KindSchema,
         values: &'r [Value],

@@ -159,7 +159,7 @@ impl<'r> Run<'r> {
         }))
     }
 
-    /// The parts of a value, of which there must be `wanted`, if that is given.
+    /// The parts of a value; there must be `wanted`, if that is given.
     fn items(
         &self,
         kind: &KindSchema,

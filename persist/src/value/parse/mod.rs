@@ -77,7 +77,7 @@ impl<'t> Parser<'t> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Takes a character or more, if they are next behind spaces.
+    /// Takes one or more characters, if they come next after spaces.
     fn take(&mut self, wanted: &str) -> bool {
         self.space();
         let found = self.rest().starts_with(wanted);
