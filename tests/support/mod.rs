@@ -4,6 +4,7 @@
     clippy::missing_errors_doc,
     clippy::missing_panics_doc,
     clippy::must_use_candidate,
+    clippy::needless_pass_by_value,
     clippy::unwrap_used,
     reason = "it is part of the tests"
 )]

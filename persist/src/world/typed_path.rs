@@ -14,7 +14,7 @@ use crate::codec::{FieldNames, FieldStep, Reflect};
 /// - A generic class, or one that is not written as a path, is followed by a colon: `field!(Slot<Sword>: item.sharp)`.
 /// - An element is `[3]` or `["key"]`, given as it stands.
 /// - An index or a key in a variable, or a field of an enum's variant, needs a step of [`FieldPath::at`] or
-/// [`FieldPath::field`]. Its names are those in saves, and are checked when the path is used.
+///   [`FieldPath::field`]. Its names are those in saves, and are checked when the path is used.
 ///
 /// # Example
 ///
