@@ -34,7 +34,9 @@ fn manager(disk: &Disk) -> SaveManager {
 /// A disk with so many saves of one file, one after the other.
 fn disk(levels: u32) -> Disk {
     let disk = Disk::default();
-    (1..=levels).for_each(|level| drop(manager(&disk).save_value(SAVE, &game(level)).unwrap()));
+    for level in 1..=levels {
+        manager(&disk).save_value(SAVE, &game(level)).unwrap();
+    }
     disk
 }
 
@@ -189,7 +191,9 @@ fn backups() {
     drop(lock);
     let recovered = disk(2);
     let old = recovered.read(BACKUP);
-    (3..6).for_each(|level| drop(manager(&recovered).save_value(SAVE, &game(level)).unwrap()));
+    for level in 3..6 {
+        manager(&recovered).save_value(SAVE, &game(level)).unwrap();
+    }
     damage(&recovered, SAVE, 300);
     recovered.write(BACKUP, &old);
     shown(&mut table, "an old backup", &recovered);

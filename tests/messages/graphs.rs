@@ -56,16 +56,6 @@ impl Bad {
     }
 }
 
-#[derive(Persist)]
-#[persist(after_load = Nest::wake)]
-struct Nest {
-    inside: Option<Box<Nest>>,
-}
-
-impl Nest {
-    fn wake(&mut self) {}
-}
-
 #[test]
 fn objects_that_cannot_be_saved() {
     let mut table = Table::new();

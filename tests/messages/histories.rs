@@ -221,7 +221,9 @@ impl Command for Both {
 }
 
 /// Does to an object what a test says, and nothing back.
-struct Spoil(ObjectId, fn(&mut World, ObjectId));
+struct Spoil(ObjectId, Act);
+
+type Act = fn(&mut World, ObjectId);
 
 impl Command for Spoil {
     fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
@@ -259,7 +261,7 @@ fn commands_that_do_not_lead_back() {
         let undone = history.undo(&mut world);
         table.add(what, undone.and_then(|_| history.redo(&mut world)));
     }
-    let spoils: [(&str, fn(&mut World, ObjectId)); 5] = [
+    let spoils: [(&str, Act); 5] = [
         ("a name", |world, object| drop(world.rename(object, "Bob").map(drop))),
         ("components", |world, object| drop(world.attach(object, Score(1)))),
         ("children", |world, object| drop(world.spawn_in(object, "Child"))),

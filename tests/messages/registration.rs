@@ -1,5 +1,7 @@
 //! What is wrong with types, found when they are registered.
 
+#![allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
+
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -19,6 +21,7 @@ fn register<T: Persist>() -> persist::Result<()> {
 }
 
 type Shared<T> = Rc<RefCell<T>>;
+type Register = fn(&mut Registry) -> persist::Result<()>;
 
 #[derive(Persist, PartialEq, Eq, PartialOrd, Ord)]
 #[persist(after_load = wake)]
@@ -227,13 +230,13 @@ struct Cart {
 type Deep8<T> = Option<Option<Option<Option<Option<Option<Option<Option<T>>>>>>>>;
 
 #[derive(Persist)]
+#[allow(clippy::type_complexity, reason = "it is to be too deep")]
 struct Deep(Deep8<Deep8<Deep8<Deep8<Deep8<Deep8<Deep8<Deep8<u8>>>>>>>>);
 
 #[test]
 fn names_that_two_have() {
     let mut table = Table::new();
-    let both = |first: fn(&mut Registry) -> persist::Result<()>,
-                second: fn(&mut Registry) -> persist::Result<()>| {
+    let both = |first: Register, second: Register| {
         let mut registry = Registry::new();
         first(&mut registry).unwrap();
         second(&mut registry)
