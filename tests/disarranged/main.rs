@@ -18,16 +18,8 @@ mod play;
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "the example uses the rest")]
 mod world;
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use persist_tests::support::disarranged::Tally;
-
-type Shared<T> = Rc<RefCell<T>>;
-
-fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+use persist_tests::support::{Shared, shared};
 
 /// What eight seeds change in all.
 fn seeds(mut check: impl FnMut(u64) -> Tally) -> Tally {

@@ -10,12 +10,7 @@ use std::rc::{Rc, Weak};
 use crate::types::{new, old};
 use persist::save::LoadEvent;
 use persist::{Error, ErrorKind, LoadOptions, Loaded, Persist, SaveManager};
-
-type Shared<T> = Rc<RefCell<T>>;
-
-fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+use persist_tests::support::{Shared, shared};
 
 /// The save of one object by a program that has it.
 fn save<T: Persist>(value: T) -> Vec<u8> {

@@ -2,11 +2,10 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::rc::{Rc, Weak};
+use std::rc::Weak;
 
 use persist::Persist;
-
-type Shared<T> = Rc<RefCell<T>>;
+use persist_tests::support::Shared;
 
 pub(crate) mod old {
     use super::*;

@@ -10,12 +10,7 @@ use std::rc::{Rc, Weak};
 use persist::save::LoadEvent;
 use persist::{Loaded, Persist, SaveManager};
 use persist_tests::support::disarranged::check_objects;
-
-type Shared<T> = Rc<RefCell<T>>;
-
-fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+use persist_tests::support::{Shared, shared};
 
 #[derive(Persist)]
 struct Node {

@@ -10,12 +10,7 @@ use std::rc::{Rc, Weak};
 use std::sync::{self, Arc, Mutex, RwLock};
 
 use persist::{ErrorKind, Loaded, Persist, SaveManager};
-
-type Shared<T> = Rc<RefCell<T>>;
-
-fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+use persist_tests::support::{Shared, shared};
 
 #[persist::dynamic]
 trait Beast {

@@ -11,12 +11,7 @@ use std::sync::Mutex;
 use persist::save::LoadEvent;
 use persist::{Error, ErrorKind, Loaded, Persist, SaveManager};
 use persist_tests::support::disarranged::check_objects;
-
-type Shared<T> = Rc<RefCell<T>>;
-
-fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+use persist_tests::support::{Shared, shared};
 
 #[persist::dynamic]
 trait Item {

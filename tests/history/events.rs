@@ -70,7 +70,7 @@ fn session(editor: &mut Editor, mut each: impl FnMut(&str, &Editor)) -> Result<(
 }
 
 #[test]
-fn h64_events_come_in_one_order_and_say_what_the_getters_say() -> Result<()> {
+fn events_come_in_one_order_and_say_what_the_getters_say() -> Result<()> {
     let mut editor = Editor::new();
     let heard = Rc::new(RefCell::new(Vec::new()));
     editor.history.subscribe({
@@ -91,7 +91,7 @@ fn h64_events_come_in_one_order_and_say_what_the_getters_say() -> Result<()> {
 }
 
 #[test]
-fn h65_an_event_comes_only_if_its_value_is_another_one() -> Result<()> {
+fn an_event_comes_only_if_its_value_is_another_one() -> Result<()> {
     let mut editor = Editor::new();
     let events = editor.listen();
     let mut last = [const { None }; 7];
@@ -114,7 +114,7 @@ fn h65_an_event_comes_only_if_its_value_is_another_one() -> Result<()> {
 }
 
 #[test]
-fn h65_every_value_that_changes_is_told() -> Result<()> {
+fn every_value_that_changes_is_told() -> Result<()> {
     let mut editor = Editor::new();
     let events = editor.listen();
     let mut told = [
@@ -138,7 +138,7 @@ fn h65_every_value_that_changes_is_told() -> Result<()> {
 }
 
 #[test]
-fn h66_menus_say_undo_and_what() -> Result<()> {
+fn menus_say_undo_and_what() -> Result<()> {
     let mut editor = Editor::new();
     editor.apply(Write("a"))?;
     assert_eq!(editor.history.undo_text(), "Undo Write a");
@@ -169,7 +169,7 @@ impl<F: Fn(u8) -> Option<u8> + 'static> Command<Document> for Put<F> {
 }
 
 #[test]
-fn h66_a_command_without_a_label_is_called_after_what_it_performs_or_its_type() -> Result<()> {
+fn a_command_without_a_label_is_called_after_what_it_performs_or_its_type() -> Result<()> {
     let mut editor = Editor::new();
     let none: fn(u8) -> Option<u8> = |_| None;
     editor.apply(Put(1, none))?;
@@ -191,7 +191,7 @@ fn h66_a_command_without_a_label_is_called_after_what_it_performs_or_its_type() 
 }
 
 #[test]
-fn h66_a_list_may_say_more_than_a_menu() -> Result<()> {
+fn a_list_may_say_more_than_a_menu() -> Result<()> {
     let mut editor = Editor::new();
     let label = Label::from("Write `a` at the end").action("Write");
     editor.history.edit(&mut editor.document, label, |edit| edit.apply(Write("a")))?;
@@ -204,7 +204,7 @@ fn h66_a_list_may_say_more_than_a_menu() -> Result<()> {
 }
 
 #[test]
-fn h67_a_merge_is_told() -> Result<()> {
+fn a_merge_is_told() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     let events = editor.listen();
@@ -215,7 +215,7 @@ fn h67_a_merge_is_told() -> Result<()> {
 }
 
 #[test]
-fn h65_a_merge_back_to_the_start_tells_all_that_has_changed_by_it() -> Result<()> {
+fn a_merge_back_to_the_start_tells_all_that_has_changed_by_it() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     let events = editor.listen();
@@ -233,7 +233,7 @@ fn h65_a_merge_back_to_the_start_tells_all_that_has_changed_by_it() -> Result<()
 }
 
 #[test]
-fn h68_a_listener_asks_the_history_and_cannot_change_it() -> Result<()> {
+fn a_listener_asks_the_history_and_cannot_change_it() -> Result<()> {
     let history = Rc::new(RefCell::new(History::new(10)));
     let mut document = Document::default();
     let seen = Rc::new(RefCell::new(Vec::new()));
@@ -252,7 +252,7 @@ fn h68_a_listener_asks_the_history_and_cannot_change_it() -> Result<()> {
 }
 
 #[test]
-fn h68_a_listener_that_is_unsubscribed_hears_nothing_more() -> Result<()> {
+fn a_listener_that_is_unsubscribed_hears_nothing_more() -> Result<()> {
     let mut editor = Editor::new();
     let first = editor.listen();
     let second = Events::default();
@@ -269,7 +269,7 @@ fn h68_a_listener_that_is_unsubscribed_hears_nothing_more() -> Result<()> {
 }
 
 #[test]
-fn h68_a_listener_that_panics_loses_no_other_its_events() -> Result<()> {
+fn a_listener_that_panics_loses_no_other_its_events() -> Result<()> {
     let mut editor = Editor::new();
     let mut is_due = true;
     editor.history.subscribe(move |_, _| {

@@ -8,7 +8,7 @@ use super::document::{
 };
 
 #[test]
-fn f52_a_command_that_fails_leaves_history_and_document_as_they_were() -> Result<()> {
+fn a_command_that_fails_leaves_history_and_document_as_they_were() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -31,7 +31,7 @@ fn f52_a_command_that_fails_leaves_history_and_document_as_they_were() -> Result
 }
 
 #[test]
-fn f52_a_command_that_fails_keeps_what_may_be_merged() -> Result<()> {
+fn a_command_that_fails_keeps_what_may_be_merged() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     fault("apply x=2", Fault::Refuse);
@@ -42,7 +42,7 @@ fn f52_a_command_that_fails_keeps_what_may_be_merged() -> Result<()> {
 }
 
 #[test]
-fn f53_an_undo_that_fails_leaves_the_entry_and_can_be_tried_again() -> Result<()> {
+fn an_undo_that_fails_leaves_the_entry_and_can_be_tried_again() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     let (before, events) = (editor.state(), editor.listen());
@@ -62,7 +62,7 @@ fn f53_an_undo_that_fails_leaves_the_entry_and_can_be_tried_again() -> Result<()
 }
 
 #[test]
-fn f55_a_jump_ends_before_the_entry_that_fails_and_says_how_far_it_came() -> Result<()> {
+fn a_jump_ends_before_the_entry_that_fails_and_says_how_far_it_came() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b c d")?;
     let events = editor.listen();
@@ -81,7 +81,7 @@ fn f55_a_jump_ends_before_the_entry_that_fails_and_says_how_far_it_came() -> Res
 }
 
 #[test]
-fn f56_what_is_gone_beside_the_history_is_an_error() -> Result<()> {
+fn what_is_gone_beside_the_history_is_an_error() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.document.words.clear();
@@ -92,7 +92,7 @@ fn f56_what_is_gone_beside_the_history_is_an_error() -> Result<()> {
 }
 
 #[test]
-fn f56_an_entry_whose_target_is_gone_can_be_passed_over() -> Result<()> {
+fn an_entry_whose_target_is_gone_can_be_passed_over() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.history.mark_saved()?;
@@ -115,7 +115,7 @@ fn f56_an_entry_whose_target_is_gone_can_be_passed_over() -> Result<()> {
 }
 
 #[test]
-fn f56_an_entry_whose_target_is_gone_can_be_dropped() -> Result<()> {
+fn an_entry_whose_target_is_gone_can_be_dropped() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b c")?;
     editor.history.mark_saved()?;
@@ -137,7 +137,7 @@ fn f56_an_entry_whose_target_is_gone_can_be_dropped() -> Result<()> {
 }
 
 #[test]
-fn f56_another_error_stops_whatever_is_done_about_what_is_gone() -> Result<()> {
+fn another_error_stops_whatever_is_done_about_what_is_gone() -> Result<()> {
     for on_missing in [OnMissing::Stop, OnMissing::Skip, OnMissing::Drop] {
         let mut editor = Editor::new();
         editor.write("a")?;
@@ -151,7 +151,7 @@ fn f56_another_error_stops_whatever_is_done_about_what_is_gone() -> Result<()> {
 }
 
 #[test]
-fn f59_a_merge_that_fails_leaves_two_entries() -> Result<()> {
+fn a_merge_that_fails_leaves_two_entries() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     fault("merge x=2", Fault::Refuse);
@@ -188,7 +188,7 @@ impl Command<Document> for Greedy {
 }
 
 #[test]
-fn f59_commands_that_performed_others_are_not_merged() -> Result<()> {
+fn commands_that_performed_others_are_not_merged() -> Result<()> {
     let mut editor = Editor::new();
     editor.apply(Greedy)?;
     editor.apply(Greedy)?;

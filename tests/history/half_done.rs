@@ -8,7 +8,7 @@ use super::document::{
 };
 
 #[test]
-fn f54_an_entry_that_is_half_undone_is_done_again() -> Result<()> {
+fn an_entry_that_is_half_undone_is_done_again() -> Result<()> {
     let mut editor = Editor::new();
     build(&mut editor)?;
     let before = editor.state();
@@ -27,7 +27,7 @@ fn f54_an_entry_that_is_half_undone_is_done_again() -> Result<()> {
 }
 
 #[test]
-fn f54_an_entry_that_cannot_be_done_again_poisons_the_history() -> Result<()> {
+fn an_entry_that_cannot_be_done_again_poisons_the_history() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("d")?;
     editor.history.mark_saved()?;
@@ -64,7 +64,7 @@ fn f54_an_entry_that_cannot_be_done_again_poisons_the_history() -> Result<()> {
 }
 
 #[test]
-fn f54_a_poisoned_entry_is_skipped_and_the_rest_can_be_undone() -> Result<()> {
+fn a_poisoned_entry_is_skipped_and_the_rest_can_be_undone() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("d")?;
     build(&mut editor)?;
@@ -94,7 +94,7 @@ fn f54_a_poisoned_entry_is_skipped_and_the_rest_can_be_undone() -> Result<()> {
 }
 
 #[test]
-fn f54_a_poisoned_redo_is_skipped() -> Result<()> {
+fn a_poisoned_redo_is_skipped() -> Result<()> {
     let mut editor = Editor::new();
     build(&mut editor)?;
     editor.undo()?;
@@ -112,7 +112,7 @@ fn f54_a_poisoned_redo_is_skipped() -> Result<()> {
 }
 
 #[test]
-fn f54_a_poisoned_history_can_be_cleared() -> Result<()> {
+fn a_poisoned_history_can_be_cleared() -> Result<()> {
     let mut editor = Editor::new();
     build(&mut editor)?;
     fault("undo a", Fault::Refuse);
@@ -128,7 +128,7 @@ fn f54_a_poisoned_history_can_be_cleared() -> Result<()> {
 }
 
 #[test]
-fn f54_a_poisoned_entry_is_found_when_others_have_fallen_out() -> Result<()> {
+fn a_poisoned_entry_is_found_when_others_have_fallen_out() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("d e")?;
     build(&mut editor)?;
@@ -177,7 +177,7 @@ impl Command<Document> for Sign {
 }
 
 #[test]
-fn f54_a_command_that_performs_others_is_undone_and_redone_with_them() -> Result<()> {
+fn a_command_that_performs_others_is_undone_and_redone_with_them() -> Result<()> {
     let mut editor = Editor::new();
     editor.apply(Sign(""))?;
     assert_eq!(
@@ -197,7 +197,7 @@ fn f54_a_command_that_performs_others_is_undone_and_redone_with_them() -> Result
 }
 
 #[test]
-fn f57_what_a_command_performed_ends_also_if_its_own_end_panics() -> Result<()> {
+fn what_a_command_performed_ends_also_if_its_own_end_panics() -> Result<()> {
     let mut editor = Editor::new();
     editor.apply(Sign(""))?;
     logged();
@@ -208,7 +208,7 @@ fn f57_what_a_command_performed_ends_also_if_its_own_end_panics() -> Result<()> 
 }
 
 #[test]
-fn f54_a_command_of_which_a_part_fails_is_as_before() -> Result<()> {
+fn a_command_of_which_a_part_fails_is_as_before() -> Result<()> {
     for line in ["apply b", "apply c"] {
         let mut editor = Editor::new();
         fault(line, Fault::Refuse);
@@ -236,7 +236,7 @@ fn f54_a_command_of_which_a_part_fails_is_as_before() -> Result<()> {
 }
 
 #[test]
-fn f54_a_part_that_breaks_in_a_redo_poisons_also_if_the_command_goes_on() -> Result<()> {
+fn a_part_that_breaks_in_a_redo_poisons_also_if_the_command_goes_on() -> Result<()> {
     for how in ["", "swallow"] {
         let mut editor = Editor::new();
         editor.history.edit(&mut editor.document, "", |edit| edit.apply(Deep(how)))?;
@@ -285,7 +285,7 @@ impl Command<Document> for Inner {
 }
 
 #[test]
-fn f54_a_part_that_breaks_poisons_also_if_the_command_goes_on() -> Result<()> {
+fn a_part_that_breaks_poisons_also_if_the_command_goes_on() -> Result<()> {
     for how in ["", "swallow"] {
         let mut editor = Editor::new();
         fault("apply c", Fault::Refuse);
@@ -298,7 +298,7 @@ fn f54_a_part_that_breaks_poisons_also_if_the_command_goes_on() -> Result<()> {
 }
 
 #[test]
-fn f54_a_rollback_that_fails_poisons_the_history() -> Result<()> {
+fn a_rollback_that_fails_poisons_the_history() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("f")?;
     editor.history.begin("Outer")?;
@@ -325,7 +325,7 @@ fn f54_a_rollback_that_fails_poisons_the_history() -> Result<()> {
 }
 
 #[test]
-fn f54_an_edit_whose_rollback_fails_poisons_the_history() -> Result<()> {
+fn an_edit_whose_rollback_fails_poisons_the_history() -> Result<()> {
     let mut editor = Editor::new();
     fault("apply c", Fault::Refuse);
     fault("undo a", Fault::Refuse);

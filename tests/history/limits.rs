@@ -10,7 +10,7 @@ use rand_pcg::Pcg64;
 use super::document::{Document, Editor, Set, Write, ends, logged};
 
 #[test]
-fn c25_a_history_holds_exactly_its_capacity() -> Result<()> {
+fn a_history_holds_exactly_its_capacity() -> Result<()> {
     for capacity in 1..=9 {
         let mut editor = Editor::of(capacity);
         for number in 1..=20 {
@@ -25,7 +25,7 @@ fn c25_a_history_holds_exactly_its_capacity() -> Result<()> {
 }
 
 #[test]
-fn c25_a_history_of_one_entry_undoes_the_last_edit() -> Result<()> {
+fn a_history_of_one_entry_undoes_the_last_edit() -> Result<()> {
     let mut editor = Editor::of(1);
     editor.write("a b")?;
     assert!(editor.undo()?);
@@ -37,7 +37,7 @@ fn c25_a_history_of_one_entry_undoes_the_last_edit() -> Result<()> {
 }
 
 #[test]
-fn c25_a_history_without_room_undoes_nothing() -> Result<()> {
+fn a_history_without_room_undoes_nothing() -> Result<()> {
     let mut editor = Editor::of(0);
     editor.write("a b")?;
     assert_eq!((editor.place(), editor.text().as_str()), ((0, 0), "a b"));
@@ -47,7 +47,7 @@ fn c25_a_history_without_room_undoes_nothing() -> Result<()> {
 }
 
 #[test]
-fn c26_a_transaction_counts_as_one_entry() -> Result<()> {
+fn a_transaction_counts_as_one_entry() -> Result<()> {
     let mut editor = Editor::of(2);
     editor.write("a b")?;
     editor.history.begin("Many")?;
@@ -63,7 +63,7 @@ fn c26_a_transaction_counts_as_one_entry() -> Result<()> {
 }
 
 #[test]
-fn c26_a_limit_that_shrinks_in_a_transaction_holds_from_its_end_on() -> Result<()> {
+fn a_limit_that_shrinks_in_a_transaction_holds_from_its_end_on() -> Result<()> {
     for end in ["commit", "rollback", "empty"] {
         let mut editor = Editor::new();
         editor.write("a b c")?;
@@ -88,7 +88,7 @@ fn c26_a_limit_that_shrinks_in_a_transaction_holds_from_its_end_on() -> Result<(
 }
 
 #[test]
-fn c27_a_smaller_limit_drops_the_oldest_and_then_what_would_be_redone_last() -> Result<()> {
+fn a_smaller_limit_drops_the_oldest_and_then_what_would_be_redone_last() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b c d e f")?;
     editor.go_to(3)?;
@@ -109,7 +109,7 @@ fn c27_a_smaller_limit_drops_the_oldest_and_then_what_would_be_redone_last() -> 
 }
 
 #[test]
-fn c27_a_larger_limit_makes_room() -> Result<()> {
+fn a_larger_limit_makes_room() -> Result<()> {
     let mut editor = Editor::of(1);
     editor.write("a b")?;
     editor.history.set_capacity(&mut editor.document, None);
@@ -140,7 +140,7 @@ impl Command<Document> for Heavy {
 }
 
 #[test]
-fn c28_entries_are_dropped_until_they_are_within_the_budget_of_bytes() -> Result<()> {
+fn entries_are_dropped_until_they_are_within_the_budget_of_bytes() -> Result<()> {
     let mut editor = Editor::with(History::unlimited().max_bytes(10_000));
     for _ in 0..5 {
         editor.apply(Heavy(3_000))?;
@@ -161,7 +161,7 @@ fn c28_entries_are_dropped_until_they_are_within_the_budget_of_bytes() -> Result
 }
 
 #[test]
-fn c28_the_newest_entry_is_kept_however_large() -> Result<()> {
+fn the_newest_entry_is_kept_however_large() -> Result<()> {
     let mut editor = Editor::with(History::new(5).max_bytes(1_000));
     editor.apply(Heavy(10))?;
     editor.apply(Heavy(1_000_000))?;
@@ -239,8 +239,7 @@ impl Command<Shelf> for Shelve {
 }
 
 #[test]
-fn c29_a_creation_that_is_cut_and_a_deletion_that_falls_out_give_back_what_they_hold() -> Result<()>
-{
+fn a_creation_that_is_cut_and_a_deletion_that_falls_out_give_back_what_they_hold() -> Result<()> {
     let (mut shelf, mut history) = (Shelf::default(), History::new(2));
     history.apply(&mut shelf, Shelve::Create(None))?;
     history.apply(&mut shelf, Shelve::Create(None))?;
@@ -260,7 +259,7 @@ fn c29_a_creation_that_is_cut_and_a_deletion_that_falls_out_give_back_what_they_
 }
 
 #[test]
-fn c29_every_command_of_an_entry_ends_once_and_as_the_entry_did() -> Result<()> {
+fn every_command_of_an_entry_ends_once_and_as_the_entry_did() -> Result<()> {
     let mut editor = Editor::of(2);
     for words in [["a", "b"], ["c", "d"]] {
         editor.history.edit(&mut editor.document, "", |edit| {
@@ -309,7 +308,7 @@ impl Oracle {
 }
 
 #[test]
-fn c30_a_hundred_thousand_random_calls_leave_what_two_lists_hold() -> Result<()> {
+fn a_hundred_thousand_random_calls_leave_what_two_lists_hold() -> Result<()> {
     let capacities = (1..=9).chain([11, 13, 100, 1_000]);
     for capacity in capacities {
         let mut random = Pcg64::seed_from_u64(capacity as u64);
@@ -368,7 +367,7 @@ fn c30_a_hundred_thousand_random_calls_leave_what_two_lists_hold() -> Result<()>
 }
 
 #[test]
-fn c30_a_command_that_is_not_there_any_more_costs_nothing() -> Result<()> {
+fn a_command_that_is_not_there_any_more_costs_nothing() -> Result<()> {
     let mut editor = Editor::of(7);
     let mut bytes = 0;
     for number in 0..1_000 {

@@ -11,7 +11,7 @@ use rand_pcg::Pcg64;
 use super::document::{Document, Editor, Fault, ask, ends, fault, logged, refused};
 
 #[test]
-fn a01_an_empty_history_undoes_and_redoes_nothing() -> Result<()> {
+fn an_empty_history_undoes_and_redoes_nothing() -> Result<()> {
     for history in [History::new(5), History::new(0), History::unlimited()] {
         let mut editor = Editor::with(history);
         let events = editor.listen();
@@ -35,7 +35,7 @@ fn a01_an_empty_history_undoes_and_redoes_nothing() -> Result<()> {
 }
 
 #[test]
-fn a02_a_command_is_done_once_and_is_the_current_entry() -> Result<()> {
+fn a_command_is_done_once_and_is_the_current_entry() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     assert_eq!(logged(), ["apply a", "half a"]);
@@ -47,7 +47,7 @@ fn a02_a_command_is_done_once_and_is_the_current_entry() -> Result<()> {
 }
 
 #[test]
-fn a03_undo_and_redo_run_one_command_each() -> Result<()> {
+fn undo_and_redo_run_one_command_each() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     logged();
@@ -67,7 +67,7 @@ fn a03_undo_and_redo_run_one_command_each() -> Result<()> {
 }
 
 #[test]
-fn a04_a_new_edit_cuts_what_was_undone() -> Result<()> {
+fn a_new_edit_cuts_what_was_undone() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b c")?;
     editor.undo()?;
@@ -84,7 +84,7 @@ fn a04_a_new_edit_cuts_what_was_undone() -> Result<()> {
 }
 
 #[test]
-fn a05_entries_are_undone_in_reverse_and_redone_in_order() -> Result<()> {
+fn entries_are_undone_in_reverse_and_redone_in_order() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b c")?;
     logged();
@@ -96,7 +96,7 @@ fn a05_entries_are_undone_in_reverse_and_redone_in_order() -> Result<()> {
 }
 
 #[test]
-fn a05_undoing_all_and_redoing_all_leads_back_to_every_state() -> Result<()> {
+fn undoing_all_and_redoing_all_leads_back_to_every_state() -> Result<()> {
     for seed in 0..50 {
         let mut random = Pcg64::seed_from_u64(seed);
         let mut editor = Editor::new();
@@ -129,7 +129,7 @@ fn a05_undoing_all_and_redoing_all_leads_back_to_every_state() -> Result<()> {
 }
 
 #[test]
-fn a06_go_to_does_what_as_many_undos_and_redos_do() -> Result<()> {
+fn go_to_does_what_as_many_undos_and_redos_do() -> Result<()> {
     for (from, to) in (0..=4).flat_map(|from| (0..=4).map(move |to| (from, to))) {
         let mut stepped = Editor::new();
         stepped.write("a b c d")?;
@@ -166,7 +166,7 @@ fn a06_go_to_does_what_as_many_undos_and_redos_do() -> Result<()> {
 }
 
 #[test]
-fn a06_go_to_where_there_is_nothing_is_an_error_and_does_nothing() -> Result<()> {
+fn go_to_where_there_is_nothing_is_an_error_and_does_nothing() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -180,7 +180,7 @@ fn a06_go_to_where_there_is_nothing_is_an_error_and_does_nothing() -> Result<()>
 }
 
 #[test]
-fn a07_redo_on_a_fresh_history_does_nothing_and_the_next_edit_is_the_first_entry() -> Result<()> {
+fn redo_on_a_fresh_history_does_nothing_and_the_next_edit_is_the_first_entry() -> Result<()> {
     for capacity in 1..5 {
         let mut editor = Editor::of(capacity);
         assert!(!editor.redo()?);
@@ -230,7 +230,7 @@ impl Command<Document> for Shout {
 }
 
 #[test]
-fn a08_a_redo_of_its_own_does_not_capture_what_was_there_again() -> Result<()> {
+fn a_redo_of_its_own_does_not_capture_what_was_there_again() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.apply(Shout::default())?;
@@ -246,7 +246,7 @@ fn a08_a_redo_of_its_own_does_not_capture_what_was_there_again() -> Result<()> {
 }
 
 #[test]
-fn a09_clear_drops_the_entries_and_leaves_the_document() -> Result<()> {
+fn clear_drops_the_entries_and_leaves_the_document() -> Result<()> {
     let mut editor = Editor::new();
     let events = editor.listen();
     editor.history.clear(&mut editor.document)?;
@@ -295,7 +295,7 @@ impl Command<Document> for Reenter {
 
 /// That a program without a `RefCell` does not even compile is tested at `History::edit`.
 #[test]
-fn a10_a_command_cannot_use_the_history_that_runs_it() -> Result<()> {
+fn a_command_cannot_use_the_history_that_runs_it() -> Result<()> {
     let history = Rc::new(RefCell::new(History::new(10)));
     let mut document = Document::default();
     history.borrow_mut().apply(&mut document, super::document::Write("a"))?;
@@ -309,7 +309,7 @@ fn a10_a_command_cannot_use_the_history_that_runs_it() -> Result<()> {
 }
 
 #[test]
-fn a10_an_error_that_a_command_meets_leaves_no_trace_in_the_next_call() -> Result<()> {
+fn an_error_that_a_command_meets_leaves_no_trace_in_the_next_call() -> Result<()> {
     let mut editor = Editor::new();
     fault("apply a", Fault::Refuse);
     refused(editor.write("a"), ErrorKind::Refused);

@@ -6,7 +6,7 @@ use persist::{Command, Result};
 use super::document::{Add, Document, Editor, Set, ask, ends, logged};
 
 #[test]
-fn d31_edits_of_the_same_field_are_one_entry() -> Result<()> {
+fn edits_of_the_same_field_are_one_entry() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     let state = editor.history.state();
@@ -32,7 +32,7 @@ fn d31_edits_of_the_same_field_are_one_entry() -> Result<()> {
 }
 
 #[test]
-fn d32_edits_that_do_not_go_together_are_entries_of_their_own() -> Result<()> {
+fn edits_that_do_not_go_together_are_entries_of_their_own() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     editor.set("y", 1)?;
@@ -43,7 +43,7 @@ fn d32_edits_that_do_not_go_together_are_entries_of_their_own() -> Result<()> {
 }
 
 #[test]
-fn d32_edits_of_different_labels_are_entries_of_their_own() -> Result<()> {
+fn edits_of_different_labels_are_entries_of_their_own() -> Result<()> {
     let mut editor = Editor::new();
     let mut set = |label: &str, new| {
         let set = Set::of(&editor.document, "x", new);
@@ -58,7 +58,7 @@ fn d32_edits_of_different_labels_are_entries_of_their_own() -> Result<()> {
 }
 
 #[test]
-fn d33_nothing_is_merged_into_the_saved_state() -> Result<()> {
+fn nothing_is_merged_into_the_saved_state() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     editor.history.mark_saved()?;
@@ -74,7 +74,7 @@ fn d33_nothing_is_merged_into_the_saved_state() -> Result<()> {
 }
 
 #[test]
-fn d34_nothing_is_merged_behind_an_undo_a_redo_or_a_jump() -> Result<()> {
+fn nothing_is_merged_behind_an_undo_a_redo_or_a_jump() -> Result<()> {
     type Move = fn(&mut Editor) -> Result<()>;
     let moves: [(Move, usize); 4] = [
         (|editor| editor.undo().map(|_| ()), 2),
@@ -99,7 +99,7 @@ fn d34_nothing_is_merged_behind_an_undo_a_redo_or_a_jump() -> Result<()> {
 }
 
 #[test]
-fn d35_a_merge_back_to_the_start_removes_the_entry() -> Result<()> {
+fn a_merge_back_to_the_start_removes_the_entry() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.history.mark_saved()?;
@@ -128,7 +128,7 @@ fn d35_a_merge_back_to_the_start_removes_the_entry() -> Result<()> {
 }
 
 #[test]
-fn d35_what_comes_behind_a_removed_entry_is_not_merged_into_the_one_before_it() -> Result<()> {
+fn what_comes_behind_a_removed_entry_is_not_merged_into_the_one_before_it() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     editor.history.set_barrier();
@@ -143,7 +143,7 @@ fn d35_what_comes_behind_a_removed_entry_is_not_merged_into_the_one_before_it() 
 }
 
 #[test]
-fn d36_the_first_entry_is_removed_by_a_merge_back_to_the_start() -> Result<()> {
+fn the_first_entry_is_removed_by_a_merge_back_to_the_start() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     let events = editor.listen();
@@ -157,7 +157,7 @@ fn d36_the_first_entry_is_removed_by_a_merge_back_to_the_start() -> Result<()> {
 }
 
 #[test]
-fn d36_an_entry_that_cut_others_stays_behind_a_merge_back_to_the_start() -> Result<()> {
+fn an_entry_that_cut_others_stays_behind_a_merge_back_to_the_start() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -184,7 +184,7 @@ fn d36_an_entry_that_cut_others_stays_behind_a_merge_back_to_the_start() -> Resu
 }
 
 #[test]
-fn d37_a_barrier_ends_what_is_merged_and_is_no_entry() -> Result<()> {
+fn a_barrier_ends_what_is_merged_and_is_no_entry() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     editor.set("x", 2)?;
@@ -202,7 +202,7 @@ fn d37_a_barrier_ends_what_is_merged_and_is_no_entry() -> Result<()> {
 }
 
 #[test]
-fn d38_another_field_in_between_breaks_the_chain() -> Result<()> {
+fn another_field_in_between_breaks_the_chain() -> Result<()> {
     let mut editor = Editor::new();
     for name in ["x", "y", "x", "x"] {
         editor.set(name, editor.document.number(name) + 1)?;
@@ -212,7 +212,7 @@ fn d38_another_field_in_between_breaks_the_chain() -> Result<()> {
 }
 
 #[test]
-fn d40_a_merge_keeps_the_first_old_and_the_last_new_value() -> Result<()> {
+fn a_merge_keeps_the_first_old_and_the_last_new_value() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 7)?;
     editor.history.set_barrier();
@@ -228,7 +228,7 @@ fn d40_a_merge_keeps_the_first_old_and_the_last_new_value() -> Result<()> {
 }
 
 #[test]
-fn d40_a_merge_that_keeps_both_is_undone_and_redone_as_one() -> Result<()> {
+fn a_merge_that_keeps_both_is_undone_and_redone_as_one() -> Result<()> {
     let mut editor = Editor::new();
     for by in [1, 2, 3] {
         editor.apply(Add("x", by))?;
@@ -247,7 +247,7 @@ fn d40_a_merge_that_keeps_both_is_undone_and_redone_as_one() -> Result<()> {
 }
 
 #[test]
-fn d40_only_what_was_merged_grows() -> Result<()> {
+fn only_what_was_merged_grows() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.edit(&mut editor.document, "", |edit| {
         edit.apply(Add("y", 1))?;
@@ -264,7 +264,7 @@ fn d40_only_what_was_merged_grows() -> Result<()> {
 }
 
 #[test]
-fn d41_a_drag_of_ten_thousand_moves_is_one_entry_of_one_size() -> Result<()> {
+fn a_drag_of_ten_thousand_moves_is_one_entry_of_one_size() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     let bytes = editor.history.bytes();
@@ -317,7 +317,7 @@ impl Command<Document> for Type {
 }
 
 #[test]
-fn d32_a_command_decides_how_much_it_takes_in() -> Result<()> {
+fn a_command_decides_how_much_it_takes_in() -> Result<()> {
     let mut editor = Editor::new();
     for letter in ["a", "b", "c", "d", "e"] {
         editor.apply(Type(letter.into()))?;
@@ -331,7 +331,7 @@ fn d32_a_command_decides_how_much_it_takes_in() -> Result<()> {
 }
 
 #[test]
-fn d41_what_is_merged_counts_in_the_budget_of_bytes() -> Result<()> {
+fn what_is_merged_counts_in_the_budget_of_bytes() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.history.set_max_bytes(&mut editor.document, Some(2_900));

@@ -21,7 +21,7 @@ fn timed(window: Option<Duration>) -> (Editor, Rc<Cell<Duration>>) {
 }
 
 #[test]
-fn d39_edits_within_the_window_since_the_last_one_are_merged() -> Result<()> {
+fn edits_within_the_window_since_the_last_one_are_merged() -> Result<()> {
     let (mut editor, time) = timed(Some(Duration::from_millis(500)));
     for (milliseconds, len) in [(0, 1), (499, 1), (499, 1), (500, 2), (100, 2)] {
         time.set(time.get() + Duration::from_millis(milliseconds));
@@ -36,7 +36,7 @@ fn d39_edits_within_the_window_since_the_last_one_are_merged() -> Result<()> {
 }
 
 #[test]
-fn d39_a_window_of_zero_never_merges_and_none_always() -> Result<()> {
+fn a_window_of_zero_never_merges_and_none_always() -> Result<()> {
     let (mut editor, time) = timed(Some(Duration::ZERO));
     editor.set("x", 1)?;
     editor.set("x", 2)?;
@@ -52,7 +52,7 @@ fn d39_a_window_of_zero_never_merges_and_none_always() -> Result<()> {
 }
 
 #[test]
-fn d39_a_window_that_is_set_later_counts_from_then() -> Result<()> {
+fn a_window_that_is_set_later_counts_from_then() -> Result<()> {
     let (mut editor, time) = timed(None);
     editor.set("x", 1)?;
     time.set(Duration::from_secs(60));
@@ -66,7 +66,7 @@ fn d39_a_window_that_is_set_later_counts_from_then() -> Result<()> {
 }
 
 #[test]
-fn d39_the_window_holds_in_transactions_as_well() -> Result<()> {
+fn the_window_holds_in_transactions_as_well() -> Result<()> {
     let (mut editor, time) = timed(Some(Duration::from_millis(500)));
     editor.history.begin("")?;
     editor.set("x", 1)?;
@@ -81,7 +81,7 @@ fn d39_the_window_holds_in_transactions_as_well() -> Result<()> {
 }
 
 #[test]
-fn d42_edits_in_a_transaction_are_merged() -> Result<()> {
+fn edits_in_a_transaction_are_merged() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("Drag")?;
     for new in 1..100 {
@@ -101,7 +101,7 @@ fn d42_edits_in_a_transaction_are_merged() -> Result<()> {
 }
 
 #[test]
-fn d42_nothing_is_merged_over_the_border_of_a_transaction() -> Result<()> {
+fn nothing_is_merged_over_the_border_of_a_transaction() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     editor.history.begin("")?;
@@ -118,7 +118,7 @@ fn d42_nothing_is_merged_over_the_border_of_a_transaction() -> Result<()> {
 }
 
 #[test]
-fn d42_nothing_is_merged_over_the_border_of_an_inner_transaction() -> Result<()> {
+fn nothing_is_merged_over_the_border_of_an_inner_transaction() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("")?;
     editor.set("x", 1)?;
@@ -134,7 +134,7 @@ fn d42_nothing_is_merged_over_the_border_of_an_inner_transaction() -> Result<()>
 }
 
 #[test]
-fn d42_a_barrier_holds_in_a_transaction() -> Result<()> {
+fn a_barrier_holds_in_a_transaction() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("")?;
     editor.set("x", 1)?;

@@ -56,7 +56,7 @@ impl Command<Document> for Fading {
 }
 
 #[test]
-fn g60_a_command_that_an_undo_makes_obsolete_is_removed() -> Result<()> {
+fn a_command_that_an_undo_makes_obsolete_is_removed() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.apply(Fading::new("b", 1))?;
@@ -77,7 +77,7 @@ fn g60_a_command_that_an_undo_makes_obsolete_is_removed() -> Result<()> {
 }
 
 #[test]
-fn g60_the_saved_point_is_lost_if_it_is_beyond_an_obsolete_command() -> Result<()> {
+fn the_saved_point_is_lost_if_it_is_beyond_an_obsolete_command() -> Result<()> {
     for (saved, kept) in [(0, Some(0)), (1, Some(1)), (2, None), (3, None)] {
         let mut editor = Editor::new();
         for position in 0..=3 {
@@ -100,7 +100,7 @@ fn g60_the_saved_point_is_lost_if_it_is_beyond_an_obsolete_command() -> Result<(
 }
 
 #[test]
-fn g60_the_saved_point_stays_if_the_obsolete_command_does_not_count() -> Result<()> {
+fn the_saved_point_stays_if_the_obsolete_command_does_not_count() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.apply(Fading { counts: false, ..Fading::new("b", 1) })?;
@@ -114,7 +114,7 @@ fn g60_the_saved_point_stays_if_the_obsolete_command_does_not_count() -> Result<
 }
 
 #[test]
-fn g61_a_command_that_a_redo_makes_obsolete_is_removed_and_the_position_stays() -> Result<()> {
+fn a_command_that_a_redo_makes_obsolete_is_removed_and_the_position_stays() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.apply(Fading::new("b", 2))?;
@@ -134,7 +134,7 @@ fn g61_a_command_that_a_redo_makes_obsolete_is_removed_and_the_position_stays() 
 }
 
 #[test]
-fn g61_a_redo_of_the_last_command_that_becomes_obsolete_is_told() -> Result<()> {
+fn a_redo_of_the_last_command_that_becomes_obsolete_is_told() -> Result<()> {
     let mut editor = Editor::new();
     editor.apply(Fading::new("a", 2))?;
     editor.undo()?;
@@ -149,7 +149,7 @@ fn g61_a_redo_of_the_last_command_that_becomes_obsolete_is_told() -> Result<()> 
 }
 
 #[test]
-fn g61_a_jump_over_obsolete_commands_ends_behind_the_entry_that_was_meant() -> Result<()> {
+fn a_jump_over_obsolete_commands_ends_behind_the_entry_that_was_meant() -> Result<()> {
     for to in 0..=4 {
         let mut editor = Editor::new();
         editor.apply(Fading::new("a", 2))?;
@@ -175,7 +175,7 @@ fn g61_a_jump_over_obsolete_commands_ends_behind_the_entry_that_was_meant() -> R
 }
 
 #[test]
-fn g62_a_command_that_does_nothing_is_not_done_and_cuts_nothing() -> Result<()> {
+fn a_command_that_does_nothing_is_not_done_and_cuts_nothing() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 3)?;
     editor.write("a")?;
@@ -206,7 +206,7 @@ impl Command<Document> for Several {
 }
 
 #[test]
-fn g62_a_command_that_did_nothing_when_it_was_done_cuts_nothing() -> Result<()> {
+fn a_command_that_did_nothing_when_it_was_done_cuts_nothing() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -224,7 +224,7 @@ fn g62_a_command_that_did_nothing_when_it_was_done_cuts_nothing() -> Result<()> 
 }
 
 #[test]
-fn g63_a_command_that_does_nothing_is_no_part_of_a_transaction() -> Result<()> {
+fn a_command_that_does_nothing_is_no_part_of_a_transaction() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("")?;
     editor.set("x", 0)?;
@@ -239,7 +239,7 @@ fn g63_a_command_that_does_nothing_is_no_part_of_a_transaction() -> Result<()> {
 }
 
 #[test]
-fn g63_a_part_that_becomes_obsolete_is_dropped_and_the_rest_stays() -> Result<()> {
+fn a_part_that_becomes_obsolete_is_dropped_and_the_rest_stays() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("Both")?;
     editor.apply(Fading::new("b", 1))?;

@@ -10,7 +10,7 @@ use super::document::{
 };
 
 #[test]
-fn f57_a_panic_before_anything_is_changed_leaves_all_as_it_was() -> Result<()> {
+fn a_panic_before_anything_is_changed_leaves_all_as_it_was() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -34,7 +34,7 @@ fn f57_a_panic_before_anything_is_changed_leaves_all_as_it_was() -> Result<()> {
 }
 
 #[test]
-fn f57_a_panic_of_a_command_that_has_changed_the_document_poisons_the_history() -> Result<()> {
+fn a_panic_of_a_command_that_has_changed_the_document_poisons_the_history() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     let events = editor.listen();
@@ -55,7 +55,7 @@ fn f57_a_panic_of_a_command_that_has_changed_the_document_poisons_the_history() 
 }
 
 #[test]
-fn f57_a_panic_in_an_edit_names_the_step_and_ends_the_others_as_they_are() -> Result<()> {
+fn a_panic_in_an_edit_names_the_step_and_ends_the_others_as_they_are() -> Result<()> {
     let mut editor = Editor::new();
     fault("half c", Fault::Panic);
     panics(|| build(&mut editor).unwrap());
@@ -67,7 +67,7 @@ fn f57_a_panic_in_an_edit_names_the_step_and_ends_the_others_as_they_are() -> Re
 }
 
 #[test]
-fn f57_a_panic_that_the_edit_catches_poisons_all_the_same() -> Result<()> {
+fn a_panic_that_the_edit_catches_poisons_all_the_same() -> Result<()> {
     let mut editor = Editor::new();
     fault("half b", Fault::Panic);
     let edit = editor.history.edit(&mut editor.document, "Edit", |edit| {
@@ -82,7 +82,7 @@ fn f57_a_panic_that_the_edit_catches_poisons_all_the_same() -> Result<()> {
 }
 
 #[test]
-fn f57_a_panic_of_an_undo_poisons_the_history() -> Result<()> {
+fn a_panic_of_an_undo_poisons_the_history() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     let events = editor.listen();
@@ -106,7 +106,7 @@ fn f57_a_panic_of_an_undo_poisons_the_history() -> Result<()> {
 }
 
 #[test]
-fn f57_a_panic_of_a_jump_keeps_the_listeners() -> Result<()> {
+fn a_panic_of_a_jump_keeps_the_listeners() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b c")?;
     let events = editor.listen();
@@ -120,7 +120,7 @@ fn f57_a_panic_of_a_jump_keeps_the_listeners() -> Result<()> {
 }
 
 #[test]
-fn f57_a_panic_of_the_end_of_a_command_loses_nothing() -> Result<()> {
+fn a_panic_of_the_end_of_a_command_loses_nothing() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b c")?;
     editor.go_to(0)?;
@@ -143,7 +143,7 @@ fn f57_a_panic_of_the_end_of_a_command_loses_nothing() -> Result<()> {
 }
 
 #[test]
-fn f57_a_panic_behind_a_change_loses_nothing() -> Result<()> {
+fn a_panic_behind_a_change_loses_nothing() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -167,7 +167,7 @@ fn f57_a_panic_behind_a_change_loses_nothing() -> Result<()> {
 }
 
 #[test]
-fn f59_a_merge_that_panics_leaves_two_entries_and_poisons_the_first() -> Result<()> {
+fn a_merge_that_panics_leaves_two_entries_and_poisons_the_first() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     fault("merge x=2", Fault::Panic);
@@ -183,7 +183,7 @@ fn f59_a_merge_that_panics_leaves_two_entries_and_poisons_the_first() -> Result<
 }
 
 #[test]
-fn f59_a_merge_that_panics_in_a_transaction_poisons_it() -> Result<()> {
+fn a_merge_that_panics_in_a_transaction_poisons_it() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("Build")?;
     editor.set("x", 1)?;

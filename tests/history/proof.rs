@@ -190,7 +190,7 @@ fn a_document_is_proved_as_a_whole() -> Result<()> {
 }
 
 #[test]
-fn f56_an_entry_whose_object_is_gone_is_an_error_or_skipped_or_dropped() -> Result<()> {
+fn an_entry_whose_object_is_gone_is_an_error_or_skipped_or_dropped() -> Result<()> {
     for (on_missing, len, position) in
         [(OnMissing::Stop, 2, 2), (OnMissing::Skip, 2, 1), (OnMissing::Drop, 1, 1)]
     {

@@ -199,7 +199,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn c30_random_calls_lead_where_those_of_a_naive_history_lead(
+    fn random_calls_lead_where_those_of_a_naive_history_lead(
         capacity in prop_oneof![
             6 => (1..10usize).prop_map(Some),
             2 => sample::select(vec![11, 13, 23]).prop_map(Some),

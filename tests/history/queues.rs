@@ -13,7 +13,7 @@ fn queue(words: [&'static str; 3]) -> Vec<Queued> {
 }
 
 #[test]
-fn i74_a_queue_does_nothing_until_it_is_committed_and_then_in_order() -> Result<()> {
+fn a_queue_does_nothing_until_it_is_committed_and_then_in_order() -> Result<()> {
     let mut editor = Editor::new();
     let queued = queue(["a", "b", "c"]);
     assert_eq!((editor.text().as_str(), editor.place()), ("", (0, 0)));
@@ -28,7 +28,7 @@ fn i74_a_queue_does_nothing_until_it_is_committed_and_then_in_order() -> Result<
 }
 
 #[test]
-fn f58_a_queue_of_which_one_fails_is_taken_back_whole() -> Result<()> {
+fn a_queue_of_which_one_fails_is_taken_back_whole() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("d e")?;
     editor.undo()?;
@@ -46,7 +46,7 @@ fn f58_a_queue_of_which_one_fails_is_taken_back_whole() -> Result<()> {
 }
 
 #[test]
-fn i75_a_rollback_restores_what_can_be_redone_and_the_saved_point_also_with_merges() -> Result<()> {
+fn a_rollback_restores_what_can_be_redone_and_the_saved_point_also_with_merges() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     editor.history.set_barrier();
@@ -68,7 +68,7 @@ fn i75_a_rollback_restores_what_can_be_redone_and_the_saved_point_also_with_merg
 }
 
 #[test]
-fn i75_a_rollback_restores_a_full_history() -> Result<()> {
+fn a_rollback_restores_a_full_history() -> Result<()> {
     for undone in 0..=2 {
         let mut editor = Editor::of(2);
         editor.write("a b c")?;

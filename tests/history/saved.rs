@@ -15,7 +15,7 @@ fn told(events: &Events) -> Vec<bool> {
 }
 
 #[test]
-fn b11_a_new_history_is_saved_unless_it_is_said_not_to_be() -> Result<()> {
+fn a_new_history_is_saved_unless_it_is_said_not_to_be() -> Result<()> {
     let mut editor = Editor::new();
     assert!(!editor.history.is_modified());
     assert_eq!(editor.history.saved_position(), Some(0));
@@ -29,7 +29,7 @@ fn b11_a_new_history_is_saved_unless_it_is_said_not_to_be() -> Result<()> {
 }
 
 #[test]
-fn b12_the_saved_state_is_found_from_below_and_from_above() -> Result<()> {
+fn the_saved_state_is_found_from_below_and_from_above() -> Result<()> {
     let mut editor = Editor::new();
     let events = editor.listen();
     editor.write("a")?;
@@ -50,7 +50,7 @@ fn b12_the_saved_state_is_found_from_below_and_from_above() -> Result<()> {
 
 /// To look through the entries each time would take minutes.
 #[test]
-fn b12_the_saved_state_is_found_at_once_in_a_long_history() -> Result<()> {
+fn the_saved_state_is_found_at_once_in_a_long_history() -> Result<()> {
     const ENTRIES: usize = 30_000;
     let mut editor = Editor::new();
     for _ in 0..ENTRIES {
@@ -71,7 +71,7 @@ fn b12_the_saved_state_is_found_at_once_in_a_long_history() -> Result<()> {
 }
 
 #[test]
-fn b13_a_saved_state_whose_branch_is_cut_is_never_reached_again() -> Result<()> {
+fn a_saved_state_whose_branch_is_cut_is_never_reached_again() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.history.mark_saved()?;
@@ -89,7 +89,7 @@ fn b13_a_saved_state_whose_branch_is_cut_is_never_reached_again() -> Result<()> 
 }
 
 #[test]
-fn b14_a_saved_state_among_what_is_undone_is_reached_by_redo() -> Result<()> {
+fn a_saved_state_among_what_is_undone_is_reached_by_redo() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.history.mark_saved()?;
@@ -105,7 +105,7 @@ fn b14_a_saved_state_among_what_is_undone_is_reached_by_redo() -> Result<()> {
 }
 
 #[test]
-fn b15_saving_twice_tells_once() -> Result<()> {
+fn saving_twice_tells_once() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     let events = editor.listen();
@@ -123,7 +123,7 @@ fn b15_saving_twice_tells_once() -> Result<()> {
 }
 
 #[test]
-fn b16_the_saved_position_moves_down_as_the_oldest_fall_out() -> Result<()> {
+fn the_saved_position_moves_down_as_the_oldest_fall_out() -> Result<()> {
     let mut editor = Editor::of(2);
     editor.write("a b")?;
     editor.history.mark_saved()?;
@@ -143,7 +143,7 @@ fn b16_the_saved_position_moves_down_as_the_oldest_fall_out() -> Result<()> {
 }
 
 #[test]
-fn b17_the_state_before_the_first_entry_is_lost_when_that_falls_out() -> Result<()> {
+fn the_state_before_the_first_entry_is_lost_when_that_falls_out() -> Result<()> {
     let mut editor = Editor::of(1);
     editor.write("a")?;
     assert_eq!(editor.history.saved_position(), Some(0));
@@ -155,7 +155,7 @@ fn b17_the_state_before_the_first_entry_is_lost_when_that_falls_out() -> Result<
 }
 
 #[test]
-fn b18_another_edit_in_the_place_of_a_saved_one_is_not_saved() -> Result<()> {
+fn another_edit_in_the_place_of_a_saved_one_is_not_saved() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.history.mark_saved()?;
@@ -173,7 +173,7 @@ fn b18_another_edit_in_the_place_of_a_saved_one_is_not_saved() -> Result<()> {
 }
 
 #[test]
-fn b19_an_edit_behind_the_saved_point_is_not_merged_into_it() -> Result<()> {
+fn an_edit_behind_the_saved_point_is_not_merged_into_it() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     editor.history.mark_saved()?;
@@ -187,7 +187,7 @@ fn b19_an_edit_behind_the_saved_point_is_not_merged_into_it() -> Result<()> {
 }
 
 #[test]
-fn b20_clear_keeps_whether_the_document_is_modified() -> Result<()> {
+fn clear_keeps_whether_the_document_is_modified() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.history.clear(&mut editor.document)?;
@@ -208,7 +208,7 @@ fn b20_clear_keeps_whether_the_document_is_modified() -> Result<()> {
 }
 
 #[test]
-fn b21_a_command_that_does_not_count_leaves_the_document_unmodified() -> Result<()> {
+fn a_command_that_does_not_count_leaves_the_document_unmodified() -> Result<()> {
     let mut editor = Editor::new();
     let events = editor.listen();
     editor.select(3)?;
@@ -221,7 +221,7 @@ fn b21_a_command_that_does_not_count_leaves_the_document_unmodified() -> Result<
 }
 
 #[test]
-fn b21_several_commands_count_if_one_of_them_does() -> Result<()> {
+fn several_commands_count_if_one_of_them_does() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("Look around")?;
     editor.select(1)?;
@@ -240,7 +240,7 @@ fn b21_several_commands_count_if_one_of_them_does() -> Result<()> {
 }
 
 #[test]
-fn b22_undo_over_a_command_that_does_not_count_leaves_the_state_as_it_is() -> Result<()> {
+fn undo_over_a_command_that_does_not_count_leaves_the_state_as_it_is() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.select(3)?;
@@ -259,7 +259,7 @@ fn b22_undo_over_a_command_that_does_not_count_leaves_the_state_as_it_is() -> Re
 }
 
 #[test]
-fn b22_what_does_not_count_merges_behind_the_saved_point_as_elsewhere() -> Result<()> {
+fn what_does_not_count_merges_behind_the_saved_point_as_elsewhere() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.history.mark_saved()?;
@@ -272,7 +272,7 @@ fn b22_what_does_not_count_merges_behind_the_saved_point_as_elsewhere() -> Resul
 }
 
 #[test]
-fn b23_a_document_is_not_saved_in_the_middle_of_a_transaction() -> Result<()> {
+fn a_document_is_not_saved_in_the_middle_of_a_transaction() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("Build")?;
     editor.write("a")?;
@@ -284,7 +284,7 @@ fn b23_a_document_is_not_saved_in_the_middle_of_a_transaction() -> Result<()> {
 }
 
 #[test]
-fn b24_a_floor_stops_undo_and_entries_above_it_are_undone() -> Result<()> {
+fn a_floor_stops_undo_and_entries_above_it_are_undone() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.history.set_floor()?;
@@ -304,7 +304,7 @@ fn b24_a_floor_stops_undo_and_entries_above_it_are_undone() -> Result<()> {
 }
 
 #[test]
-fn b24_floors_are_lifted_the_last_first() -> Result<()> {
+fn floors_are_lifted_the_last_first() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.history.set_floor()?;
@@ -329,7 +329,7 @@ fn b24_floors_are_lifted_the_last_first() -> Result<()> {
 }
 
 #[test]
-fn b24_clearing_the_floors_frees_all_entries() -> Result<()> {
+fn clearing_the_floors_frees_all_entries() -> Result<()> {
     let mut editor = Editor::new();
     for word in ["a", "b", "c"] {
         editor.write(word)?;
@@ -345,7 +345,7 @@ fn b24_clearing_the_floors_frees_all_entries() -> Result<()> {
 }
 
 #[test]
-fn b24_a_floor_sinks_with_the_entries_below_it_that_fall_out() -> Result<()> {
+fn a_floor_sinks_with_the_entries_below_it_that_fall_out() -> Result<()> {
     let mut editor = Editor::of(3);
     editor.write("a b")?;
     editor.history.set_floor()?;
@@ -361,7 +361,7 @@ fn b24_a_floor_sinks_with_the_entries_below_it_that_fall_out() -> Result<()> {
 }
 
 #[test]
-fn b24_an_edit_is_not_merged_into_an_entry_below_a_floor() -> Result<()> {
+fn an_edit_is_not_merged_into_an_entry_below_a_floor() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
     editor.history.set_floor()?;
@@ -373,7 +373,7 @@ fn b24_an_edit_is_not_merged_into_an_entry_below_a_floor() -> Result<()> {
 }
 
 #[test]
-fn b24_no_floor_is_set_in_a_transaction() -> Result<()> {
+fn no_floor_is_set_in_a_transaction() -> Result<()> {
     let mut editor = Editor::with(History::new(3));
     editor.history.begin("")?;
     refused(editor.history.set_floor(), ErrorKind::OpenTransaction);

@@ -38,7 +38,7 @@ fn door(folder: &Path, bytes: usize) -> Result<(World, History, ObjectId)> {
 }
 
 #[test]
-fn k97_undoing_100_000_steps_ends_at_the_start_with_bounded_memory() -> Result<()> {
+fn undoing_100_000_steps_ends_at_the_start_with_bounded_memory() -> Result<()> {
     const STEPS: u64 = 100_000;
     const MEMORY: usize = 200_000;
     let folder = tempfile::tempdir().unwrap();
@@ -76,7 +76,7 @@ fn k97_undoing_100_000_steps_ends_at_the_start_with_bounded_memory() -> Result<(
 }
 
 #[test]
-fn k97_entries_come_back_as_they_were_with_their_labels() -> Result<()> {
+fn entries_come_back_as_they_were_with_their_labels() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let (mut world, mut spilled, door) = door(folder.path(), 2_000)?;
     let (mut twin_world, mut twin) = (World::new(), History::unlimited());
@@ -125,7 +125,7 @@ fn k97_entries_come_back_as_they_were_with_their_labels() -> Result<()> {
 }
 
 #[test]
-fn k97_a_file_that_cannot_be_read_ends_undo_there_with_a_reason() -> Result<()> {
+fn a_file_that_cannot_be_read_ends_undo_there_with_a_reason() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let (mut world, mut history, door) = door(folder.path(), 2_000)?;
     for step in 1..200_u64 {
@@ -275,7 +275,7 @@ fn a_session_with_little_memory_saves_and_recovers_all_entries() -> Result<()> {
 }
 
 #[test]
-fn k97_what_falls_out_is_not_read_back_where_nothing_ends_with_it() -> Result<()> {
+fn what_falls_out_is_not_read_back_where_nothing_ends_with_it() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let (mut world, mut history, door) = door(folder.path(), 10_000)?;
     let add = |world: &mut World, history: &mut History, steps: std::ops::Range<u64>| {
@@ -303,7 +303,7 @@ fn k97_what_falls_out_is_not_read_back_where_nothing_ends_with_it() -> Result<()
 }
 
 #[test]
-fn k97_a_large_budget_goes_to_many_files_of_a_bounded_size() -> Result<()> {
+fn a_large_budget_goes_to_many_files_of_a_bounded_size() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let (mut world, mut history, door) = door(folder.path(), 1_000_000)?;
     for step in 0..200_u64 {

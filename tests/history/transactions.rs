@@ -6,7 +6,7 @@ use persist::{ErrorKind, Result};
 use super::document::{Editor, Fault, Write, ends, fault, logged, panics, refused};
 
 #[test]
-fn e43_while_a_transaction_is_open_nothing_can_be_undone_or_redone() -> Result<()> {
+fn while_a_transaction_is_open_nothing_can_be_undone_or_redone() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b c")?;
     editor.history.mark_saved()?;
@@ -40,7 +40,7 @@ fn e43_while_a_transaction_is_open_nothing_can_be_undone_or_redone() -> Result<(
 }
 
 #[test]
-fn e44_a_transaction_is_one_entry_with_its_label() -> Result<()> {
+fn a_transaction_is_one_entry_with_its_label() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.history.mark_saved()?;
@@ -67,7 +67,7 @@ fn e44_a_transaction_is_one_entry_with_its_label() -> Result<()> {
 }
 
 #[test]
-fn e44_a_document_is_modified_as_soon_as_an_open_transaction_has_changed_it() -> Result<()> {
+fn a_document_is_modified_as_soon_as_an_open_transaction_has_changed_it() -> Result<()> {
     for end in ["commit", "rollback", "annulled"] {
         let mut editor = Editor::new();
         let events = editor.listen();
@@ -96,7 +96,7 @@ fn e44_a_document_is_modified_as_soon_as_an_open_transaction_has_changed_it() ->
 }
 
 #[test]
-fn e45_inner_transactions_become_parts_of_the_outer() -> Result<()> {
+fn inner_transactions_become_parts_of_the_outer() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("Outer")?;
     editor.write("a")?;
@@ -115,7 +115,7 @@ fn e45_inner_transactions_become_parts_of_the_outer() -> Result<()> {
 }
 
 #[test]
-fn e45_an_end_without_a_beginning_is_an_error() -> Result<()> {
+fn an_end_without_a_beginning_is_an_error() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -131,7 +131,7 @@ fn e45_an_end_without_a_beginning_is_an_error() -> Result<()> {
 }
 
 #[test]
-fn e46_a_transaction_is_undone_in_reverse_and_redone_in_order() -> Result<()> {
+fn a_transaction_is_undone_in_reverse_and_redone_in_order() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("")?;
     editor.write("a")?;
@@ -153,7 +153,7 @@ fn e46_a_transaction_is_undone_in_reverse_and_redone_in_order() -> Result<()> {
 }
 
 #[test]
-fn e47_an_empty_transaction_leaves_no_entry_and_cuts_nothing() -> Result<()> {
+fn an_empty_transaction_leaves_no_entry_and_cuts_nothing() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -169,7 +169,7 @@ fn e47_an_empty_transaction_leaves_no_entry_and_cuts_nothing() -> Result<()> {
 }
 
 #[test]
-fn e47_a_transaction_that_merges_to_nothing_leaves_no_entry() -> Result<()> {
+fn a_transaction_that_merges_to_nothing_leaves_no_entry() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -183,7 +183,7 @@ fn e47_a_transaction_that_merges_to_nothing_leaves_no_entry() -> Result<()> {
 }
 
 #[test]
-fn e48_a_rollback_leaves_all_as_before_the_beginning() -> Result<()> {
+fn a_rollback_leaves_all_as_before_the_beginning() -> Result<()> {
     let mut editor = Editor::of(3);
     editor.write("a b c")?;
     editor.history.mark_saved()?;
@@ -214,7 +214,7 @@ fn e48_a_rollback_leaves_all_as_before_the_beginning() -> Result<()> {
 }
 
 #[test]
-fn e48_a_transaction_that_is_dropped_is_rolled_back() -> Result<()> {
+fn a_transaction_that_is_dropped_is_rolled_back() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -233,7 +233,7 @@ fn e48_a_transaction_that_is_dropped_is_rolled_back() -> Result<()> {
 }
 
 #[test]
-fn e48_a_panic_rolls_all_open_transactions_back() -> Result<()> {
+fn a_panic_rolls_all_open_transactions_back() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -251,7 +251,7 @@ fn e48_a_panic_rolls_all_open_transactions_back() -> Result<()> {
 }
 
 #[test]
-fn e48_an_error_within_rolls_the_transaction_back() -> Result<()> {
+fn an_error_within_rolls_the_transaction_back() -> Result<()> {
     let mut editor = Editor::new();
     let build = |editor: &mut Editor| -> Result<()> {
         let mut build = editor.history.transaction(&mut editor.document, "Build")?;
@@ -268,7 +268,7 @@ fn e48_an_error_within_rolls_the_transaction_back() -> Result<()> {
 }
 
 #[test]
-fn e48_a_transaction_that_is_forgotten_ends_with_the_one_around_it() -> Result<()> {
+fn a_transaction_that_is_forgotten_ends_with_the_one_around_it() -> Result<()> {
     let mut editor = Editor::new();
     let mut outer = editor.history.transaction(&mut editor.document, "Outer")?;
     outer.apply(Write("a"))?;
@@ -282,7 +282,7 @@ fn e48_a_transaction_that_is_forgotten_ends_with_the_one_around_it() -> Result<(
 }
 
 #[test]
-fn e49_an_inner_rollback_takes_back_the_inner_part_alone() -> Result<()> {
+fn an_inner_rollback_takes_back_the_inner_part_alone() -> Result<()> {
     let mut editor = Editor::new();
     let mut outer = editor.history.transaction(&mut editor.document, "Outer")?;
     outer.apply(Write("a"))?;
@@ -299,7 +299,7 @@ fn e49_an_inner_rollback_takes_back_the_inner_part_alone() -> Result<()> {
 }
 
 #[test]
-fn e49_a_part_of_an_edit_is_taken_back_alone() -> Result<()> {
+fn a_part_of_an_edit_is_taken_back_alone() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.edit(&mut editor.document, "Edit", |edit| {
         edit.apply(Write("a"))?;
@@ -320,7 +320,7 @@ fn e49_a_part_of_an_edit_is_taken_back_alone() -> Result<()> {
 }
 
 #[test]
-fn e50_a_command_that_fails_takes_those_before_it_back_and_is_named() -> Result<()> {
+fn a_command_that_fails_takes_those_before_it_back_and_is_named() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
@@ -345,7 +345,7 @@ fn of(word: &str) -> &'static str {
 }
 
 #[test]
-fn e50_a_command_that_fails_in_a_transaction_is_named() -> Result<()> {
+fn a_command_that_fails_in_a_transaction_is_named() -> Result<()> {
     let mut editor = Editor::new();
     let mut build = editor.history.transaction(&mut editor.document, "Build")?;
     build.apply(Write("a"))?;
@@ -359,7 +359,7 @@ fn e50_a_command_that_fails_in_a_transaction_is_named() -> Result<()> {
 }
 
 #[test]
-fn e51_a_transaction_without_a_label_is_called_as_what_is_in_it() -> Result<()> {
+fn a_transaction_without_a_label_is_called_as_what_is_in_it() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("")?;
     editor.write("a")?;

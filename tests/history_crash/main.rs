@@ -34,7 +34,7 @@ fn main() {
         _ => {
             let kills = std::env::var("PERSIST_KILLS").map_or(40, |kills| kills.parse().unwrap());
             let (late, total) = kill_often(kills);
-            println!("test k88_a_killed_editor_loses_no_edit_that_it_reported ... ok");
+            println!("test a_killed_editor_loses_no_edit_that_it_reported ... ok");
             println!("{kills} kills, {total} edits recovered, {late} of them not reported yet");
         }
     }

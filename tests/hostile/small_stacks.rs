@@ -1,6 +1,8 @@
 //! Values nested to the limit, and far beyond it, on threads with a small stack: all that reads,
 //! writes, migrates or shows them stays within it.
 
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
 use std::collections::BTreeMap;
 
 use persist::lock::{Lock, Values};

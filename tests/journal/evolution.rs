@@ -240,7 +240,7 @@ pub(crate) fn check(session: &mut Session<World>, logged: &Logged, what: &str) -
 }
 
 #[test]
-fn k90_a_journal_of_yesterday_is_done_again_on_the_types_of_today() -> Result<()> {
+fn a_journal_of_yesterday_is_done_again_on_the_types_of_today() -> Result<()> {
     for (step, logged) in run()?.iter().enumerate() {
         let what = format!("behind step {step}");
         let disk = Disk::new(logged.image.clone());
@@ -276,7 +276,7 @@ fn k90_a_journal_of_yesterday_is_done_again_on_the_types_of_today() -> Result<()
 }
 
 #[test]
-fn k99_a_change_of_a_class_that_is_gone_stops_the_replay_and_names_it() -> Result<()> {
+fn a_change_of_a_class_that_is_gone_stops_the_replay_and_names_it() -> Result<()> {
     let log = run()?;
     let disk = Disk::new(log[0].image.clone());
     let mut saves = super::driver::manager(&disk);
@@ -297,7 +297,7 @@ fn k99_a_change_of_a_class_that_is_gone_stops_the_replay_and_names_it() -> Resul
 }
 
 #[test]
-fn k98_a_journal_of_yesterday_with_any_byte_changed_is_no_panic() -> Result<()> {
+fn a_journal_of_yesterday_with_any_byte_changed_is_no_panic() -> Result<()> {
     let log = run()?;
     for logged in [&log[20], &log[SCRIPT.len() - 1]] {
         let journal = &logged.image[&std::path::PathBuf::from(JOURNAL)];

@@ -28,7 +28,7 @@ fn clean() -> Result<(Driver, Vec<usize>)> {
 }
 
 #[test]
-fn k96_an_edit_that_cannot_be_appended_is_taken_back() -> Result<()> {
+fn an_edit_that_cannot_be_appended_is_taken_back() -> Result<()> {
     let (clean, counts) = clean()?;
     let last = counts.last().copied().unwrap_or(0);
     let (mut refused, mut redone) = (0, 0);
@@ -255,7 +255,7 @@ fn a_journal_that_another_session_has_written_to_is_in_use_where_there_are_no_lo
 }
 
 #[test]
-fn k96_a_fault_that_passes_costs_nothing_but_the_save_that_met_it() -> Result<()> {
+fn a_fault_that_passes_costs_nothing_but_the_save_that_met_it() -> Result<()> {
     let (clean, counts) = clean()?;
     let last = counts.last().copied().unwrap_or(0);
     let faults = |operation| {
@@ -290,7 +290,7 @@ fn k96_a_fault_that_passes_costs_nothing_but_the_save_that_met_it() -> Result<()
 }
 
 #[test]
-fn k96_a_lenient_session_goes_on_and_writes_what_waits_when_it_can() -> Result<()> {
+fn a_lenient_session_goes_on_and_writes_what_waits_when_it_can() -> Result<()> {
     let (clean, counts) = clean()?;
     for start in (1..counts.len()).filter(|step| SCRIPT[*step] != Action::Save) {
         for length in [1, 2, 5, 9] {
@@ -320,7 +320,7 @@ fn k96_a_lenient_session_goes_on_and_writes_what_waits_when_it_can() -> Result<(
 }
 
 #[test]
-fn k96_a_session_that_cannot_begin_its_journal_leaves_all_as_it_was() -> Result<()> {
+fn a_session_that_cannot_begin_its_journal_leaves_all_as_it_was() -> Result<()> {
     let before = {
         let disk = Disk::default();
         drop(Driver::run(&disk, &[Action::Insert(1), Action::Save, Action::Insert(2)])?);
@@ -447,7 +447,7 @@ impl Storage for Refusing {
 }
 
 #[test]
-fn k96_a_save_is_made_also_if_the_journal_cannot_be_written() -> Result<()> {
+fn a_save_is_made_also_if_the_journal_cannot_be_written() -> Result<()> {
     for is_strict in [true, false] {
         let disk = Disk::default();
         let refuses = Arc::new(AtomicBool::new(false));
@@ -499,7 +499,7 @@ impl Command<Document> for Foreign {
 }
 
 #[test]
-fn k96_a_command_that_is_not_registered_is_refused_or_ends_the_journal() -> Result<()> {
+fn a_command_that_is_not_registered_is_refused_or_ends_the_journal() -> Result<()> {
     let disk = Disk::default();
     let (mut session, _) = open(&disk)?;
     let error = session.apply(Foreign).unwrap_err();
@@ -544,7 +544,7 @@ impl Command<Document> for Stuck {
 }
 
 #[test]
-fn k96_behind_a_target_that_was_left_half_done_the_journal_waits_for_a_save() -> Result<()> {
+fn behind_a_target_that_was_left_half_done_the_journal_waits_for_a_save() -> Result<()> {
     let disk = Disk::default();
     let mut commands = history(None)?;
     commands.register::<Stuck>()?;

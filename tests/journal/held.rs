@@ -252,7 +252,7 @@ fn behind_a_full_disk(edits: u32, pause: Duration) -> Result<(Disk, Session)> {
 }
 
 #[test]
-fn k96_a_lenient_session_that_ends_writes_what_waits() -> Result<()> {
+fn a_lenient_session_that_ends_writes_what_waits() -> Result<()> {
     let (disk, session) = behind_a_full_disk(30, Duration::ZERO)?;
     drop(session);
     let (session, recovered) = open(&disk)?;
@@ -261,7 +261,7 @@ fn k96_a_lenient_session_that_ends_writes_what_waits() -> Result<()> {
 }
 
 #[test]
-fn k96_a_lenient_session_tries_again_in_an_edit_a_second_later() -> Result<()> {
+fn a_lenient_session_tries_again_in_an_edit_a_second_later() -> Result<()> {
     let (disk, session) = behind_a_full_disk(30, Duration::from_millis(1_050))?;
     assert_eq!(session.journal_broken(), None);
     let (killed, _) = open(&Disk::new(disk.image()))?;

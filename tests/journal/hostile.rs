@@ -88,7 +88,7 @@ fn short() -> Result<Vec<Logged>> {
 }
 
 #[test]
-fn k88_a_flip_of_any_bit_leads_to_a_state_that_was() -> Result<()> {
+fn a_flip_of_any_bit_leads_to_a_state_that_was() -> Result<()> {
     let log = short()?;
     let last = log.last().unwrap();
     let journal = &last.image[&PathBuf::from(JOURNAL)];
@@ -136,7 +136,7 @@ fn k88_a_flip_of_any_bit_leads_to_a_state_that_was() -> Result<()> {
 }
 
 #[test]
-fn k88_damage_in_the_middle_stops_there_and_says_where() -> Result<()> {
+fn damage_in_the_middle_stops_there_and_says_where() -> Result<()> {
     let log =
         Driver::run(&Disk::default(), &[Action::Insert(1), Action::Insert(3), Action::Insert(5)])?;
     let last = log.log.last().unwrap();
@@ -183,7 +183,7 @@ pub(crate) fn each_change(journal: &[u8], every: usize, mut check: impl FnMut(Ve
 }
 
 #[test]
-fn k98_frames_made_to_harm_are_refused_and_never_panic() -> Result<()> {
+fn frames_made_to_harm_are_refused_and_never_panic() -> Result<()> {
     let log = short()?;
     let last = log.last().unwrap();
     let journal = &last.image[&PathBuf::from(JOURNAL)];
@@ -196,7 +196,7 @@ fn k98_frames_made_to_harm_are_refused_and_never_panic() -> Result<()> {
 }
 
 #[test]
-fn k98_frames_in_another_order_are_refused_or_done_and_never_panic() -> Result<()> {
+fn frames_in_another_order_are_refused_or_done_and_never_panic() -> Result<()> {
     let log = short()?;
     let last = log.last().unwrap();
     let journal = &last.image[&PathBuf::from(JOURNAL)];
@@ -226,7 +226,7 @@ fn k98_frames_in_another_order_are_refused_or_done_and_never_panic() -> Result<(
 }
 
 #[test]
-fn k98_what_cannot_have_been_is_refused() -> Result<()> {
+fn what_cannot_have_been_is_refused() -> Result<()> {
     let log = short()?;
     let last = log.last().unwrap();
     let journal = &last.image[&PathBuf::from(JOURNAL)];
@@ -251,7 +251,7 @@ fn k98_what_cannot_have_been_is_refused() -> Result<()> {
 }
 
 #[test]
-fn k98_a_saved_state_that_was_never_reached_is_refused() -> Result<()> {
+fn a_saved_state_that_was_never_reached_is_refused() -> Result<()> {
     const SAVED: u8 = 22;
     let log = short()?;
     let last = log.last().unwrap();
@@ -279,7 +279,7 @@ fn k98_a_saved_state_that_was_never_reached_is_refused() -> Result<()> {
 }
 
 #[test]
-fn k98_a_length_that_lies_takes_no_memory() -> Result<()> {
+fn a_length_that_lies_takes_no_memory() -> Result<()> {
     let log = short()?;
     let last = log.last().unwrap();
     let mut bytes = last.image[&PathBuf::from(JOURNAL)].clone();
@@ -295,7 +295,7 @@ fn k98_a_length_that_lies_takes_no_memory() -> Result<()> {
 }
 
 #[test]
-fn k98_random_bytes_behind_a_journal_are_no_panic() -> Result<()> {
+fn random_bytes_behind_a_journal_are_no_panic() -> Result<()> {
     let log = Driver::run(&Disk::default(), SCRIPT)?.log;
     let last = log.last().unwrap();
     let journal = &last.image[&PathBuf::from(JOURNAL)];

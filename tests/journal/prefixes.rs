@@ -17,7 +17,7 @@ fn run() -> Result<Vec<Logged>> {
 }
 
 #[test]
-fn k90_behind_each_step_target_stacks_texts_and_saved_point_come_back() -> Result<()> {
+fn behind_each_step_target_stacks_texts_and_saved_point_come_back() -> Result<()> {
     for (step, logged) in run()?.iter().enumerate() {
         check(&logged.image, logged, &format!("behind step {step}"));
     }
@@ -25,7 +25,7 @@ fn k90_behind_each_step_target_stacks_texts_and_saved_point_come_back() -> Resul
 }
 
 #[test]
-fn k88_cut_at_any_byte_the_journal_leads_to_the_last_step_that_is_whole() -> Result<()> {
+fn cut_at_any_byte_the_journal_leads_to_the_last_step_that_is_whole() -> Result<()> {
     let log = run()?;
     let mut torn = 0;
     for pair in log.windows(2) {
@@ -67,7 +67,7 @@ fn k88_cut_at_any_byte_the_journal_leads_to_the_last_step_that_is_whole() -> Res
 }
 
 #[test]
-fn k91_a_transaction_that_is_open_is_rolled_back_whatever_was_done_in_it() -> Result<()> {
+fn a_transaction_that_is_open_is_rolled_back_whatever_was_done_in_it() -> Result<()> {
     let log = run()?;
     let mut depths = [0; 3];
     let (mut depth, mut steps) = (0, SCRIPT.iter());
@@ -86,7 +86,7 @@ fn k91_a_transaction_that_is_open_is_rolled_back_whatever_was_done_in_it() -> Re
 }
 
 #[test]
-fn k88_a_session_goes_on_where_the_last_one_was_killed_again_and_again() -> Result<()> {
+fn a_session_goes_on_where_the_last_one_was_killed_again_and_again() -> Result<()> {
     let disk = Disk::default();
     let mut driver = Driver::new(&disk)?;
     for action in SCRIPT {

@@ -97,7 +97,7 @@ fn reopen(disk: &Disk) -> Result<Session<World>> {
 }
 
 #[test]
-fn k93_a_direct_command_behind_a_part_that_failed_makes_the_same_object() -> Result<()> {
+fn a_direct_command_behind_a_part_that_failed_makes_the_same_object() -> Result<()> {
     let disk = Disk::default();
     let (mut session, _) = open(&disk)?;
     session.edit("Make", |edit| {
@@ -123,7 +123,7 @@ fn k93_a_direct_command_behind_a_part_that_failed_makes_the_same_object() -> Res
 }
 
 #[test]
-fn f54_an_entry_that_was_left_half_undone_is_there_behind_a_save() -> Result<()> {
+fn an_entry_that_was_left_half_undone_is_there_behind_a_save() -> Result<()> {
     let disk = Disk::default();
     let (mut session, _) = open(&disk)?;
     let (first, second) =
@@ -151,8 +151,7 @@ fn f54_an_entry_that_was_left_half_undone_is_there_behind_a_save() -> Result<()>
 }
 
 #[test]
-fn k90_what_is_kept_beside_each_other_in_one_entry_is_called_the_same_behind_a_save() -> Result<()>
-{
+fn what_is_kept_beside_each_other_in_one_entry_is_called_the_same_behind_a_save() -> Result<()> {
     let disk = Disk::default();
     let (mut session, _) = open(&disk)?;
     for _ in 0..3 {

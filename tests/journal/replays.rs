@@ -76,7 +76,7 @@ fn moody(image: Image) -> Result<(Session<Document>, persist::history::Recovered
 }
 
 #[test]
-fn k92_what_is_external_is_not_done_again() -> Result<()> {
+fn what_is_external_is_not_done_again() -> Result<()> {
     let (mut session, _, disk) = moody(Image::new())?;
     for is_direct in [false, true] {
         session.apply(Rename { title: String::from("draft") })?;
@@ -96,7 +96,7 @@ fn k92_what_is_external_is_not_done_again() -> Result<()> {
 }
 
 #[test]
-fn k92_nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
+fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
     let script = [Action::Insert(1), Action::Save, Action::Insert(2), Action::Undo, Action::Look];
     let image = Driver::run(&Disk::default(), &script)?.log.pop().unwrap().image;
     let disk = Disk::new(image);
@@ -123,7 +123,7 @@ fn k92_nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
 }
 
 #[test]
-fn k92_what_is_brought_up_to_date_behind_a_change_is_so_in_a_replay() -> Result<()> {
+fn what_is_brought_up_to_date_behind_a_change_is_so_in_a_replay() -> Result<()> {
     let script = [Action::Insert(1), Action::Undo, Action::Redo];
     let image = Driver::run(&Disk::default(), &script)?.log.pop().unwrap().image;
     let mut commands = history(None)?;
@@ -136,7 +136,7 @@ fn k92_what_is_brought_up_to_date_behind_a_change_is_so_in_a_replay() -> Result<
 }
 
 #[test]
-fn k92_an_error_stops_the_replay_at_the_last_good_state() -> Result<()> {
+fn an_error_stops_the_replay_at_the_last_good_state() -> Result<()> {
     let (mut session, _, disk) = moody(Image::new())?;
     session.apply(Rename { title: String::from("good") })?;
     session.apply(Moody)?;
@@ -166,7 +166,7 @@ fn k92_an_error_stops_the_replay_at_the_last_good_state() -> Result<()> {
 }
 
 #[test]
-fn k92_an_error_in_a_transaction_stops_in_front_of_it() -> Result<()> {
+fn an_error_in_a_transaction_stops_in_front_of_it() -> Result<()> {
     let (mut session, _, disk) = moody(Image::new())?;
     session.apply(Rename { title: String::from("good") })?;
     session.begin("Group")?;
@@ -186,7 +186,7 @@ fn k92_an_error_in_a_transaction_stops_in_front_of_it() -> Result<()> {
 }
 
 #[test]
-fn k95_a_journal_that_is_done_again_twice_leads_to_the_same() -> Result<()> {
+fn a_journal_that_is_done_again_twice_leads_to_the_same() -> Result<()> {
     let log = Driver::run(&Disk::default(), SCRIPT)?.log;
     for logged in log.iter().step_by(7) {
         let mut image = logged.image.clone();
@@ -201,7 +201,7 @@ fn k95_a_journal_that_is_done_again_twice_leads_to_the_same() -> Result<()> {
 }
 
 #[test]
-fn k95_frames_that_stand_there_twice_are_done_once() -> Result<()> {
+fn frames_that_stand_there_twice_are_done_once() -> Result<()> {
     let log = Driver::run(&Disk::default(), &[Action::Insert(1), Action::Rename(2), Action::Undo])?;
     for start in 0..log.log.len() - 1 {
         let journal =
@@ -219,7 +219,7 @@ fn k95_frames_that_stand_there_twice_are_done_once() -> Result<()> {
 }
 
 #[test]
-fn k98_entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> {
+fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> {
     for capacity in [0, 1, 2, 3, 5, 7] {
         let disk = Disk::default();
         let options = Session::with(manager(&disk), history(Some(capacity))?);
@@ -264,7 +264,7 @@ fn k98_entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<
 }
 
 #[test]
-fn k99_a_command_class_that_is_missing_stops_the_replay_and_is_named() -> Result<()> {
+fn a_command_class_that_is_missing_stops_the_replay_and_is_named() -> Result<()> {
     let (mut session, _, disk) = moody(Image::new())?;
     session.apply(Rename { title: String::from("good") })?;
     session.apply(Moody)?;
@@ -289,7 +289,7 @@ fn k99_a_command_class_that_is_missing_stops_the_replay_and_is_named() -> Result
 }
 
 #[test]
-fn k99_what_a_missing_class_has_in_the_stacks_leaves_the_save() -> Result<()> {
+fn what_a_missing_class_has_in_the_stacks_leaves_the_save() -> Result<()> {
     let (mut session, _, disk) = moody(Image::new())?;
     session.apply(Moody)?;
     session.save()?;

@@ -69,21 +69,21 @@ fn cut_everywhere(flush: Flush, flushes: impl Fn(usize) -> bool) -> Result<usize
 }
 
 #[test]
-fn k88_a_power_cut_at_any_moment_loses_no_edit_that_returned() -> Result<()> {
+fn a_power_cut_at_any_moment_loses_no_edit_that_returned() -> Result<()> {
     let count = cut_everywhere(Flush::EveryEdit, |_| false)?;
     assert!(count > 600, "{count}");
     Ok(())
 }
 
 #[test]
-fn k88_a_power_cut_loses_nothing_that_was_flushed() -> Result<()> {
+fn a_power_cut_loses_nothing_that_was_flushed() -> Result<()> {
     let count = cut_everywhere(Flush::OnIdle, |step| step % 5 == 4)?;
     assert!(count > 1_000, "{count}");
     Ok(())
 }
 
 #[test]
-fn k88_a_kill_loses_nothing_under_any_policy() -> Result<()> {
+fn a_kill_loses_nothing_under_any_policy() -> Result<()> {
     for flush in [Flush::EveryEdit, Flush::Every(std::time::Duration::MAX), Flush::OnIdle] {
         let disk = Disk::default();
         let mut driver = Driver::with(&disk, options(&disk)?.flush(flush))?;
@@ -103,7 +103,7 @@ fn syncs(disk: &Disk) -> usize {
 }
 
 #[test]
-fn k88_the_policy_says_when_the_disk_is_waited_for() -> Result<()> {
+fn the_policy_says_when_the_disk_is_waited_for() -> Result<()> {
     let edits = |flush: Flush, tick: bool| -> Result<usize> {
         let disk = Disk::default();
         let (mut session, _) = options(&disk)?.flush(flush).open(SAVE, JOURNAL)?;
@@ -137,7 +137,7 @@ fn k88_the_policy_says_when_the_disk_is_waited_for() -> Result<()> {
 }
 
 #[test]
-fn k89_a_journal_of_another_save_is_not_done_again_and_is_kept() -> Result<()> {
+fn a_journal_of_another_save_is_not_done_again_and_is_kept() -> Result<()> {
     let disk = Disk::default();
     let driver = Driver::run(&disk, &[Action::Insert(1), Action::Save, Action::Insert(2)])?;
     drop(driver);
@@ -163,7 +163,7 @@ fn k89_a_journal_of_another_save_is_not_done_again_and_is_kept() -> Result<()> {
 }
 
 #[test]
-fn k89_a_journal_whose_save_is_gone_or_came_from_elsewhere_is_kept() -> Result<()> {
+fn a_journal_whose_save_is_gone_or_came_from_elsewhere_is_kept() -> Result<()> {
     let disk = Disk::default();
     drop(Driver::run(&disk, &[Action::Insert(1)])?);
     manager(&disk).save_value(SAVE, &Document::default())?;
@@ -181,7 +181,7 @@ fn k89_a_journal_whose_save_is_gone_or_came_from_elsewhere_is_kept() -> Result<(
 }
 
 #[test]
-fn k89_a_save_that_is_missing_and_has_a_backup_is_an_error_that_names_it() -> Result<()> {
+fn a_save_that_is_missing_and_has_a_backup_is_an_error_that_names_it() -> Result<()> {
     let script = [Action::Insert(1), Action::Save, Action::Insert(2), Action::Save];
     let mut image = Driver::run(&Disk::default(), &script)?.log.pop().unwrap().image;
     image.remove(&PathBuf::from(SAVE));
@@ -194,7 +194,7 @@ fn k89_a_save_that_is_missing_and_has_a_backup_is_an_error_that_names_it() -> Re
 }
 
 #[test]
-fn k89_a_file_that_is_no_journal_is_refused_and_stays() -> Result<()> {
+fn a_file_that_is_no_journal_is_refused_and_stays() -> Result<()> {
     let disk = Disk::new([(PathBuf::from(JOURNAL), b"my novel".to_vec())].into());
     let before = disk.image();
     let error = open(&disk).err().unwrap();
@@ -206,7 +206,7 @@ fn k89_a_file_that_is_no_journal_is_refused_and_stays() -> Result<()> {
 }
 
 #[test]
-fn k94_a_journal_of_a_save_of_the_same_content_is_not_done_twice() -> Result<()> {
+fn a_journal_of_a_save_of_the_same_content_is_not_done_twice() -> Result<()> {
     // The second save holds what the first does.
     let script = [Action::Insert(1), Action::Save, Action::Insert(2), Action::Undo, Action::Save];
     let disk = Disk::default();
@@ -225,7 +225,7 @@ fn k94_a_journal_of_a_save_of_the_same_content_is_not_done_twice() -> Result<()>
 }
 
 #[test]
-fn k94_behind_a_save_that_failed_anywhere_what_is_done_is_there() -> Result<()> {
+fn behind_a_save_that_failed_anywhere_what_is_done_is_there() -> Result<()> {
     let script = [Action::Insert(1), Action::Save, Action::Insert(2)];
     let (mut failed, mut in_place) = (0, 0);
     for operation in 1.. {
@@ -271,7 +271,7 @@ fn k94_behind_a_save_that_failed_anywhere_what_is_done_is_there() -> Result<()> 
 }
 
 #[test]
-fn k94_a_first_save_and_its_journal_belong_together() -> Result<()> {
+fn a_first_save_and_its_journal_belong_together() -> Result<()> {
     let disk = Disk::default();
     let (session, recovered) = open(&disk)?;
     assert!(!session.is_modified() && session.is_empty());
@@ -292,7 +292,7 @@ fn k94_a_first_save_and_its_journal_belong_together() -> Result<()> {
 }
 
 #[test]
-fn k94_what_is_discarded_is_not_recovered() -> Result<()> {
+fn what_is_discarded_is_not_recovered() -> Result<()> {
     let disk = Disk::default();
     let driver = Driver::run(&disk, &[Action::Insert(1), Action::Save, Action::Insert(2)])?;
     let saved = driver.log[2].seen.document.clone();

@@ -8,7 +8,7 @@ use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::Disk;
 
 #[test]
-fn k100_a_second_opener_is_refused_and_may_look() -> Result<()> {
+fn a_second_opener_is_refused_and_may_look() -> Result<()> {
     let disk = Disk::default();
     let (mut session, _) = open(&disk)?;
     session.apply(Rename { title: String::from("mine") })?;
@@ -34,7 +34,7 @@ fn k100_a_second_opener_is_refused_and_may_look() -> Result<()> {
 }
 
 #[test]
-fn k100_what_ends_a_session_gives_its_journal_free() -> Result<()> {
+fn what_ends_a_session_gives_its_journal_free() -> Result<()> {
     let disk = Disk::default();
     let (session, _) = open(&disk)?;
     let _parts = session.into_parts();

@@ -292,7 +292,7 @@ fn check(session: &mut Session<World>, logged: &Logged, what: &str) -> Result<()
 }
 
 #[test]
-fn k90_a_world_comes_back_with_its_stacks_behind_each_step() -> Result<()> {
+fn a_world_comes_back_with_its_stacks_behind_each_step() -> Result<()> {
     for (step, logged) in run()?.iter().enumerate() {
         let disk = Disk::new(logged.image.clone());
         let (mut session, recovered) = open(&disk)?;
@@ -310,7 +310,7 @@ fn k90_a_world_comes_back_with_its_stacks_behind_each_step() -> Result<()> {
 }
 
 #[test]
-fn k93_ids_and_names_go_on_as_they_would_have() -> Result<()> {
+fn ids_and_names_go_on_as_they_would_have() -> Result<()> {
     let log = run()?;
     for (step, logged) in log.iter().enumerate() {
         let (session, _) = open(&Disk::new(logged.image.clone()))?;
@@ -323,7 +323,7 @@ fn k93_ids_and_names_go_on_as_they_would_have() -> Result<()> {
 }
 
 #[test]
-fn k93_what_is_done_behind_a_recovery_is_what_would_have_been_done() -> Result<()> {
+fn what_is_done_behind_a_recovery_is_what_would_have_been_done() -> Result<()> {
     let log = run()?;
     // Behind a failed edit, what it used up is not known.
     for start in (0..SCRIPT.len()).filter(|start| *start != 6).step_by(3) {
@@ -340,7 +340,7 @@ fn k93_what_is_done_behind_a_recovery_is_what_would_have_been_done() -> Result<(
 }
 
 #[test]
-fn k88_a_journal_of_a_world_cut_anywhere_leads_to_a_state_that_was() -> Result<()> {
+fn a_journal_of_a_world_cut_anywhere_leads_to_a_state_that_was() -> Result<()> {
     let log = run()?;
     let journal = PathBuf::from(JOURNAL);
     let mut count = 0;
@@ -366,7 +366,7 @@ fn k88_a_journal_of_a_world_cut_anywhere_leads_to_a_state_that_was() -> Result<(
 }
 
 #[test]
-fn k99_a_component_class_that_is_missing_stops_the_replay_and_is_named() -> Result<()> {
+fn a_component_class_that_is_missing_stops_the_replay_and_is_named() -> Result<()> {
     let log = run()?;
     let disk = Disk::new(log[1].image.clone());
     let mut saves = super::driver::manager(&disk);
@@ -382,7 +382,7 @@ fn k99_a_component_class_that_is_missing_stops_the_replay_and_is_named() -> Resu
 }
 
 #[test]
-fn k98_a_journal_of_a_world_with_any_byte_changed_is_no_panic() -> Result<()> {
+fn a_journal_of_a_world_with_any_byte_changed_is_no_panic() -> Result<()> {
     let log = run()?;
     for logged in [&log[16], &log[SCRIPT.len() - 1]] {
         let journal = &logged.image[&PathBuf::from(JOURNAL)];
@@ -428,7 +428,7 @@ fn reopened_behind_each(
 }
 
 #[test]
-fn c28_a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()> {
+fn a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()> {
     let add: Act = |session| {
         session.edit("Add", |edit| {
             let chest = edit.spawn("Chest")?;
@@ -464,7 +464,7 @@ fn c28_a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()
 }
 
 #[test]
-fn d36_an_entry_that_was_merged_back_to_the_start_comes_back_if_it_stayed() -> Result<()> {
+fn an_entry_that_was_merged_back_to_the_start_comes_back_if_it_stayed() -> Result<()> {
     let undo: Act = |session| session.undo().map(drop);
     let open: Act = |session| session.set(find(session, "Door"), "Transform:x", 1.0).map(drop);
     let close: Act = |session| session.set(find(session, "Door"), "Transform:x", 0.0).map(drop);

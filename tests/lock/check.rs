@@ -11,6 +11,7 @@ use persist::__private::{Mode, check, check_file};
 use persist::lock::{Lock, Verdict};
 use persist::save::Registry;
 use persist::{ErrorKind, Persist};
+use persist_tests::support::registry;
 
 #[derive(Persist)]
 #[persist(class = "Hero")]
@@ -31,12 +32,6 @@ struct Hero {
 struct BrokenHero {
     name: String,
     level: u32,
-}
-
-fn registry<T: Persist>() -> Registry {
-    let mut registry = Registry::new();
-    registry.register::<T>().unwrap();
-    registry
 }
 
 /// A folder with the lock of a version 0.1.0.

@@ -29,12 +29,7 @@ mod samples;
 use persist::lock::{Difference, Lock, LockReport, Values, Verdict};
 use persist::save::Registry;
 use persist::{ErrorKind, Persist, SaveManager};
-
-fn registry<T: Persist>() -> Registry {
-    let mut registry = Registry::new();
-    registry.register::<T>().unwrap();
-    registry
-}
+use persist_tests::support::registry;
 
 fn locked(registry: &Registry) -> Lock {
     let mut lock = Lock::new();

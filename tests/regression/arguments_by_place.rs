@@ -8,8 +8,7 @@ use std::rc::Rc;
 
 use persist::save::LoadEvent;
 use persist::{ErrorKind, Persist, SaveManager};
-
-type Shared<T> = Rc<RefCell<T>>;
+use persist_tests::support::Shared;
 
 #[derive(Persist, Debug, PartialEq)]
 struct Slot<T> {

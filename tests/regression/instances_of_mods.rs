@@ -8,8 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::{Error, ErrorKind, LoadOptions, Loaded, Persist, SaveManager, Unknown};
-
-type Shared<T> = Rc<RefCell<T>>;
+use persist_tests::support::{Shared, shared};
 
 #[derive(Persist, Debug, PartialEq)]
 struct Slot<T> {
@@ -19,10 +18,6 @@ struct Slot<T> {
 #[derive(Persist, Debug, PartialEq)]
 struct Sword {
     sharp: u8,
-}
-
-fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
 }
 
 fn slot<T>(item: T) -> Shared<Slot<T>> {

@@ -5,7 +5,7 @@
 
 use persist::Persist;
 use persist::lock::Lock;
-use persist::save::Registry;
+use persist_tests::support::registry;
 
 #[derive(Persist)]
 #[persist(class = "Hero")]
@@ -19,12 +19,6 @@ struct OldHero {
 struct Hero {
     #[persist(id = 1, alias = "title")]
     name: String,
-}
-
-fn registry<T: Persist>() -> Registry {
-    let mut registry = Registry::new();
-    registry.register::<T>().unwrap();
-    registry
 }
 
 #[test]

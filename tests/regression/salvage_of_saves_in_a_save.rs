@@ -8,8 +8,7 @@ use std::rc::Rc;
 
 use persist::save::{Compression, LoadPolicy};
 use persist::{LoadOptions, Loaded, Result, SaveManager, SaveOptions};
-
-type Shared<T> = Rc<RefCell<T>>;
+use persist_tests::support::Shared;
 
 fn numbers(from: u32, many: u32) -> Vec<Shared<u32>> {
     (from..from + many).map(|number| Rc::new(RefCell::new(number))).collect()

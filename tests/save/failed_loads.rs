@@ -7,8 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use persist::{Error, ErrorKind, Persist, SaveManager};
-
-type Shared<T> = Rc<RefCell<T>>;
+use persist_tests::support::Shared;
 
 thread_local! {
     static ALIVE: Cell<i64> = const { Cell::new(0) };

@@ -3,17 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
-use std::cell::RefCell;
 use std::process::Command;
-use std::rc::Rc;
 
 use persist::{ErrorKind, Limits, Loaded, Persist, SaveManager};
-
-type Shared<T> = Rc<RefCell<T>>;
-
-fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+use persist_tests::support::{Shared, shared};
 
 fn reload(saves: &mut SaveManager) -> persist::Result<Loaded> {
     let save = saves.to_vec()?;

@@ -14,12 +14,7 @@ use persist::save::{Header, LoadEvent, Registry};
 use persist::{
     Component, ErrorKind, Limits, LoadOptions, Loaded, ObjectId, Persist, SaveManager, World,
 };
-
-type Shared<T> = Rc<RefCell<T>>;
-
-fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+use persist_tests::support::{Shared, shared};
 
 #[derive(Persist)]
 struct Hero {

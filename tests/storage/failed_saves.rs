@@ -5,11 +5,10 @@ use std::io::ErrorKind as Io;
 use std::rc::Rc;
 
 use persist::{Arena, ErrorKind, Handle, ObjectId, Persist, SaveManager};
+use persist_tests::support::Shared;
 
 use super::{SAVE, manager};
 use persist_tests::support::disk::{Disk, Fault, Image};
-
-type Shared<T> = Rc<RefCell<T>>;
 
 struct Arrows;
 

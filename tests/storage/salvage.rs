@@ -8,11 +8,10 @@ use std::rc::{Rc, Weak};
 
 use persist::save::LoadPolicy;
 use persist::{ErrorKind, LoadOptions, Loaded, ObjectId, Persist, SaveManager};
+use persist_tests::support::Shared;
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Lcg64Xsh32;
-
-type Shared<T> = Rc<RefCell<T>>;
 
 #[derive(Persist)]
 struct Item {

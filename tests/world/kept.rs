@@ -4,10 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::{Component, Context, LoadOptions, ObjectId, Persist, Result, SaveManager, World};
+use persist_tests::support::Shared;
 
 use super::actor::{log, logged};
-
-type Shared<T> = Rc<RefCell<T>>;
 
 #[derive(Persist, Debug, PartialEq)]
 struct Body {

@@ -4,8 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::{ErrorKind, Persist, Result, SaveManager, World};
-
-type Shared<T> = Rc<RefCell<T>>;
+use persist_tests::support::Shared;
 
 #[derive(Persist, Debug, PartialEq)]
 struct Score(u32);

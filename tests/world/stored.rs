@@ -7,10 +7,9 @@ use persist::reflect::HandleValue;
 use persist::{
     Component, Document, ErrorKind, ObjectId, Persist, Record, Result, SaveManager, Value, World,
 };
+use persist_tests::support::Shared;
 
 use super::actor::{log, logged};
-
-type Shared<T> = Rc<RefCell<T>>;
 
 #[derive(Persist, Debug)]
 struct Item {

@@ -6,20 +6,13 @@
 mod changed;
 mod work;
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use persist::{ErrorKind, Persist, SaveManager};
 use persist_tests::support::forge::{
     ADDED, Item, MET, class, count, record, refused, save, try_load,
 };
-
-type Shared<T> = Rc<RefCell<T>>;
-
-fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+use persist_tests::support::{Shared, shared};
 
 fn manager<T: Persist>() -> SaveManager {
     let mut saves = SaveManager::new();

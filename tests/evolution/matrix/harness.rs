@@ -1,16 +1,8 @@
 //! Saves of one program, and what another makes of them.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use persist::save::{LoadEvent, LoadPolicy, LoadReport};
 use persist::{Error, ErrorKind, LoadOptions, Persist, SaveManager};
-
-pub(crate) type Shared<T> = Rc<RefCell<T>>;
-
-pub(crate) fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+pub(crate) use persist_tests::support::{Shared, shared};
 
 /// A finding: what, of which class, of which field, how often.
 pub(crate) type Row = (LoadEvent, String, String, u64);

@@ -7,12 +7,7 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
 use persist::{Persist, SaveManager, Unknown};
-
-pub(crate) type Shared<T> = Rc<RefCell<T>>;
-
-pub(crate) fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+pub(crate) use persist_tests::support::{Shared, shared};
 
 /// What both games have.
 pub(crate) mod common {

@@ -157,7 +157,7 @@ fn a_command_that_fails_is_taken_back_and_leaves_what_could_be_redone() -> Resul
 }
 
 #[test]
-fn j77_a_redo_of_what_a_command_made_does_not_make_it_again() -> Result<()> {
+fn a_redo_of_what_a_command_made_does_not_make_it_again() -> Result<()> {
     let (mut world, mut history) = counting();
     let (street, calls) = Street::new(3);
     history.apply(&mut world, street)?;

@@ -38,7 +38,7 @@ fn summing(world: &mut World) -> Result<(History, Calls)> {
 }
 
 #[test]
-fn j85_the_hook_runs_behind_edit_undo_redo_and_rollback_alike_and_is_not_recorded() -> Result<()> {
+fn the_hook_runs_behind_edit_undo_redo_and_rollback_alike_and_is_not_recorded() -> Result<()> {
     let (mut world, _, ada) = with(Speed(1.0));
     let (mut history, calls) = summing(&mut world)?;
     let taken = || calls.take();
@@ -82,7 +82,7 @@ fn j85_the_hook_runs_behind_edit_undo_redo_and_rollback_alike_and_is_not_recorde
 }
 
 #[test]
-fn j85_the_hook_sees_the_world_behind_an_edit_that_failed_as_it_was() -> Result<()> {
+fn the_hook_sees_the_world_behind_an_edit_that_failed_as_it_was() -> Result<()> {
     let (mut world, _, ada) = with(Speed(1.0));
     let (mut history, calls) = summing(&mut world)?;
     let failed: Result<()> = history.edit(&mut world, "", |edit| {

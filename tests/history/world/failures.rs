@@ -204,7 +204,7 @@ fn a_transaction_that_is_not_committed_leaves_all_as_it_was() -> Result<()> {
 }
 
 #[test]
-fn j80_an_undo_of_many_steps_that_fails_at_any_of_them_changes_nothing() -> Result<()> {
+fn an_undo_of_many_steps_that_fails_at_any_of_them_changes_nothing() -> Result<()> {
     let Everything { mut world, mut history, objects, prefab } = everything()?;
     let changes = changes(objects, &prefab);
     let Some((_, most)) = changes.split_last() else { return Ok(()) };

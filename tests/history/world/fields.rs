@@ -159,7 +159,7 @@ fn the_fields_that_are_found_are_the_innermost_ones_that_lie_in_structs() -> Res
 }
 
 #[test]
-fn j79_undo_and_redo_put_the_recorded_values_and_not_the_other_of_two() -> Result<()> {
+fn undo_and_redo_put_the_recorded_values_and_not_the_other_of_two() -> Result<()> {
     let (mut world, mut history, door) = with(transform(1.0, 0.0));
     history.set(&mut world, door, "Transform:x", 2.0)?;
     // Somebody changes it behind the history's back; a swap would keep that.
@@ -186,7 +186,7 @@ fn j79_undo_and_redo_put_the_recorded_values_and_not_the_other_of_two() -> Resul
 }
 
 #[test]
-fn j82_a_float_that_is_not_a_number_is_equal_to_itself_and_zeros_keep_their_signs() -> Result<()> {
+fn a_float_that_is_not_a_number_is_equal_to_itself_and_zeros_keep_their_signs() -> Result<()> {
     let (mut world, mut history, door) = with(transform(f32::NAN, 0.0));
     history.set(&mut world, door, "Transform:x", f32::NAN)?;
     history.edit(&mut world, "", |edit| {
@@ -221,7 +221,7 @@ fn j82_a_float_that_is_not_a_number_is_equal_to_itself_and_zeros_keep_their_sign
 }
 
 #[test]
-fn j83_an_edit_of_many_objects_is_one_entry_with_the_old_value_of_each() -> Result<()> {
+fn an_edit_of_many_objects_is_one_entry_with_the_old_value_of_each() -> Result<()> {
     let (mut world, mut history) = empty();
     let doors = [1.0, 2.0, 3.0].map(|x| {
         let door = world.spawn("Door");
@@ -246,7 +246,7 @@ fn j83_an_edit_of_many_objects_is_one_entry_with_the_old_value_of_each() -> Resu
 }
 
 #[test]
-fn j86_entries_name_fields_as_saves_do_by_class_and_name() -> Result<()> {
+fn entries_name_fields_as_saves_do_by_class_and_name() -> Result<()> {
     let (mut world, mut history, ada) = with(Thing::sample());
     history.set(&mut world, ada, field!(Thing.position.x), 5.0)?;
     history.edit(&mut world, "", |edit| {

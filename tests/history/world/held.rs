@@ -29,7 +29,7 @@ fn scene(objects: usize) -> Result<(World, Vec<ObjectId>)> {
 }
 
 #[test]
-fn c28_objects_that_were_removed_count_in_the_budget_of_bytes() -> Result<()> {
+fn objects_that_were_removed_count_in_the_budget_of_bytes() -> Result<()> {
     let (mut world, ids) = scene(20)?;
     let mut history = History::unlimited().max_bytes(5 * SIZE);
     for (count, id) in ids.iter().enumerate() {
@@ -52,7 +52,7 @@ fn c28_objects_that_were_removed_count_in_the_budget_of_bytes() -> Result<()> {
 }
 
 #[test]
-fn c28_what_an_undo_takes_out_counts_in_the_budget_of_bytes() -> Result<()> {
+fn what_an_undo_takes_out_counts_in_the_budget_of_bytes() -> Result<()> {
     let (mut world, ids) = scene(0)?;
     assert_eq!(ids, []);
     let mut history = History::unlimited().max_bytes(1 << 20);
@@ -79,7 +79,7 @@ fn c28_what_an_undo_takes_out_counts_in_the_budget_of_bytes() -> Result<()> {
 }
 
 #[test]
-fn c28_what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()> {
+fn what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()> {
     let (mut world, mut history) = (World::new(), History::unlimited().max_bytes(3 * SIZE));
     for _ in 0..4 {
         history.edit(&mut world, "", |edit| {
@@ -120,7 +120,7 @@ fn c28_what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()
 }
 
 #[test]
-fn c28_an_object_that_one_entry_makes_and_another_removes_counts_once() -> Result<()> {
+fn an_object_that_one_entry_makes_and_another_removes_counts_once() -> Result<()> {
     let (mut world, mut history) = (World::new(), History::unlimited().max_bytes(1 << 20));
     let rock = history.edit(&mut world, "", |edit| {
         let rock = edit.spawn("Rock")?;
@@ -139,7 +139,7 @@ fn c28_an_object_that_one_entry_makes_and_another_removes_counts_once() -> Resul
 }
 
 #[test]
-fn c28_a_limit_that_is_set_later_counts_what_entries_hold_already() -> Result<()> {
+fn a_limit_that_is_set_later_counts_what_entries_hold_already() -> Result<()> {
     let (mut world, ids) = scene(10)?;
     let mut history = History::unlimited();
     for id in &ids {

@@ -8,7 +8,7 @@ use super::scene::{
 use super::stage::{fails, there_and_back};
 
 #[test]
-fn j77_create_set_undo_undo_redo_redo_hits_the_same_object() -> Result<()> {
+fn create_set_undo_undo_redo_redo_hits_the_same_object() -> Result<()> {
     let (mut world, mut history) = empty();
     let door = history.edit(&mut world, "Add door", |edit| {
         let door = edit.spawn("Door")?;
@@ -74,8 +74,7 @@ fn town() -> Result<Town> {
 }
 
 #[test]
-fn j78_a_removed_subtree_comes_back_with_ids_names_orders_and_references_from_outside() -> Result<()>
-{
+fn a_removed_subtree_comes_back_with_ids_names_orders_and_references_from_outside() -> Result<()> {
     let Town { mut world, town, houses, doors, guard } = town()?;
     let mut history = persist::History::new(100);
     // Of the components some have been started, some not.
@@ -107,7 +106,7 @@ fn j78_a_removed_subtree_comes_back_with_ids_names_orders_and_references_from_ou
 }
 
 #[test]
-fn j78_parts_that_are_removed_one_by_one_come_back_in_any_nesting() -> Result<()> {
+fn parts_that_are_removed_one_by_one_come_back_in_any_nesting() -> Result<()> {
     let Town { mut world, town, houses, doors, .. } = town()?;
     let mut history = persist::History::new(100);
     let mut states = vec![text(&world)];
@@ -124,7 +123,7 @@ fn j78_parts_that_are_removed_one_by_one_come_back_in_any_nesting() -> Result<()
 }
 
 #[test]
-fn j78_what_was_moved_out_of_an_object_before_its_removal_stays() -> Result<()> {
+fn what_was_moved_out_of_an_object_before_its_removal_stays() -> Result<()> {
     let Town { mut world, houses, doors, .. } = town()?;
     let mut history = persist::History::new(100);
     there_and_back(&mut world, &mut history, |edit| {
@@ -138,7 +137,7 @@ fn j78_what_was_moved_out_of_an_object_before_its_removal_stays() -> Result<()> 
 }
 
 #[test]
-fn j84_a_reference_to_a_removed_object_is_refused_until_it_is_back() -> Result<()> {
+fn a_reference_to_a_removed_object_is_refused_until_it_is_back() -> Result<()> {
     let Town { mut world, houses, doors, guard, .. } = town()?;
     let mut history = persist::History::new(100);
     history.edit(&mut world, "", |edit| edit.remove(houses[1]))?;
@@ -174,7 +173,7 @@ fn j84_a_reference_to_a_removed_object_is_refused_until_it_is_back() -> Result<(
 }
 
 #[test]
-fn j84_a_reference_to_an_object_that_was_made_comes_and_goes_with_it() -> Result<()> {
+fn a_reference_to_an_object_that_was_made_comes_and_goes_with_it() -> Result<()> {
     let (mut world, mut history) = empty();
     let guard = world.spawn("Guard");
     world.attach(guard, Homing { target: None, others: Vec::new() })?;

@@ -9,7 +9,7 @@ use super::scene::{
 use super::stage::{kind, there_and_back};
 
 #[test]
-fn j80_a_path_through_options_lists_arrays_maps_tuples_and_enums_goes_back() -> Result<()> {
+fn a_path_through_options_lists_arrays_maps_tuples_and_enums_goes_back() -> Result<()> {
     let (mut world, mut history, ada) = with(Thing::sample());
     let friend = world.spawn("Bob");
     let mut tired = Record::of_variant("Mood", "Tired");
@@ -50,8 +50,7 @@ fn j80_a_path_through_options_lists_arrays_maps_tuples_and_enums_goes_back() -> 
 }
 
 #[test]
-fn j80_a_path_that_leads_nowhere_any_more_is_an_error_of_the_undo_and_nothing_changes() -> Result<()>
-{
+fn a_path_that_leads_nowhere_any_more_is_an_error_of_the_undo_and_nothing_changes() -> Result<()> {
     let (mut world, mut history, ada) = with(Thing::sample());
     history.set(&mut world, ada, "game.Thing:items[1].count", 5)?;
     history.set(&mut world, ada, "game.Thing:mood.cause.x", 5.0)?;

@@ -12,7 +12,7 @@ use super::scene::{
 use super::stage::{entries, kind};
 
 #[test]
-fn j87_a_history_refuses_another_world_and_does_nothing_to_it() -> Result<()> {
+fn a_history_refuses_another_world_and_does_nothing_to_it() -> Result<()> {
     let (mut world, mut history) = empty();
     let door = history.edit(&mut world, "", |edit| {
         let door = edit.spawn("Door")?;
@@ -39,7 +39,7 @@ fn j87_a_history_refuses_another_world_and_does_nothing_to_it() -> Result<()> {
 }
 
 #[test]
-fn j87_a_transaction_is_committed_to_its_own_world_alone() -> Result<()> {
+fn a_transaction_is_committed_to_its_own_world_alone() -> Result<()> {
     let (mut world, mut history) = empty();
     history.begin("Build")?;
     history.edit(&mut world, "", |edit| edit.spawn("Door"))?;
@@ -53,7 +53,7 @@ fn j87_a_transaction_is_committed_to_its_own_world_alone() -> Result<()> {
 }
 
 #[test]
-fn j87_a_history_that_is_cleared_is_still_that_of_its_world() -> Result<()> {
+fn a_history_that_is_cleared_is_still_that_of_its_world() -> Result<()> {
     let (mut world, mut history) = empty();
     let door = world.spawn("Door");
     history.edit(&mut world, "", |edit| edit.remove(door))?;
@@ -88,7 +88,7 @@ impl Command for Swap {
 }
 
 #[test]
-fn j87_a_transaction_whose_world_was_put_away_stays_open_and_ends_its_scope() -> Result<()> {
+fn a_transaction_whose_world_was_put_away_stays_open_and_ends_its_scope() -> Result<()> {
     let (mut world, mut history) = empty();
     let mut build = history.transaction(&mut world, "Build")?;
     build.edit("", |edit| edit.spawn("Door"))?;
@@ -141,7 +141,7 @@ fn states(world: &mut World, history: &mut History) -> Result<Vec<String>> {
 }
 
 #[test]
-fn j87_after_play_and_stop_a_history_goes_on_with_the_world_that_is_loaded_again() -> Result<()> {
+fn after_play_and_stop_a_history_goes_on_with_the_world_that_is_loaded_again() -> Result<()> {
     let (mut world, mut history, [ada, bob, eve]) = level()?;
     let expected = states(&mut world, &mut history)?;
     let mut saves = saves();
@@ -172,8 +172,7 @@ fn j87_after_play_and_stop_a_history_goes_on_with_the_world_that_is_loaded_again
 }
 
 #[test]
-fn j87_what_is_held_finds_its_column_in_a_world_that_met_its_classes_in_another_order() -> Result<()>
-{
+fn what_is_held_finds_its_column_in_a_world_that_met_its_classes_in_another_order() -> Result<()> {
     let (mut world, mut history, _) = level()?;
     let expected = states(&mut world, &mut history)?;
     let mut saves = SaveManager::new();
@@ -201,7 +200,7 @@ fn j87_what_is_held_finds_its_column_in_a_world_that_met_its_classes_in_another_
 }
 
 #[test]
-fn j87_a_rebinding_of_what_is_no_copy_is_refused_and_nothing_is_done() -> Result<()> {
+fn a_rebinding_of_what_is_no_copy_is_refused_and_nothing_is_done() -> Result<()> {
     let (mut world, mut history, [_, bob, _]) = level()?;
     let expected = states(&mut world, &mut history)?;
     let mut other = World::new();
@@ -228,7 +227,7 @@ fn j87_a_rebinding_of_what_is_no_copy_is_refused_and_nothing_is_done() -> Result
 }
 
 #[test]
-fn j86_a_history_goes_on_where_a_class_has_other_numbers_in_saves() -> Result<()> {
+fn a_history_goes_on_where_a_class_has_other_numbers_in_saves() -> Result<()> {
     #[persist::dynamic]
     trait Shape {
         fn side(&self) -> u8;

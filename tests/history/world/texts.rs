@@ -6,7 +6,7 @@ use persist::{ObjectId, Result, field};
 use super::scene::{Homing, Route, Score, Stop, Tag, Thing, empty, transform, with};
 
 #[test]
-fn h69_an_edit_without_a_label_is_called_after_what_it_does() -> Result<()> {
+fn an_edit_without_a_label_is_called_after_what_it_does() -> Result<()> {
     let (mut world, mut history, door) = with(transform(0.0, 0.0));
     world.rename(door, "Door")?;
     world.attach(door, Thing::sample())?;
@@ -87,7 +87,7 @@ fn a_text_has_the_name_that_the_object_had_then() -> Result<()> {
 }
 
 #[test]
-fn h69_a_derived_text_is_data_for_programs_in_other_languages() -> Result<()> {
+fn a_derived_text_is_data_for_programs_in_other_languages() -> Result<()> {
     let (mut world, mut history, door) = with(transform(0.0, 0.0));
     history.set(&mut world, door, "Transform:x", 1.0)?;
     let Some(Label::Change { verb, field, object }) = history.undo_label() else {

@@ -59,7 +59,7 @@ fn text(world: &World) -> String {
 }
 
 #[test]
-fn j78_unknown_components_come_back_with_their_object_in_their_places() -> Result<()> {
+fn unknown_components_come_back_with_their_object_in_their_places() -> Result<()> {
     let (mut world, [ada, ring]) = enchanted();
     let mut history = History::new(100);
     assert_eq!(world.classes(ada), ["Magic", "Speed", "Curse", "Tag"]);

@@ -13,7 +13,7 @@ fn span(low: i32, high: i32) -> Span {
 }
 
 #[test]
-fn j81_what_a_component_refuses_is_refused_and_nothing_changes() -> Result<()> {
+fn what_a_component_refuses_is_refused_and_nothing_changes() -> Result<()> {
     let (mut world, mut history, ada) = with(Span { steps: vec![2], ..span(0, 5) });
     history.set(&mut world, ada, "Span:high", 9)?;
     history.undo(&mut world)?;
@@ -42,7 +42,7 @@ fn j81_what_a_component_refuses_is_refused_and_nothing_changes() -> Result<()> {
 }
 
 #[test]
-fn j81_a_value_of_another_kind_is_refused_before_anything_changes() -> Result<()> {
+fn a_value_of_another_kind_is_refused_before_anything_changes() -> Result<()> {
     let (mut world, mut history, ada) = with(span(0, 5));
     for value in [
         persist::Value::from("text"),
@@ -103,7 +103,7 @@ fn a_drag_whose_steps_were_valid_is_valid_as_a_whole() -> Result<()> {
 }
 
 #[test]
-fn j81_an_undo_and_a_redo_to_what_a_component_refuses_by_now_are_refused() -> Result<()> {
+fn an_undo_and_a_redo_to_what_a_component_refuses_by_now_are_refused() -> Result<()> {
     let (mut world, mut history, ada) = with(span(0, 5));
     history.edit(&mut world, "", |edit| {
         edit.set(ada, "Span:high", 50)?;

@@ -4,18 +4,12 @@
 
 mod wide;
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use persist::save::{LoadEvent, LoadReport};
 use persist::{ErrorKind, Persist, Record, SaveManager, Unknown};
-
-type Shared<T> = Rc<RefCell<T>>;
-
-fn shared<T>(value: T) -> Shared<T> {
-    Rc::new(RefCell::new(value))
-}
+use persist_tests::support::{Shared, shared};
 
 /// A save of one object.
 fn save<T: Persist>(value: T) -> Vec<u8> {
