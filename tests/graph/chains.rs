@@ -12,7 +12,7 @@ use persist::save::Counted;
 use persist::{ErrorKind, Persist, SaveManager};
 
 /// So many that a call for each would need far more stack than there is.
-const LENGTH: u32 = if cfg!(debug_assertions) { 300_000 } else { 1_000_000 };
+const LENGTH: u32 = if cfg!(debug_assertions) { 60_000 } else { 1_000_000 };
 
 thread_local! {
     static ALIVE: Cell<i64> = const { Cell::new(0) };

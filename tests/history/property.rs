@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use persist::ErrorKind;
 use persist::history::HistoryEvent;
+use persist_tests::support::short_or_long;
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use proptest::sample;
@@ -196,7 +197,7 @@ fn run(capacity: Option<usize>, calls: &[Call]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: short_or_long(150, 600), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_calls_lead_where_those_of_a_naive_history_lead(

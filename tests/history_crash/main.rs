@@ -4,7 +4,7 @@
 //! must be, object by object and entry by entry, one of the states that the child went through, no older than the last one reported. The parent knows these from
 //! doing the same edits in a copy of the folder.
 //!
-//! `PERSIST_KILLS` is how many there are; by default 40.
+//! 12 times, and 400 times with `PERSIST_LONG_TESTS=1`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "it is a test")]
 
@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use persist::Session;
 use persist::history::Flush;
+use persist_tests::support::short_or_long;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -32,7 +33,7 @@ fn main() {
         [CHILD, folder, seed, flush] => child(Path::new(folder), seed.parse().unwrap(), flush),
         _ if arguments.iter().any(|argument| argument == "--list") => println!("kills: test"),
         _ => {
-            let kills = std::env::var("PERSIST_KILLS").map_or(40, |kills| kills.parse().unwrap());
+            let kills = short_or_long(12, 400);
             let (late, total) = kill_often(kills);
             println!("test a_killed_editor_loses_no_edit_that_it_reported ... ok");
             println!("{kills} kills, {total} edits recovered, {late} of them not reported yet");

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use persist::{ErrorKind, SaveManager};
 use persist_tests::support::fixture_types::pointers::prepare;
 use persist_tests::support::forge::{Forged, Item, counted, restamp};
+use persist_tests::support::short_or_long;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -181,7 +182,7 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config(short_or_long(100, 400)))]
 
     #[test]
     fn changed_items_are_survived(changes in prop::collection::vec(change(), 1..4)) {

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use persist::{ErrorKind, Result};
+use persist_tests::support::{is_long, short_or_long};
 
 use super::JOURNAL;
 use super::driver::{Action, Driver, Logged, SCRIPT, Seen, open};
@@ -108,6 +109,10 @@ fn a_flip_of_any_bit_leads_to_a_state_that_was() -> Result<()> {
     let mut found = 0;
     for byte in 0..journal.len() {
         for bit in [0, 3, 7] {
+            // Each byte, and in the long form each of its bits.
+            if !is_long() && bit != [0, 3, 7][byte % 3] {
+                continue;
+            }
             let mut bytes = journal.clone();
             bytes[byte] ^= 1 << bit;
             let what = format!("bit {bit} of byte {byte}");
@@ -131,7 +136,7 @@ fn a_flip_of_any_bit_leads_to_a_state_that_was() -> Result<()> {
             }
         }
     }
-    assert!(found > journal.len() * 2, "{found}");
+    assert!(found > journal.len() * short_or_long(2, 6) / 3, "{found}");
     Ok(())
 }
 
@@ -188,10 +193,10 @@ fn frames_made_to_harm_are_refused_and_never_panic() -> Result<()> {
     let last = log.last().unwrap();
     let journal = &last.image[&PathBuf::from(JOURNAL)];
     let mut opened = 0;
-    each_change(journal, 5, |bytes, what| {
+    each_change(journal, short_or_long(23, 5), |bytes, what| {
         opened += usize::from(play(with_journal(&last.image, bytes), what).is_some());
     });
-    assert!(opened > 500, "{opened}");
+    assert!(opened > short_or_long(100, 500), "{opened}");
     Ok(())
 }
 

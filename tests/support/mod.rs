@@ -22,6 +22,16 @@ use std::rc::Rc;
 use persist::Persist;
 use persist::save::Registry;
 
+/// True with `PERSIST_LONG_TESTS=1`: tests that have a long form take it.
+pub fn is_long() -> bool {
+    std::env::var_os("PERSIST_LONG_TESTS").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// How much a test does: in every run, and in a long campaign.
+pub fn short_or_long<T>(short: T, long: T) -> T {
+    if is_long() { long } else { short }
+}
+
 /// An object, as programs usually hold it.
 pub type Shared<T> = Rc<RefCell<T>>;
 

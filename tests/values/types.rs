@@ -27,6 +27,7 @@ use crate::naive::{by_bytes, check, naive};
 use persist::Persist;
 use persist::codec::{Buffer, Decoder, Encoder, Fail, Parts, Prototypes, Stop, decode};
 use persist::reflect::Kind;
+use persist_tests::support::short_or_long;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -36,7 +37,7 @@ macro_rules! round_trips {
     ($($name:ident: $ty:ty, $same:path, $strategy:expr;)*) => {
         proptest! {
             #![proptest_config(ProptestConfig {
-                cases: 64,
+                cases: short_or_long(24, 64),
                 failure_persistence: None,
                 ..ProptestConfig::default()
             })]

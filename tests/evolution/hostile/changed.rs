@@ -6,6 +6,7 @@ use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
 use persist::{LoadOptions, Persist, Record, SaveManager, Unknown};
+use persist_tests::support::short_or_long;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -206,7 +207,7 @@ fn changed_bytes_never_panic() {
     let mut rng = Pcg64::seed_from_u64(7);
     let start = Instant::now();
     for original in [original(), kept()] {
-        for _ in 0..800 {
+        for _ in 0..short_or_long(100, 800) {
             let mut save = original.clone();
             for _ in 0..rng.gen_range(1..4) {
                 let at = rng.gen_range(16..save.len() - 29);
@@ -228,7 +229,7 @@ fn changed_bytes_never_panic() {
 fn changed_items_never_panic() {
     let mut rng = Pcg64::seed_from_u64(8);
     for original in [original(), kept()].map(|save| Forged::parse(&save)) {
-        for _ in 0..600 {
+        for _ in 0..short_or_long(100, 600) {
             let mut forged = original.clone();
             let at = rng.gen_range(0..forged.items.len());
             match rng.gen_range(0..7) {

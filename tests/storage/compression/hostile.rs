@@ -1,6 +1,7 @@
 //! Every changed byte of a compressed save is found.
 
 use persist::ErrorKind;
+use persist_tests::support::short_or_long;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Lcg64Xsh32;
 
@@ -59,7 +60,7 @@ fn every_changed_byte_under_a_true_checksum_is_an_error_or_another_value() {
 fn random_changes_of_frames_under_true_checksums_are_survived() {
     let mut random = Lcg64Xsh32::seed_from_u64(23);
     let mut accepted = 0;
-    for round in 0..6_000 {
+    for round in 0..short_or_long(1_500, 6_000) {
         let name = ["players", "values", "graph"][round % 3];
         let (tag, compress) =
             if random.r#gen() { (LZ4, lz4 as fn(&[u8]) -> Vec<u8>) } else { (ZSTD, zstd as _) };
@@ -88,7 +89,7 @@ fn random_changes_of_frames_under_true_checksums_are_survived() {
             accepted += 1;
         }
     }
-    assert!(accepted > 100, "{accepted}");
+    assert!(accepted > short_or_long(25, 100), "{accepted}");
 }
 
 /// Changes some bytes.

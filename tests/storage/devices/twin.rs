@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use persist::save::{Keep, Lineage};
+use persist_tests::support::short_or_long;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -171,7 +172,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: short_or_long(64, 256), failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn comparisons_say_what_the_histories_say(steps in vec(step(), 1..40)) {

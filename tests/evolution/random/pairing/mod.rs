@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use persist::save::{LoadEvent, LoadReport};
 use persist::{Error, LoadOptions, SaveManager};
+use persist_tests::support::short_or_long;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -599,7 +600,7 @@ fn compare_one(seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: short_or_long(64, 256), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_fields_are_paired_as_the_rules_say(seed in any::<u64>()) {
@@ -610,5 +611,5 @@ proptest! {
 /// Those that are tried each time.
 #[test]
 fn chosen_fields_are_paired_as_the_rules_say() {
-    (0..150).for_each(compare_one);
+    (0..short_or_long(50, 150)).for_each(compare_one);
 }
