@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use persist::save::Header;
-use persist::{ErrorKind, Persist, Result, SaveManager};
+use persist::{Error, ErrorKind, Persist, Result, SaveManager};
 
 /// The types of the release that wrote JSON.
 mod json {
@@ -81,19 +81,27 @@ fn write_old(path: &Path) {
 
 fn load_game(path: &Path) -> Result<Game> {
     match read_old(path) {
-        Some(game) => Ok(game),
-        None => persist::load(path),
+        Ok(Some(game)) => Ok(game),
+        Ok(None) => persist::load(path),
+        Err(error) => persist::load(path).or(Err(error)),
     }
 }
 
-fn read_old(path: &Path) -> Option<Game> {
-    let error = Header::from_reader(File::open(path).ok()?).err()?;
-    if error.kind() != ErrorKind::NotASave {
-        return None;
+fn read_old(path: &Path) -> Result<Option<Game>> {
+    let Ok(file) = File::open(path) else { return Ok(None) };
+    if !Header::from_reader(file).is_err_and(|error| error.kind() == ErrorKind::NotASave) {
+        return Ok(None);
     }
-    let bytes = fs::read(path).ok()?;
-    let old: json::Game = serde_json::from_slice(&bytes).ok()?;
-    persist::from_slice(&persist::to_vec(&old).ok()?).ok()
+    from_json(&fs::read(path)?).map(Some).map_err(|error| {
+        let path = path.display();
+        let message = format!("{path} is neither a save nor JSON of this game: {error}");
+        Error::new(ErrorKind::NotASave, message)
+    })
+}
+
+fn from_json(bytes: &[u8]) -> Result<Game, Box<dyn std::error::Error>> {
+    let old: json::Game = serde_json::from_slice(bytes)?;
+    Ok(persist::from_slice(&persist::to_vec(&old)?)?)
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -112,7 +120,7 @@ fn a_json_file_is_loaded_saved_and_loaded_again() -> Result<()> {
 
     persist::save(&path, &loaded)?;
     assert_eq!(Header::from_reader(File::open(&path)?)?.format, 1);
-    assert!(read_old(&path).is_none());
+    assert!(read_old(&path)?.is_none());
     assert_eq!(load_game(&path)?, game());
     assert_eq!(persist::load::<Game>(&path)?, game());
     Ok(())
@@ -159,9 +167,17 @@ fn a_file_of_neither_format_is_an_error_that_says_so() -> Result<()> {
     let path = folder.path().join("slot1.sav");
     let kind = |path: &Path| load_game(path).map(drop).map_err(|error| error.kind());
     assert_eq!(kind(&path), Err(ErrorKind::NotFound));
-    for bytes in [&b"{ \"level\": 3, \"party\": ["[..], b"[]", b"level = 3"] {
+    for (bytes, reason) in [
+        (&b"{ \"level\": 3, \"party\": ["[..], "EOF while parsing a list at line 1 column 24"),
+        (b"[]", "invalid length 0, expected struct Game with 2 elements at line 1 column 2"),
+        (b"level = 3", "expected value at line 1 column 1"),
+    ] {
         fs::write(&path, bytes)?;
         assert_eq!(kind(&path), Err(ErrorKind::NotASave));
+        let message = load_game(&path).map_err(|error| error.to_string());
+        let expected =
+            format!("{} is neither a save nor JSON of this game: {reason}", path.display());
+        assert_eq!(message, Err(expected));
         assert_eq!(fs::read(&path)?, bytes);
     }
     Ok(())
@@ -180,6 +196,6 @@ fn a_slot_of_the_old_format_is_listed_once_it_is_converted() -> Result<()> {
     assert_eq!(slots.iter().map(|slot| &*slot.name).collect::<Vec<_>>(), ["Ada"]);
     assert!(slots[0].damaged.is_empty());
     assert_eq!(saves.load_value::<Game>(&new)?.0, game());
-    assert!(read_old(&old).is_some(), "the old file is as it was");
+    assert!(read_old(&old)?.is_some(), "the old file is as it was");
     Ok(())
 }
