@@ -1,5 +1,7 @@
-//! Programs that take turns with one save, for many turns: each finds what the last one that knew a field wrote, and what
-//! is kept does not pile up.
+//! Programs that take turns with one save, for many turns: each finds what the last one that knew a field wrote, and
+//! what is kept does not pile up.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -131,7 +133,7 @@ fn turn<T: Program>(place: Place, save: Option<&[u8]>, values: &mut [u32], next:
                 }
             };
             let object = world.find("it").unwrap();
-            act(&mut world.get_mut::<T>(object).unwrap());
+            act(world.get_mut::<T>(object).unwrap());
             loaded.into_iter().for_each(|loaded| saves.adopt(loaded));
             saves.value_to_vec(&world).unwrap()
         }

@@ -613,6 +613,7 @@ programs! {
         }
         #[derive(Persist, Debug, PartialEq)]
         pub(super) enum Mood { Calm, Sad }
+        #[allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
         fn from_text(old: String) -> Mood {
             if old == "Sad" { Mood::Sad } else { Mood::Calm }
         }

@@ -65,7 +65,7 @@ impl Kind {
         visit(self);
         match self {
             Self::Option(part) | Self::List(part) | Self::Set(part) | Self::Array(part, _) => {
-                part.visit(visit)
+                part.visit(visit);
             }
             Self::Map(key, value) => {
                 key.visit(visit);
@@ -182,7 +182,7 @@ impl Schema {
                 match schema.classes.last_mut().map(|class| &mut class.form) {
                     Some(Form::Struct(fields)) => fields.push(field(line)),
                     Some(Form::Enum(variants)) => {
-                        variants.last_mut().expect("a variant").1.push(field(line))
+                        variants.last_mut().expect("a variant").1.push(field(line));
                     }
                     form => panic!("{line} of {form:?}"),
                 }

@@ -34,9 +34,17 @@ fn manager<T: Persist>() -> SaveManager {
 
 fn nothing(_: &mut Record, _: u32) {}
 
+// What a migration takes the place of is lost, as it says; these take no places.
+
+fn rename_to(record: &mut Record, from: &str, to: &str) {
+    if record.get(to).is_none() {
+        record.rename(from, to);
+    }
+}
+
 fn rename(case: &mut Record, _: u32) {
-    case.rename("a", "aa");
-    case.rename("b", "bb");
+    rename_to(case, "a", "aa");
+    rename_to(case, "b", "bb");
 }
 
 fn swap(case: &mut Record, _: u32) {
@@ -46,14 +54,18 @@ fn swap(case: &mut Record, _: u32) {
 }
 
 fn move_in(case: &mut Record, _: u32) {
-    let moved = case.take("b");
+    let Some(moved) = case.get("b").cloned() else { return };
     let inner = case.get_mut("d").and_then(persist::Value::as_record_mut);
-    if let (Some(moved), Some(inner)) = (moved, inner) {
+    if let Some(inner) = inner.filter(|inner| inner.get("b").is_none()) {
         inner.set("b", moved);
+        case.take("b");
     }
 }
 
 fn move_out(case: &mut Record, _: u32) {
+    if case.get("y").is_some() {
+        return;
+    }
     let inner = case.get_mut("d").and_then(persist::Value::as_record_mut);
     if let Some(moved) = inner.and_then(|inner| inner.take("y")) {
         case.set("y", moved);
@@ -61,7 +73,7 @@ fn move_out(case: &mut Record, _: u32) {
 }
 
 fn inner_rename(inner: &mut Record, _: u32) {
-    inner.rename("x", "z");
+    rename_to(inner, "x", "z");
 }
 
 programs! {
