@@ -10,3 +10,4 @@ mod quest;
 mod reliability;
 mod repository;
 mod speed_picture;
+mod words;
