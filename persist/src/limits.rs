@@ -36,10 +36,12 @@ pub struct Limits {
     pub metadata: u32,
     /// Objects in a save. Default 16,777,216.
     pub objects: u64,
-    /// Bytes that the empty objects of a save, with their boxes and bare pointers,
-    /// and elements that are large for the fewest bytes they can take may have in
-    /// memory for each byte of the save; 64 MiB they may always have. A byte of a compressed save counts for what it holds, for at most 16. The same holds for the records of an older save with the defaults of new
-    /// fields filled in, and four times as much for what is migrated or kept of them, where a field counts several hundred bytes. Default 256.
+    /// Bytes of memory that a load may use for each byte of the save. Default 256; 64 MiB are always allowed.
+    ///
+    /// It limits the empty objects of a save, with their boxes and bare pointers, and elements that are large for their
+    /// bytes. A byte of a compressed save counts for what it holds, for at most 16. The same limit holds for the records of an
+    /// older save with the defaults of new fields filled in. Four times as much is allowed for what is migrated or kept of
+    /// them, where a field counts several hundred bytes.
     pub expansion: u64,
     /// Levels of nesting inside one value: each `Box`, sequence or map that
     /// can hold a class is a level, and one more for every 2 KiB that what is

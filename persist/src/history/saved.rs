@@ -32,7 +32,7 @@ impl<T: 'static> History<T> {
         self.tell();
     }
 
-    /// Notes that the target is in no state that is saved, as that of a template, or of a file that is gone.
+    /// Notes that the target has unsaved changes, such as that of a template, or of a file that is gone.
     ///
     /// # Errors
     ///
@@ -45,8 +45,7 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// True if the target is in another state than when it was saved last, also by what was done in a transaction that is open. A history begins as
-    /// saved.
+    /// True if the target has unsaved changes, including those of an open transaction. A history begins as saved.
     #[must_use]
     pub fn is_modified(&self) -> bool {
         let mut edits = self.open.iter().flat_map(|open| &open.edits);

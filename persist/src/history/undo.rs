@@ -172,8 +172,7 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Sets what is done about entries whose object, component or field is not there any more, since something beside the history has
-    /// removed it.
+    /// Sets what happens to entries whose object, component or field was removed by something other than the history.
     pub fn set_on_missing(&mut self, on_missing: OnMissing) {
         self.on_missing = on_missing;
     }

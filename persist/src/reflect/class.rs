@@ -17,8 +17,7 @@ pub struct Class {
     pub version: u32,
     /// Names under which older saves may hold the class.
     pub aliases: &'static [&'static str],
-    /// Names of fields of a struct, or of variants of an enum, that older saves may hold and
-    /// that are gone for good.
+    /// Names of fields or variants that older saves may hold and that are gone for good.
     pub removed: &'static [&'static str],
     /// The source of each stored field, in the order of [`all_fields`](Self::all_fields): `level: u32`, or
     /// the type alone for a field without a name. Empty where it is not known.

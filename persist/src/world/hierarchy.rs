@@ -176,8 +176,9 @@ impl World {
         self.set_activity(object, Activity::Active)
     }
 
-    /// Ends the updates of an object and of all below it, and removes them at the end of the frame, which is that of the
-    /// next [`update`](Self::update) or of the one that runs.
+    /// Ends the updates of an object and of its descendants, and removes them at the end of the frame.
+    ///
+    /// That is the frame of the next [`update`](Self::update), or of the one that runs.
     ///
     /// # Errors
     ///

@@ -170,9 +170,9 @@ impl Registry {
         Ok(())
     }
 
-    /// Registers `T` with the program's own way to make an empty one, for objects
-    /// and for a value that is loaded on its own; a `T` inside of another value
-    /// is made by its type.
+    /// Registers `T` with a function of the program that makes an empty one.
+    ///
+    /// The function makes objects, and a value that is loaded on its own. A `T` inside another value is made by its type.
     ///
     /// # Errors
     ///
