@@ -27,7 +27,7 @@ const WORDS: [(&[&str], &str); 17] = [
 ];
 
 /// What may stand after "behind": pointers have something behind them.
-const BEHIND: [&str; 13] = [
+const BEHIND: [&str; 15] = [
     "a pointer",
     "a shared pointer",
     "a weak pointer",
@@ -41,6 +41,8 @@ const BEHIND: [&str; 13] = [
     "each reference",
     "a shared reference",
     "``",
+    "a ``",
+    "an ``",
 ];
 
 /// How the first line of a doc comment may not begin, since it stands alone in every index.
