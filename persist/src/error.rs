@@ -224,6 +224,12 @@ impl Error {
         self
     }
 
+    /// The same error, of what a file holds.
+    pub(crate) fn in_file(self, path: &std::path::Path) -> Self {
+        let message = format!("{}: {}", path.display(), self.message());
+        self.reworded(message)
+    }
+
     /// True if the bytes of a save are not those that were written.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(self.kind(), ErrorKind::NotASave | ErrorKind::Truncated | ErrorKind::Damaged)

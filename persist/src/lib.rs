@@ -130,6 +130,7 @@ mod graph;
 pub mod history;
 mod limits;
 pub mod lock;
+mod names;
 mod object_id;
 mod options;
 pub mod reflect;

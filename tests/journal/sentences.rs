@@ -41,6 +41,25 @@ fn steps_are_counted_with_undos_and_redos() -> Result<()> {
 }
 
 #[test]
+fn a_transaction_and_edits_that_merged_are_one_step_each() -> Result<()> {
+    let transaction = [
+        Action::Save,
+        Action::Begin,
+        Action::Insert(1),
+        Action::Begin,
+        Action::Insert(2),
+        Action::Commit,
+        Action::Commit,
+    ];
+    assert_eq!(said(image(&transaction)?)?, "1 step done since the last save was recovered");
+    let merged = [Action::Save, Action::Type(1), Action::Type(2), Action::Type(3), Action::Undo];
+    assert_eq!(said(image(&merged)?)?, "2 steps done since the last save were recovered");
+    let rolled_back = [Action::Save, Action::Begin, Action::Insert(1), Action::Rollback];
+    assert_eq!(said(image(&rolled_back)?)?, "nothing was done since the last save");
+    Ok(())
+}
+
+#[test]
 fn a_torn_end_is_told_as_the_step_that_it_was() -> Result<()> {
     let mut two = image(&[Action::Save, Action::Insert(1), Action::Insert(2)])?;
     bytes(&mut two, JOURNAL).pop();
@@ -57,7 +76,7 @@ fn an_open_transaction_is_told_as_half_done() -> Result<()> {
     let open = image(&[Action::Save, Action::Begin, Action::Insert(1)])?;
     assert_eq!(
         said(open)?,
-        "no step done since the last save was recovered; what was only half done was taken back"
+        "no step done since the last save was recovered; an unfinished transaction was rolled back"
     );
     Ok(())
 }

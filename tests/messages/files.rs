@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use persist::save::{Keep, LoadPolicy};
-use persist::{Limits, LoadOptions, Persist, SaveManager, SaveOptions};
+use persist::{Document, Limits, LoadOptions, Persist, SaveManager, SaveOptions};
 
 use crate::disk::{Disk, sweep, sweep_all};
 use crate::table::Table;
@@ -282,6 +282,48 @@ fn saves_that_are_compared() {
     table.add("one cut short", manager(&disk).compare(SAVE, "saves/short.sav"));
     table.add("one that is none", manager(&disk).compare(SAVE, "saves/other.sav"));
     table.add("one that is not there", manager(&disk).compare(SAVE, "saves/none.sav"));
+    insta::assert_snapshot!(table.text());
+}
+
+/// A game with a field that has no default, and one of another name.
+mod other {
+    #[derive(persist::Persist)]
+    pub(super) struct Game {
+        _boss: u32,
+    }
+
+    #[derive(persist::Persist)]
+    pub(super) struct Score {
+        _points: u32,
+    }
+}
+
+#[test]
+fn saves_that_the_program_cannot_load() {
+    let mut table = Table::new();
+    let disk = disk(1);
+    table.add("another class", manager(&disk).load_value::<other::Score>(SAVE));
+    table.add("a value that is no class", manager(&disk).load_value::<u32>(SAVE));
+    table.add("a field without a default", manager(&disk).load_value::<other::Game>(SAVE));
+    table.add("one value", manager(&disk).load(SAVE));
+    disk.write(SAVE, b"another file, and no save");
+    table.add("another file", load(&disk));
+    insta::assert_snapshot!(table.text());
+}
+
+#[test]
+fn documents_that_cannot_be_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = Table::within(folder.path());
+    let path = folder.path().join("game.sav");
+    table.add("no file", Document::open(&path));
+    std::fs::write(&path, b"another file, and no save").unwrap();
+    table.add("another file", Document::open(&path));
+    persist::save(&path, &game(1)).unwrap();
+    let mut save = std::fs::read(&path).unwrap();
+    save[40] ^= 1;
+    std::fs::write(&path, save).unwrap();
+    table.add("a bit of a block", persist::save::dump(&path));
     insta::assert_snapshot!(table.text());
 }
 

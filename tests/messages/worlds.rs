@@ -210,6 +210,7 @@ fn fields_that_are_not_there() {
     let (mut world, ada) = world();
     let mut table = Table::new();
     for path in [
+        "plaec.x",
         "place.z",
         "place.x.y",
         "mood.calm",

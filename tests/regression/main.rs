@@ -10,6 +10,7 @@ mod first_save_by_another_path;
 mod forgotten_registration;
 mod freed_once;
 mod generation_after_a_panic;
+mod handles_of_narrow_arenas;
 mod header_of_no_save;
 mod instances_of_mods;
 mod kept_and_converted;

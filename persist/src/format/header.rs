@@ -302,7 +302,7 @@ fn not_a_save(bytes: &[u8]) -> Error {
     {
         "the first bytes of the save were changed in transfer, as a text file's are; copy it again in binary mode"
     } else {
-        "this is not a save, its first bytes are not those of one; check the path"
+        "this is not a save: it begins with other bytes; check the path"
     };
     Error::new(ErrorKind::NotASave, what).at(0)
 }

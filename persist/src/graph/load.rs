@@ -157,10 +157,20 @@ impl<'l> Loader<'l> {
         let is_other = self.plans.resolve(root.class as usize) != Some(class)
             || self.plans.check_bare(root.class as usize).is_err();
         if is_other {
-            let found = &self.plans.stored[root.class as usize].name;
+            let stored = &self.plans.stored[root.class as usize];
+            let found = &stored.name;
+            // Only a struct or an enum has former names.
+            let is_bare = |form: &Form| matches!(form, Form::Value(_));
+            let has_names =
+                !is_bare(&stored.form) && !is_bare(&self.registry.program().classes[class].form);
+            let or = if has_names {
+                format!(", or put `#[persist(alias = \"{found}\")]` on {wanted}")
+            } else {
+                String::new()
+            };
             return Err(Error::new(
                 ErrorKind::WrongClass,
-                format!("the save holds a {found} where a {wanted} is expected; load it as that, or name it in an `alias` of the class"),
+                format!("the save holds a value of type {found}, and one of type {wanted} was asked for; load it as {found}{or}"),
             )
             .at(root.start as u64));
         }

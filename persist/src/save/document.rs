@@ -85,7 +85,12 @@ impl Document {
     ///
     /// Those of [`from_slice`](Self::from_slice), and [`ErrorKind::Io`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_slice(&storage::read_save(&FILES, path.as_ref(), &Limits::DEFAULT)?)
+        let path = path.as_ref();
+        let is_of_content =
+            |error: &Error| error.is_damage() || error.kind() == ErrorKind::TooLarge;
+        let save = storage::read_save(&FILES, path, &Limits::DEFAULT)
+            .map_err(|error| if is_of_content(&error) { error.in_file(path) } else { error })?;
+        Self::from_slice(&save).map_err(|error| error.in_file(path))
     }
 
     /// Reads a save from memory.

@@ -8,6 +8,7 @@ use super::walk::{dynamic, fault, skip, tag};
 use super::{FieldSchema, Form, KindSchema, Reader, Stored, Strict, WriteTarget};
 use super::{write_class, write_value};
 use crate::codec::{Decoder, Fail, NoLinks, count};
+use crate::names::suggest;
 use crate::value::Value;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -342,13 +343,14 @@ fn fields(form: &Form, variant: usize) -> Option<&[FieldSchema]> {
 }
 
 #[cold]
-fn no_field(form: &Form, class: &str, variant: usize, name: &str) -> Error {
+fn no_field(form: &Form, class: &str, index: usize, name: &str) -> Error {
     let variant = match form {
-        Form::Enum(variants) => variants.get(variant).map(|variant| &variant.name),
+        Form::Enum(variants) => variants.get(index).map(|variant| &variant.name),
         _ => None,
     };
     let of = variant.map_or(String::new(), |variant| format!("::{variant}"));
-    missing(&format!("{class}{of} has no field `{name}`"))
+    let known = fields(form, index).unwrap_or_default().iter().map(|field| &*field.name);
+    missing(&format!("{class}{of} has no field `{name}`{}", suggest(name, known)))
 }
 
 #[cold]

@@ -72,6 +72,10 @@ pub(crate) fn load<T>(
     let damage = match result {
         Ok(value) => return Ok((value, None)),
         Err(error) if error.is_damage() => error,
+        // It is whole, and the program cannot load it.
+        Err(error) if bytes.is_some() || error.kind() == ErrorKind::TooLarge => {
+            return Err(error.in_file(&resolved));
+        }
         // A recovery was cut off between two names, and nobody could finish it.
         Err(error) if error.kind() == ErrorKind::NotFound && is_between(storage, &resolved) => {
             error
@@ -114,7 +118,10 @@ pub(crate) fn load<T>(
     if also.is_empty() {
         // The place is behind the message.
         let what = damage.message().replacen("; restore a backup", "", 1);
-        let what = format!("{file} cannot be loaded, {what}; it has no backup");
+        let what = match what.strip_prefix("this is not a save") {
+            Some(why) => format!("{file} is not a save{why}; it has no backup"),
+            None => format!("{file} cannot be loaded, {what}; it has no backup"),
+        };
         return Err(damage.reworded(what));
     }
     let what = format!("{file} cannot be loaded, {}", damage.cause());

@@ -239,10 +239,13 @@ fn check<A: Arena>(bits: u64, verb: &str) -> Result<()> {
     }
 }
 
+/// By these words a lock knows the error from others.
+pub(crate) const BITS_OF_NO_KEY: &str = "are the bits of no key";
+
 #[cold]
 fn no_key(arena: &str, bits: u64, verb: &str) -> Error {
     let message = format!(
-        "the save {verb} handle {bits:#x} into arena {arena}, which are the bits of no key; `from_bits` must undo `to_bits`, in the program that saved and in this one"
+        "the save {verb} handle {bits:#x} into arena {arena}, which {BITS_OF_NO_KEY}; `from_bits` must undo `to_bits`, in the program that saved and in this one"
     );
     Error::new(ErrorKind::InvalidValue, message)
 }

@@ -24,6 +24,7 @@ mod time;
 mod tuple;
 mod wrapper;
 
+pub(crate) use handle::BITS_OF_NO_KEY;
 pub use handle::{Arena, Handle};
 pub use remap::{Missing, Remap};
 

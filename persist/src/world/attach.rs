@@ -9,7 +9,7 @@ use super::any_component::AnyComponent;
 use super::commands::Command;
 use super::component::{Component, Phase};
 use crate::codec::TraitObject;
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::{Error, ErrorKind, ObjectId, Result, names};
 
 /// A component of type `T` of an object, whether it is there or not.
 ///
@@ -221,10 +221,13 @@ impl World {
     /// The column of the component class of this name.
     pub(super) fn column_of_class(&self, class: &str) -> Result<usize> {
         self.by_class.get(class).copied().ok_or_else(|| {
-            Error::new(
-                ErrorKind::NotFound,
-                format!("no component class `{class}` is registered in this world; call `register` with it"),
-            )
+            let known = self.by_class.keys().map(|known| &**known);
+            let advice = match names::nearest(class, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => String::from("call `World::register` with it, or for a session `SaveManager::register_component`"),
+            };
+            let message = format!("no component class `{class}` is registered in this world; {advice}");
+            Error::new(ErrorKind::NotFound, message)
         })
     }
 

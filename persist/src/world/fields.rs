@@ -12,7 +12,7 @@ use crate::codec::{Portable, TraitObject as _};
 use crate::graph::Registry;
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
-use crate::{Error, ErrorKind, ObjectId, Result, Value};
+use crate::{Error, ErrorKind, ObjectId, Result, Value, names};
 
 /// Whose field a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,7 +233,11 @@ impl World {
     fn resource_place(&self, class: &str) -> Result<usize> {
         let mut values = self.resources.values.iter();
         values.position(|(_, name, _)| name == class).ok_or_else(|| {
-            let message = format!("there is no resource {class}; insert one");
+            let known = self.resources.values.iter().map(|(_, name, _)| &**name);
+            let message = match names::nearest(class, known) {
+                Some(near) => format!("there is no resource {class}; did you mean `{near}`?"),
+                None => format!("there is no resource {class}; insert one"),
+            };
             let error = Error::new(ErrorKind::NotFound, message);
             with_colon(class, error, |class| {
                 self.resources.values.iter().any(|(_, name, _)| name == class)

@@ -7,6 +7,7 @@ use super::field_links::FieldLinks;
 use super::path::{Step, Steps};
 use crate::codec::{Buffer, ClassAccess, Portable};
 use crate::graph::Registry;
+use crate::names::suggest;
 use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Limits, Result, Value};
 
@@ -69,7 +70,10 @@ impl<'p> Part<'p> {
             let Some(field) = fields.iter().position(|field| field.name == name) else {
                 let variant = of_variant.map_or(String::new(), |of| format!("::{}", of.name));
                 let class = target.class.name();
-                let message = format!("{class}{variant} has no field `{name}`");
+                let message = format!(
+                    "{class}{variant} has no field `{name}`{}",
+                    suggest(name, fields.iter().map(|field| field.name))
+                );
                 let missing = Steps(&steps[..=path.len()]).to_string();
                 return Err(Error::new(ErrorKind::NotFound, message).in_field(&missing));
             };

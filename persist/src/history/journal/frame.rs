@@ -92,7 +92,7 @@ pub(super) fn read_header(bytes: &[u8]) -> Result<Option<Digest>> {
     let known = &MAGIC[..bytes.len().min(MAGIC.len())];
     let is_empty = bytes.iter().all(|byte| *byte == 0);
     if !is_empty && !bytes.starts_with(known) {
-        let message = "this is not a journal, its first bytes are not those of one; check the path";
+        let message = "this is not a journal: it begins with other bytes; check the path";
         return Err(Error::new(ErrorKind::NotASave, message).at(0));
     }
     let Some(bytes) = bytes.first_chunk::<HEADER>().filter(|_| !is_empty) else {

@@ -255,7 +255,7 @@ fn recover<T: Persist + Default>(
     }
     loop {
         let outcome = replay(history, &mut loaded.target, saves, &*storage, path, until)?;
-        recovered.replayed = outcome.events;
+        (recovered.replayed, recovered.steps) = (outcome.events, outcome.steps);
         let program = outcome.program;
         let Some(failed) = outcome.failed else {
             return Ok(Some(Good { length: until, sequence, program }));
@@ -276,7 +276,7 @@ fn recover<T: Persist + Default>(
         }
         *loaded = again;
         if is_nothing {
-            recovered.replayed = 0;
+            (recovered.replayed, recovered.steps) = (0, 0);
             return Ok(None);
         }
         (until, sequence) = (failed.offset, failed.before);

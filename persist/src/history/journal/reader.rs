@@ -49,10 +49,7 @@ impl Reader {
         let mut file = BufReader::new(file);
         let mut header = Vec::new();
         (&mut file).take(HEADER as u64).read_to_end(&mut header).map_err(failed)?;
-        let follows = read_header(&header).map_err(|error| {
-            let message = format!("{}: {}", path.display(), error.message());
-            error.reworded(message)
-        })?;
+        let follows = read_header(&header).map_err(|error| error.in_file(path))?;
         Ok(Self { file, follows, size, offset: HEADER as u64, sequence: None })
     }
 

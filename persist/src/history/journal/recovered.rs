@@ -27,6 +27,8 @@ pub struct Recovered {
     /// Journals that were moved aside, for the user to look at or remove: that of another save, or one that could not be
     /// replayed whole.
     pub kept: Vec<PathBuf>,
+    /// How many steps of the undo list that were: a transaction, or edits that merged, are one.
+    pub(super) steps: usize,
 }
 
 /// The end of a journal that is none of its frames.
@@ -86,14 +88,14 @@ impl fmt::Display for Recovered {
             None => {
                 let yet = if self.kept.is_empty() { " yet" } else { "" };
                 write!(f, "there is no save{yet}")?;
-                if self.replayed == 0 && is_quiet {
+                if self.steps == 0 && is_quiet {
                     return Ok(());
                 }
                 f.write_str("; ")?;
                 ""
             }
         };
-        match self.replayed {
+        match self.steps {
             0 if is_quiet => f.write_str("nothing was done since the last save")?,
             0 => write!(f, "no step{since} was recovered")?,
             1 => write!(f, "1 step{since} was recovered")?,
@@ -103,7 +105,7 @@ impl fmt::Display for Recovered {
             f.write_str("; the last step was only half written and is gone")?;
         }
         if self.rolled_back > 0 {
-            f.write_str("; what was only half done was taken back")?;
+            f.write_str("; an unfinished transaction was rolled back")?;
         }
         if let Some(stopped) = &self.stopped {
             let what = if self.replayed == 0 {

@@ -26,6 +26,8 @@ use crate::{Error, ErrorKind, Result, World};
 pub(super) struct Outcome {
     /// How many events were replayed.
     pub(super) events: u64,
+    /// How many steps of the undo list that were.
+    pub(super) steps: usize,
     pub(super) failed: Option<Failed>,
     /// Which classes the last frames are of.
     pub(super) program: Vec<u8>,
@@ -62,7 +64,8 @@ impl<T: 'static> History<T> {
         let around = Rc::clone(&self.around);
         let contents = Contents::default();
         let mut replay = Replay { target, around, programs, contents, begun: Begun::No };
-        let (mut events, mut open, mut program) = (0, None, Vec::new());
+        let (mut events, mut steps, mut open, mut program) = (0, 0, None, Vec::new());
+        let mut position = None;
         while reader.offset < until {
             let Ok(frame) = reader.next()? else { break };
             let was_poisoned = self.poison.is_some();
@@ -71,6 +74,15 @@ impl<T: 'static> History<T> {
                 Ok(Ok(())) => {
                     events += u64::from(frame.kind.is_event() && frame.kind != Kind::Dropped);
                     open = OpenTransaction::behind(open, &frame);
+                    if open.is_none() {
+                        // What merged with the entry before, or was rolled back, made none.
+                        let is_step = matches!(
+                            frame.kind,
+                            Kind::Done | Kind::Committed | Kind::Undone | Kind::Redone
+                        );
+                        let before = position.replace(self.ring.position());
+                        steps += usize::from(is_step && before != position);
+                    }
                     if frame.kind == Kind::Program {
                         program = frame.payload;
                     }
@@ -95,14 +107,14 @@ impl<T: 'static> History<T> {
             let error = error.moved_to(frame.offset);
             let is_broken = is_broken || open.is_some() || !is_begun;
             let failed = Some(Failed { error, offset, before, is_broken });
-            return Ok(Outcome { events, failed, program });
+            return Ok(Outcome { events, steps, failed, program });
         }
         if matches!(replay.begun, Begun::Yes) {
-            return Ok(Outcome { events, failed: None, program });
+            return Ok(Outcome { events, steps, failed: None, program });
         }
         let error = wrong("no whole beginning").moved_to(reader.offset);
         let failed = Failed { error, offset: 0, before: 0, is_broken: true };
-        Ok(Outcome { events, failed: Some(failed), program })
+        Ok(Outcome { events, steps, failed: Some(failed), program })
     }
 
     /// Makes a history that was being replayed as new.

@@ -1,7 +1,7 @@
 //! The fields and variants of a class that both sides have.
 
 use super::Comparison;
-use super::guesses::{Guess, is_akin, is_near, shrinks, sure, widens};
+use super::guesses::{Guess, is_akin, shrinks, sure, widens};
 use super::history::{From, History, Owner};
 use super::moves::{Came, Left};
 use super::plans::{Failure, Place};
@@ -9,6 +9,7 @@ use crate::ErrorKind;
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::section::map_classes;
 use crate::lock::source;
+use crate::names::is_near;
 use crate::reflect::FieldRecord;
 use crate::schema::{
     ClassSchema, FieldSchema, Form, KindSchema, Pairing, Target, find_variant, pair,

@@ -31,35 +31,6 @@ pub(super) fn sure(mut open: Vec<Guess>) -> Vec<Guess> {
     sure
 }
 
-/// True if one name may be a new spelling of the other.
-pub(super) fn is_near(old: &str, new: &str) -> bool {
-    let plain = |name: &str| -> Vec<char> {
-        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    let (old, new) = (plain(old), plain(new));
-    let (short, long) = if old.len() < new.len() { (&old, &new) } else { (&new, &old) };
-    if short.len() < 3 || short.iter().all(|c| c.is_numeric()) {
-        return old == new && !old.is_empty();
-    }
-    long.windows(short.len()).any(|part| part == &short[..])
-        || distance(&old, &new) <= long.len() / 3
-}
-
-/// Letters to insert, remove or replace to get from one name to the other.
-fn distance(from: &[char], to: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, letter) in from.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != other);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[to.len()]
-}
-
 /// What a kind is made of, containers left out.
 #[derive(PartialEq)]
 enum Atom {

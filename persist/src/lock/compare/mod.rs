@@ -25,6 +25,7 @@ use crate::graph::Registry;
 use crate::reflect::Migration;
 use crate::save::ReportRow;
 use crate::schema::{ClassSchema, Form, LoadEvent, Plans, Program};
+use crate::types::BITS_OF_NO_KEY;
 use crate::{ErrorKind, LoadOptions, World};
 
 /// What was found out about one version.
@@ -333,6 +334,8 @@ impl Comparison<'_> {
                     }
                 }
                 Some(_) => {}
+                // The bits are made up: no arena has to have a key for them.
+                None if why.contains(BITS_OF_NO_KEY) => {}
                 None => notes.push(format!("the program refuses {what}: {why}")),
             }
         }

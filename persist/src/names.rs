@@ -1,0 +1,79 @@
+//! Names that look alike: a rename that a lock finds, or a typing error.
+
+/// How many names are listed where none is near.
+const MOST_LISTED: usize = 8;
+
+/// True if one name may be a new spelling of the other.
+pub(crate) fn is_near(old: &str, new: &str) -> bool {
+    let plain = |name: &str| -> Vec<char> {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let (old, new) = (plain(old), plain(new));
+    let (short, long) = if old.len() < new.len() { (&old, &new) } else { (&new, &old) };
+    if short.len() < 3 || short.iter().all(|c| c.is_numeric()) {
+        return old == new && !old.is_empty();
+    }
+    long.windows(short.len()).any(|part| part == &short[..])
+        || distance(&old, &new) <= long.len() / 3
+}
+
+/// Letters to insert, remove or replace to get from one name to the other.
+fn distance(from: &[char], to: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, letter) in from.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+/// The end of a message about a name that is not among these: the nearest of them, or the first few.
+#[cold]
+pub(crate) fn suggest<'n>(wanted: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+    if let Some(near) = nearest(wanted, names.clone()) {
+        return format!("; did you mean `{near}`?");
+    }
+    let listed: Vec<String> =
+        names.clone().take(MOST_LISTED).map(|name| format!("`{name}`")).collect();
+    match names.count().saturating_sub(MOST_LISTED) {
+        0 if listed.is_empty() => String::new(),
+        0 => format!("; it has {}", listed.join(", ")),
+        more => format!("; it has {} and {more} more", listed.join(", ")),
+    }
+}
+
+/// The name that is likely meant, if one is.
+#[cold]
+pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let letters = |name: &str| name.chars().collect::<Vec<_>>();
+    let wanted_letters = letters(wanted);
+    let near = names.filter(|name| is_near(wanted, name));
+    near.min_by_key(|name| (distance(&wanted_letters, &letters(name)), *name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest, suggest};
+
+    #[test]
+    fn the_nearest_of_several_names_is_suggested() {
+        let names = ["Transform", "TransformOld", "Health"];
+        assert_eq!(nearest("Transfrom", names.into_iter()), Some("Transform"));
+        assert_eq!(nearest("health", names.into_iter()), Some("Health"));
+        assert_eq!(nearest("Inventory", names.into_iter()), None);
+    }
+
+    #[test]
+    fn the_first_names_are_listed_where_none_is_near() {
+        assert_eq!(suggest("z", [].into_iter()), "");
+        assert_eq!(suggest("z", ["x", "y"].into_iter()), "; it has `x`, `y`");
+        let many: Vec<String> = (0..10).map(|i| format!("a{i}")).collect();
+        let said = suggest("z", many.iter().map(|name| &**name));
+        assert!(said.ends_with("`a6`, `a7` and 2 more"), "{said}");
+    }
+}
