@@ -173,8 +173,9 @@ pub(crate) fn each_change(journal: &[u8], every: usize, mut check: impl FnMut(Ve
     for (at, length) in frames(journal) {
         for byte in (at + 4..at + 5).chain(at + HEAD..at + length - CRC) {
             for value in [0, 1, 2, 0x7f, 0x80, 0xf8, 0xff] {
-                // In long frames not all of them.
-                let is_left_out = length > 100 && (byte + usize::from(value)) % every > 0;
+                // In long frames only a few of them; in short ones all, in the long form.
+                let every = if length > 100 { every } else { short_or_long(7, 1) };
+                let is_left_out = (byte + usize::from(value)) % every > 0;
                 if journal[byte] == value || is_left_out {
                     continue;
                 }
@@ -196,7 +197,7 @@ fn frames_made_to_harm_are_refused_and_never_panic() -> Result<()> {
     each_change(journal, short_or_long(23, 5), |bytes, what| {
         opened += usize::from(play(with_journal(&last.image, bytes), what).is_some());
     });
-    assert!(opened > short_or_long(100, 500), "{opened}");
+    assert!(opened > short_or_long(20, 500), "{opened}");
     Ok(())
 }
 
