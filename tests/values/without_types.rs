@@ -305,7 +305,7 @@ fn what_does_not_fit_is_an_error_that_names_the_field() {
         ("spell", "Ice".into(), NotFound, "spell", "Spell has no variant Ice"),
         ("spell", "Fire".into(), MissingField, "spell.0", "Spell::Fire"),
         ("spell", Record::new("Spell").into(), KindMismatch, "spell", "Spell is wanted"),
-        ("spell", Record::of_variant("Magic", "Fire").into(), KindMismatch, "spell", "a Magic"),
+        ("spell", Record::of_variant("Magic", "Fire").into(), KindMismatch, "spell", "class Magic"),
         ("pet", Some(Value::Ref(None)).into(), MissingObject, "pet", "no object; name one"),
         ("pet", Some(id(9)).into(), MissingObject, "pet", "no object #9"),
         ("pet", Some(id(2)).into(), WrongClass, "pet", "object #2 is in Rc<RefCell<Hero>>"),

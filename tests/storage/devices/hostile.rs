@@ -69,7 +69,7 @@ fn counts_that_nobody_writes_are_refused_with_little_memory() {
     ] {
         let error = refused(save(&content), value::<u32>);
         assert_eq!(error.kind(), ErrorKind::Damaged, "{name}: {error}");
-        assert!(error.message().contains("header field 5"), "{name}: {error}");
+        assert!(error.message().contains("its field 5"), "{name}: {error}");
     }
     let twice = field(5, &twice).repeat(2);
     assert_eq!(refused(with_fields(twice), value::<u32>).kind(), ErrorKind::Damaged);
