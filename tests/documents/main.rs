@@ -1,10 +1,13 @@
-//! The documents and examples against the code that they describe.
+//! The documents, examples and messages against the code that they describe.
+
+#![recursion_limit = "256"]
 
 mod attributes;
 mod conversions;
 mod format;
 mod history;
 mod links;
+mod messages;
 mod moving_from_serde;
 mod quest;
 mod reliability;

@@ -3,6 +3,7 @@
 mod alternations;
 mod attributes;
 mod changes;
+mod disarranged;
 mod game;
 mod hostile;
 mod matrix;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-use crate::world::{
+use super::world::{
     Coin, Fate, Guild, Hero, Hide, Item, Make, Monster, MonsterKind, Place, Shared, Task, World,
     shared,
 };

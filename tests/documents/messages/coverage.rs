@@ -1,0 +1,176 @@
+//! Nothing that the library can say is without a snapshot.
+
+use std::fs;
+use std::path::Path;
+
+use crate::messages::sources::{Sentence, files_in, sentences};
+
+/// Files whose sentences are no errors, and what they are.
+const NO_ERRORS: &[(&str, &str)] = &[
+    ("history/label.rs", "what an entry is called"),
+    ("lock/compare/", "differences in a lock's report"),
+    ("lock/load.rs", "samples in a lock's report"),
+    ("lock/report.rs", "a lock's report"),
+    ("lock/sample/", "samples in a lock's report"),
+    ("lock/text.rs", "the text of a lock"),
+    ("reflect/", "the names of types"),
+    ("save/report.rs", "the report of a load"),
+    ("value/text.rs", "the text of a value"),
+];
+
+const INVARIANT: &str = "it guards what the code around it makes sure of";
+const HUGE: &str = "it takes more objects, ids or bytes than a test can make";
+const HARM: &str =
+    "only a journal or a save written by hand has it; others of its kind are provoked";
+
+/// Sentences that no test provokes: the file, how they begin, and why.
+const UNPROVOKED: &[(&str, &str, &str)] = &[
+    ("codec/buffer.rs", "a value is of a class that is not registered for its trait", INVARIANT),
+    ("codec/dynamic/unknown.rs", "Unknown({}", "its debug text is no error"),
+    ("codec/encoder.rs", "the class has no field of this index", INVARIANT),
+    ("codec/encoder.rs", "a collection of {count} elements", INVARIANT),
+    ("format/pack.rs", "cannot compress the save", "what compresses into memory does not fail"),
+    ("format/reader.rs", "there are too many classes", HUGE),
+    (
+        "format/unpack.rs",
+        "the save is compressed by",
+        "it takes a build without the feature; compression_off.rs looks at it",
+    ),
+    ("format/writer.rs", "{class} record of {length} bytes", HUGE),
+    ("graph/ids.rs", "a save has at most", HUGE),
+    ("graph/kept.rs", "what is kept is of class number", HARM),
+    ("graph/kept.rs", "a {name} stands for a trait", HARM),
+    ("graph/links.rs", "the object ids are used up", HUGE),
+    ("graph/links.rs", "the class of a kept value is lost", INVARIANT),
+    ("graph/rewrite.rs", "the save did not come back whole", INVARIANT),
+    ("history/journal/evolution.rs", "a change without the value", HARM),
+    ("history/journal/frame.rs", "an edit of {} bytes", HUGE),
+    (
+        "history/journal/open.rs",
+        "the save {} was replaced meanwhile",
+        "it takes another program in the middle of a call",
+    ),
+    ("history/journal/programs.rs", "the name of a class", HARM),
+    ("history/journal/recovered.rs", "the rest could not be recovered", "journal/ looks at it"),
+    ("history/journal/recovered.rs", "the whole of a journal", "journal/ looks at it"),
+    ("history/journal/replay.rs", "a command panicked", "histories.rs has the twin of an undo"),
+    ("history/journal/replay.rs", "a step of a world", HARM),
+    ("history/journal/session.rs", "as it cannot hold the history", "journal/ looks at it"),
+    ("history/journal/spill.rs", "no files of moved entries", INVARIANT),
+    ("history/journal/spill.rs", "fewer entries than", HARM),
+    ("history/journal/spill.rs", "a step of a world", HARM),
+    ("history/journal/spill.rs", "a command of no class", HARM),
+    (
+        "history/journal/spill_files.rs",
+        "move entries",
+        "it is not returned: the entries stay in memory",
+    ),
+    ("history/journal/stored.rs", "a verb", HARM),
+    ("history/journal/stored.rs", "an index", "it takes a computer of 32 bits"),
+    ("history/journal/successor.rs", "the journal before", "journal/ looks at it"),
+    ("history/journal/writer.rs", "it has not been begun", INVARIANT),
+    (
+        "history/journal/writer.rs",
+        "the journal {path} cannot",
+        "a lenient session keeps it, a strict one has another",
+    ),
+    ("history/world/edit.rs", "the component is not there", INVARIANT),
+    ("history/world/stored.rs", "a step of an object", HARM),
+    ("history/world/stored.rs", "an object without a name", HARM),
+    ("history/world/stored.rs", "what it holds", "it is not returned: the step stays in memory"),
+    ("save/background/mod.rs", "the save was cancelled", INVARIANT),
+    ("save/background/worker.rs", "persist saves", "the name of a thread"),
+    ("save/document.rs", "has kept ", "the text of a document is no error"),
+    ("save/objects.rs", "the object ids are used up", HUGE),
+    ("save/slots.rs", "the user has no home folder", "it takes a user without a home"),
+    ("schema/event.rs", "as `removed` says", "a detail in a load report"),
+    ("schema/fields.rs", "elements {from} to {}", "a detail in a load report"),
+    (
+        "schema/migrate.rs",
+        "the save holds version",
+        "a class without the step is refused when it is registered",
+    ),
+    ("schema/transcode/named.rs", "variant {name} of a migrated", HARM),
+    ("schema/transcode/open.rs", "the program does not have this class", INVARIANT),
+    ("types/array.rs", "an element has no empty value", INVARIANT),
+    ("world/part.rs", "its class is not registered", INVARIANT),
+    ("world/part.rs", "the class has no such field", INVARIANT),
+    ("world/prefab.rs", "the ids of a world", HUGE),
+];
+
+/// Every snapshot of the tests.
+pub(crate) fn snapshots() -> String {
+    let mut files = Vec::new();
+    files_in(Path::new(env!("CARGO_MANIFEST_DIR")), "snap", &mut files);
+    files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
+}
+
+/// True if a line has all of these parts, in order.
+pub(crate) fn is_said(parts: &[impl AsRef<str>], snapshots: &str) -> bool {
+    let Some((first, others)) = parts.split_first() else { return true };
+    snapshots.match_indices(first.as_ref()).any(|(at, found)| {
+        let rest = &snapshots[at + found.len()..];
+        let mut line = rest.split('\n').next().unwrap_or_default();
+        others.iter().all(|part| match line.find(part.as_ref()) {
+            Some(at) => {
+                line = &line[at + part.as_ref().len()..];
+                true
+            }
+            None => false,
+        })
+    })
+}
+
+fn is_error(sentence: &Sentence) -> bool {
+    !NO_ERRORS.iter().any(|(file, _)| sentence.file.starts_with(file))
+}
+
+fn is_excused(sentence: &Sentence, excuse: &(&str, &str, &str)) -> bool {
+    sentence.file == excuse.0 && sentence.text.starts_with(excuse.1)
+}
+
+#[test]
+fn every_sentence_of_the_library_is_in_a_snapshot() {
+    let snapshots = snapshots();
+    let missing: Vec<String> = sentences()
+        .iter()
+        .filter(|sentence| is_error(sentence))
+        .filter(|sentence| !UNPROVOKED.iter().any(|excuse| is_excused(sentence, excuse)))
+        .filter(|sentence| !is_said(&sentence.pieces, &snapshots))
+        .map(Sentence::report)
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "{} sentences are in no snapshot; provoke each, or say in UNPROVOKED why it cannot be:\n{}",
+        missing.len(),
+        missing.join("\n"),
+    );
+}
+
+#[test]
+fn what_is_said_to_be_unprovoked_is() {
+    let (snapshots, sentences) = (snapshots(), sentences());
+    for excuse in UNPROVOKED {
+        let mut meant = sentences.iter().filter(|sentence| is_excused(sentence, excuse)).peekable();
+        assert!(meant.peek().is_some(), "the library does not say {:?} in {}", excuse.1, excuse.0);
+        let is_shown = meant.all(|sentence| is_said(&sentence.pieces, &snapshots));
+        assert!(!is_shown, "{:?} of {} is in a snapshot; remove it here", excuse.1, excuse.0);
+    }
+    for (file, _) in NO_ERRORS {
+        let is_there = sentences.iter().any(|sentence| sentence.file.starts_with(file));
+        assert!(is_there, "{file} says nothing");
+    }
+}
+
+#[test]
+fn sentences_are_lower_case_and_without_a_full_stop() {
+    for sentence in sentences().iter().filter(|sentence| is_error(sentence)) {
+        let (text, report) = (&sentence.text, sentence.report());
+        let is_name = |word: &str| word.chars().skip(1).any(char::is_uppercase);
+        let is_capital = text.starts_with(char::is_uppercase)
+            && !text.split(' ').next().is_some_and(is_name)
+            && !text.contains('(');
+        assert!(!is_capital, "{report}");
+        assert!(!text.ends_with('.') || text.ends_with("..."), "{report}");
+    }
+}
