@@ -52,8 +52,13 @@ pub(crate) fn suggest<'n>(wanted: &str, names: impl Iterator<Item = &'n str> + C
 pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let letters = |name: &str| name.chars().collect::<Vec<_>>();
     let wanted_letters = letters(wanted);
-    let near = names.filter(|name| is_near(wanted, name));
-    near.min_by_key(|name| (distance(&wanted_letters, &letters(name)), *name))
+    let measured = names.map(|name| (distance(&wanted_letters, &letters(name)), name));
+    // Two letters that changed places are a distance of 2, also in a short name.
+    let is_typo = |distance: usize| {
+        distance <= 1 + wanted_letters.len() / 4 && 2 * distance < wanted_letters.len()
+    };
+    let near = measured.filter(|(distance, name)| is_typo(*distance) || is_near(wanted, name));
+    near.min().map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -64,6 +69,8 @@ mod tests {
     fn the_nearest_of_several_names_is_suggested() {
         let names = ["Transform", "TransformOld", "Health"];
         assert_eq!(nearest("Transfrom", names.into_iter()), Some("Transform"));
+        assert_eq!(nearest("plaec", ["pet", "place"].into_iter()), Some("place"));
+        assert_eq!(nearest("hp", ["mp"].into_iter()), None);
         assert_eq!(nearest("health", names.into_iter()), Some("Health"));
         assert_eq!(nearest("Inventory", names.into_iter()), None);
     }

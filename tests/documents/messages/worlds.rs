@@ -211,6 +211,7 @@ fn fields_that_are_not_there() {
     let mut table = Table::new();
     for path in [
         "plaec.x",
+        "volume",
         "place.z",
         "place.x.y",
         "mood.calm",
@@ -229,8 +230,11 @@ fn fields_that_are_not_there() {
         table.add(path, world.get_field(ada, format!("game.Thing:{path}")));
     }
     table.add("a class that nobody knows", world.get_field(ada, "Other:x"));
+    table.add("a class that is misspelt", world.get_field(ada, "game.Thign:level"));
     table.add("a dot behind the class", world.get_field(ada, "game.Thing.place.x"));
     table.add("a resource that is not there", world.get_resource_field("Score:points"));
+    world.insert_resource(Place { x: 1.0 }).unwrap();
+    table.add("a resource that is misspelt", world.get_resource_field("Plaec:x"));
     let bob = world.spawn("Bob");
     table.add("an object without the class", world.get_field(bob, "game.Thing:level"));
     world.remove(bob);

@@ -13,14 +13,20 @@ use super::world;
 #[test]
 fn what_is_missing_is_named_with_object_class_and_path() -> persist::Result<()> {
     let (mut world, ada) = world()?;
+    let others =
+        "it has `place`, `level`, `alive`, `letter`, `name`, `mood`, `pet`, `boxed` and 11 more";
     for (path, missing, message) in [
-        ("place.z", "place.z", "Place has no field `z`"),
+        ("place.z", "place.z", "Place has no field `z`; it has `x`, `y`"),
         ("place.x.y", "place.x.y", "f32 has no field `y`"),
-        ("cache", "cache", "game.Thing has no field `cache`"),
-        ("position.x", "position", "game.Thing has no field `position`"),
-        ("mood.calm", "mood.calm", "Mood::Angry has no field `calm`"),
+        ("cache", "cache", &format!("game.Thing has no field `cache`; {others}")),
+        ("position.x", "position", &format!("game.Thing has no field `position`; {others}")),
+        ("mood.calm", "mood.calm", "Mood::Angry has no field `calm`; it has `cause`, `at`"),
         ("items[2].count", "items[2]", "Vec<Item> of 2 has no element [2]"),
-        ("items[1].weight", "items[1].weight", "Item has no field `weight`"),
+        (
+            "items[1].weight",
+            "items[1].weight",
+            "Item has no field `weight`; it has `count`, `spots`",
+        ),
         ("grid[0][2]", "grid[0][2]", "[f64; 2] of 2 has no element [2]"),
         ("pair.2", "pair.2", "(u8, Place) of 2 has no element [2]"),
         ("prices[bow]", "prices[\"bow\"]", "the map has no key [\"bow\"]"),
