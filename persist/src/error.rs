@@ -224,7 +224,7 @@ impl Error {
         self
     }
 
-    /// The same error, of what a file holds.
+    /// Names the file in the message.
     pub(crate) fn in_file(self, path: &std::path::Path) -> Self {
         let message = format!("{}: {}", path.display(), self.message());
         self.reworded(message)

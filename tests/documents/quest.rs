@@ -13,7 +13,8 @@ fn quest() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let build = Command::new(env!("CARGO"))
-            .args(["build", "-p", "persist", "--example", "quest", "--message-format=json"])
+            // As `cargo test --workspace` does, so that it is built already.
+            .args(["build", "--workspace", "--example", "quest", "--message-format=json"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
             .expect("cargo runs");

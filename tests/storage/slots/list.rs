@@ -127,7 +127,7 @@ fn what_is_over_a_limit_or_cannot_be_read_is_not_damaged() {
             (Ok(_), health) => assert_eq!(health, Health::Whole),
             (Err(error), Health::TooLarge(why)) => {
                 assert_eq!(error.kind(), ErrorKind::TooLarge);
-                assert_eq!(why, error.to_string());
+                assert_eq!(error.to_string(), format!("{FOLDER}/ada.sav: {why}"));
             }
             (Err(error), health) => panic!("{error}, {health:?}"),
         }
