@@ -132,7 +132,7 @@ pub trait Command<T: 'static = World>: Any {
     }
 }
 
-/// Where a [`Command`] does what it does: an [`Edit`], with the target itself.
+/// What a [`Command`] works on: an [`Edit`], and the target itself.
 pub struct CommandContext<'e, T: 'static = World> {
     edit: Edit<'e, T>,
     is_direct: bool,

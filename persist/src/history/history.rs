@@ -14,9 +14,9 @@ use super::transaction::Open;
 use super::{Label, OnMissing, Poison};
 use crate::World;
 
-/// What was done to a `T`, to be undone and redone.
+/// A list of edits of a `T`, which it can undo and redo.
 ///
-/// It is a list of entries; those before its [position](Self::position) are applied. An edit cuts all entries that are
+/// Each edit is an entry. Those before its [position](Self::position) are applied. An edit cuts all entries that are
 /// undone. The target is not in the history, but passed to each call.
 ///
 /// Of a [`World`] whatever an [`edit`](Self::edit) changes is found by the field records. For any other type, and for more
@@ -159,7 +159,7 @@ impl<T: 'static> History<T> {
         self.ring.position()
     }
 
-    /// Index of the current entry, which was applied last; the next undo takes it back.
+    /// Index of the current entry, which was applied last; the next undo reverts it.
     #[must_use]
     pub fn current(&self) -> Option<usize> {
         self.ring.current()
@@ -203,14 +203,14 @@ impl<T: 'static> History<T> {
         before.map_or(self.base, |entry| entry.state)
     }
 
-    /// True if [`undo`](Self::undo) would take something back.
+    /// True if [`undo`](Self::undo) would revert an entry.
     #[must_use]
     pub fn can_undo(&self) -> bool {
         let is_lost = self.ring.current().is_some_and(|index| self.is_lost(index));
         self.is_ready() && self.position() > self.floor() && !is_lost
     }
 
-    /// True if [`redo`](Self::redo) would do something again.
+    /// True if [`redo`](Self::redo) would apply an entry again.
     #[must_use]
     pub fn can_redo(&self) -> bool {
         self.is_ready() && self.ring.next().is_some_and(|index| !self.is_lost(index))
@@ -227,7 +227,7 @@ impl<T: 'static> History<T> {
         Some(entry.label())
     }
 
-    /// What the entry that the next redo applies is called, if there is one.
+    /// The label of the entry that the next redo applies, if there is one.
     #[must_use]
     pub fn redo_label(&self) -> Option<Label> {
         Some(self.ring.get(self.ring.next().filter(|_| self.can_redo())?)?.label())

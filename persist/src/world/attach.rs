@@ -21,7 +21,7 @@ pub struct ComponentId<T> {
 }
 
 impl<T> ComponentId<T> {
-    /// That of an object.
+    /// The id of the `T` of an object.
     #[must_use]
     pub fn of(object: ObjectId) -> Self {
         Self { object, of: PhantomData }

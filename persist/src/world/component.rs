@@ -85,7 +85,7 @@ impl Phase {
     }
 }
 
-/// Where a method of a component runs.
+/// The world and the object in which a method of a component runs.
 pub struct Context<'w> {
     /// The world, without the component that runs.
     pub world: &'w mut World,

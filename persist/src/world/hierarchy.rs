@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    /// Ends the updates of an object and of all below it, until it is [resumed](Self::resume).
+    /// Stops the updates of an object and of its descendants, until it is [resumed](Self::resume).
     ///
     /// # Errors
     ///
@@ -166,8 +166,9 @@ impl World {
         self.set_activity(object, Activity::Paused)
     }
 
-    /// Lets an object that was paused, or has expired in this frame, be updated again; one below another that is
-    /// paused waits for that one, too.
+    /// Continues the updates of an object that was paused, or has expired in this frame.
+    ///
+    /// An object below another one that is paused waits for that one, too.
     ///
     /// # Errors
     ///

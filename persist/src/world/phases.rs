@@ -11,7 +11,7 @@ use super::parked::ParkedObject;
 use crate::ObjectId;
 
 impl World {
-    /// A frame: starts what has not been started, then runs [`on_pre_update`](Component::on_pre_update) of all
+    /// Runs one frame: starts what has not been started, then runs [`on_pre_update`](Component::on_pre_update) of all
     /// components, then [`on_update`](Component::on_update), then [`on_post_update`](Component::on_post_update), and removes
     /// the objects that have [expired](Self::expire). `step` is what the components get from [`Context::step`], mostly seconds.
     ///
