@@ -360,7 +360,7 @@ fn a_report_is_a_page_for_people() {
 
     safe: Hero.mana (since 0.1.0): the field came; old saves get its default
 
-    the program is not what the lock has of 0.1.0; before the release raise the version, and run the test with PERSIST_LOCK=update
+    the program is not what the lock has of 0.1.0; before the release, give it a version of its own and run the test with PERSIST_LOCK=update
     ");
     let nothing = Lock::new().compare(&registry::<plain::Hero>());
     assert_eq!(nothing.to_string(), "the lock has no version yet\n");

@@ -6,7 +6,7 @@ use persist::{ErrorKind, ObjectId, Result, World};
 use super::actor::{Actor, actor, enter, saved_and_loaded};
 
 #[test]
-fn l105_an_id_is_never_given_twice() {
+fn an_id_is_never_given_twice() {
     let mut world = World::new();
     let mut last = world.spawn("first");
     for _ in 0..200 {
@@ -32,7 +32,7 @@ fn an_id_is_not_given_again_after_a_load_even_if_its_object_was_gone() {
 }
 
 #[test]
-fn l105_a_stale_id_leads_to_no_object() {
+fn a_stale_id_leads_to_no_object() {
     let mut world = World::new();
     let stale = enter(&mut world, "stale");
     let id = ComponentId::<Actor>::of(stale);
@@ -54,7 +54,7 @@ fn l105_a_stale_id_leads_to_no_object() {
 }
 
 #[test]
-fn l105_a_stale_id_in_a_save_stays_stale() -> Result<()> {
+fn a_stale_id_in_a_save_stays_stale() -> Result<()> {
     let mut world = World::new();
     let stale = world.spawn("stale");
     world.remove(stale);

@@ -65,7 +65,7 @@ fn a_removal_releases_the_lowest_first_and_each_while_its_object_is_there() -> R
 }
 
 #[test]
-fn l104_the_drop_of_a_world_releases_and_frees_all_in_order() {
+fn the_drop_of_a_world_releases_and_frees_all_in_order() {
     let mut world = World::new();
     let names = ["Ada", "Bob", "Cat"];
     for name in names {

@@ -232,7 +232,7 @@ impl fmt::Display for LockReport {
         if self.loads() && !self.is_current {
             writeln!(
                 f,
-                "\nthe program is not what the lock has of {newest}; before the release raise the version, and run the test with PERSIST_LOCK=update"
+                "\nthe program is not what the lock has of {newest}; before the release, give it a version of its own and run the test with PERSIST_LOCK=update"
             )?;
         }
         Ok(())

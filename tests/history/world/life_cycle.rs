@@ -19,7 +19,7 @@ fn stage(capacity: usize) -> (World, History, persist::ObjectId) {
 }
 
 #[test]
-fn l102_a_removed_object_is_released_once_when_its_entry_falls_out() -> Result<()> {
+fn a_removed_object_is_released_once_when_its_entry_falls_out() -> Result<()> {
     let (mut world, mut history, ada) = stage(2);
     history.edit(&mut world, "", |edit| edit.remove(ada))?;
     for _ in 0..2 {
@@ -39,7 +39,7 @@ fn l102_a_removed_object_is_released_once_when_its_entry_falls_out() -> Result<(
 }
 
 #[test]
-fn l102_what_was_made_is_released_once_when_its_undone_entry_is_cut() -> Result<()> {
+fn what_was_made_is_released_once_when_its_undone_entry_is_cut() -> Result<()> {
     let (mut world, mut history, _) = stage(10);
     let bob = history.edit(&mut world, "", |edit| {
         let bob = edit.spawn("Bob")?;
@@ -58,8 +58,7 @@ fn l102_what_was_made_is_released_once_when_its_undone_entry_is_cut() -> Result<
 }
 
 #[test]
-fn l102_detached_and_replaced_components_are_released_once_when_the_history_is_cleared()
--> Result<()> {
+fn detached_and_replaced_components_are_released_once_when_the_history_is_cleared() -> Result<()> {
     let (mut world, mut history, ada) = stage(10);
     history.edit(&mut world, "", |edit| edit.attach(ada, prop("old")))?;
     history.edit(&mut world, "", |edit| edit.attach(ada, prop("new")))?;
@@ -78,7 +77,7 @@ fn l102_detached_and_replaced_components_are_released_once_when_the_history_is_c
 }
 
 #[test]
-fn l102_removed_objects_are_released_once_by_the_drop_of_the_world_whatever_is_dropped_first()
+fn removed_objects_are_released_once_by_the_drop_of_the_world_whatever_is_dropped_first()
 -> Result<()> {
     for history_first in [true, false] {
         let (mut world, mut history, ada) = stage(10);
@@ -103,7 +102,7 @@ fn l102_removed_objects_are_released_once_by_the_drop_of_the_world_whatever_is_d
 }
 
 #[test]
-fn l102_nothing_is_started_again_when_it_comes_back() -> Result<()> {
+fn nothing_is_started_again_when_it_comes_back() -> Result<()> {
     let (mut world, mut history, ada) = stage(10);
     history.edit(&mut world, "", |edit| edit.attach(ada, prop("hat")))?;
     world.update(0.1);
@@ -119,7 +118,7 @@ fn l102_nothing_is_started_again_when_it_comes_back() -> Result<()> {
 }
 
 #[test]
-fn l102_what_was_not_started_before_it_went_is_started_once_when_it_is_back() -> Result<()> {
+fn what_was_not_started_before_it_went_is_started_once_when_it_is_back() -> Result<()> {
     let (mut world, mut history, ada) = stage(10);
     // The one before it in the object is started while it is away.
     world.detach::<Actor>(ada);
@@ -141,7 +140,7 @@ fn l102_what_was_not_started_before_it_went_is_started_once_when_it_is_back() ->
 }
 
 #[test]
-fn l102_started_ones_stay_so_when_they_come_back_behind_ones_that_were_not() -> Result<()> {
+fn started_ones_stay_so_when_they_come_back_behind_ones_that_were_not() -> Result<()> {
     let (mut world, mut history, ada) = stage(10);
     history.edit(&mut world, "", |edit| edit.attach(ada, prop("hat")))?;
     world.update(0.1);
@@ -159,7 +158,7 @@ fn l102_started_ones_stay_so_when_they_come_back_behind_ones_that_were_not() -> 
 }
 
 #[test]
-fn l102_an_edit_that_fails_releases_what_it_had_attached_and_nothing_else() -> Result<()> {
+fn an_edit_that_fails_releases_what_it_had_attached_and_nothing_else() -> Result<()> {
     let (mut world, mut history, ada) = stage(10);
     history.edit(&mut world, "", |edit| edit.attach(ada, prop("hat")))?;
     let before = text(&world);
@@ -193,7 +192,7 @@ fn a_component_that_never_came_into_an_object_is_dropped_and_not_released() -> R
 }
 
 #[test]
-fn l102_a_floor_keeps_what_is_parked() -> Result<()> {
+fn a_floor_keeps_what_is_parked() -> Result<()> {
     let (mut world, mut history, ada) = stage(3);
     history.edit(&mut world, "", |edit| edit.remove(ada))?;
     history.set_floor()?;
@@ -206,7 +205,7 @@ fn l102_a_floor_keeps_what_is_parked() -> Result<()> {
 }
 
 #[test]
-fn l103_components_are_updated_in_their_order_behind_an_undo_too() -> Result<()> {
+fn components_are_updated_in_their_order_behind_an_undo_too() -> Result<()> {
     let (mut world, mut history) = empty();
     let all = ["a", "b", "c"].map(|name| {
         let object = world.spawn(name);

@@ -10,7 +10,7 @@ fn names(world: &World) -> Vec<&str> {
 }
 
 #[test]
-fn l101_a_name_is_kept_for_what_can_come_back() -> Result<()> {
+fn a_name_is_kept_for_what_can_come_back() -> Result<()> {
     let (mut world, mut history) = empty();
     let door = world.spawn("Door");
     history.edit(&mut world, "", |edit| edit.remove(door))?;
@@ -28,7 +28,7 @@ fn l101_a_name_is_kept_for_what_can_come_back() -> Result<()> {
 }
 
 #[test]
-fn l101_what_is_made_behind_an_undo_is_called_as_what_was_undone() -> Result<()> {
+fn what_is_made_behind_an_undo_is_called_as_what_was_undone() -> Result<()> {
     let (mut world, mut history) = empty();
     for _ in 0..3 {
         history.edit(&mut world, "", |edit| {
@@ -63,7 +63,7 @@ fn l101_what_is_made_behind_an_undo_is_called_as_what_was_undone() -> Result<()>
 }
 
 #[test]
-fn l101_a_name_that_an_edit_gives_away_is_back_before_its_owner_is() -> Result<()> {
+fn a_name_that_an_edit_gives_away_is_back_before_its_owner_is() -> Result<()> {
     let (mut world, mut history) = empty();
     let [door, gate] = ["Door", "Gate"].map(|name| world.spawn(name));
     history.edit(&mut world, "", |edit| edit.remove(door))?;
@@ -82,8 +82,7 @@ fn l101_a_name_that_an_edit_gives_away_is_back_before_its_owner_is() -> Result<(
 }
 
 #[test]
-fn l101_a_name_taken_beside_the_history_is_given_back_and_the_newcomer_gets_a_number() -> Result<()>
-{
+fn a_name_taken_beside_the_history_is_given_back_and_the_newcomer_gets_a_number() -> Result<()> {
     let (mut world, mut history) = empty();
     let [door, gate, wall] = ["Door", "Gate", "Wall"].map(|name| world.spawn(name));
     history.edit(&mut world, "", |edit| edit.remove(door))?;
@@ -106,7 +105,7 @@ fn l101_a_name_taken_beside_the_history_is_given_back_and_the_newcomer_gets_a_nu
 }
 
 #[test]
-fn l101_renames_in_a_circle_and_removals_between_them_go_back() -> Result<()> {
+fn renames_in_a_circle_and_removals_between_them_go_back() -> Result<()> {
     let (mut world, mut history) = empty();
     let all: Vec<ObjectId> = (0..5).map(|_| world.spawn("Orc")).collect();
     let mut states = vec![text(&world)];
@@ -133,7 +132,7 @@ fn l101_renames_in_a_circle_and_removals_between_them_go_back() -> Result<()> {
 }
 
 #[test]
-fn l101_an_empty_name_and_a_name_with_a_number_come_back() -> Result<()> {
+fn an_empty_name_and_a_name_with_a_number_come_back() -> Result<()> {
     let (mut world, mut history) = empty();
     there_and_back(&mut world, &mut history, |edit| edit.spawn(""))?;
     there_and_back(&mut world, &mut history, |edit| edit.spawn(""))?;

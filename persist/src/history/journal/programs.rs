@@ -117,51 +117,50 @@ impl<'p> Classes<'p> {
         let Some(own) = found.numbers[class] else { return false };
         let is_moved = is_shifted && self.registry.traits(own).dynamic;
         let is_identical = found.plans.is_identical(class) && !is_moved;
-        is_identical && self.has_same_names(found, class, &mut HashSet::new())
+        is_identical && self.has_same_names(found, class)
     }
 
     /// True if a class and those inside of it have the names that they have in the program, and so have their fields and
     /// variants. Steps know fields by their names, while equal bytes may be of fields that have other ones now.
-    fn has_same_names(&self, found: &Found<'p>, class: usize, met: &mut HashSet<usize>) -> bool {
-        if !met.insert(class) {
-            return true;
-        }
-        let Some(own) = found.numbers[class] else { return false };
-        let (stored, own) = (&found.plans.stored[class], &self.registry.program().classes[own]);
+    fn has_same_names(&self, found: &Found<'p>, class: usize) -> bool {
         let are_named = |stored: &[FieldSchema], own: &[FieldSchema]| {
-            let names = |fields: &[FieldSchema]| fields.iter().map(|it| it.name.clone()).collect();
-            let (stored, own): (Vec<String>, Vec<String>) = (names(stored), names(own));
-            stored == own
+            stored.iter().map(|field| &field.name).eq(own.iter().map(|field| &field.name))
         };
-        let is_named = match (&stored.form, &own.form) {
-            (Form::Struct(stored), Form::Struct(own)) => are_named(stored, own),
-            (Form::Enum(stored), Form::Enum(own)) => {
-                stored.len() == own.len()
-                    && stored.iter().zip(own).all(|(stored, own)| {
-                        stored.name == own.name && are_named(&stored.fields, &own.fields)
-                    })
-            }
-            (Form::Value(_), Form::Value(_)) => true,
-            _ => false,
-        };
-        let mut inside = Vec::new();
-        for kind in stored.kinds() {
-            kind.visit(&mut |kind| match kind {
-                KindSchema::Class(class) => inside.push(*class),
-                KindSchema::Dynamic(name) => {
-                    let of = self.registry.trait_classes().find(|(of, _)| of == name);
-                    let is_of = |class: &usize| {
-                        let own = found.numbers[*class];
-                        own.is_some_and(|own| of.as_ref().is_some_and(|(_, of)| of.contains(&own)))
-                    };
-                    inside.extend((0..found.numbers.len()).filter(is_of));
+        let (mut met, mut next) = (HashSet::from([class]), vec![class]);
+        while let Some(class) = next.pop() {
+            let Some(own) = found.numbers[class] else { return false };
+            let (stored, own) = (&found.plans.stored[class], &self.registry.program().classes[own]);
+            let is_named = match (&stored.form, &own.form) {
+                (Form::Struct(stored), Form::Struct(own)) => are_named(stored, own),
+                (Form::Enum(stored), Form::Enum(own)) => {
+                    stored.len() == own.len()
+                        && stored.iter().zip(own).all(|(stored, own)| {
+                            stored.name == own.name && are_named(&stored.fields, &own.fields)
+                        })
                 }
-                _ => {}
-            });
+                (Form::Value(_), Form::Value(_)) => true,
+                _ => false,
+            };
+            if !is_named || stored.name != own.name {
+                return false;
+            }
+            for kind in stored.kinds() {
+                kind.visit(&mut |kind| match kind {
+                    KindSchema::Class(class) => next.extend(met.insert(*class).then_some(*class)),
+                    KindSchema::Dynamic(name) => {
+                        let of = self.registry.trait_classes().find(|(of, _)| of == name);
+                        let is_of = |class: &usize| {
+                            let own = found.numbers[*class];
+                            own.zip(of.as_ref()).is_some_and(|(own, (_, of))| of.contains(&own))
+                        };
+                        let classes = (0..found.numbers.len()).filter(is_of);
+                        next.extend(classes.filter(|class| met.insert(*class)));
+                    }
+                    _ => {}
+                });
+            }
         }
-        stored.name == own.name
-            && is_named
-            && inside.into_iter().all(|class| self.has_same_names(found, class, met))
+        true
     }
 
     /// The number of a class of this name, and the name that it has in the program.
