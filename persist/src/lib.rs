@@ -124,6 +124,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod codec;
+mod derive;
 mod error;
 mod format;
 mod graph;
@@ -141,11 +142,11 @@ mod types;
 mod value;
 pub mod world;
 
+pub use derive::{Persist, dynamic};
 pub use error::{Error, ErrorKind, Result};
 pub use limits::Limits;
 pub use object_id::ObjectId;
 pub use options::LoadOptions;
-pub use persist_derive::{Persist, dynamic};
 pub use types::{Arena, Handle};
 pub use value::{Record, Value};
 

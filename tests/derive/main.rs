@@ -1,6 +1,7 @@
 //! What the derive writes: by index and by name, in hostile surroundings, and the bytes that must never change.
 
 mod by_index;
+mod compile_errors;
 mod dump;
 mod dynamic_hygiene;
 mod golden;

@@ -95,7 +95,7 @@ fn every_prefix_is_cut_short() {
 #[test]
 fn every_single_flipped_bit_is_found() {
     for (name, mut save, load) in all_fixtures() {
-        for bit in 0..save.len() * 8 {
+        for bit in (0..save.len() * 8).step_by(short_or_long(3, 1)) {
             save[bit / 8] ^= 1 << (bit % 8);
             let error = load(&save).expect_err("a flipped bit");
             assert!(error.offset().is_some(), "bit {bit} of {name}: {error}");
@@ -109,7 +109,7 @@ fn every_single_flipped_bit_under_a_true_checksum_is_survived() {
     let (mut accepted, mut all) = (0, 0);
     for name in NAMES {
         let save = read(name);
-        for bit in 0..save.len() * 8 {
+        for bit in (0..save.len() * 8).step_by(short_or_long(7, 1)) {
             let mut changed = save.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
             restamp(&mut changed);

@@ -1,0 +1,307 @@
+//! The macros of `persist-derive`, documented here because their examples need this crate.
+
+/// Implements `Persist` and `Reflect`: the type's values can be saved and loaded.
+///
+/// ```
+/// use persist::Persist;
+/// use persist::codec::Reflect;
+///
+/// #[derive(Persist, Debug, PartialEq)]
+/// #[persist(class = "quest.Hero", version = 2)]
+/// struct Hero {
+///     name: String,
+///     #[persist(alias = "hp")]
+///     health: u32,
+///     #[persist(default = 1.0)]
+///     speed: f32,
+///     #[persist(skip)]
+///     path: Vec<(i32, i32)>,
+/// }
+///
+/// let hero = Hero { name: "Ann".into(), health: 9, speed: 1.5, path: vec![] };
+/// let save = persist::to_vec(&hero)?;
+/// assert_eq!(persist::from_slice::<Hero>(&save)?, hero);
+/// assert_eq!(Hero::CLASS.name(), "quest.Hero");
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// Structs and enums can derive it, generic ones too; what a type holds must
+/// be `Persist` itself. A type that owns its data is asked for: no lifetimes,
+/// references or raw pointers. Every mistake is an error at the line that has
+/// it, and says what to write instead.
+///
+/// # Attributes
+///
+/// All are written in `#[persist(...)]`, several separated by commas or each
+/// in a `#[persist(...)]` of its own.
+///
+/// On a struct or enum:
+///
+/// | | |
+/// |---|---|
+/// | `class = "quest.Hero"` | Name of the class in the save; else the type's own, without its module. |
+/// | `id = 7` | Number of the class in the save; else a hash of its name. |
+/// | `version = 2` | Version of the class, from 1; else 1. |
+/// | `alias = "old.Hero"` | A name under which older saves may hold the class, and no other class; may be repeated. |
+/// | `removed = "hp"` | A field of a struct, or a variant of an enum, that is gone for good: what older saves hold of it is dropped and not kept; may be repeated. See below. |
+/// | `rename_all = "camelCase"` | Style of the names of a struct's fields or an enum's variants: `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case` or `SCREAMING-KEBAB-CASE`. |
+/// | `default`, `default = value` | Of a struct: the empty value that a load fills is `Default::default()`, or the given one; else each field is made empty by itself. It gives no field a default. |
+/// | `before_save = path` | A function `fn(&mut Self)` that runs before the value is saved, before those of the values inside. |
+/// | `validate = path` | A function `fn(&Self) -> Result<(), E>` that runs when all is loaded, after those inside; `E` can be shown as text. |
+/// | `after_load = path` | A function `fn(&mut Self)` that runs when all is validated, after those inside. Like `before_save` it may return a `Result<(), E>`. |
+/// | `migrate = path`, `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)`, or one for each step, that brings records of older versions to the class's version; see below. |
+/// | `transparent` | A struct with one field is saved as that field, without a class of its own. |
+/// | `bound = "T: Asset"` | These bounds, instead of those that are found. |
+/// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
+///
+/// `before_save` of an object runs just before that object is written: what it
+/// changes in another that was written before is not in the save.
+///
+/// An object without a cell, such as in a bare `Rc`, cannot be changed once it is shared:
+/// its `after_load` runs just before, when the pointers outside of cells are in place. It must
+/// leave the cells inside where they are, whose pointers follow; its `before_save` is refused.
+///
+/// While a hook of an object runs, that object is mutably borrowed: a hook may
+/// borrow the objects that it points to, but not its own again.
+///
+/// On a field:
+///
+/// | | |
+/// |---|---|
+/// | `skip` | Not saved. A load makes it by `default = value` or `Default::default()`; loading into an existing struct leaves it as it is. |
+/// | `default`, `default = value` | What the field gets from a save that does not hold it: `Default::default()`, or the value. Without it a missing field is an error, except that a missing `Option` is `None`. |
+/// | `rename = "x"` | Name of the field in the save. |
+/// | `alias = "old"` | A name under which older saves may hold the field; may be repeated. |
+/// | `with = module` | Saved as another type, by the module's functions; see below. |
+/// | `id = 4` | A number by which a save knows the field under any name. It stays what it is, and no other field of the struct or variant ever has the same. |
+/// | `convert = path` | A function `fn(Old) -> New` or `fn(Old) -> Result<New, E>` for saves in which the field has another type; see below. |
+/// | `unknown` | The field, a `persist::Unknown`, holds the stored fields that the type does not have, and gives them back to the next save. One in each struct or variant. |
+///
+/// On a variant:
+///
+/// | | |
+/// |---|---|
+/// | `default` | The empty value that a load fills. Else std's `#[default]` variant, else the first without fields, else the first that does not hold the enum itself. |
+/// | `rename = "X"` | Name of the variant in the save. |
+/// | `alias = "Old"` | A name under which older saves may hold the variant; may be repeated. |
+/// | `removed = "since"` | A field of the variant that is gone for good; may be repeated. See below. |
+/// | `rename_all = "camelCase"` | Style of the names of its fields. |
+/// | `other` | The variant stands for stored variants that the enum does not have. With one field, a `persist::Unknown`, it gives them back to the next save; without fields they are lost, and the report of the load says so. |
+///
+/// # Older saves
+///
+/// `convert` names the function that makes the field of what older saves have in its place, and
+/// `migrate` one that sees all stored fields of an older record as values:
+///
+/// ```
+/// use persist::{Persist, Record, Unknown, Value};
+///
+/// mod then {
+///     #[derive(persist::Persist)]
+///     pub struct Hero {
+///         pub first: String,
+///         pub last: String,
+///         #[persist(id = 1)]
+///         pub gold: String,
+///         pub mood: u8,
+///     }
+/// }
+///
+/// #[derive(Persist)]
+/// #[persist(version = 3, migrate(1 = Hero::to_2, 2 = Hero::to_3))]
+/// struct Hero {
+///     name: String,
+///     #[persist(id = 1, convert = Hero::gold)]
+///     gold: u64,
+///     #[persist(unknown)]
+///     rest: Unknown,
+/// }
+///
+/// impl Hero {
+///     /// Once a text.
+///     fn gold(old: String) -> Result<u64, std::num::ParseIntError> {
+///         old.parse()
+///     }
+///
+///     /// Version 2 has one name.
+///     fn to_2(hero: &mut Record, _: u32) -> Result<(), String> {
+///         match (hero.take("first"), hero.take("last")) {
+///             (Some(Value::Text(first)), Some(Value::Text(last))) => {
+///                 hero.set("name", format!("{first} {last}"));
+///                 Ok(())
+///             }
+///             _ => Err("a hero without a first and a last name".into()),
+///         }
+///     }
+///
+///     /// Version 3 does without.
+///     fn to_3(hero: &mut Record, _: u32) {
+///         hero.take("mood");
+///     }
+/// }
+///
+/// #[derive(Persist)]
+/// enum Weather {
+///     Sun,
+///     #[persist(other)]
+///     Other(Unknown),
+/// }
+///
+/// let old = then::Hero { first: "Ada".into(), last: "King".into(), gold: "42".into(), mood: 3 };
+/// let hero: Hero = persist::from_slice(&persist::to_vec(&old)?)?;
+/// assert_eq!((&*hero.name, hero.gold), ("Ada King", 42));
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// The function of a `convert` owns what it gets and sees nothing else; it may run more than once
+/// for a value. The older type is `Persist`, is stored as another kind than the field, and holds
+/// neither shared pointers nor trait objects nor classes with hooks. One that takes many types
+/// must say which: `<u64 as From<u32>>::from`. A refusal is the error of the load.
+///
+/// A step of `migrate` gets the version that the record is of and brings it to the next; a single
+/// function is called once for each step. Steps begin at version 1 and end below the version of the
+/// class, and none is missing; one may do nothing. They may return a `Result<(), E>`.
+///
+/// `removed` says that a stored field is not needed any more. Its value is dropped, also where it would
+/// be kept as unknown, and the report of the load has a row for it. A stored variant that is `removed` becomes the
+/// `other` variant, with nothing in it; so the enum must have one. The lock asks for `removed` where a field or a variant
+/// went and old values would be lost, and takes it for an answer:
+///
+/// ```
+/// # use persist::Persist;
+/// #[derive(Persist)]
+/// #[persist(removed = "hp", removed = "mp")]
+/// struct Hero {
+///     name: String,
+/// }
+/// # assert_eq!(persist::from_slice::<Hero>(&persist::to_vec(&Hero { name: "Ada".into() })?)?.name, "Ada");
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// # Fields of foreign types
+///
+/// `with = module` names a module with the type that is stored in place of the
+/// field's and the way there and back:
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use persist::Persist;
+///
+/// mod flow {
+///     use std::ops::ControlFlow;
+///
+///     pub type Stored = bool;
+///
+///     pub fn store(flow: &ControlFlow<()>) -> Stored {
+///         flow.is_break()
+///     }
+///
+///     pub fn restore(stored: Stored) -> Result<ControlFlow<()>, String> {
+///         Ok(if stored { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+///     }
+/// }
+///
+/// #[derive(Persist, Debug, PartialEq)]
+/// struct Turn {
+///     #[persist(with = flow, default = ControlFlow::Continue(()))]
+///     flow: ControlFlow<()>,
+/// }
+///
+/// let turn = Turn { flow: ControlFlow::Break(()) };
+/// assert_eq!(persist::from_slice::<Turn>(&persist::to_vec(&turn)?)?, turn);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// The error of `restore` can be anything that can be shown as text. Without
+/// `default` the field's type must implement `Default`, for the empty value;
+/// the field still must be in the save. References and hooks inside of what
+/// the module stores are out of reach, and a class that has any is refused.
+///
+/// # By hand
+///
+/// A type that must do its own saving implements [the trait](trait@Persist) by hand. Its page has an example.
+///
+/// # Generic types
+///
+/// A type parameter that is stored must be `Persist`, and all must be
+/// `'static`. The class is named with its arguments, `Slot<Sword>` or
+/// `Grid<8, 8>`; a parameter that stands only in a `PhantomData` is not named.
+pub use persist_derive::Persist;
+
+/// Makes the trait objects of a trait fit for saves: `Box<dyn Item>`, `Rc<RefCell<dyn Item>>`
+/// and others.
+///
+/// ```
+/// use persist::{Persist, SaveManager};
+///
+/// #[persist::dynamic]
+/// trait Item {
+///     fn price(&self) -> u32;
+/// }
+///
+/// #[derive(Persist)]
+/// struct Sword { sharp: u32 }
+///
+/// impl Item for Sword {
+///     fn price(&self) -> u32 { 10 * self.sharp }
+/// }
+///
+/// #[derive(Persist)]
+/// struct Bag { items: Vec<Box<dyn Item>> }
+///
+/// impl Item for Bag {
+///     fn price(&self) -> u32 { self.items.iter().map(|item| item.price()).sum() }
+/// }
+///
+/// # use std::{cell::RefCell, rc::Rc};
+/// let mut saves = SaveManager::new();
+/// saves.register_as::<Sword, dyn Item>()?;
+/// saves.register_as::<Bag, dyn Item>()?;
+///
+/// let bag = Bag { items: vec![Box::new(Sword { sharp: 3 }), Box::new(Bag { items: vec![] })] };
+/// saves.add(&Rc::new(RefCell::new(bag)))?;
+/// let save = saves.to_vec()?;
+/// let loaded = saves.from_slice(&save)?;
+/// assert_eq!(loaded.first::<Bag>()?.borrow().price(), 30);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// Every type that implements the trait must be `Persist`: the trait gets that as a
+/// supertrait, and stays as it is otherwise. A program calls
+/// `register_as` for each class of the trait, before it saves or loads. Trait objects are saved with
+/// the name of their class.
+///
+/// A trait object may stand in a `Box`; behind `Rc`, `Arc` and the `Weak` of each; and
+/// there in a `RefCell`, `Mutex` or `RwLock`. `dyn Item`, `dyn Item + Send` and
+/// `dyn Item + Send + Sync` are three traits to a save, and classes are registered for
+/// each that the program uses: `register_as::<Sword, dyn Item + Send>()`.
+///
+/// A value of a class that is not registered for the trait is an error when it is loaded,
+/// but becomes `None` in an `Option`; the report of the load says so.
+///
+/// # Options
+///
+/// In the parentheses of `#[persist::dynamic(...)]`, separated by commas:
+///
+/// | | |
+/// |---|---|
+/// | `name = "quest.Item"` | Name of the trait in the save; else the trait's own, without its module. ` + Send` or ` + Send + Sync` follows it where the trait object has those. |
+/// | `unknown = MissingItem` | A type that stands in for classes that are not registered, where a `dyn Item` is loaded. Not for `dyn Item + Send` and `dyn Item + Send + Sync`, for which the type might not be fit. |
+/// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
+///
+/// # Which traits
+///
+/// The trait must be dyn compatible and have neither parameters nor associated types, since
+/// its name is all that a save has of it; a trait that has some can be the supertrait of
+/// one that has none:
+///
+/// ```
+/// trait Holds<T> {
+///     fn held(&self) -> &[T];
+/// }
+///
+/// #[persist::dynamic]
+/// trait HoldsNames: Holds<String> {}
+/// ```
+pub use persist_derive::dynamic;

@@ -1,0 +1,81 @@
+//! What the compiler says of types that cannot be saved, in the user's terms.
+//!
+//! The expected output is that of the stable compiler; the derive's own errors have snapshots in `persist-derive`.
+//! Each program of `ui` is compiled against the library that was built for the tests: a project of its own,
+//! as trybuild makes one, would build it once more.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+/// The newest build of the library beside this program.
+fn library(deps: &Path) -> PathBuf {
+    let files = std::fs::read_dir(deps).unwrap().map(|entry| entry.unwrap());
+    let is_library = |name: &str| name.starts_with("libpersist-") && name.ends_with(".rlib");
+    let builds = files.filter(|file| is_library(&file.file_name().to_string_lossy()));
+    let newest = builds.max_by_key(|file| file.metadata().unwrap().modified().unwrap());
+    newest.expect("the library was built for this test").path()
+}
+
+/// What the compiler says, without what depends on the machine.
+fn compiled(program: &str, deps: &Path, library: &Path) -> String {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut extern_persist = std::ffi::OsString::from("persist=");
+    extern_persist.push(library);
+    let output = Command::new("rustc")
+        .args(["--edition=2024", "--crate-type=bin", "--emit=metadata", "--color=never"])
+        .args(["--out-dir", env!("CARGO_TARGET_TMPDIR"), "--extern"])
+        .arg(extern_persist)
+        .arg("-L")
+        .arg(format!("dependency={}", deps.display()))
+        .arg(Path::new("derive/ui").join(program))
+        .current_dir(package)
+        .output()
+        .unwrap();
+    assert!(!output.status.success(), "{program} compiles");
+    let said = String::from_utf8(output.stderr).unwrap();
+    let repository = package.parent().unwrap().display().to_string();
+    let said = said.replace(&format!("{repository}/"), "");
+    said.lines().filter(|line| !line.contains("aborting due to")).map(settled).collect()
+}
+
+/// The line with its newline, the same wherever the code of the library is in its file: without its place there, and
+/// without the margin, which is as wide as the longest number.
+fn settled(line: &str) -> String {
+    let inner = line.trim_start();
+    match inner.split_once(".rs:") {
+        Some((file, _)) if inner.starts_with("--> persist/") => format!(" {file}.rs\n"),
+        _ if inner.starts_with(['-', '|', '=', ':']) => format!(" {inner}\n"),
+        _ => format!("{line}\n"),
+    }
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let program = std::env::current_exe().unwrap();
+    let deps = program.parent().unwrap();
+    let library = library(deps);
+    let ui = Path::new(env!("CARGO_MANIFEST_DIR")).join("derive/ui");
+    let names = std::fs::read_dir(ui).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut programs: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+    programs.sort();
+    let said = Mutex::new(Vec::new());
+    let waiting = Mutex::new(programs.clone());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let Some(program) = waiting.lock().unwrap().pop() else { break };
+                    let found = compiled(&program, deps, &library);
+                    said.lock().unwrap().push((program, found));
+                }
+            });
+        }
+    });
+    let mut said = said.into_inner().unwrap();
+    said.sort();
+    assert_eq!(said.len(), programs.len());
+    for (program, said) in said {
+        insta::assert_snapshot!(program.trim_end_matches(".rs"), said);
+    }
+}
