@@ -220,7 +220,7 @@
 ///
 /// # By hand
 ///
-/// A type that must do its own saving implements [the trait](trait@Persist) by hand. Its page has an example.
+/// A type that must do its own saving implements [the trait](trait@crate::Persist) by hand. Its page has an example.
 ///
 /// # Generic types
 ///

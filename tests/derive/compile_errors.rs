@@ -4,6 +4,8 @@
 //! Each program of `ui` is compiled against the library that was built for the tests: a project of its own,
 //! as trybuild makes one, would build it once more.
 
+#![allow(clippy::unwrap_used, reason = "it is a test")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
