@@ -4,6 +4,7 @@ mod chains;
 mod handles;
 mod objects;
 mod pointers;
+mod sizes;
 mod stand_ins;
 mod trait_graph;
 mod trait_objects;

@@ -59,7 +59,12 @@ pub(crate) fn decode_tail(head: u8, input: &mut Decoder<'_>) -> Result<u64, Fail
     if u64::from(head) <= SHORT {
         Ok(u64::from(head))
     } else {
-        load_long(input.take(usize::from(head) - 247)?)
+        let width = usize::from(head) - 247;
+        let Some(next) = input.rest().first_chunk() else { return load_last(width, input) };
+        // One load of eight bytes, of which the higher ones belong to what follows.
+        let count = u64::from_le_bytes(*next) & (u64::MAX >> (64 - 8 * width));
+        input.take(width)?;
+        checked(count, width)
     }
 }
 
@@ -70,8 +75,17 @@ pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<u64, Fail> {
     decode_tail(head, input)
 }
 
+/// Reads the rest of a count that ends within eight bytes of the end.
+#[cold]
 #[inline(never)]
-fn load_long(tail: &[u8]) -> Result<u64, Fail> {
+fn load_last(width: usize, input: &mut Decoder<'_>) -> Result<u64, Fail> {
+    let tail = input.take(width)?;
     let count = tail.iter().rev().fold(0, |count, byte| count << 8 | u64::from(*byte));
-    if count <= SHORT || width(count) != tail.len() { Err(Fail::Count) } else { Ok(count) }
+    checked(count, width)
+}
+
+/// The count, if it needs all of its bytes.
+#[inline(always)]
+fn checked(count: u64, width: usize) -> Result<u64, Fail> {
+    if count <= SHORT || self::width(count) != width { Err(Fail::Count) } else { Ok(count) }
 }

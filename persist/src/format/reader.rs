@@ -72,7 +72,8 @@ pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Scan> {
 pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Vec<usize>)> {
     let (header, mut at) = Header::parse(save)?;
     limits.check_metadata(header.metadata_length())?;
-    let mut scan = Scanner::new(Scan { header, classes: Vec::new(), records: Vec::new() });
+    let records = Vec::with_capacity(counted_records(save));
+    let mut scan = Scanner::new(Scan { header, classes: Vec::new(), records });
     loop {
         if save.get(at) == Some(&BLOCK_TRAILER) {
             return scan.end(save, at);
@@ -85,6 +86,16 @@ pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Ve
         }
         at = block.end + CRC_SIZE;
     }
+}
+
+/// The fewest bytes of a record: class, holder, id, length and separator.
+const LEAST_RECORD: usize = 8;
+
+/// How many records the trailer counts, as far as the save has the bytes for them. Nothing
+/// is checked yet.
+fn counted_records(save: &[u8]) -> usize {
+    let trailer = save.last_chunk::<TRAILER_SIZE>().map_or(0, |t| LittleEndian::read_u64(&t[1..]));
+    usize::try_from(trailer).unwrap_or(usize::MAX).min(save.len() / LEAST_RECORD)
 }
 
 /// A block whose checksum is right.

@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
+use std::hint::black_box;
 use std::ops::Range;
 
 use super::pending::{Pass, Pending};
@@ -54,6 +55,17 @@ impl<'c, 'l> Connector<'c, 'l> {
         self.table.late_ranges.contains_key(&record)
     }
 
+    /// Looks at the targets of records that come next, so that they are in cache when they
+    /// are connected. Only a loop that is as short as this one waits for many of them at once.
+    pub(super) fn touch(&self, records: Range<usize>) {
+        let starts = &self.table.starts;
+        let pending = &self.table.pending[starts[records.start]..starts[records.end]];
+        let targets = pending.iter().filter_map(|reference| reference.target());
+        let shared = targets.filter_map(|target| self.table.entries[target].shared());
+        let count = shared.fold(0_usize, |sum, shared| sum.wrapping_add(shared.strong_count()));
+        black_box(count);
+    }
+
     pub(super) fn entry(&self, record: usize) -> &Entry {
         &self.table.entries[record]
     }
@@ -76,6 +88,9 @@ impl<'c, 'l> Connector<'c, 'l> {
 
     /// Takes the contents that the visit set aside, if there are any.
     pub(super) fn take(&mut self) -> Option<Contents> {
+        if self.put.is_empty() {
+            return None;
+        }
         let put = std::mem::take(&mut self.put);
         put.iter().any(Option::is_some).then_some(put)
     }
@@ -93,7 +108,9 @@ impl VisitLinks for Connector<'_, '_> {
         self.late |= reference.is_late();
         let Some(target) = reference.target() else { return Ok(()) };
         let mut caster = None;
-        if let (Some(of), Some(kind)) = (slot.of(), self.table.kinds[target]) {
+        if let Some(of) = slot.of()
+            && let Some(kind) = self.table.kinds[target]
+        {
             let class = self.table.registry.objects[kind.get()].class;
             caster = self.table.caster(of, class);
         }

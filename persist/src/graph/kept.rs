@@ -12,6 +12,7 @@ use crate::codec::{
     ForeignClass, Linked, Made, Object, Part, Piece, Remapped, Shared, Unknown, UnknownContent,
     Within, left_over, not_registered,
 };
+use crate::format::RecordPlace;
 use crate::reflect::{Holder, TraitName};
 use crate::schema::{Met, length};
 use crate::types::WorldObjects;
@@ -59,8 +60,9 @@ impl Table<'_> {
         for (target, id, weak) in references {
             self.dangling += u64::from(target.is_none() && id != 0);
             if let Some(record) = target {
-                self.ask_for(record);
+                self.ask_for(record as usize);
             }
+            self.waits = true;
             self.pending.push(Pending::new(target, weak, Within::Cell));
         }
         let name = match self.kept_names.get(&class) {
@@ -123,9 +125,8 @@ impl Table<'_> {
     }
 
     /// Has a record kept whose class the program does not have.
-    pub(super) fn ask_for(&mut self, record: u32) {
-        let record = record as usize;
-        let is_value = self.holders[record] == Holder::VALUE;
+    pub(super) fn ask_for(&mut self, record: usize) {
+        let is_value = self.records[record].holder == Holder::VALUE;
         if matches!(self.entries[record], Entry::None)
             && !is_value
             && self.filling != Some(record)
@@ -145,13 +146,15 @@ impl Table<'_> {
         if self.kinds[place].is_some() || self.asked_for.contains(&place) {
             return Ok(false);
         }
-        let Some(kind) = self.registry.object(class, self.holders[place]) else { return Ok(false) };
+        let Some(kind) = self.registry.object(class, self.records[place].holder) else {
+            return Ok(false);
+        };
         if self.stand_ins[kind].is_none() {
             let make = self.registry.objects[kind].kind.make;
             self.stand_ins[kind] = Some(make(&self.registry.prototypes())?.shared());
         }
         self.kinds[place] = TypeIndex::new(kind);
-        self.ask_for(record);
+        self.ask_for(place);
         Ok(true)
     }
 
@@ -164,11 +167,11 @@ impl Table<'_> {
         (weak, within): (bool, Within),
         of: TraitName,
     ) -> Result<Linked<'static>> {
-        let class = self.classes[record as usize];
+        let RecordPlace { class, holder, .. } = self.records[record as usize];
         let resolved = self.resolved[class as usize];
         if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
             // It is registered, but not in the holder that it has.
-            let found = self.holders[record as usize].around_class(false, self.name(class));
+            let found = holder.around_class(false, self.name(class));
             return Err(Error::new(
                 ErrorKind::WrongClass,
                 format!(
@@ -192,7 +195,7 @@ impl Loader<'_> {
     /// Second pass, for an object of a class that the program does not have, but
     /// which something that is kept refers to.
     pub(super) fn keep_object(&mut self, index: usize) -> Result<()> {
-        let record = self.records[index];
+        let record = self.table.records[index];
         let start = self.table.pending.len();
         let payload = record.payload(self.save);
         self.table.dangling = 0;
@@ -233,7 +236,7 @@ impl Loader<'_> {
     /// Notes the records whose class the program does not have: those that are
     /// kept, and those that are skipped.
     pub(super) fn count_unknown(&mut self) {
-        for (entry, record) in self.table.entries.iter().zip(&self.records) {
+        for (entry, record) in self.table.entries.iter().zip(&self.table.records) {
             let is_skipped = matches!(entry, Entry::None) && record.holder != Holder::VALUE;
             if is_skipped && !self.plans.is_inlined(record.id) {
                 self.skipped.entry(record.class).or_insert((0, record.id)).0 += 1;

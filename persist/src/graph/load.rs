@@ -19,7 +19,6 @@ pub(crate) struct Loader<'l> {
     pub(super) registry: &'l Registry,
     pub(super) limits: &'l Limits,
     pub(super) save: &'l [u8],
-    pub(super) records: Vec<RecordPlace>,
     pub(super) plans: Plans<'l>,
     pub(super) table: Table<'l>,
     pub(super) outcome: Outcome,
@@ -55,8 +54,8 @@ impl<'l> Loader<'l> {
         remap: Option<&'l mut dyn Renumber>,
         root: Option<usize>,
     ) -> Result<Box<Self>> {
-        let Scan { header, classes, records } = scan(save.bytes, limits)?;
-        let (kept, records): (Vec<_>, Vec<_>) = records.into_iter().partition(RecordPlace::is_kept);
+        let Scan { header, classes, mut records } = scan(save.bytes, limits)?;
+        let kept: Vec<_> = records.extract_if(.., |record| record.is_kept()).collect();
         let ids = Ids::new(&records)?;
         let mut before: HashMap<u64, Vec<RecordPlace>> = HashMap::new();
         for record in kept {
@@ -71,22 +70,20 @@ impl<'l> Loader<'l> {
         plans.stored.note_made(|class, holder| {
             plans.resolve(class).is_some_and(|class| registry.object(class, holder).is_some())
         });
+        let stored = plans.stored.clone();
         let mut table =
-            Table::new(registry, limits, ids, plans.stored.clone(), resolved, Handles::new(remap));
+            Table::new(registry, limits, (ids, records), stored, resolved, Handles::new(remap));
         table.save_bytes = save.weight;
         table.contested =
             plans.contested().map(|(class, candidates)| (class, candidates.to_vec())).collect();
         table.rewritten =
             (0..plans.stored.len()).map(|class| plans.rewrites_dynamic(class)).collect();
-        table.classes = records.iter().map(|record| record.class).collect();
-        table.holders = records.iter().map(|record| record.holder).collect();
         let outcome = Outcome { header, ..Outcome::default() };
         // In a box: what lies on the stack is missing for values in values.
         Ok(Box::new(Self {
             registry,
             limits,
             save: save.bytes,
-            records,
             plans,
             table,
             outcome,
@@ -113,7 +110,8 @@ impl<'l> Loader<'l> {
 
     /// Loads the objects of a save that a manager wrote.
     pub(crate) fn load(mut self: Box<Self>) -> Result<(LoadedObjects, Outcome)> {
-        if let Some(root) = self.records.iter().find(|record| record.holder == Holder::VALUE) {
+        if let Some(root) = self.table.records.iter().find(|record| record.holder == Holder::VALUE)
+        {
             let class = &self.plans.stored[root.class as usize].name;
             return Err(Error::new(
                 ErrorKind::WrongClass,
@@ -137,14 +135,19 @@ impl<'l> Loader<'l> {
         mut self: Box<Self>,
         class: usize,
     ) -> Result<(T, LoadedObjects, Outcome)> {
-        let roots: Vec<_> =
-            self.records.iter().copied().filter(|record| record.holder == Holder::VALUE).collect();
+        let roots: Vec<_> = self
+            .table
+            .records
+            .iter()
+            .copied()
+            .filter(|record| record.holder == Holder::VALUE)
+            .collect();
         let wanted = &self.registry.program().classes[class].name;
         let &[root] = &roots[..] else {
             let message = match roots.len() {
                 0 => format!(
                     "the save holds objects, {} in all, and no value of its own where one {wanted} is expected; load it with `SaveManager::load`",
-                    self.records.len()
+                    self.table.records.len()
                 ),
                 several => {
                     format!(
@@ -240,11 +243,12 @@ impl<'l> Loader<'l> {
         mut visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
     ) -> Result<R> {
         self.create()?;
+        self.table.resolves = self.resolves();
         let mut root = root(self)?;
         let root_end = self.table.pending.len();
         let mut next = 0;
         // Values that become objects come on as they are met.
-        while next < self.records.len() {
+        while next < self.table.records.len() {
             self.table.starts.push(self.table.pending.len());
             if !self.waits(next) {
                 self.fill_object(next)?;
@@ -257,11 +261,12 @@ impl<'l> Loader<'l> {
         self.free_inlined();
         self.count_unknown();
         self.check_policy()?;
-        if self.records.iter().any(|record| record.holder == Holder::VALUE) {
+        if self.table.records.iter().any(|record| record.holder == Holder::VALUE) {
             // Nobody else could get at the others, or cut their cycles.
             self.table.keep_reached(0..root_end);
         }
-        let alive = (0..self.records.len()).filter(|record| self.table.kinds[*record].is_some());
+        let alive =
+            (0..self.table.records.len()).filter(|record| self.table.kinds[*record].is_some());
         let references: usize = alive.map(|record| self.table.range(record).len()).sum();
         self.outcome.references = (root_end + references) as u64;
         let aside = self.build()?;
@@ -282,7 +287,9 @@ impl<'l> Loader<'l> {
         let mut held = 0_u64;
         // Records of one type mostly stand together.
         let mut last = (u32::MAX, Holder::VALUE, None);
-        for record in &self.records {
+        self.table.reserve();
+        for at in 0..self.table.records.len() {
+            let record = self.table.records[at];
             let class = record.class as usize;
             let resolved = self.plans.resolve(class);
             if (last.0, last.1) != (record.class, record.holder) {
@@ -316,9 +323,19 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
+    /// True if references can lead to their targets as they are decoded: every object is in
+    /// its cell for good. Among more objects, each look at one is a cache miss of its own.
+    fn resolves(&self) -> bool {
+        const MOST: usize = 1 << 14;
+        self.table.records.len() <= MOST
+            && self.before.is_empty()
+            && (0..self.plans.stored.len()).all(|class| self.plans.is_identical(class))
+            && self.table.entries.iter().all(|entry| matches!(entry, Entry::Open(_)))
+    }
+
     /// Second pass, for one object.
     pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
-        let record = self.records[index];
+        let record = self.table.records[index];
         if let Some(mut draft) = self.table.entries[index].take_draft() {
             self.table.filling = Some(index);
             self.fill(&record, Some(index), |input| draft.fill(input))?;

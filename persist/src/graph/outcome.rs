@@ -124,7 +124,7 @@ impl Loader<'_> {
         let order = std::mem::take(&mut self.table.order);
         let mut objects = Vec::with_capacity(entries.len());
         let kinds = std::mem::take(&mut self.table.kinds);
-        for ((entry, record), kind) in entries.into_iter().zip(&self.records).zip(kinds) {
+        for ((entry, record), kind) in entries.into_iter().zip(&self.table.records).zip(kinds) {
             let (shared, built) = match entry {
                 Entry::Open(shared) => (shared, false),
                 Entry::Built(shared) => (shared, true),
@@ -138,7 +138,7 @@ impl Loader<'_> {
         }
         objects.sort_by_key(|object| (!object.added, object.id));
         let ids: Vec<u64> =
-            order.iter().rev().map(|record| self.records[*record as usize].id).collect();
+            order.iter().rev().map(|record| self.table.records[*record as usize].id).collect();
         let order = if ids.is_empty() {
             Vec::new()
         } else {
@@ -148,7 +148,7 @@ impl Loader<'_> {
         };
         let implementors = self.registry.implementors.clone();
         let keeps = std::mem::take(&mut self.keeps).into_iter();
-        let id = |record: usize| ObjectId::new(self.records[record].id);
+        let id = |record: usize| ObjectId::new(self.table.records[record].id);
         let kept = keeps.filter_map(|(record, kept)| Some((id(record)?, kept))).collect();
         let root_kept = std::mem::take(&mut self.root_keeps);
         (LoadedObjects { objects, order, kept, root_kept, implementors }, self.outcome)

@@ -11,6 +11,10 @@ use super::table::{Entry, Table, TypeIndex};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
 use crate::{Error, Result};
 
+/// How many records are connected after one look at all their targets: few enough that
+/// these are still in cache.
+const CHUNK: usize = 128;
+
 impl Loader<'_> {
     /// Third pass: objects that could not be filled in place are shared, each after
     /// those that it must hold from the start.
@@ -50,7 +54,7 @@ impl Loader<'_> {
         let found = edges.components();
         if let Some(circle) = found.circles(&edges).first() {
             let record = circle[0] as usize;
-            let class = self.table.name(self.table.classes[record]);
+            let class = self.table.name(self.table.records[record].class);
             return Err(self.named(record, circle_error(class, circle.len())));
         }
         let is_lasting_once = |reference: &Pending| reference.is_once() && !reference.is_weak();
@@ -98,6 +102,9 @@ impl Loader<'_> {
         mut aside: Aside,
         visit_root: impl FnOnce(&mut Visitor<'_>) -> Result<()>,
     ) -> Result<Aside> {
+        if !self.table.waits && aside.is_empty() {
+            return Ok(aside);
+        }
         let limits = self.limits;
         let wanted = self.wanted(|traits| traits.references);
         let root = 0..self.table.starts.first().copied().unwrap_or(0);
@@ -109,7 +116,11 @@ impl Loader<'_> {
         visit_root(&mut visitor)?;
         self.root_keeps.__visit_shared(&mut visitor)?;
         connector.end()?;
+        let records = wanted.len();
         for (record, wanted) in wanted.into_iter().enumerate() {
+            if record.is_multiple_of(CHUNK) {
+                connector.touch(record..records.min(record + CHUNK));
+            }
             let is_late = connector.is_late_record(record);
             // Mostly nothing is kept; then not even a hash is asked for.
             let kept = if keeps.is_empty() { None } else { keeps.get(&record) };
@@ -141,6 +152,9 @@ impl Loader<'_> {
 
     /// Fifth and sixth pass: hooks, inner values first.
     pub(super) fn run_hooks(&self, phase: Phase) -> Result<()> {
+        if !self.registry.any_traits(|traits| traits.after_load) {
+            return Ok(());
+        }
         let wanted = self.wanted(|traits| traits.after_load);
         let mut links = NoVisitLinks;
         let mut visitor = Visitor::new(phase, self.limits, &mut links);
@@ -189,7 +203,7 @@ impl Loader<'_> {
 
     /// An error with the object and the class of a record.
     pub(super) fn named(&self, record: usize, error: Error) -> Error {
-        let record = &self.records[record];
+        let record = &self.table.records[record];
         error.in_object(record.id).in_class(self.table.name(record.class))
     }
 }

@@ -9,6 +9,7 @@ use crate::codec::{
     Implementor, Linked, LoadLinks, Note, Pointed, Pointing, Prototypes, Remapped, Unknown,
     charge_empty,
 };
+use crate::format::RecordPlace;
 use crate::reflect::{Holder, TraitName};
 use crate::schema::length;
 use crate::{Error, ErrorKind, Limits, Result};
@@ -21,8 +22,7 @@ impl LoadLinks for Table<'_> {
         let kind = record.and_then(|record| self.kinds[record as usize]);
         let (Some(record), Some(kind)) = (record, kind) else {
             if let (Some(record), Pointed::As(of)) = (record, pointed) {
-                let (class, holder) =
-                    (self.classes[record as usize], self.holders[record as usize]);
+                let RecordPlace { class, holder, .. } = self.records[record as usize];
                 self.check_contested(class as usize, |this, class| {
                     this.registry.object(class, holder).is_some()
                         && this.caster((of.id)(), class).is_some()
@@ -48,7 +48,9 @@ impl LoadLinks for Table<'_> {
             }
         }
         self.pending.push(Pending::new(Some(record), weak, within));
-        Ok(match &self.stand_ins[kind.get()] {
+        let target = if self.resolves { self.entries[record as usize].shared() } else { None };
+        self.waits |= target.is_none();
+        Ok(match target.or(self.stand_ins[kind.get()].as_ref()) {
             Some(object) => Linked::To { object, caster },
             None => Linked::Nobody,
         })
@@ -124,14 +126,17 @@ impl LoadLinks for Table<'_> {
                 let kind = &self.registry.objects[kind.get()].kind;
                 kind.holder.around_class(false, &(kind.name)())
             }
-            None => self.holders[record].around_class(false, self.name(self.classes[record])),
+            None => {
+                let RecordPlace { class, holder, .. } = self.records[record];
+                holder.around_class(false, self.name(class))
+            }
         }
     }
 
     fn is_elsewhere(&self, id: u64, holder: Holder, of_trait: bool) -> bool {
         let Some(record) = self.find(id).map(|record| record as usize) else { return false };
         // Of a class that is registered for the pointer, the target itself is looked at.
-        self.kinds[record].is_none() && (self.holders[record] != holder || !of_trait)
+        self.kinds[record].is_none() && (self.records[record].holder != holder || !of_trait)
     }
 
     fn pending(&self) -> usize {

@@ -16,6 +16,10 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const FIRST_MADE: u64 = MAX_ID + 1;
 
 fn kept_of<'l>(before: &HashMap<u64, Vec<RecordPlace>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
+    // Mostly nothing was kept; then not even a hash is asked for.
+    if before.is_empty() {
+        return Keeps::new();
+    }
     let records = before.get(&id).map_or(&[][..], |records| records);
     records.iter().map(|record| (record.class as usize, record.payload(save))).collect()
 }
@@ -24,10 +28,10 @@ impl<'l> Loader<'l> {
     /// Rewrites a record into the program's form; returns what is to be kept of it.
     pub(super) fn rewrite(&mut self, record: &RecordPlace, kept: &Keeps<'l>) -> Result<Keeps<'l>> {
         let payload = record.payload(self.save);
-        let (save, table, records, before) = (self.save, &self.table, &self.records, &self.before);
+        let (save, table, before) = (self.save, &self.table, &self.before);
         let objects = |id, class, holder| {
             let found = table.find(id)?;
-            let record = records.get(found as usize)?;
+            let record = table.records.get(found as usize)?;
             (table.is_target(found, Some(class), holder))
                 .then(|| Found { payload: record.payload(save), kept: kept_of(before, id, save) })
         };
@@ -103,7 +107,8 @@ impl<'l> Loader<'l> {
                 format!("a {name} is not registered for such a pointer; register it"),
             )
         })?;
-        if id > MAX_ID || self.records.len() as u64 >= self.limits.objects.min(Pending::MOST as u64)
+        if id > MAX_ID
+            || self.table.records.len() as u64 >= self.limits.objects.min(Pending::MOST as u64)
         {
             return Err(Error::new(
                 ErrorKind::TooLarge,
@@ -117,9 +122,9 @@ impl<'l> Loader<'l> {
             self.table.held_bytes.saturating_add(registry.objects[object].footprint);
         self.limits.check_expansion(self.table.save_bytes, self.table.held_bytes)?;
         let number = MADE + u32::try_from(class).unwrap_or_default();
-        self.table.enter(made_id, number, holder, object)?;
         let (start, length) = (self.made.len(), 0);
-        self.records.push(RecordPlace { id, start, length, class: number, holder, added: false });
+        let record = RecordPlace { id, start, length, class: number, holder, added: false };
+        self.table.enter(made_id, record, object)?;
         self.made.push(payload);
         self.outcome.count_objects(name, 1);
         Ok(())
@@ -153,6 +158,9 @@ impl<'l> Loader<'l> {
         if self.table.dangling > 0 {
             self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
         }
+        if self.table.nones.is_empty() && self.table.kept.is_empty() {
+            return;
+        }
         for (noted, counts) in
             [(&mut self.table.nones, &mut self.nones), (&mut self.table.kept, &mut self.kept)]
         {
@@ -170,7 +178,7 @@ impl<'l> Loader<'l> {
     /// True for an object that has become a value already, so that it may be nowhere else: it is
     /// filled when something is found to lead to it.
     pub(super) fn waits(&mut self, index: usize) -> bool {
-        let record = &self.records[index];
+        let record = &self.table.records[index];
         let waits = !record.added
             && record.class < MADE
             && self.plans.is_inlined(record.id)
@@ -186,7 +194,10 @@ impl<'l> Loader<'l> {
         let mut seen = 0;
         let mut ready = VecDeque::new();
         loop {
-            for reference in &self.table.pending[seen..] {
+            // Mostly none waits; then no reference is looked at.
+            let unseen =
+                if self.waiting.is_empty() { &[][..] } else { &self.table.pending[seen..] };
+            for reference in unseen {
                 if let Some(target) = reference.target().filter(|_| !reference.is_weak())
                     && self.waiting.remove(&target)
                 {
@@ -196,7 +207,7 @@ impl<'l> Loader<'l> {
             seen = self.table.pending.len();
             if let Some(record) = ready.pop_front() {
                 self.fill_behind(record)?;
-                while self.table.starts.len() <= self.records.len() {
+                while self.table.starts.len() <= self.table.records.len() {
                     let made = self.table.starts.len() - 1;
                     self.fill_behind(made)?;
                     self.table.starts.push(self.table.pending.len());
@@ -236,7 +247,7 @@ impl<'l> Loader<'l> {
         let mut freed = HashSet::new();
         for id in inlined {
             let Some(record) = self.table.find(id).map(|record| record as usize) else { continue };
-            let is_added = self.records[record].added;
+            let is_added = self.table.records[record].added;
             if is_added || any.contains(&record) {
                 self.plans.count_unshared(id);
             }
@@ -248,7 +259,7 @@ impl<'l> Loader<'l> {
             freed.insert(record);
             self.keeps.remove(&record);
             if self.table.kinds[record].take().is_some() {
-                let class = self.records[record].class as usize;
+                let class = self.table.records[record].class as usize;
                 self.outcome.uncount_object(&self.plans.stored[class].name);
             }
         }
@@ -259,7 +270,7 @@ impl<'l> Loader<'l> {
     fn count_dangling(&mut self, freed: &HashSet<usize>) {
         let is_freed =
             |reference: &Pending| reference.target().is_some_and(|target| freed.contains(&target));
-        for (index, record) in self.records.iter().enumerate() {
+        for (index, record) in self.table.records.iter().enumerate() {
             let held = self.table.range(index);
             let count = self.table.pending[held].iter().filter(|held| is_freed(held)).count();
             if count > 0 && !freed.contains(&index) {
@@ -268,7 +279,7 @@ impl<'l> Loader<'l> {
         }
         let root = 0..self.table.starts.first().copied().unwrap_or(0);
         let count = self.table.pending[root].iter().filter(|held| is_freed(held)).count();
-        let value = self.records.iter().find(|record| record.is_value());
+        let value = self.table.records.iter().find(|record| record.is_value());
         if let Some(value) = value.filter(|_| count > 0) {
             self.dangling.entry(value.class).or_insert((0, value.id)).0 += count as u64;
         }
@@ -280,9 +291,10 @@ impl<'l> Loader<'l> {
     ///
     /// If one could become one of several classes that it has.
     pub(super) fn keep_unknown(&mut self) -> Result<()> {
-        let is_value = self.records.iter().any(RecordPlace::is_value);
+        let is_value = self.table.records.iter().any(RecordPlace::is_value);
         let keeps = !is_value && !self.plans.options().drop_unknown;
-        for (i, record) in (0_u32..).zip(&self.records) {
+        for i in 0..self.table.records.len() {
+            let record = self.table.records[i];
             let is_removed = || self.registry.is_removed_class(self.table.name(record.class));
             if self.plans.is_inlined(record.id) || is_removed() {
                 continue;
@@ -292,7 +304,7 @@ impl<'l> Loader<'l> {
                 .check_contested(record.class as usize, |_, class| {
                     registry.object(class, holder).is_some()
                 })
-                .map_err(|error| self.named(i as usize, error.at(record.start as u64)))?;
+                .map_err(|error| self.named(i, error.at(record.start as u64)))?;
             if keeps {
                 self.table.ask_for(i);
             }

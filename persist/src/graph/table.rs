@@ -10,6 +10,7 @@ use super::handles::Handles;
 use super::ids::Ids;
 use super::pending::Pending;
 use crate::codec::{Draft, Made, Phase, Shared, Visitor};
+use crate::format::RecordPlace;
 use crate::reflect::Holder;
 use crate::schema::{Stored, contested};
 use crate::{Limits, Result};
@@ -36,9 +37,13 @@ pub(super) struct Table<'l> {
     pub(super) contested: HashMap<usize, Vec<usize>>,
     /// Whether the object's trait objects by value have been rewritten.
     pub(super) rewritten: Vec<bool>,
-    /// Class and holder of each record.
-    pub(super) classes: Vec<u32>,
-    pub(super) holders: Vec<Holder>,
+    /// Those of the save, and behind them those of values that have become objects.
+    pub(super) records: Vec<RecordPlace>,
+    /// True if every object is in its entry before the first one is filled: then a reference
+    /// leads to its target as soon as it is decoded.
+    pub(super) resolves: bool,
+    /// True if a reference was decoded that does not lead to its target yet.
+    pub(super) waits: bool,
     /// The references, in the order of decoding.
     pub(super) pending: Vec<Pending>,
     /// Where those of each record begin, in the order of records, and the end.
@@ -130,7 +135,7 @@ impl<'l> Table<'l> {
     pub(super) fn new(
         registry: &'l Registry,
         limits: &'l Limits,
-        ids: Ids,
+        (ids, records): (Ids, Vec<RecordPlace>),
         stored: Rc<Stored>,
         resolved: Vec<Option<usize>>,
         handles: Handles<'l>,
@@ -148,7 +153,9 @@ impl<'l> Table<'l> {
             resolved,
             contested: HashMap::new(),
             rewritten: Vec::new(),
-            classes: Vec::new(),
+            records,
+            resolves: false,
+            waits: false,
             pending: Vec::new(),
             starts: Vec::new(),
             order: Vec::new(),
@@ -160,7 +167,6 @@ impl<'l> Table<'l> {
             late: VecDeque::new(),
             late_ranges: HashMap::new(),
             asked_for: HashSet::new(),
-            holders: Vec::new(),
             handles,
             casters: Vec::new(),
             empty_elements: 0,
@@ -177,9 +183,8 @@ impl<'l> Table<'l> {
 
     /// True if a record is of the class, or of any, in the holder.
     pub(super) fn is_target(&self, record: u32, class: Option<usize>, holder: Holder) -> bool {
-        let record = record as usize;
-        class.is_none_or(|class| class == self.classes[record] as usize)
-            && self.holders[record] == holder
+        let record = &self.records[record as usize];
+        class.is_none_or(|class| class == record.class as usize) && record.holder == holder
     }
 
     /// True if a value of the class ended the decode; not if the class is registered for
@@ -200,6 +205,9 @@ impl<'l> Table<'l> {
         class: usize,
         fits: impl Fn(&mut Self, usize) -> bool,
     ) -> Result<()> {
+        if self.contested.is_empty() {
+            return Ok(());
+        }
         let Some(candidates) = self.contested.get(&class) else { return Ok(()) };
         let mut candidates = candidates.clone();
         candidates.retain(|candidate| fits(self, *candidate));
@@ -229,6 +237,14 @@ impl<'l> Table<'l> {
         self.ids.find(id).or_else(|| self.more_ids.get(&id).copied())
     }
 
+    /// Makes room for every record.
+    pub(super) fn reserve(&mut self) {
+        let records = self.records.len();
+        self.entries.reserve_exact(records);
+        self.kinds.reserve_exact(records);
+        self.starts.reserve_exact(records + 1);
+    }
+
     /// Makes an empty object of a type.
     pub(super) fn make(&mut self, object: usize) -> Result<Entry> {
         let kind = &self.registry.objects[object].kind;
@@ -247,18 +263,12 @@ impl<'l> Table<'l> {
         })
     }
 
-    /// Enters the object that a value has become; `class` is the program's.
-    pub(super) fn enter(
-        &mut self,
-        id: u64,
-        class: u32,
-        holder: Holder,
-        object: usize,
-    ) -> Result<()> {
-        let record = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        self.more_ids.insert(id, record);
-        self.classes.push(class);
-        self.holders.push(holder);
+    /// Enters the object that a value has become, and its record; `made_id` is the id by which
+    /// the references to it know it.
+    pub(super) fn enter(&mut self, made_id: u64, record: RecordPlace, object: usize) -> Result<()> {
+        let place = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        self.more_ids.insert(made_id, place);
+        self.records.push(record);
         self.kinds.push(TypeIndex::new(object));
         let entry = self.make(object)?;
         self.entries.push(entry);

@@ -162,7 +162,7 @@ impl Plans<'_> {
 
     /// True if an object has become a value.
     pub(crate) fn is_inlined(&self, object: u64) -> bool {
-        self.inlined.contains_key(&object)
+        !self.inlined.is_empty() && self.inlined.contains_key(&object)
     }
 
     /// The objects that have become values, in order.

@@ -174,7 +174,11 @@ macro_rules! pointers {
 
             #[inline]
             fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                decode_link::<P, $strong<P>>(Pointer::$strong, true, input, P::As::$find)?;
+                let found =
+                    decode_link::<P, $strong<P>>(Pointer::$strong, true, input, P::As::$find)?;
+                if let Some(target) = found {
+                    return Ok($strong::downgrade(&target));
+                }
                 match P::As::$gone(&input.links().prototypes()) {
                     Ok(gone) => Ok(gone),
                     Err(error) => Err(input.refuse(error)),

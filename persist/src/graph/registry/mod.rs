@@ -211,7 +211,7 @@ impl Registry {
 
     /// True for the name of a class that is gone for good.
     pub(crate) fn is_removed_class(&self, name: &str) -> bool {
-        self.program.removed.contains(name)
+        !self.program.removed.is_empty() && self.program.removed.contains(name)
     }
 
     pub(crate) fn register_pointee<P: ?Sized + Pointee>(&mut self, pointer: Pointer) -> Result<()> {
@@ -257,6 +257,11 @@ impl Registry {
     /// What the values of a class hold.
     pub(crate) fn traits(&self, class: usize) -> Traits {
         self.traits[class]
+    }
+
+    /// True if a class of the program has such traits.
+    pub(crate) fn any_traits(&self, wanted: impl Fn(Traits) -> bool) -> bool {
+        self.traits.iter().any(|traits| wanted(*traits))
     }
 
     pub(crate) fn program(&self) -> &Program {

@@ -1,0 +1,135 @@
+//! Graphs of any size come back whole: small ones, whose references lead to their targets as
+//! they are decoded, and large ones, which are connected in chunks.
+
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use persist::{ErrorKind, Limits, Persist, SaveManager};
+
+/// On both sides of a chunk, and of the largest graph that is connected while it is decoded.
+const SIZES: [usize; 8] = [1, 2, 127, 128, 129, 16_383, 16_384, 16_385];
+
+thread_local! {
+    static ALIVE: Cell<i64> = const { Cell::new(0) };
+}
+
+struct Token;
+
+impl Default for Token {
+    fn default() -> Self {
+        ALIVE.set(ALIVE.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        ALIVE.set(ALIVE.get() - 1);
+    }
+}
+
+type Shared = Rc<RefCell<Node>>;
+
+#[derive(Default, Persist)]
+struct Node {
+    number: u32,
+    text: String,
+    next: Option<Shared>,
+    others: Vec<Shared>,
+    back: Weak<RefCell<Node>>,
+    #[persist(skip)]
+    token: Token,
+}
+
+/// A value that holds a graph.
+#[derive(Persist)]
+struct Level {
+    nodes: Vec<Shared>,
+}
+
+/// Where the references of each node lead: cycles, some targets close by and some anywhere.
+fn targets(node: usize, count: usize) -> [usize; 4] {
+    let anywhere = (node as u64 * 2_654_435_761 + 12_345) % count as u64;
+    let anywhere = usize::try_from(anywhere).unwrap();
+    [(node + 1) % count, anywhere, count - 1 - anywhere, (node + count / 2) % count]
+}
+
+fn graph(count: usize) -> Vec<Shared> {
+    let nodes: Vec<Shared> = (0..count).map(|_| Shared::default()).collect();
+    for (at, node) in nodes.iter().enumerate() {
+        let [next, first, second, back] = targets(at, count);
+        let mut node = node.borrow_mut();
+        node.number = u32::try_from(at).unwrap();
+        if at + 1 == count {
+            node.text = "x".repeat(300);
+        }
+        node.next = Some(nodes[next].clone());
+        node.others = vec![nodes[first].clone(), nodes[second].clone()];
+        node.back = Rc::downgrade(&nodes[back]);
+    }
+    nodes
+}
+
+fn check(nodes: &[Shared], count: usize) {
+    assert_eq!(nodes.len(), count);
+    for (at, node) in nodes.iter().enumerate() {
+        let node = node.borrow();
+        assert_eq!(node.number as usize, at);
+        let [next, first, second, back] = targets(at, count);
+        assert!(Rc::ptr_eq(node.next.as_ref().unwrap(), &nodes[next]), "{at} of {count}");
+        assert!(Rc::ptr_eq(&node.others[0], &nodes[first]), "{at} of {count}");
+        assert!(Rc::ptr_eq(&node.others[1], &nodes[second]), "{at} of {count}");
+        assert!(Rc::ptr_eq(&node.back.upgrade().unwrap(), &nodes[back]), "{at} of {count}");
+    }
+}
+
+fn cut(nodes: Vec<Shared>) {
+    for node in &nodes {
+        let mut node = node.borrow_mut();
+        (node.next, node.others) = (None, Vec::new());
+    }
+    drop(nodes);
+    assert_eq!(ALIVE.get(), 0);
+}
+
+#[test]
+fn objects_of_graphs_of_any_size_are_connected() {
+    for count in SIZES {
+        let nodes = graph(count);
+        let mut saves = SaveManager::new();
+        for node in &nodes {
+            saves.add(node).unwrap();
+        }
+        let save = saves.to_vec().unwrap();
+        drop(saves);
+        cut(nodes);
+
+        let mut saves = SaveManager::new();
+        saves.registry_mut().register_pointer::<Shared>().unwrap();
+        let loaded = saves.from_slice(&save).unwrap();
+        let nodes: Vec<Shared> = loaded.pointers::<Shared>().collect();
+        check(&nodes, count);
+        drop(nodes);
+        loaded.dismantle();
+        assert_eq!(ALIVE.get(), 0, "of {count}");
+
+        // The text of the last one refuses to be filled when all others are.
+        saves.set_limits(Limits { text: 299, ..Limits::DEFAULT });
+        assert_eq!(saves.from_slice(&save).map(drop).unwrap_err().kind(), ErrorKind::TooLarge);
+        assert_eq!(ALIVE.get(), 0, "of {count}, after a failure");
+    }
+}
+
+#[test]
+fn graphs_of_any_size_in_a_value_are_connected() {
+    for count in SIZES {
+        let level = Level { nodes: graph(count) };
+        let save = persist::to_vec(&level).unwrap();
+        cut(level.nodes);
+        let level: Level = persist::from_slice(&save).unwrap();
+        check(&level.nodes, count);
+        cut(level.nodes);
+    }
+}
