@@ -24,6 +24,8 @@ pub struct Input {
     /// Names of fields or variants that older saves hold and that are gone for good.
     pub removed: Vec<Given<String>>,
     pub transparent: Option<Given<()>>,
+    /// The memory of a value is its encoding.
+    pub pod: Option<Given<()>>,
     pub krate: Option<Given<Path>>,
     pub bound: Option<Given<Vec<WherePredicate>>>,
     /// Where the empty value comes from, if given.

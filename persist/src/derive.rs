@@ -51,6 +51,7 @@
 /// | `after_load = path` | A function `fn(&mut Self)` that runs when all is validated, after those inside. Like `before_save` it may return a `Result<(), E>`. |
 /// | `migrate = path`, `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)`, or one for each step, that brings records of older versions to the class's version; see below. |
 /// | `transparent` | A struct with one field is saved as that field, without a class of its own. |
+/// | `pod` | A struct of fixed-width numbers, arrays of them and other `pod` types is copied as one block of memory. It derives bytemuck's `NoUninit` and `AnyBitPattern`. The bytes stay the same. |
 /// | `bound = "T: Asset"` | These bounds, instead of those that are found. |
 /// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
 ///

@@ -190,9 +190,13 @@ pub mod __private {
     pub use std;
     pub use std::any::Any;
     pub use std::default::Default;
-    pub use std::mem::{offset_of, swap};
+    pub use std::mem::{offset_of, size_of, swap};
     pub use std::option::Option;
     pub use std::primitive::{bool, str, u8, u16, usize};
     pub use std::result::Result;
     pub use std::string::String;
+
+    pub mod pod {
+        pub use crate::codec::pod::*;
+    }
 }

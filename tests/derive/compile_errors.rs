@@ -6,28 +6,31 @@
 
 #![allow(clippy::unwrap_used, reason = "it is a test")]
 
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// The newest build of the library beside this program.
-fn library(deps: &Path) -> PathBuf {
+/// The newest build of a library beside this program, as an argument of rustc.
+fn library(name: &str, deps: &Path) -> OsString {
     let files = std::fs::read_dir(deps).unwrap().map(|entry| entry.unwrap());
-    let is_library = |name: &str| name.starts_with("libpersist-") && name.ends_with(".rlib");
+    let start = format!("lib{name}-");
+    let is_library = |name: &str| name.starts_with(&start) && name.ends_with(".rlib");
     let builds = files.filter(|file| is_library(&file.file_name().to_string_lossy()));
     let newest = builds.max_by_key(|file| file.metadata().unwrap().modified().unwrap());
-    newest.expect("the library was built for this test").path()
+    let path = newest.expect("the library was built for this test").path();
+    let mut argument = OsString::from(format!("{name}="));
+    argument.push(path);
+    argument
 }
 
 /// What the compiler says, without what depends on the machine.
-fn compiled(program: &str, deps: &Path, library: &Path) -> String {
+fn compiled(program: &str, deps: &Path, libraries: &[OsString]) -> String {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut extern_persist = std::ffi::OsString::from("persist=");
-    extern_persist.push(library);
     let output = Command::new("rustc")
         .args(["--edition=2024", "--crate-type=bin", "--emit=metadata", "--color=never"])
-        .args(["--out-dir", env!("CARGO_TARGET_TMPDIR"), "--extern"])
-        .arg(extern_persist)
+        .args(["--out-dir", env!("CARGO_TARGET_TMPDIR")])
+        .args(libraries.iter().flat_map(|library| [OsStr::new("--extern"), library]))
         .arg("-L")
         .arg(format!("dependency={}", deps.display()))
         .arg(Path::new("derive/ui").join(program))
@@ -56,7 +59,7 @@ fn settled(line: &str) -> String {
 fn refusals_say_what_to_do() {
     let program = std::env::current_exe().unwrap();
     let deps = program.parent().unwrap();
-    let library = library(deps);
+    let libraries = ["persist", "bytemuck"].map(|name| library(name, deps));
     let ui = Path::new(env!("CARGO_MANIFEST_DIR")).join("derive/ui");
     let names = std::fs::read_dir(ui).unwrap().map(|entry| entry.unwrap().file_name());
     let mut programs: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
@@ -68,7 +71,7 @@ fn refusals_say_what_to_do() {
             scope.spawn(|| {
                 loop {
                     let Some(program) = waiting.lock().unwrap().pop() else { break };
-                    let found = compiled(&program, deps, &library);
+                    let found = compiled(&program, deps, &libraries);
                     said.lock().unwrap().push((program, found));
                 }
             });

@@ -22,6 +22,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
     packed(cx, input);
     borrowing(cx, input);
     transparent(cx, input);
+    pod(cx, input);
     default_of_enum(cx, input);
     evolution::check(cx, input);
     match &input.body {
@@ -117,6 +118,41 @@ fn transparent(cx: &Ctxt, input: &Input) {
     for (name, span) in given {
         if let Some(span) = span {
             cx.error(span, format!("the field of a transparent type has no name in the save and is never missing; remove `{name}`"));
+        }
+    }
+}
+
+/// The memory of a value that is copied as it is holds the stored fields and nothing else.
+fn pod(cx: &Ctxt, input: &Input) {
+    let Some(Given { span, .. }) = input.pod else { return };
+    let Body::Struct(fields) = &input.body else {
+        cx.error(
+            span,
+            "only a struct can be `pod`, since not all bytes are a variant; remove `pod`",
+        );
+        return;
+    };
+    if !input.generics.params.is_empty() {
+        cx.error(span, "a generic type cannot be `pod`, since its memory depends on its parameters; remove `pod`");
+    }
+    if fields.0.is_empty() {
+        cx.error(span, "a type without fields has no bytes to copy; remove `pod`");
+    }
+    for field in &fields.0 {
+        let with = match &field.store {
+            Store::With(module) => Some(module.span()),
+            _ => None,
+        };
+        let given = [
+            ("skip", field.skip.as_ref().map(|given| given.span)),
+            ("with", with),
+            ("convert", field.convert.as_ref().map(|given| given.span)),
+            ("unknown", field.unknown.as_ref().map(|given| given.span)),
+        ];
+        for (name, span) in given {
+            if let Some(span) = span {
+                cx.error(span, format!("the fields of a `pod` type are saved as they lie in memory; remove `{name}`, or `pod` from the type"));
+            }
         }
     }
 }

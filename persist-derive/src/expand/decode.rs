@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, field_default, module_restore, passed, path, tried};
+use super::{Access, call, field_default, module_restore, passed, path, pod, tried};
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -37,10 +37,12 @@ pub fn expand(input: &Input) -> TokenStream {
         }
         Body::Enum(variants) => (variant(variants), None, None),
     };
+    let block = pod::block(input, "decode_fixed", &emit! { __head, __bad });
     let fixed = fixed.map(|fixed| {
         emit! {
             #[inline(always)]
             fn __decode_fixed(__head: &[_persist::u8], __bad: &mut _persist::bool) -> Self {
+                #block
                 #fixed
             }
         }

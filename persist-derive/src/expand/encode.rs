@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, module_write, passed, path, pattern};
+use super::{Access, call, module_write, passed, path, pattern, pod};
 use crate::ast::{Body, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -23,11 +23,13 @@ pub fn expand(input: &Input) -> TokenStream {
         let tail = encode(emit! { __encode_tail }, &emit! { #tail _Ok(()) });
         emit! { #[inline(always)] #tail }
     });
+    let block = pod::block(input, "encode_head", &emit! { self, __head });
     emit! {
         #whole
 
         #[inline(always)]
         fn __encode_head(&self, __head: &mut [_persist::u8]) {
+            #block
             #head
         }
 

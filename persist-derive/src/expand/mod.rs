@@ -12,6 +12,7 @@ mod dynamic;
 mod encode;
 mod fields;
 mod migration;
+mod pod;
 mod row;
 mod transparent;
 mod visit;
@@ -67,10 +68,12 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
     let encode = encode::expand(input);
     let decode = decode::expand(input);
     let visit = visit::expand(input);
+    let pod = pod::items(input);
     let persist = bounds.implement(
         &emit! { _persist::Persist },
-        &emit! { #consts #kind #empty #encode #decode #visit },
+        &emit! { #consts #pod #kind #empty #encode #decode #visit },
     );
+    let block = pod::block_impl(input);
 
     let tables = class::expand(input, bounds);
     let all_rows = row::all(input);
@@ -79,7 +82,7 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
         bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #all_rows #by_index });
     let names = class::names(input, bounds);
     let pointee = pointee(bounds);
-    emit! { #rows #persist #reflect #names #pointee }
+    emit! { #rows #persist #block #reflect #names #pointee }
 }
 
 fn prototype(input: &Input) -> TokenStream {

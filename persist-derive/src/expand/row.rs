@@ -150,7 +150,12 @@ pub fn consts(input: &Input) -> TokenStream {
                 emit! { #layout.fixed },
                 emit! { #layout.min },
                 emit! { #layout.leaf },
-                emit! { 1 + #layout.cost },
+                // As one block it costs what a number does.
+                if input.pod.is_some() {
+                    emit! { 1 }
+                } else {
+                    emit! { 1 + #layout.cost }
+                },
             )
         }
         Body::Enum(variants) => {

@@ -45,6 +45,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
         aliases: attributes.aliases,
         removed: attributes.removed,
         transparent: attributes.transparent,
+        pod: attributes.pod,
         krate: attributes.krate,
         bound: attributes.bound,
         default: attributes.default,

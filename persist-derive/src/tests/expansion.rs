@@ -99,6 +99,14 @@ fn enum_of_bare_variants() {
 }
 
 #[test]
+fn pod_struct() {
+    snapshot(
+        "pod_struct",
+        &expansion("#[persist(pod)] struct Vertex { position: [f32; 3], colour: u32 }"),
+    );
+}
+
+#[test]
 fn transparent_struct() {
     snapshot(
         "transparent_struct",

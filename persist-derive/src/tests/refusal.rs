@@ -201,6 +201,21 @@ struct Two {
 }
 
 #[test]
+fn blocks_of_memory_that_are_more_than_their_fields() {
+    refusals(
+        "blocks_of_memory_that_are_more_than_their_fields",
+        &[
+            "#[persist(pod)] enum Side { Left, Right }",
+            "#[persist(pod)] struct Pair<T> { first: T, second: T }",
+            "#[persist(pod)] struct Nothing;",
+            "#[persist(pod, transparent)] struct Metres(f32);",
+            "#[persist(pod)] struct Hero { #[persist(skip)] path: u32, #[persist(with = m)] size: u32, \
+             #[persist(convert = f)] speed: f32, #[persist(unknown)] rest: Unknown }",
+        ],
+    );
+}
+
+#[test]
 fn one_id_for_many_classes() {
     refusals(
         "one_id_for_many_classes",

@@ -86,12 +86,9 @@ pub(crate) fn decode_each<T: Persist>(
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
     if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
-        let before = input.rest();
-        let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
-        let mut bad = false;
-        let items =
-            segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)).collect();
-        return if bad { Err(bad_item::<T>(before, count, input)) } else { Ok(items) };
+        let mut items = Vec::new();
+        decode_fixed_into(&mut items, count, input)?;
+        return Ok(items);
     }
     let mut items = Vec::new();
     items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
@@ -106,14 +103,25 @@ pub(crate) fn decode_each<T: Persist>(
     Ok(items)
 }
 
+/// Reads `count` items of fixed width in one segment.
+#[inline(always)]
+pub(super) fn decode_fixed_into<T: Persist>(
+    items: &mut Vec<T>,
+    count: usize,
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
+    let before = input.rest();
+    let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
+    let mut bad = false;
+    items.clear();
+    items.extend(segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)));
+    if bad { Err(bad_item::<T>(before, count, input)) } else { Ok(()) }
+}
+
 /// Why one of many values of fixed width cannot be read: one by one they say it. The first such one comes next then.
 #[cold]
 #[inline(never)]
-pub(crate) fn bad_item<'a, T: Persist>(
-    items: &'a [u8],
-    count: usize,
-    input: &mut Decoder<'a>,
-) -> Fail {
+fn bad_item<'a, T: Persist>(items: &'a [u8], count: usize, input: &mut Decoder<'a>) -> Fail {
     input.go_back(items);
     for _ in 0..count {
         let before = input.rest();

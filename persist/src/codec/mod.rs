@@ -47,6 +47,7 @@ mod lock;
 mod object;
 mod parts;
 pub(crate) mod persist;
+pub(crate) mod pod;
 mod pointee;
 mod prototypes;
 pub(crate) mod row;
@@ -81,7 +82,7 @@ pub(crate) use links::{
     Implementor, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Remapped, SaveLinks, Slot,
     Within, charge_empty,
 };
-pub(crate) use list::{bad_item, bad_part, decode_vec, encode_each};
+pub(crate) use list::{bad_part, decode_vec};
 pub(crate) use lock::Lock;
 pub(crate) use object::{Object, Shared, WeakShared};
 pub(crate) use pointee::{AsCell, AsLengthy, Lengthy, OpenCell, PointTo, Unsized};

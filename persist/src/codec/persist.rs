@@ -150,6 +150,10 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __NULLABLE: bool = false;
 
+    /// True if the memory of a value is its encoding, where [`IS_BLOCK`](super::pod::IS_BLOCK) says so.
+    #[doc(hidden)]
+    const __POD: bool = false;
+
     /// How much code the value is where it is encoded in place: 1 for a number. What costs more than
     /// [`BUDGET`](super::row::BUDGET) is called instead.
     #[doc(hidden)]
@@ -399,6 +403,17 @@ pub trait Persist: Sized + 'static {
     #[inline]
     fn __decode_list(count: usize, input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
         super::list::decode_each(count, input)
+    }
+
+    /// Reads `count` values that are all head over those of a list, which keeps its allocation.
+    #[doc(hidden)]
+    #[inline]
+    fn __decode_list_into(
+        list: &mut Vec<Self>,
+        count: usize,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        super::list::decode_fixed_into(list, count, input)
     }
 }
 

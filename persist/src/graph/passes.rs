@@ -102,7 +102,8 @@ impl Loader<'_> {
         mut aside: Aside,
         visit_root: impl FnOnce(&mut Visitor<'_>) -> Result<()>,
     ) -> Result<Aside> {
-        if !self.table.waits && aside.is_empty() {
+        // A debug build visits all the same: the mistakes of a hand-written impl show in small graphs too.
+        if !self.table.waits && aside.is_empty() && !cfg!(debug_assertions) {
             return Ok(aside);
         }
         let limits = self.limits;

@@ -37,7 +37,7 @@ pub(super) struct Table<'l> {
     pub(super) contested: HashMap<usize, Vec<usize>>,
     /// Whether the object's trait objects by value have been rewritten.
     pub(super) rewritten: Vec<bool>,
-    /// Those of the save, and behind them those of values that have become objects.
+    /// The records of the save, then those of values that have become objects.
     pub(super) records: Vec<RecordPlace>,
     /// True if every object is in its entry before the first one is filled: then a reference
     /// leads to its target as soon as it is decoded.

@@ -6,7 +6,7 @@ use std::num::{
     NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
 };
 
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, pod};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -42,9 +42,12 @@ pub(super) use fixed_items;
 
 macro_rules! numbers {
     ($($number:ident $kind:ident)*) => {$(
+        impl pod::Block for $number {}
+
         #[diagnostic::do_not_recommend]
         impl Persist for $number {
             const __HEAD: usize = size_of::<$number>();
+            const __POD: bool = true;
 
             fixed_items!();
 
@@ -74,10 +77,21 @@ macro_rules! numbers {
 
             #[inline(always)]
             fn __encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
-                if cfg!(target_endian = "little") {
-                    return out.bytes(bytemuck::cast_slice(items));
-                }
-                crate::codec::encode_each(items, out)
+                pod::encode_slice(items, out)
+            }
+
+            #[inline(always)]
+            fn __decode_list(count: usize, input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
+                pod::decode_list(count, input)
+            }
+
+            #[inline(always)]
+            fn __decode_list_into(
+                list: &mut Vec<Self>,
+                count: usize,
+                input: &mut Decoder<'_>,
+            ) -> Result<(), Fail> {
+                pod::decode_list_into(list, count, input)
             }
         }
     )*};

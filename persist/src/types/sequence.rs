@@ -6,8 +6,7 @@ use super::counted_items;
 use crate::Result;
 use crate::codec::row::Inline;
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, Visits, bad_item, count,
-    decode_vec,
+    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, Visits, count, decode_vec,
 };
 use crate::reflect::Kind;
 
@@ -108,14 +107,7 @@ impl<T: Persist> Persist for Vec<T> {
         }
         let count = input.elements::<T>(head)?;
         if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
-            let before = input.rest();
-            let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
-            let mut bad = false;
-            self.clear();
-            self.extend(
-                segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)),
-            );
-            return if bad { Err(bad_item::<T>(before, count, input)) } else { Ok(()) };
+            return T::__decode_list_into(self, count, input);
         }
         let mut elements = |input: &mut Decoder<'_>| {
             self.truncate(count);

@@ -1,0 +1,85 @@
+//! A type whose memory is its encoding: what is checked, and the items that copy it as one block.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote_spanned;
+use syn::spanned::Spanned as _;
+
+use super::stored;
+use crate::ast::{Body, Input};
+
+/// The items of `Persist` that say so, and code lists.
+pub fn items(input: &Input) -> Option<TokenStream> {
+    let (_, Body::Struct(fields)) = (input.pod.as_ref()?, &input.body) else { return None };
+    let ident = &input.ident;
+    let mut end = emit! { 0 };
+    let checks: Vec<TokenStream> = fields
+        .stored()
+        .map(|field| {
+            let member = &field.member;
+            let name = &field.name.value;
+            let stored = stored(&field.ty);
+            let span = field.ty.span().resolved_at(Span::mixed_site());
+            let other = format!("field `{name}` of a `pod` type is not stored as it lies in memory; use a fixed-width integer, a float, an array of them or another `pod` type");
+            let moved = format!("field `{name}` does not lie in memory where the declaration of `{ident}` has it; add `#[repr(C)]`");
+            let check = quote_spanned! {span=>
+                _persist::std::assert!(#stored::__POD, #other);
+                _persist::std::assert!(_persist::offset_of!(#ident, #member) == #end, #moved);
+            };
+            end = emit! { #end + #stored::__HEAD };
+            check
+        })
+        .collect();
+    let empty = format!("`{ident}` has no bytes to copy; remove `pod`");
+    Some(emit! {
+        const __POD: _persist::bool = {
+            #(#checks)*
+            _persist::std::assert!(_persist::size_of::<Self>() > 0, #empty);
+            true
+        };
+
+        #[inline(always)]
+        fn __encode_slice(
+            __items: &[Self],
+            __out: &mut _persist::Encoder<'_>,
+        ) -> _persist::Result<(), _persist::Stop> {
+            _persist::pod::encode_slice(__items, __out)
+        }
+
+        #[inline(always)]
+        fn __decode_list(
+            __count: _persist::usize,
+            __input: &mut _persist::Decoder<'_>,
+        ) -> _persist::Result<_persist::std::vec::Vec<Self>, _persist::Fail> {
+            _persist::pod::decode_list(__count, __input)
+        }
+
+        #[inline(always)]
+        fn __decode_list_into(
+            __list: &mut _persist::std::vec::Vec<Self>,
+            __count: _persist::usize,
+            __input: &mut _persist::Decoder<'_>,
+        ) -> _persist::Result<(), _persist::Fail> {
+            _persist::pod::decode_list_into(__list, __count, __input)
+        }
+    })
+}
+
+/// Says that it is plain bytes, and has the compiler check it where nothing uses it yet.
+pub fn block_impl(input: &Input) -> Option<TokenStream> {
+    let given = input.pod.as_ref()?;
+    let ident = &input.ident;
+    let span = given.span.resolved_at(Span::mixed_site());
+    Some(quote_spanned! {span=>
+        #[automatically_derived]
+        impl _persist::pod::Block for #ident {}
+
+        const _: _persist::bool = <#ident as _Persist>::__POD;
+    })
+}
+
+/// What a value of the type does first where memory has the byte order of the format.
+pub fn block(input: &Input, name: &str, arguments: &TokenStream) -> Option<TokenStream> {
+    input.pod.as_ref()?;
+    let function = Ident::new(name, Span::mixed_site());
+    Some(emit! { if _persist::pod::IS_BLOCK { return _persist::pod::#function(#arguments); } })
+}

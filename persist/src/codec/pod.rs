@@ -1,0 +1,95 @@
+//! Values whose memory is their encoding: numbers, and classes that say `#[persist(pod)]`. They are copied as one
+//! block, alone and in lists.
+
+use bytemuck::{AnyBitPattern, NoUninit};
+
+use super::list::{decode_each, decode_fixed_into, encode_each};
+use super::{Decoder, Encoder, Fail, Persist, Stop};
+
+/// True where memory has the byte order of the format. Elsewhere such values are coded like any other.
+pub const IS_BLOCK: bool = cfg!(target_endian = "little");
+
+/// A type that is copied as one block: any bytes are a value, and none of a value's bytes is padding. The code of the
+/// derive asks for that here alone, so that rustc says once if a type has no bytemuck derives.
+pub trait Block: NoUninit + AnyBitPattern {}
+
+/// Writes one value.
+#[inline(always)]
+pub fn encode_head<T: Block>(value: &T, head: &mut [u8]) {
+    head.copy_from_slice(bytemuck::bytes_of(value));
+}
+
+/// Reads one value.
+#[inline(always)]
+pub fn decode_fixed<T: Block>(head: &[u8], bad: &mut bool) -> T {
+    bytemuck::try_pod_read_unaligned(head).unwrap_or_else(|_| {
+        *bad = true;
+        bytemuck::Zeroable::zeroed()
+    })
+}
+
+/// Values that are copied through a block of their own where they are not aligned in the bytes.
+const GROUP: usize = 64;
+
+/// Writes values one after the other.
+///
+/// # Errors
+///
+/// Returns [`Stop`] if they do not fit.
+#[inline(always)]
+pub fn encode_slice<T: Persist + Block>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
+    if IS_BLOCK { out.bytes(bytemuck::must_cast_slice(items)) } else { encode_each(items, out) }
+}
+
+/// Reads `count` values.
+///
+/// # Errors
+///
+/// Returns [`Fail::End`] if the bytes end before.
+#[inline(always)]
+pub fn decode_list<T: Persist + Block>(
+    count: usize,
+    input: &mut Decoder<'_>,
+) -> Result<Vec<T>, Fail> {
+    if !IS_BLOCK {
+        return decode_each(count, input);
+    }
+    let bytes = input.take(count.checked_mul(size_of::<T>()).ok_or(Fail::End)?)?;
+    Ok(match bytemuck::try_cast_slice(bytes) {
+        Ok(items) => items.to_vec(),
+        Err(_) => unaligned(bytes),
+    })
+}
+
+/// Not into memory that is set to zero first, which would go through it twice.
+#[inline(never)]
+fn unaligned<T: Block>(bytes: &[u8]) -> Vec<T> {
+    let mut items = Vec::with_capacity(bytes.len() / size_of::<T>());
+    let mut group = [T::zeroed(); GROUP];
+    for bytes in bytes.chunks(size_of::<T>() * GROUP) {
+        let group = &mut group[..bytes.len() / size_of::<T>()];
+        bytemuck::must_cast_slice_mut(group).copy_from_slice(bytes);
+        items.extend_from_slice(group);
+    }
+    items
+}
+
+/// Reads `count` values over those of a list, which keeps its allocation.
+///
+/// # Errors
+///
+/// Returns what [`decode_list`] returns; the list is then as it was.
+#[inline(always)]
+pub fn decode_list_into<T: Persist + Block>(
+    items: &mut Vec<T>,
+    count: usize,
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
+    if !IS_BLOCK {
+        return decode_fixed_into(items, count, input);
+    }
+    let bytes = input.take(count.checked_mul(size_of::<T>()).ok_or(Fail::End)?)?;
+    items.resize(count, T::zeroed());
+    bytemuck::must_cast_slice_mut(items).copy_from_slice(bytes);
+    Ok(())
+}
