@@ -35,9 +35,9 @@ VALUE_NESTING, NO_BYTES_LIMIT = 1000, 2**22
 CONTENT_LIMIT = 2**30  # bytes that one compressed block may hold
 
 UNIT, BOOL, CHAR, F32, F64, TEXT = 0x00, 0x01, 0x02, 0x0D, 0x0E, 0x0F
-OPTION, LIST, SET, MAP, ARRAY, TUPLE, CLASS, REFERENCE, DYNAMIC, TRAIT_REFERENCE, HANDLE, UNKNOWN = range(0x10, 0x1C)
+OPTION, LIST, SET, MAP, ARRAY, TUPLE, CLASS, REFERENCE, DYNAMIC, TRAIT_REFERENCE, HANDLE, UNKNOWN, COMPACT = range(0x10, 0x1D)
 NAMES = ("unit bool char u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 text "
-         "option list set map array tuple class reference dynamic reference handle").split()
+         "option list set map array tuple class reference dynamic reference handle unknown compact").split()
 STATES = "null", "live", "dead"
 
 
@@ -207,7 +207,7 @@ class Kind:
         self.no_bytes = None
 
     def is_plain(self):
-        return self.tag <= TEXT or self.tag in (REFERENCE, TRAIT_REFERENCE, HANDLE)
+        return self.tag <= TEXT or self.tag in (REFERENCE, TRAIT_REFERENCE, HANDLE, COMPACT)
 
     def name(self, classes):
         inner = ", ".join(kind.name(classes) for kind in self.inner)
@@ -217,6 +217,8 @@ class Kind:
             return ("weak " if self.holder & MARK else "") + held(self.holder, target)
         if self.tag in (DYNAMIC, HANDLE):
             return ("dyn " if self.tag == DYNAMIC else "handle of ") + show(self.label)
+        if self.tag == COMPACT:
+            return "compact " + NAMES[self.number]
         special = {ARRAY: f"[{inner}; {self.number}]", TUPLE: f"({inner})", CLASS: cls}
         return special.get(self.tag) or NAMES[self.tag] + (f"<{inner}>" if inner else "")
 
@@ -395,7 +397,11 @@ class Save:
         """`held`: a class here would be held by value, with nothing between that could end it."""
         at, tag = body.pos, body.integer(1)
         refuse(depth > KIND_NESTING, at, f"kinds nest more than {KIND_NESTING} deep")
-        refuse(tag > UNKNOWN, at, f"kind {tag:#04x} is unknown")
+        refuse(tag > COMPACT, at, f"kind {tag:#04x} is unknown")
+        if tag == COMPACT:
+            plain = body.integer(1)
+            refuse(plain not in (4, 5, 6, 9, 10, 11), at, f"kind {plain:#04x} has no compact form")
+            return Kind(COMPACT, (), plain)
         if tag == UNKNOWN:
             return Kind(LIST, [Kind(DYNAMIC, (), 0, 0, "unknown")])
         if tag <= TEXT:
@@ -575,6 +581,10 @@ class Save:
             if target:
                 self.references.setdefault((target, kind.number, kind.holder), at)  # 0 for any class
             return ("weak " if weak else "") + (f"-> #{target}" if target else "-> nothing")
+        if tag == COMPACT:
+            number, name = payload.count(), NAMES[kind.number]
+            refuse(number >> int(name[1:]), at, f"{number} is no compact {name}")
+            return str(number if name[0] == "u" else (number >> 1) ^ -(number & 1))
         return str(payload.integer(int(NAMES[tag][1:]) // 8, NAMES[tag][0] == "i"))
 
 

@@ -26,6 +26,8 @@ pub struct Input {
     pub transparent: Option<Given<()>>,
     /// The memory of a value is its encoding.
     pub pod: Option<Given<()>>,
+    /// The integers of its fields take as few bytes as they need.
+    pub compact: Option<Given<()>>,
     pub krate: Option<Given<Path>>,
     pub bound: Option<Given<Vec<WherePredicate>>>,
     /// Where the empty value comes from, if given.
@@ -110,6 +112,10 @@ pub struct Field {
     pub convert: Option<Given<ExprPath>>,
     /// It holds stored fields that the struct or variant does not have.
     pub unknown: Option<Given<()>>,
+    /// `compact` stands on the field itself.
+    pub compact: Option<Given<()>>,
+    /// Its integers take as few bytes as they need, since it or the type says so.
+    pub is_compact: bool,
 }
 
 /// How a field's value gets into the bytes.
@@ -145,6 +151,17 @@ impl Input {
     }
 }
 
+impl Body {
+    /// The struct's or the variants' fields.
+    pub fn fields_mut(&mut self) -> impl Iterator<Item = &mut Field> {
+        let bodies: Vec<&mut Fields> = match self {
+            Self::Struct(fields) => vec![fields],
+            Self::Enum(variants) => variants.iter_mut().map(|it| &mut it.fields).collect(),
+        };
+        bodies.into_iter().flat_map(|fields| &mut fields.0)
+    }
+}
+
 impl Fields {
     /// The fields with a record, in the order of their indices.
     pub fn stored(&self) -> impl Iterator<Item = &Field> {
@@ -157,6 +174,11 @@ impl Fields {
 }
 
 impl Field {
+    /// Makes it compact, as its type says, if it is stored as its own type.
+    pub fn compact(&mut self) {
+        self.is_compact |= matches!(self.store, Store::Plain) && self.unknown.is_none();
+    }
+
     /// True if it has a record.
     pub fn is_stored(&self) -> bool {
         !matches!(self.store, Store::Skip)

@@ -52,6 +52,7 @@
 /// | `migrate = path`, `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)`, or one for each step, that brings records of older versions to the class's version; see below. |
 /// | `transparent` | A struct with one field is saved as that field, without a class of its own. |
 /// | `pod` | A struct of fixed-width numbers, arrays of them and other `pod` types is copied as one block of memory. It derives bytemuck's `NoUninit` and `AnyBitPattern`. The bytes stay the same. |
+/// | `compact` | The integers of 16 to 64 bits of all fields take as few bytes as they need, also in options, lists, arrays, tuples and maps, but not in other classes. |
 /// | `bound = "T: Asset"` | These bounds, instead of those that are found. |
 /// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
 ///
@@ -76,6 +77,7 @@
 /// | `with = module` | Saved as another type, by the module's functions; see below. |
 /// | `id = 4` | A number by which a save knows the field under any name. It stays what it is, and no other field of the struct or variant ever has the same. |
 /// | `convert = path` | A function `fn(Old) -> New` or `fn(Old) -> Result<New, E>` for saves in which the field has another type; see below. |
+/// | `compact` | The integers of the field take as few bytes as they need, as for a type. |
 /// | `unknown` | The field, a `persist::Unknown`, holds the stored fields that the type does not have, and gives them back to the next save. One in each struct or variant. |
 ///
 /// On a variant:

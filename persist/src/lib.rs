@@ -196,6 +196,10 @@ pub mod __private {
     pub use std::result::Result;
     pub use std::string::String;
 
+    pub mod compact {
+        pub use crate::codec::compact::{get, get_into, put, put_head, put_rest};
+    }
+
     pub mod pod {
         pub use crate::codec::pod::*;
     }

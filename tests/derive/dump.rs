@@ -60,6 +60,8 @@ struct Class {
 #[derive(Clone)]
 enum Kind {
     Scalar(u8),
+    /// Of the kind of this tag.
+    Compact(u8),
     Of(u8, Vec<Kind>),
     Array(usize, Box<Kind>),
     Class(usize),
@@ -246,6 +248,11 @@ impl Dump<'_> {
                 Kind::Reference(holder, self.count())
             }
             0x18 | 0x1a => Kind::Named(tag, 0, self.string()),
+            0x1c => {
+                let plain = self.peek();
+                self.take(1);
+                Kind::Compact(plain)
+            }
             0x19 => {
                 let holder = self.peek();
                 self.take(1);
@@ -299,6 +306,14 @@ impl Dump<'_> {
                 let shown = self.scalar(*tag);
                 return self.line(&format!("{indent}{name} = {shown}"));
             }
+            Kind::Compact(tag) => {
+                let number = self.count() as u64;
+                let half = (number >> 1).cast_signed();
+                let signed = if number.is_multiple_of(2) { half } else { -half - 1 };
+                let word = SCALARS[usize::from(*tag)].0;
+                let shown = if *tag < 8 { number.to_string() } else { signed.to_string() };
+                return self.line(&format!("{indent}{name} = compact {word} {shown}"));
+            }
             Kind::Named(0x18, ..) => {
                 let class = self.count();
                 self.line(&format!("{indent}{name} of class {class}"));
@@ -337,6 +352,7 @@ impl Dump<'_> {
 fn show(kind: &Kind) -> String {
     match kind {
         Kind::Scalar(tag) => SCALARS[usize::from(*tag)].0.into(),
+        Kind::Compact(tag) => format!("compact {}", SCALARS[usize::from(*tag)].0),
         Kind::Of(tag, parts) => {
             let word = ["option", "list", "set", "map", "array", "tuple"][usize::from(*tag - 0x10)];
             let parts: Vec<String> = parts.iter().map(show).collect();

@@ -11,7 +11,8 @@ use persist::ObjectId;
 use persist::codec::Buffer;
 use persist::save::Header;
 use persist_tests::support::fixture_types::{
-    self, Hero, NAMES, Player, State, Values, load_and_save, make, manager, pointers, read, values,
+    self, Hero, NAMES, Player, State, Stock, Values, load_and_save, make, manager, pointers, read,
+    values,
 };
 
 #[test]
@@ -36,6 +37,7 @@ fn every_byte_of_a_save_has_its_meaning() {
     insta::assert_snapshot!("values", dump(&make("values")));
     insta::assert_snapshot!("graph", dump(&make("graph")));
     insta::assert_snapshot!("pointers", dump(&make("pointers")));
+    insta::assert_snapshot!("compact", dump(&make("compact")));
     let nothing = persist::SaveManager::new().to_vec().unwrap();
     insta::assert_snapshot!("nothing", dump(&nothing));
 }
@@ -72,6 +74,16 @@ fn the_values_come_back() {
     assert_eq!(found, values());
     assert_eq!(found.double.to_bits(), (-0.0_f64).to_bits());
     assert_eq!(found.signalling.0.to_bits(), 0x7f80_0001);
+}
+
+#[test]
+fn the_stocks_come_back() {
+    let loaded = manager("compact", false).from_slice(&read("compact")).unwrap();
+    assert!(loaded.report().is_clean());
+    for (id, stock) in (1..).zip(fixture_types::stocks()) {
+        let found = loaded.get::<Stock>(ObjectId::new(id).unwrap()).unwrap();
+        assert_eq!(*found.borrow(), stock);
+    }
 }
 
 #[test]

@@ -15,8 +15,8 @@ const NAMES: [&str; 3] = ["players", "values", "graph"];
 type Load = Box<dyn Fn(&[u8]) -> persist::Result<()>>;
 
 /// All fixtures with a load of each, for changes that are found before anything is made of them.
-fn all_fixtures() -> [(&'static str, Vec<u8>, Load); 4] {
-    let fixtures = ["players", "values", "graph", "pointers"].map(|name| {
+fn all_fixtures() -> [(&'static str, Vec<u8>, Load); 5] {
+    let fixtures = ["players", "values", "graph", "pointers", "compact"].map(|name| {
         let load: Load = match name {
             "values" => Box::new(|save| persist::from_slice::<Values>(save).map(drop)),
             _ => {

@@ -227,6 +227,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Load, ErrorKind)> {
             Damaged,
         ),
         ("a class that is not defined", sword(&[("power", &[0x16, 9])]), objects, Damaged),
+        ("a compact kind that is none", sword(&[("power", &[0x1c, 3])]), objects, UnknownKind),
         ("an unknown kind", sword(&[("power", &[0x11, 0x7a])]), objects, UnknownKind),
         (
             "an unknown holder of a reference",

@@ -278,6 +278,8 @@ fn a_text_that_is_no_lock_is_refused_with_its_line() {
         format!("{class}  a: u8 "),
         format!("{class}  a: "),
         format!("{class}  a: B"),
+        format!("{class}  a: compact u8"),
+        format!("{class}  a: Vec<compact>"),
         format!("{class}  a: A"),
         format!("{class}  a: A#0x2"),
         format!("{class}  a: Option"),

@@ -52,6 +52,8 @@ fn kind() -> impl Strategy<Value = String> {
         "f64",
         "String",
         "Unknown",
+        "compact u16",
+        "compact i64",
         "(,)",
         "Rc<OTHER>",
         "Arc<Mutex<OTHER>>",

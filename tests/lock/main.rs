@@ -103,6 +103,9 @@ heroes! {
     one_of_them { power: u32, name: String }
     renamed_with_default { #[persist(default)] health: u32, name: String }
     other_kind { hp: Vec<String>, name: String }
+    compact { name: String, #[persist(compact)] hp: u32 }
+    compact_wider { name: String, #[persist(compact)] hp: u64 }
+    compact_narrower { name: String, #[persist(compact)] hp: u16 }
     narrower { hp: u8, name: String }
     two_kinds { hp: Vec<String>, name: (u8, u8) }
 }
@@ -189,6 +192,19 @@ fn a_number_that_got_smaller_is_not_safe() {
     let report = report::<plain::Hero, narrower::Hero>();
     let worst = worst(&report);
     assert_eq!((worst.verdict, worst.field.as_deref()), (Verdict::Breaks, Some("hp")));
+}
+
+#[test]
+fn compact_numbers_and_plain_ones_load_as_each_other() {
+    assert!(report::<plain::Hero, compact::Hero>().loads());
+    assert!(report::<compact::Hero, plain::Hero>().loads());
+    assert!(report::<compact::Hero, compact_wider::Hero>().loads());
+    assert!(report::<plain::Hero, compact_wider::Hero>().loads());
+    let report = report::<compact::Hero, compact_narrower::Hero>();
+    let worst = worst(&report);
+    assert_eq!((worst.verdict, worst.field.as_deref()), (Verdict::Breaks, Some("hp")));
+    assert_eq!(load::<plain::Hero, compact::Hero>(), Ok(()));
+    assert_eq!(load::<compact::Hero, plain::Hero>(), Ok(()));
 }
 
 #[test]

@@ -103,6 +103,10 @@ impl Arena for Monsters {
 
 #[derive(Persist, Debug)]
 struct Everything {
+    #[persist(compact)]
+    compact: u32,
+    #[persist(compact)]
+    zigzag: i16,
     unsigned: u16,
     signed: i64,
     float: f32,
@@ -151,6 +155,8 @@ fn a_sample_has_the_boundaries_of_every_kind() {
     has(all(&|e| e.float.to_string()), &floats.iter().map(|f| &**f).collect::<Vec<_>>());
     has(all(&|e| format!("{:?}", e.letter)), &["'a'", "'\\0'", "'\u{e9}'", "'\\u{10ffff}'"]);
     has(all(&|e| e.on.to_string()), &["true", "false"]);
+    has(all(&|e| e.compact.to_string()), &["0", "1", "4294967295"]);
+    has(all(&|e| e.zigzag.to_string()), &["0", "1", "-1", "-32768", "32767"]);
     has(all(&|e| e.text.len().to_string()), &["0", "1", "400"]);
     assert!(found.iter().any(|object| !object.borrow().text.is_ascii()));
     has(all(&|e| e.list.len().to_string()), &["0", "1", "3"]);

@@ -191,6 +191,7 @@ mod tags {
     pub(super) const TRAIT_REFERENCE: u8 = 0x19;
     pub(super) const HANDLE: u8 = 0x1a;
     pub(super) const UNKNOWN: u8 = 0x1b;
+    pub(super) const COMPACT: u8 = 0x1c;
 }
 
 struct Kind {
@@ -413,6 +414,7 @@ impl Save {
                 body.text();
             }
             tags::DYNAMIC | tags::HANDLE => drop(body.text()),
+            tags::COMPACT => drop(body.byte()),
             _ => assert!(tag <= tags::UNKNOWN, "kind {tag}"),
         });
         let place = self.numbers.len();
@@ -861,7 +863,7 @@ impl<'s> Walk<'s> {
             tags::ARRAY => (0..kind.number).for_each(|_| self.value(&kind.inner[0], input, out)),
             tags::TUPLE => kind.inner.iter().for_each(|part| self.value(part, input, out)),
             tags::CLASS => self.class(kind.number, input, out),
-            tags::REFERENCE | tags::TRAIT_REFERENCE => drop(counted(input, out)),
+            tags::REFERENCE | tags::TRAIT_REFERENCE | tags::COMPACT => drop(counted(input, out)),
             tags::DYNAMIC => {
                 let class = counted(input, out);
                 self.class(class, input, out);

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use persist::{Persist, SaveManager};
 
 /// The names of the fixtures.
-pub const NAMES: [&str; 4] = ["players", "values", "graph", "pointers"];
+pub const NAMES: [&str; 5] = ["players", "values", "graph", "pointers", "compact"];
 
 /// Where a fixture lies.
 pub fn path(name: &str) -> PathBuf {
@@ -92,6 +92,48 @@ pub struct Values {
     pub address: IpAddr,
     pub size: usize,
     pub boxed: Box<Option<Place>>,
+}
+
+/// Integers in as few bytes as they need, in every place where they may be.
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+#[persist(class = "quest.Stock", compact)]
+pub struct Stock {
+    pub unsigned: (u8, u16, u32, u64, u128),
+    pub signed: (i8, i16, i32, i64, i128),
+    pub list: Vec<u32>,
+    pub maybe: [Option<i16>; 2],
+    pub prices: BTreeMap<u16, (i64, String)>,
+    pub sold: HashSet<i32>,
+    pub name: String,
+    pub place: Option<Corner>,
+}
+
+#[derive(Persist, Clone, Debug, PartialEq)]
+#[persist(class = "quest.Corner")]
+pub enum Corner {
+    Plain(u32),
+    Compact(#[persist(compact)] u32, f32),
+}
+
+/// The state of the fixture `compact`.
+pub fn stocks() -> [Stock; 3] {
+    let largest = Stock {
+        unsigned: (u8::MAX, u16::MAX, u32::MAX, u64::MAX, u128::MAX),
+        signed: (i8::MIN, i16::MIN, i32::MIN, i64::MIN, i128::MIN),
+        list: vec![0, 247, 248, 255, 256, 65_535, 65_536],
+        maybe: [None, Some(-124)],
+        prices: [(1, (-1, "one".into())), (300, (300, "many".into()))].into(),
+        sold: [-1, 1, 70_000].into(),
+        name: "largest".into(),
+        place: Some(Corner::Compact(300, 0.5)),
+    };
+    let small = Stock {
+        unsigned: (1, 2, 3, 4, 5),
+        signed: (-1, -2, -3, -4, -5),
+        place: Some(Corner::Plain(300)),
+        ..Stock::default()
+    };
+    [largest, small, Stock::default()]
 }
 
 #[derive(Persist, Debug)]
@@ -227,6 +269,11 @@ pub fn manager(name: &str, filled: bool) -> SaveManager {
         saves.register::<Player>().expect("the class");
         for player in players().into_iter().filter(|_| filled) {
             saves.add(&Rc::new(RefCell::new(player))).expect("a player");
+        }
+    } else if name == "compact" {
+        saves.register::<Stock>().expect("the class");
+        for stock in stocks().into_iter().filter(|_| filled) {
+            saves.add(&Rc::new(RefCell::new(stock))).expect("a stock");
         }
     } else if name == "pointers" {
         pointers::prepare(&mut saves, filled).expect("every pointer");

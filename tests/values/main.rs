@@ -1,5 +1,6 @@
 //! Values of every type: their bytes, as text, through serde, and without their types.
 
+mod compact;
 mod naive;
 mod pod;
 mod refused;

@@ -23,6 +23,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
     borrowing(cx, input);
     transparent(cx, input);
     pod(cx, input);
+    compact(cx, input);
     default_of_enum(cx, input);
     evolution::check(cx, input);
     match &input.body {
@@ -157,6 +158,28 @@ fn pod(cx: &Ctxt, input: &Input) {
     }
 }
 
+/// What says how a field is stored says it alone.
+fn compact(cx: &Ctxt, input: &Input) {
+    if let (Some(_), Some(given)) = (&input.pod, &input.compact) {
+        cx.error(given.span, "a `pod` type is saved as it lies in memory, which is not compact; remove one of the two");
+    }
+    for field in input.all_fields() {
+        let Some(Given { span, .. }) = field.compact else { continue };
+        let why = if input.pod.is_some() {
+            "a `pod` type is saved as it lies in memory, which is not compact; remove one of the two"
+        } else if input.transparent.is_some() {
+            "a transparent type is saved as its field's type is; put `compact` on the fields of this type"
+        } else if field.unknown.is_some() {
+            "unknown fields are kept as they are stored; remove `compact`"
+        } else if let Store::With(_) = field.store {
+            "the module says how the field is stored; remove `compact` or `with`"
+        } else {
+            continue;
+        };
+        cx.error(span, why);
+    }
+}
+
 /// The empty value of an enum is a variant.
 fn default_of_enum(cx: &Ctxt, input: &Input) {
     if let (Some(Given { span, .. }), Body::Enum(_)) = (&input.default, &input.body) {
@@ -214,6 +237,7 @@ fn skip(cx: &Ctxt, field: &Field) {
         ("id", "has no number there", field.id.as_ref().map(|given| given.span)),
         ("convert", "has no older type", field.convert.as_ref().map(|given| given.span)),
         ("unknown", "cannot hold what is", field.unknown.as_ref().map(|given| given.span)),
+        ("compact", "takes no bytes", field.compact.as_ref().map(|given| given.span)),
     ];
     for (name, and, span) in given {
         if let Some(span) = span {

@@ -103,7 +103,11 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
         }
         _ => {
             let stored = stored(ty);
-            emit! { #stored::persist_kind }
+            if field.is_compact {
+                emit! { #stored::__compact_kind }
+            } else {
+                emit! { #stored::persist_kind }
+            }
         }
     };
     let aliases = (!field.aliases.is_empty()).then(|| {

@@ -1,6 +1,6 @@
 //! `convert`: a field from a value of its older type.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::spanned::Spanned as _;
 
@@ -12,5 +12,6 @@ pub fn conversion(field: &Field) -> Option<TokenStream> {
     let Given { value: function, .. } = field.convert.as_ref()?;
     let ty = &field.ty;
     let span = function.span().resolved_at(Span::mixed_site());
-    Some(quote_spanned! {span=> _persist::Conversion::<_, _, #ty>::of(#function) })
+    let of = Ident::new(if field.is_compact { "of_compact" } else { "of" }, span);
+    Some(quote_spanned! {span=> _persist::Conversion::<_, _, #ty>::#of(#function) })
 }

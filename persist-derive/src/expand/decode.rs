@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, field_default, module_restore, passed, path, pod, tried};
+use super::{Access, call, field_default, module_restore, passed, path, pod, row_call, tried};
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -115,7 +115,8 @@ fn read(index: usize, field: &Field, row: usize) -> TokenStream {
         return emit! { #restore? };
     }
     let (row, index) = (row::nth(row), row::nth(index));
-    tried(&call(field, &emit! { __get::<Self, #row, #index>(&mut __segment, __input) }))
+    let place = emit! { Self, #row, #index };
+    tried(&row_call(field, "get", &place, &emit! { &mut __segment, __input }))
 }
 
 /// A struct or variant of what is read for each stored field; the rest has its defaults.
@@ -149,8 +150,8 @@ fn into(fields: &Fields) -> TokenStream {
         }
         let value = Access::Own.mutable(field);
         let index = row::nth(index);
-        let get = emit! { __get_into::<Self, #index>(#value, &mut __segment, __input) };
-        passed(&call(field, &get))
+        let arguments = emit! { #value, &mut __segment, __input };
+        passed(&row_call(field, "get_into", &emit! { Self, #index }, &arguments))
     });
     let kept = fields.0.iter().filter_map(|field| {
         let member = &field.member;

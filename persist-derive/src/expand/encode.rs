@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, module_write, passed, path, pattern, pod};
+use super::{Access, module_write, passed, path, pattern, pod, row_call};
 use crate::ast::{Body, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -48,9 +48,9 @@ fn of_struct(fields: &Fields) -> (TokenStream, Option<TokenStream>) {
             continue;
         }
         let index = row::nth(index);
-        let head = call(field, &emit! { __put_head::<Self, #index>(#value, &mut __segment) });
-        let rest =
-            call(field, &emit! { __put_rest::<Self, #index>(#value, &mut __segment, __out) });
+        let place = emit! { Self, #index };
+        let head = row_call(field, "put_head", &place, &emit! { #value, &mut __segment });
+        let rest = row_call(field, "put_rest", &place, &emit! { #value, &mut __segment, __out });
         heads.extend(emit! { #head; });
         tails.extend(passed(&rest));
     }
@@ -95,8 +95,8 @@ fn fields(fields: &Fields, variant: usize) -> TokenStream {
             return emit! { #write?; };
         }
         let index = row::nth(index);
-        let put = emit! { __put::<Self, #variant, #index>(#value, &mut __segment, __out) };
-        passed(&call(field, &put))
+        let place = emit! { Self, #variant, #index };
+        passed(&row_call(field, "put", &place, &emit! { #value, &mut __segment, __out }))
     });
     emit! { #(#writes)* }
 }

@@ -90,7 +90,11 @@ fn make(input: &Input) -> Option<TokenStream> {
                     Store::With(module) => module_write(module, &value),
                     _ => {
                         let stored = stored(&field.ty);
-                        emit! { #stored::persist_encode(#value, __out) }
+                        if field.is_compact {
+                            emit! { #stored::__encode_compact(#value, __out) }
+                        } else {
+                            emit! { #stored::persist_encode(#value, __out) }
+                        }
                     }
                 };
                 arms.extend(emit! {

@@ -6,6 +6,7 @@
 
 mod bounds;
 mod class;
+mod compact;
 mod convert;
 mod decode;
 mod dynamic;
@@ -74,6 +75,7 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
         &emit! { #consts #pod #kind #empty #encode #decode #visit },
     );
     let block = pod::block_impl(input);
+    let compact = compact::check(input);
 
     let tables = class::expand(input, bounds);
     let all_rows = row::all(input);
@@ -82,7 +84,7 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
         bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #all_rows #by_index });
     let names = class::names(input, bounds);
     let pointee = pointee(bounds);
-    emit! { #rows #persist #block #reflect #names #pointee }
+    emit! { #rows #persist #block #compact #reflect #names #pointee }
 }
 
 fn prototype(input: &Input) -> TokenStream {
@@ -159,6 +161,23 @@ fn call(field: &Field, call: &TokenStream) -> TokenStream {
     let span = field.ty.span().resolved_at(Span::mixed_site());
     let call = dynamic::moved(call.clone(), span);
     quote_spanned! {span=> #stored::#call }
+}
+
+/// A call of the function that writes or reads a field of a row: of `Persist`, or of the same name for compact fields.
+fn row_call(
+    field: &Field,
+    name: &str,
+    place: &TokenStream,
+    arguments: &TokenStream,
+) -> TokenStream {
+    if !field.is_compact {
+        let name = Ident::new(&format!("__{name}"), Span::mixed_site());
+        return call(field, &emit! { #name::<#place>(#arguments) });
+    }
+    let (ty, name) = (&field.ty, Ident::new(name, Span::mixed_site()));
+    let span = field.ty.span().resolved_at(Span::mixed_site());
+    let call = emit! { _persist::compact::#name::<#place, #ty>(#arguments) };
+    dynamic::moved(call, span)
 }
 
 /// `#result?` without the traits of `?`, for which rustc compiles a function for each type.

@@ -20,7 +20,11 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
             }
             _ => {
                 let stored = stored(&field.ty);
-                emit! { #stored::__PART }
+                if field.is_compact {
+                    emit! { #stored::__COMPACT_PART }
+                } else {
+                    emit! { #stored::__PART }
+                }
             }
         });
         bounds.implement(

@@ -38,6 +38,28 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             const __LEAF: #bool = #stored::__LEAF;
             const __NULLABLE: #bool = #stored::__NULLABLE;
             const __COST: #usize = #stored::__COST;
+            const __POD: #bool = #stored::__POD && _persist::size_of::<Self>() == #stored::__HEAD;
+            const __COMPACT: #bool = #stored::__COMPACT;
+            const __COMPACT_MIN: #usize = #stored::__COMPACT_MIN;
+
+            fn __compact_kind() -> _persist::Kind {
+                #stored::__compact_kind()
+            }
+
+            #[inline]
+            fn __encode_compact(
+                &self,
+                __out: &mut _persist::Encoder<'_>,
+            ) -> #result<(), _persist::Stop> {
+                #stored::__encode_compact(&self.#member, __out)
+            }
+
+            #[inline]
+            fn __decode_compact(
+                __input: &mut _persist::Decoder<'_>,
+            ) -> #result<Self, _persist::Fail> {
+                #result::Ok(Self { #member: #stored::__decode_compact(__input)?, #(#rest),* })
+            }
 
             fn persist_kind() -> _persist::Kind {
                 #stored::persist_kind()

@@ -21,6 +21,7 @@ pub struct TypeAttributes {
     pub rename_all: Option<Given<Case>>,
     pub transparent: Option<Given<()>>,
     pub pod: Option<Given<()>>,
+    pub compact: Option<Given<()>>,
     pub krate: Option<Given<Path>>,
     pub bound: Option<Given<Vec<WherePredicate>>>,
     pub default: Option<Given<DefaultValue>>,
@@ -41,6 +42,7 @@ pub struct FieldAttributes {
     pub id: Option<Given<u32>>,
     pub convert: Option<Given<ExprPath>>,
     pub unknown: Option<Given<()>>,
+    pub compact: Option<Given<()>>,
 }
 
 /// The attributes of a variant.
@@ -78,6 +80,7 @@ impl TypeAttributes {
                 "rename_all" => once(cx, &mut found.rename_all, item, case(cx, item)),
                 "transparent" => once(cx, &mut found.transparent, item, item.flag(cx)),
                 "pod" => once(cx, &mut found.pod, item, item.flag(cx)),
+                "compact" => once(cx, &mut found.compact, item, item.flag(cx)),
                 "crate" => once(cx, &mut found.krate, item, module(cx, item, "my_engine::persist")),
                 "bound" => once(cx, &mut found.bound, item, bound(cx, item)),
                 "default" => once(cx, &mut found.default, item, default(item)),
@@ -102,6 +105,7 @@ impl TypeAttributes {
             ("alias", self.aliases.first().map(|given| given.span)),
             ("removed", self.removed.first().map(|given| given.span)),
             ("pod", self.pod.as_ref().map(|given| given.span)),
+            ("compact", self.compact.as_ref().map(|given| given.span)),
             ("rename_all", self.rename_all.as_ref().map(|given| given.span)),
             ("before_save", self.before_save.as_ref().map(|given| given.span)),
             ("after_load", self.after_load.as_ref().map(|given| given.span)),
@@ -127,6 +131,7 @@ impl FieldAttributes {
                 "id" => once(cx, &mut found.id, item, item.integer(cx, "7")),
                 "convert" => once(cx, &mut found.convert, item, item.path(cx, "from_metres")),
                 "unknown" => once(cx, &mut found.unknown, item, item.flag(cx)),
+                "compact" => once(cx, &mut found.compact, item, item.flag(cx)),
                 _ => unknown(cx, item, Place::Field),
             }
         }
@@ -238,6 +243,7 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
             "rename_all",
             "transparent",
             "pod",
+            "compact",
             "crate",
             "bound",
             "default",
@@ -250,7 +256,7 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
     (
         Place::Field,
         "a field",
-        &["skip", "default", "rename", "alias", "with", "id", "convert", "unknown"],
+        &["skip", "default", "rename", "alias", "with", "id", "convert", "unknown", "compact"],
     ),
     (
         Place::Variant,

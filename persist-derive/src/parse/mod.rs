@@ -22,7 +22,7 @@ use crate::ctxt::Ctxt;
 pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
     let attributes = TypeAttributes::parse(cx, &input.attrs);
     let case = attributes.rename_all.as_ref().map(|given| given.value);
-    let body = match &input.data {
+    let mut body = match &input.data {
         Data::Struct(data) => Body::Struct(fields(cx, &data.fields, case)),
         Data::Enum(data) => {
             Body::Enum(data.variants.iter().map(|it| variant(cx, it, case)).collect())
@@ -35,6 +35,9 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
             return None;
         }
     };
+    if attributes.compact.is_some() {
+        body.fields_mut().for_each(Field::compact);
+    }
     Some(Input {
         ident: input.ident.clone(),
         generics: input.generics.clone(),
@@ -46,6 +49,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
         removed: attributes.removed,
         transparent: attributes.transparent,
         pod: attributes.pod,
+        compact: attributes.compact,
         krate: attributes.krate,
         bound: attributes.bound,
         default: attributes.default,
@@ -117,6 +121,8 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         id: attributes.id,
         convert: attributes.convert,
         unknown: attributes.unknown,
+        is_compact: attributes.compact.is_some(),
+        compact: attributes.compact,
     }
 }
 

@@ -107,6 +107,25 @@ fn pod_struct() {
 }
 
 #[test]
+fn compact_fields() {
+    snapshot(
+        "compact_fields",
+        &expansion(
+            "struct Item { #[persist(compact, default = 1)] count: u32, name: String, \
+             #[persist(compact, convert = f)] bonus: Option<i32> }",
+        ),
+    );
+}
+
+#[test]
+fn compact_enum() {
+    snapshot(
+        "compact_enum",
+        &expansion("#[persist(compact)] enum Loot { Nothing, Coins(u32), Item { name: String } }"),
+    );
+}
+
+#[test]
 fn transparent_struct() {
     snapshot(
         "transparent_struct",

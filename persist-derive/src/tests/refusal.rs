@@ -216,6 +216,21 @@ fn blocks_of_memory_that_are_more_than_their_fields() {
 }
 
 #[test]
+fn compact_where_something_else_says_how_it_is_stored() {
+    refusals(
+        "compact_where_something_else_says_how_it_is_stored",
+        &[
+            "#[persist(compact, transparent)] struct Metres(u32);",
+            "#[persist(transparent)] struct Metres(#[persist(compact)] u32);",
+            "#[persist(pod, compact)] struct Vertex { x: u32 }",
+            "#[persist(pod)] struct Vertex { #[persist(compact)] x: u32 }",
+            "struct Hero { #[persist(compact, skip)] path: u32, #[persist(compact, with = m)] size: u32, \
+             #[persist(compact, unknown)] rest: Unknown }",
+        ],
+    );
+}
+
+#[test]
 fn one_id_for_many_classes() {
     refusals(
         "one_id_for_many_classes",

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 
+use super::compact::{Coding, Compact, Plain};
 use super::{Buffer, Decoder, Encoder, NoLinks, Persist, Reflect, Stop, TypeSet, left_over};
 use crate::reflect::{Class, Inner, Kind};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -85,9 +86,19 @@ impl<A, R, T> Conversion<A, R, T> {
             function,
             kind: A::persist_kind,
             reach: reach::<A>,
-            write: write::<A, R, T>,
+            write: write::<Plain, A, R, T>,
             to: PhantomData,
         }
+    }
+
+    /// Like [`of`](Self::of), for a compact field.
+    pub fn of_compact(function: fn(A) -> R) -> Self
+    where
+        A: Persist,
+        R: Converted<T>,
+        T: Persist,
+    {
+        Self { write: write::<Compact, A, R, T>, ..Self::of(function) }
     }
 
     /// Kind of the older value.
@@ -127,7 +138,7 @@ fn reach<A: Persist>(types: &mut TypeSet) {
     types.unvisited(CONVERTED, A::persist_kind, A::persist_name);
 }
 
-fn write<A: Persist, R: Converted<T>, T: Persist>(
+fn write<C: Coding, A: Persist, R: Converted<T>, T: Persist>(
     function: fn(A) -> R,
     input: &mut Decoder<'_>,
     out: &mut Encoder<'_>,
@@ -140,7 +151,7 @@ fn write<A: Persist, R: Converted<T>, T: Persist>(
         }
     };
     match function(old).into_result() {
-        Ok(new) => out.value(&new).map(Ok),
+        Ok(new) => C::encode(&new, out).map(Ok),
         Err(reason) => Ok(Err(reason)),
     }
 }

@@ -1,6 +1,7 @@
 use std::fmt::Display;
 
-use super::list::{is_large, large_box, levels};
+use super::compact::Coding;
+use super::list::{is_large, is_large_for, large_box, levels};
 use super::row::{Inline, decode_row_into};
 use super::{Linked, LoadLinks, Note, Persist, Pointed, Pointing, Within, count};
 use crate::{Error, ErrorKind, Limits};
@@ -150,6 +151,13 @@ impl<'a> Decoder<'a> {
             return self.elements_of(head[0], T::__MIN, memory, 1);
         }
         self.elements_called(head[0], T::__MIN, memory, const { super::list::weight::<T>() })
+    }
+
+    /// Like [`elements`](Self::elements), of elements that are coded in a way of their own.
+    pub(crate) fn elements_in<C: Coding, T: Persist>(&mut self, head: u8) -> Result<usize, Fail> {
+        let least = C::least::<T>();
+        let memory = if is_large_for::<T>(least) { size_of::<T>() } else { 0 };
+        self.elements_called(head, least, memory, const { super::list::weight::<T>() })
     }
 
     /// Compiled once, for elements of any type.

@@ -1,6 +1,7 @@
 use std::cell::Cell;
 use std::mem;
 
+use super::compact::Coding;
 use super::list::{large, large_box, levels};
 use super::row::Inline;
 use super::windows::Next;
@@ -277,11 +278,11 @@ impl<'a> Encoder<'a> {
 
     /// Counts elements that may have no bytes, which are limited in number.
     #[inline(always)]
-    pub(crate) fn count_empty<T: Persist>(&mut self, count: usize) {
-        if T::__MIN == 0 {
+    pub(crate) fn count_empty<C: Coding, T: Persist>(&mut self, count: usize) {
+        if C::least::<T>() == 0 {
             self.add_empty(count.saturating_mul(super::list::weight::<T>()));
         }
-        if let Some(bytes) = large::<T>(count) {
+        if let Some(bytes) = large::<T>(count, C::least::<T>()) {
             self.add_large(bytes);
         }
     }
@@ -307,14 +308,14 @@ impl<'a> Encoder<'a> {
     /// Writes that many elements, and checks that a loader would accept their
     /// number: that they have at least as many bytes as their types say.
     #[inline(always)]
-    pub(crate) fn filled<T: Persist>(
+    pub(crate) fn filled<C: Coding, T: Persist>(
         &mut self,
         count: usize,
         elements: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let before = self.position();
         elements(self)?;
-        if self.position() - before < count.saturating_mul(T::__MIN) {
+        if self.position() - before < count.saturating_mul(C::least::<T>()) {
             return Err(too_short(self.state, count));
         }
         Ok(())

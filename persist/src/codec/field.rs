@@ -18,6 +18,12 @@ impl FieldAccess {
         Self { encode: F::__encode_field, decode: F::__decode_field }
     }
 
+    /// Of a field that is stored in the compact form of its type.
+    #[must_use]
+    pub(super) const fn compact<F: Persist>() -> Self {
+        Self { encode: F::__encode_compact_field, decode: F::__decode_compact_field }
+    }
+
     /// Of a field that a `with` module stores.
     #[must_use]
     pub const fn with(

@@ -9,20 +9,21 @@ pub(super) const fn weight<T>() -> usize {
     1 + size_of::<T>() / 64
 }
 
-/// Bytes in memory of `count` elements, if those are large for the fewest bytes
-/// that they can take: an absent `Option` of a large type is one byte.
+/// Bytes in memory of `count` elements, if those are large where they take `least` bytes or more: an absent
+/// `Option` of a large type is one byte.
 #[inline(always)]
-pub(super) fn large<T: Persist>(count: usize) -> Option<u64> {
-    if const { is_large::<T>() } {
-        Some((count as u64).saturating_mul(size_of::<T>() as u64))
-    } else {
-        None
-    }
+pub(super) fn large<T>(count: usize, least: usize) -> Option<u64> {
+    is_large_for::<T>(least).then(|| (count as u64).saturating_mul(size_of::<T>() as u64))
 }
 
 /// True if an element is large for the fewest bytes that it can take.
 pub(super) const fn is_large<T: Persist>() -> bool {
-    T::__MIN > 0 && size_of::<T>() > 256 * T::__MIN
+    is_large_for::<T>(T::__MIN)
+}
+
+/// True if an element is large where it takes `least` bytes or more.
+pub(super) const fn is_large_for<T>(least: usize) -> bool {
+    least > 0 && size_of::<T>() > 256 * least
 }
 
 /// Bytes in memory of a value in a box, if those are many for the fewest bytes that

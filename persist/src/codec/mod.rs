@@ -31,6 +31,7 @@
 //! [`Reflect`] gives the tables of a type that derives `Persist`; [`reflect`](crate::reflect) says what is in them.
 
 mod buffer;
+pub(crate) mod compact;
 pub(crate) mod content;
 pub(crate) mod convert;
 mod copy;

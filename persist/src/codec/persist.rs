@@ -154,6 +154,14 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __POD: bool = false;
 
+    /// True if [`__encode_compact`](Persist::__encode_compact) writes a form of its own.
+    #[doc(hidden)]
+    const __COMPACT: bool = false;
+
+    /// The fewest bytes of the compact form.
+    #[doc(hidden)]
+    const __COMPACT_MIN: usize = Self::__MIN;
+
     /// How much code the value is where it is encoded in place: 1 for a number. What costs more than
     /// [`BUDGET`](super::row::BUDGET) is called instead.
     #[doc(hidden)]
@@ -389,6 +397,56 @@ pub trait Persist: Sized + 'static {
     #[inline(never)]
     fn __decode_called(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
         super::list::decode_items(head, input)
+    }
+
+    // The compact form: that of a type without integers is its usual one.
+
+    /// What the bytes of the compact form mean.
+    #[doc(hidden)]
+    fn __compact_kind() -> Kind {
+        Self::persist_kind()
+    }
+
+    /// Writes the value in its compact form.
+    #[doc(hidden)]
+    #[inline]
+    fn __encode_compact(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(self)
+    }
+
+    /// Reads a value in its compact form.
+    #[doc(hidden)]
+    #[inline]
+    fn __decode_compact(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        input.value()
+    }
+
+    /// What a layout needs to know of a compact field.
+    #[doc(hidden)]
+    const __COMPACT_PART: Part =
+        if Self::__COMPACT { Part::compact::<Self>() } else { Self::__PART };
+
+    /// Like [`__encode_field`](Persist::__encode_field), for a compact field.
+    #[doc(hidden)]
+    fn __encode_compact_field(field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        match field.downcast_ref::<Self>() {
+            Some(field) => field.__encode_compact(out),
+            None => Err(out.no_field()),
+        }
+    }
+
+    /// Like [`__decode_field`](Persist::__decode_field), for a compact field.
+    #[doc(hidden)]
+    fn __decode_compact_field(
+        field: Option<&mut dyn Any>,
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        let mut value = Self::__decode_compact(input)?;
+        let Some(field) = field else { return Ok(()) };
+        let Some(field) = field.downcast_mut::<Self>() else { return Err(Fail::Value) };
+        swap(field, &mut value);
+        field.__keep_skipped(&mut value);
+        Ok(())
     }
 
     /// Writes many values one after the other.

@@ -74,6 +74,20 @@ impl Part {
         }
     }
 
+    /// Of a field stored in the compact form of its type.
+    #[must_use]
+    pub(super) const fn compact<T: Persist>() -> Self {
+        Self {
+            head: 0,
+            fixed: false,
+            min: T::__COMPACT_MIN,
+            leaf: T::__LEAF,
+            cost: CALL,
+            reach: T::__reach,
+            access: const { &FieldAccess::compact::<T>() },
+        }
+    }
+
     /// Of a field stored through a `with` module, as `T`.
     #[must_use]
     pub const fn with<T: Persist>(access: &'static FieldAccess) -> Self {

@@ -1,7 +1,7 @@
 //! Class definitions: how a save states its own schema.
 
 use crate::codec::{Decoder, Fail, count};
-use crate::reflect::{ClassId, Holder};
+use crate::reflect::{ClassId, Holder, Integer};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 
 use super::WEAK;
@@ -28,6 +28,7 @@ pub(super) const DYNAMIC: u8 = 24;
 pub(super) const TRAIT_REFERENCE: u8 = 25;
 pub(super) const HANDLE: u8 = 26;
 pub(super) const UNKNOWN: u8 = 27;
+pub(super) const COMPACT: u8 = 28;
 
 /// The kinds without parts; a kind's tag is its index.
 pub(super) const SCALARS: [KindSchema; 16] = [
@@ -147,10 +148,23 @@ fn write_kind(kind: &KindSchema, number: &dyn Fn(usize, Option<Holder>) -> u64, 
             write_text(name, out);
         }
         KindSchema::Unknown => out.push(UNKNOWN),
+        KindSchema::Compact(integer) => out.extend_from_slice(&[COMPACT, plain_tag(*integer)]),
         scalar => {
             let tag = SCALARS.iter().position(|kind| kind == scalar).unwrap_or_default();
             out.push(u8::try_from(tag).unwrap_or_default());
         }
+    }
+}
+
+/// The tag of the kind of an integer that is not compact.
+fn plain_tag(integer: Integer) -> u8 {
+    match integer {
+        Integer::U16 => 4,
+        Integer::U32 => 5,
+        Integer::U64 => 6,
+        Integer::I16 => 9,
+        Integer::I32 => 10,
+        Integer::I64 => 11,
     }
 }
 
@@ -343,6 +357,14 @@ fn read_named(tag: u8, input: &mut Decoder<'_>) -> Result<KindSchema, Box<Bad>> 
         }
         HANDLE => KindSchema::Handle(input.value()?),
         UNKNOWN => KindSchema::Unknown,
+        COMPACT => {
+            let tag = input.value::<u8>()?;
+            let integer = Integer::ALL.into_iter().find(|integer| plain_tag(*integer) == tag);
+            let Some(integer) = integer else {
+                return Err(Bad::new(Why::Unknown { what: "a compact kind", tag }));
+            };
+            KindSchema::Compact(integer)
+        }
         tag => return Err(Bad::new(Why::Unknown { what: "kind", tag })),
     })
 }

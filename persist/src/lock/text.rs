@@ -143,6 +143,7 @@ impl Names<'_> {
             Ok(())
         };
         match kind {
+            KindSchema::Compact(integer) => write!(out, "compact {}", integer.name()),
             KindSchema::Option(inner) => part("Option<", inner, ">", out),
             KindSchema::List(inner) => part("Vec<", inner, ">", out),
             KindSchema::Set(inner) => part("Set<", inner, ">", out),

@@ -37,7 +37,8 @@ pub(super) const SCALARS: [(&str, crate::schema::KindSchema); 16] = {
 };
 
 /// The other words of kinds.
-const WORDS: [&str; 9] = ["Option", "Vec", "Set", "Map", "Weak", "sync", "Box", "Handle", "dyn"];
+const WORDS: [&str; 10] =
+    ["compact", "Option", "Vec", "Set", "Map", "Weak", "sync", "Box", "Handle", "dyn"];
 
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+')

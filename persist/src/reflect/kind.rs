@@ -44,6 +44,9 @@ pub enum Kind {
     F32,
     /// 8 bytes, every bit kept.
     F64,
+    /// A `u16`, `u32`, `u64`, `i16`, `i32` or `i64` in as few bytes as it needs; a signed one is zigzag first.
+    /// [`Display`](fmt::Display) shows the type.
+    Compact(#[doc(hidden)] Integer),
     /// A count of bytes, then UTF-8.
     Text,
     /// One byte, 0 or 1; the value follows a 1.
@@ -71,6 +74,57 @@ pub enum Kind {
     /// A count of parts that the program does not have, each the number of a class, then a
     /// value of that class: what an [`Unknown`](crate::Unknown) holds.
     Unknown,
+}
+
+/// An integer that has a compact form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integer {
+    /// 2 bytes.
+    U16,
+    /// 4 bytes.
+    U32,
+    /// 8 bytes.
+    U64,
+    /// 2 bytes.
+    I16,
+    /// 4 bytes.
+    I32,
+    /// 8 bytes.
+    I64,
+}
+
+impl Integer {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::U16, Self::U32, Self::U64, Self::I16, Self::I32, Self::I64];
+
+    /// Bytes of a number that is not compact.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::U16 | Self::I16 => 2,
+            Self::U32 | Self::I32 => 4,
+            Self::U64 | Self::I64 => 8,
+        }
+    }
+
+    /// True if it may be below zero.
+    #[must_use]
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::I16 | Self::I32 | Self::I64)
+    }
+
+    /// Its name in Rust.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::I16 => "i16",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+        }
+    }
 }
 
 /// What a stored reference may point at.
@@ -138,6 +192,7 @@ impl fmt::Display for Kind {
             Self::F64 => "f64",
             Self::Text => "String",
             Self::Unknown => "Unknown",
+            Self::Compact(integer) => return write!(f, "compact {}", integer.name()),
             Self::Option(inner) => return write!(f, "Option<{}>", inner()),
             Self::List(inner) => return write!(f, "Vec<{}>", inner()),
             Self::Set(inner) => return write!(f, "Set<{}>", inner()),

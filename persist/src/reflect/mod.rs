@@ -36,4 +36,4 @@ pub use crate::value::HandleValue;
 
 pub(crate) use class::{Argument, Body, Migration, Prototype};
 pub(crate) use holder::{Cell, Holder, Pointer};
-pub(crate) use kind::{Inner, Reference, Target, TraitName};
+pub(crate) use kind::{Inner, Integer, Reference, Target, TraitName};

@@ -1,6 +1,6 @@
 use std::fmt::{self, Write};
 
-use crate::reflect::{ClassId, Holder};
+use crate::reflect::{ClassId, Holder, Integer};
 
 /// A class: what a definition in a save holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,8 @@ pub(crate) enum KindSchema {
     I128,
     F32,
     F64,
+    /// In as few bytes as it needs.
+    Compact(Integer),
     Text,
     Option(Box<KindSchema>),
     List(Box<KindSchema>),
@@ -78,6 +80,20 @@ pub(crate) enum KindSchema {
     Handle(String),
     /// Parts that a program did not have.
     Unknown,
+}
+
+/// The kind of the integers that are not compact.
+impl From<Integer> for KindSchema {
+    fn from(integer: Integer) -> Self {
+        match integer {
+            Integer::U16 => Self::U16,
+            Integer::U32 => Self::U32,
+            Integer::U64 => Self::U64,
+            Integer::I16 => Self::I16,
+            Integer::I32 => Self::I32,
+            Integer::I64 => Self::I64,
+        }
+    }
 }
 
 impl KindSchema {
@@ -110,7 +126,7 @@ impl KindSchema {
         }
     }
 
-    /// Bytes of a unit or a number; 0 for kinds of another sort.
+    /// Bytes of a unit or a number of a fixed width; 0 for kinds of another sort.
     pub(crate) fn width(&self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
@@ -186,6 +202,7 @@ impl KindSchema {
             }
             Self::Dynamic(name) => write!(out, "Box<dyn {name}>"),
             Self::Handle(name) => write!(out, "Handle<{name}>"),
+            Self::Compact(integer) => write!(out, "compact {}", integer.name()),
             scalar => write!(out, "{}", format!("{scalar:?}").to_lowercase()),
         }
     }

@@ -16,6 +16,7 @@ pub(super) fn write(
         KindSchema::Char => out.bytes(&[0; 4]),
         KindSchema::Bool
         | KindSchema::Text
+        | KindSchema::Compact(_)
         | KindSchema::Option(_)
         | KindSchema::List(_)
         | KindSchema::Set(_)

@@ -10,7 +10,7 @@ use std::ops::Deref;
 use super::order::inner_first;
 use super::pass::Passes;
 use super::{ClassSchema, FieldSchema, Form, KindSchema};
-use crate::reflect::Holder;
+use crate::reflect::{Holder, Integer};
 
 /// Bytes of a handle.
 const HANDLE: u32 = 9;
@@ -66,6 +66,8 @@ pub(super) enum Shape {
     Bool,
     Char,
     Text,
+    /// A number in as few bytes as it needs.
+    Compact(Integer),
     Option(usize),
     /// A set too.
     List(usize),
@@ -211,6 +213,7 @@ impl Layout {
             KindSchema::Bool => node(Shape::Bool, 1),
             KindSchema::Char => node(Shape::Char, 4),
             KindSchema::Text => node(Shape::Text, 1),
+            KindSchema::Compact(integer) => node(Shape::Compact(*integer), 1),
             KindSchema::Option(inner) => {
                 let inner = self.block(1, [&**inner]);
                 node(Shape::Option(inner), 1)
@@ -291,6 +294,7 @@ fn fewest(kind: &KindSchema, classes: &[u32]) -> u32 {
         KindSchema::Char => 4,
         KindSchema::Bool
         | KindSchema::Text
+        | KindSchema::Compact(_)
         | KindSchema::Option(_)
         | KindSchema::List(_)
         | KindSchema::Set(_)

@@ -3,7 +3,9 @@
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::KindSchema;
-use crate::codec::copy;
+use crate::codec::compact::{unzigzag, zigzag};
+use crate::codec::{Decoder, Fail, copy, count};
+use crate::reflect::Integer;
 
 /// A kind of number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub(super) enum Width {
     Signed(usize),
     F32,
     F64,
+    /// In as few bytes as it needs.
+    Compact(Integer),
 }
 
 /// A number of any kind.
@@ -55,15 +59,31 @@ impl Width {
             | KindSchema::I128 => Self::Signed(kind.width()),
             KindSchema::F32 => Self::F32,
             KindSchema::F64 => Self::F64,
+            KindSchema::Compact(integer) => Self::Compact(*integer),
             _ => return None,
         })
     }
 
+    /// Bytes of each number, or of the same one where it is not compact.
     pub(super) fn bytes(self) -> usize {
         match self {
             Self::Unsigned(bytes) | Self::Signed(bytes) => bytes,
             Self::F32 => 4,
             Self::F64 => 8,
+            Self::Compact(integer) => integer.bytes(),
+        }
+    }
+
+    pub(super) fn is_compact(self) -> bool {
+        matches!(self, Self::Compact(_))
+    }
+
+    /// The kind of the same numbers of a fixed width.
+    fn plain(self) -> Self {
+        match self {
+            Self::Compact(integer) if integer.is_signed() => Self::Signed(integer.bytes()),
+            Self::Compact(integer) => Self::Unsigned(integer.bytes()),
+            plain => plain,
         }
     }
 
@@ -73,7 +93,7 @@ impl Width {
 
     /// True if every number of this kind is one of the other, too.
     pub(super) fn fits(self, other: Self) -> bool {
-        match (self, other) {
+        match (self.plain(), other.plain()) {
             (Self::Unsigned(a), Self::Unsigned(b)) | (Self::Signed(a), Self::Signed(b)) => a <= b,
             (Self::Unsigned(a), Self::Signed(b)) => a < b,
             (Self::Unsigned(a) | Self::Signed(a), Self::F32) => a <= 2,
@@ -83,13 +103,24 @@ impl Width {
         }
     }
 
-    /// Reads a number; `bytes` has as many as the kind.
+    /// Takes a number.
+    pub(super) fn take(self, input: &mut Decoder<'_>) -> Result<Number, Fail> {
+        Ok(match self {
+            Self::Compact(integer) if integer.is_signed() => {
+                Number::from(i128::from(unzigzag(integer.count(input)?)))
+            }
+            Self::Compact(integer) => Number::Natural(integer.count(input)?.into()),
+            plain => plain.read(input.take(plain.bytes())?),
+        })
+    }
+
+    /// Reads a number of a fixed width; `bytes` has as many as the kind.
     pub(super) fn read(self, bytes: &[u8]) -> Number {
-        match self {
+        match self.plain() {
             Self::Unsigned(_) => Number::Natural(LittleEndian::read_uint128(bytes, bytes.len())),
             Self::Signed(_) => Number::from(LittleEndian::read_int128(bytes, bytes.len())),
             Self::F32 => Number::Float(widened(LittleEndian::read_u32(bytes))),
-            Self::F64 => Number::Float(LittleEndian::read_u64(bytes)),
+            _ => Number::Float(LittleEndian::read_u64(bytes)),
         }
     }
 
@@ -175,6 +206,20 @@ impl Width {
                 let (nearest, exact) = number.as_f64();
                 out.extend_from_slice(&nearest.to_le_bytes());
                 fit(exact)
+            }
+            Self::Compact(integer) => {
+                let start = out.len();
+                let fit = self.plain().write(number, out);
+                let count = if integer.is_signed() {
+                    let bytes = &out[start..];
+                    zigzag(LittleEndian::read_int(bytes, bytes.len()))
+                } else {
+                    let bytes = &out[start..];
+                    LittleEndian::read_uint(bytes, bytes.len())
+                };
+                out.truncate(start);
+                count::push(count, out);
+                fit
             }
         }
     }
@@ -275,6 +320,7 @@ impl std::fmt::Display for Width {
             Self::Signed(bytes) => write!(f, "an i{}", 8 * bytes),
             Self::F32 => f.write_str("an f32"),
             Self::F64 => f.write_str("an f64"),
+            Self::Compact(integer) => write!(f, "a compact {}", integer.name()),
         }
     }
 }

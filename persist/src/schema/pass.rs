@@ -10,6 +10,8 @@ use crate::codec::{Decoder, Fail, count};
 #[derive(Clone, Copy)]
 pub(super) enum Pass {
     Fixed(usize),
+    /// A compact integer.
+    Count,
     Text,
     /// An option of one of a fixed width.
     Maybe(usize),
@@ -46,6 +48,7 @@ impl Pass {
     pub(super) fn length(self, bytes: &[u8]) -> Option<usize> {
         match self {
             Self::Fixed(width) => Some(width),
+            Self::Count => Some(1 + usize::from(bytes.first()?.saturating_sub(SHORT))),
             Self::Text => text_length(bytes),
             Self::Maybe(width) => match bytes.first()? {
                 0 => Some(1),
@@ -153,6 +156,7 @@ impl Passes {
         let is_text = |node: usize| matches!(stored.node(node).shape, Shape::Text);
         match stored.node(node).shape {
             Shape::Text => Some(Pass::Text),
+            Shape::Compact(_) => Some(Pass::Count),
             Shape::Option(part) if is_text(part) => Some(Pass::MaybeText),
             Shape::Option(part) => self.width(part, stored).map(Pass::Maybe),
             Shape::List(part) if is_text(part) => Some(Pass::Texts),
@@ -182,6 +186,7 @@ impl Passes {
     pub(super) fn over(&self, pass: Pass, input: &mut Decoder<'_>) -> Result<(), Fail> {
         match pass {
             Pass::Fixed(width) => input.take(width).map(drop),
+            Pass::Count => count::decode(input).map(drop),
             Pass::Text => text(input),
             Pass::Maybe(width) => {
                 if input.value::<bool>()? {

@@ -194,6 +194,7 @@ fn step<'s>(
             Shape::Bytes => {}
             Shape::Bool => drop(input.value::<bool>()?),
             Shape::Char => drop(input.value::<char>()?),
+            Shape::Compact(integer) => drop(integer.count(input)?),
             Shape::Text => {
                 let length = input.count()?;
                 if length > input.rest().len() {

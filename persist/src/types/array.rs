@@ -1,6 +1,6 @@
 //! Arrays of any length: the elements, without a count.
 
-use super::whole_items;
+use super::{compact_items, whole_items};
 use crate::codec::row::{Inline, checked};
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part};
 use crate::reflect::Kind;
@@ -49,6 +49,26 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
             None => Ok(items.map(|item| item.unwrap_or_else(|| unreachable!("all are there")))),
         }
     }
+
+    const __COMPACT_MIN: usize = N * T::__COMPACT_MIN;
+
+    compact_items!(T::__COMPACT, Kind::Array(T::__compact_kind, N);
+    this, out => this.iter().try_for_each(|item| item.__encode_compact(out));
+    input => {
+        if size_of::<Self>() > SMALL {
+            let items: Result<Vec<T>, Fail> = (0..N).map(|_| T::__decode_compact(input)).collect();
+            return items?.try_into().map_err(|_| Fail::Count);
+        }
+        let mut fail = None;
+        let items: [Option<T>; N] = std::array::from_fn(|_| match fail {
+            None => T::__decode_compact(input).map_err(|why| fail = Some(why)).ok(),
+            Some(_) => None,
+        });
+        match fail {
+            Some(fail) => Err(fail),
+            None => Ok(items.map(|item| item.unwrap_or_else(|| unreachable!("all are there")))),
+        }
+    });
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {

@@ -5,7 +5,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::whole_items;
+use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::{
     AsCell, Content, Decoder, Encoder, Fail, Lock, OpenCell, Persist, Phase, Pointee, Prototypes,
@@ -37,6 +37,12 @@ impl<T: Persist + Copy> Persist for Cell<T> {
     fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
         T::persist_empty(prototypes).map(Cell::new)
     }
+
+    const __COMPACT_MIN: usize = T::__COMPACT_MIN;
+
+    compact_items!(T::__COMPACT, T::__compact_kind();
+        this, out => this.get().__encode_compact(out);
+        input => T::__decode_compact(input).map(Cell::new));
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {

@@ -5,10 +5,11 @@ use std::collections::hash_map::{self, HashMap};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
-use super::counted_items;
 use super::sequence::{visit_each, visit_each_shared};
 use super::set::{Encoded, in_order};
+use super::{compact_items, counted_items};
 use crate::Result;
+use crate::codec::compact::{Coding, Compact, Plain};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, LoadLinks, NoLinks, Persist, Prototypes, Stop, TypeSet,
     Visitor, count,
@@ -70,48 +71,19 @@ where
         Ok(HashMap::default())
     }
 
+    compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
+        this, out => {
+            out.take(1)?[0] = count::head(this.len() as u64);
+            encode_hashed::<Compact, K, V, S>(this, out)
+        };
+        input => decode_hashed::<Compact, K, V, S>(input.take(1)?, input));
+
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        count::encode_tail(self.len() as u64, out)?;
-        out.count_empty::<Entry<K, V>>(self.len());
-        let encoded = Encoded::new(self.iter(), &out.limits_inside::<Entry<K, V>>())
-            .map_err(|error| out.refuse(error))?;
-        out.filled::<Entry<K, V>>(self.len(), |out| {
-            encoded.write::<Entry<K, V>>(out, |value, out| out.value(*value))
-        })
+        encode_hashed::<Plain, K, V, S>(self, out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        let count = input.elements::<Entry<K, V>>(head)?;
-        let mut map = Self::with_hasher(S::default());
-        map.try_reserve(count).map_err(|_| Fail::Limit)?;
-        let start = input.links().pending();
-        // The keys of entries with references, encoded again, and where those lie.
-        // The pass that connects goes by what the program would write now, which
-        // is not always what was stored: variants may have another order.
-        let mut keys = Buffer::new();
-        let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
-        input.nested_in::<Entry<K, V>, _>(|input| {
-            for _ in 0..count {
-                let key = input.value()?;
-                let first = input.links().pending();
-                let value = input.value()?;
-                let references = first..input.links().pending();
-                if !references.is_empty() {
-                    let begin = keys.len();
-                    let key: &K = &key;
-                    keys.append(input.limits(), &mut NoLinks::default(), |out| out.value(key))
-                        .map_err(|error| input.refuse(error))?;
-                    places.push((begin..keys.len(), references));
-                }
-                match map.entry(key) {
-                    hash_map::Entry::Vacant(entry) => entry.insert(value),
-                    hash_map::Entry::Occupied(_) => return Err(Fail::Duplicate),
-                };
-            }
-            Ok(())
-        })?;
-        reorder_by_keys(input.links(), start, keys.gather(), places);
-        Ok(map)
+        decode_hashed::<Plain, K, V, S>(head, input)
     }
 
     // In the order of the encoded keys, which is that on disk and does not depend on the hasher.
@@ -119,15 +91,76 @@ where
         if V::__LEAF {
             return Ok(());
         }
-        visit_each(Encoded::new(self.iter_mut(), visitor.limits())?.into_values(), visitor)
+        visit_each(
+            Encoded::new::<Plain, K>(self.iter_mut(), visitor.limits())?.into_values(),
+            visitor,
+        )
     }
 
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         if V::__LEAF {
             return Ok(());
         }
-        visit_each_shared(Encoded::new(self.iter(), visitor.limits())?.into_values(), visitor)
+        visit_each_shared(
+            Encoded::new::<Plain, K>(self.iter(), visitor.limits())?.into_values(),
+            visitor,
+        )
     }
+}
+
+/// Writes what follows the head of a hashed map.
+fn encode_hashed<C: Coding, K: Persist, V: Persist, S>(
+    map: &HashMap<K, V, S>,
+    out: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    count::encode_tail(map.len() as u64, out)?;
+    out.count_empty::<C, Entry<K, V>>(map.len());
+    let encoded = Encoded::new::<C, K>(map.iter(), &out.limits_inside::<Entry<K, V>>())
+        .map_err(|error| out.refuse(error))?;
+    out.filled::<C, Entry<K, V>>(map.len(), |out| {
+        encoded.write::<Entry<K, V>>(out, |value, out| C::encode(*value, out))
+    })
+}
+
+/// Reads what follows the head of a hashed map.
+fn decode_hashed<C, K, V, S>(head: &[u8], input: &mut Decoder<'_>) -> Result<HashMap<K, V, S>, Fail>
+where
+    C: Coding,
+    K: Persist + Eq + Hash,
+    V: Persist,
+    S: BuildHasher + Default,
+{
+    let count = input.elements_in::<C, Entry<K, V>>(head[0])?;
+    let mut map = HashMap::with_hasher(S::default());
+    map.try_reserve(count).map_err(|_| Fail::Limit)?;
+    let start = input.links().pending();
+    // The keys of entries with references, encoded again, and where those lie.
+    // The pass that connects goes by what the program would write now, which
+    // is not always what was stored: variants may have another order.
+    let mut keys = Buffer::new();
+    let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    input.nested_in::<Entry<K, V>, _>(|input| {
+        for _ in 0..count {
+            let key = C::decode(input)?;
+            let first = input.links().pending();
+            let value = C::decode(input)?;
+            let references = first..input.links().pending();
+            if !references.is_empty() {
+                let begin = keys.len();
+                let key: &K = &key;
+                keys.append(input.limits(), &mut NoLinks::default(), |out| out.value(key))
+                    .map_err(|error| input.refuse(error))?;
+                places.push((begin..keys.len(), references));
+            }
+            match map.entry(key) {
+                hash_map::Entry::Vacant(entry) => entry.insert(value),
+                hash_map::Entry::Occupied(_) => return Err(Fail::Duplicate),
+            };
+        }
+        Ok(())
+    })?;
+    reorder_by_keys(input.links(), start, keys.gather(), places);
+    Ok(map)
 }
 
 /// Stored in the order of the map. Keys that differ only in what is not saved
@@ -148,53 +181,19 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         Ok(BTreeMap::new())
     }
 
+    compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
+        this, out => {
+            out.take(1)?[0] = count::head(this.len() as u64);
+            encode_ordered::<Compact, K, V>(this, out)
+        };
+        input => decode_ordered::<Compact, K, V>(input.take(1)?, input));
+
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        count::encode_tail(self.len() as u64, out)?;
-        out.count_empty::<Entry<K, V>>(self.len());
-        out.filled::<Entry<K, V>>(self.len(), |out| {
-            out.nested_in::<Entry<K, V>>(|out| {
-                for (key, value) in self {
-                    out.value(key)?;
-                    out.value(value)?;
-                }
-                Ok(())
-            })
-        })
+        encode_ordered::<Plain, K, V>(self, out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        let count = input.elements::<Entry<K, V>>(head)?;
-        let start = input.links().pending();
-        let mut entries: Vec<(K, V)> = Vec::new();
-        // Where the references of each entry lie.
-        let mut ranges: Vec<Range<usize>> = Vec::new();
-        let mut sorted = true;
-        input.nested_in::<Entry<K, V>, _>(|input| {
-            for _ in 0..count {
-                let key: K = input.value()?;
-                let first = input.links().pending();
-                let value = input.value()?;
-                ranges.push(first..input.links().pending());
-                if let Some((last, _)) = entries.last() {
-                    sorted &= *last < key;
-                }
-                entries.push((key, value));
-            }
-            Ok(())
-        })?;
-        if !sorted {
-            // Another program orders its keys in another way.
-            let order = in_order(count, &|a, b| entries[a].0.cmp(&entries[b].0));
-            reorder(input.links(), start, &ranges, &order.ok_or(Fail::Duplicate)?);
-        }
-        let mut map = BTreeMap::new();
-        for (key, value) in entries {
-            // An `Ord` that contradicts itself may find it only now.
-            if map.insert(key, value).is_some() {
-                return Err(Fail::Duplicate);
-            }
-        }
-        Ok(map)
+        decode_ordered::<Plain, K, V>(head, input)
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -204,4 +203,61 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         visit_each_shared(self.values(), visitor)
     }
+}
+
+/// Writes what follows the head of an ordered map.
+fn encode_ordered<C: Coding, K: Persist, V: Persist>(
+    map: &BTreeMap<K, V>,
+    out: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    count::encode_tail(map.len() as u64, out)?;
+    out.count_empty::<C, Entry<K, V>>(map.len());
+    out.filled::<C, Entry<K, V>>(map.len(), |out| {
+        out.nested_in::<Entry<K, V>>(|out| {
+            for (key, value) in map {
+                C::encode(key, out)?;
+                C::encode(value, out)?;
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Reads what follows the head of an ordered map.
+fn decode_ordered<C: Coding, K: Persist + Ord, V: Persist>(
+    head: &[u8],
+    input: &mut Decoder<'_>,
+) -> Result<BTreeMap<K, V>, Fail> {
+    let count = input.elements_in::<C, Entry<K, V>>(head[0])?;
+    let start = input.links().pending();
+    let mut entries: Vec<(K, V)> = Vec::new();
+    // Where the references of each entry lie.
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let mut sorted = true;
+    input.nested_in::<Entry<K, V>, _>(|input| {
+        for _ in 0..count {
+            let key: K = C::decode(input)?;
+            let first = input.links().pending();
+            let value = C::decode(input)?;
+            ranges.push(first..input.links().pending());
+            if let Some((last, _)) = entries.last() {
+                sorted &= *last < key;
+            }
+            entries.push((key, value));
+        }
+        Ok(())
+    })?;
+    if !sorted {
+        // Another program orders its keys in another way.
+        let order = in_order(count, &|a, b| entries[a].0.cmp(&entries[b].0));
+        reorder(input.links(), start, &ranges, &order.ok_or(Fail::Duplicate)?);
+    }
+    let mut map = BTreeMap::new();
+    for (key, value) in entries {
+        // An `Ord` that contradicts itself may find it only now.
+        if map.insert(key, value).is_some() {
+            return Err(Fail::Duplicate);
+        }
+    }
+    Ok(map)
 }

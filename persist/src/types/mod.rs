@@ -53,6 +53,33 @@ macro_rules! whole_items {
 }
 pub(crate) use whole_items;
 
+/// The items of a type whose parts may have a compact form: its kind, and how it is written and read then.
+macro_rules! compact_items {
+    ($compact:expr, $kind:expr; $this:ident, $out:ident => $encode:expr; $input:ident => $decode:expr) => {
+        const __COMPACT: bool = $compact;
+
+        fn __compact_kind() -> Kind {
+            $kind
+        }
+
+        fn __encode_compact(&self, $out: &mut Encoder<'_>) -> Result<(), Stop> {
+            if !Self::__COMPACT {
+                return $out.value(self);
+            }
+            let $this = self;
+            $encode
+        }
+
+        fn __decode_compact($input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            if !Self::__COMPACT {
+                return $input.value();
+            }
+            $decode
+        }
+    };
+}
+use compact_items;
+
 /// The tables of a struct of the standard library, from the names and types of what is stored.
 ///
 /// Times and ranges are classes, so that what has the bytes of a duration is not taken for one.

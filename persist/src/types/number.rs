@@ -6,8 +6,9 @@ use std::num::{
     NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
 };
 
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, pod};
-use crate::reflect::Kind;
+use crate::codec::compact::{unzigzag, zigzag};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, count, pod};
+use crate::reflect::{Integer, Kind};
 use crate::{Error, ErrorKind, Result};
 
 /// The items of a number type that do not differ.
@@ -40,8 +41,45 @@ macro_rules! fixed_items {
 }
 pub(super) use fixed_items;
 
+/// The items of an integer that has a compact form: the count that it is, and which integer a count is.
+macro_rules! count_items {
+    ($kind:ident, $to:expr, $from:expr) => {
+        const __COMPACT: bool = true;
+        const __COMPACT_MIN: usize = 1;
+
+        fn __compact_kind() -> Kind {
+            Kind::Compact(Integer::$kind)
+        }
+
+        #[inline(always)]
+        fn __encode_compact(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            count::encode($to(*self), out)
+        }
+
+        #[inline(always)]
+        fn __decode_compact(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            let count = count::decode(input)?;
+            $from(count).ok_or(Fail::Value)
+        }
+    };
+}
+
+macro_rules! unsigned {
+    ($number:ident $kind:ident) => {
+        count_items!($kind, u64::from, |count| $number::try_from(count).ok());
+    };
+}
+
+macro_rules! signed {
+    ($number:ident $kind:ident) => {
+        count_items!($kind, |number| zigzag(i64::from(number)), |count| {
+            $number::try_from(unzigzag(count)).ok()
+        });
+    };
+}
+
 macro_rules! numbers {
-    ($($number:ident $kind:ident)*) => {$(
+    ($($number:ident $kind:ident $($form:ident)?;)*) => {$(
         impl pod::Block for $number {}
 
         #[diagnostic::do_not_recommend]
@@ -50,6 +88,7 @@ macro_rules! numbers {
             const __POD: bool = true;
 
             fixed_items!();
+            $($form!($number $kind);)?
 
             fn persist_kind() -> Kind {
                 Kind::$kind
@@ -98,9 +137,9 @@ macro_rules! numbers {
 }
 
 numbers! {
-    u8 U8  u16 U16  u32 U32  u64 U64  u128 U128
-    i8 I8  i16 I16  i32 I32  i64 I64  i128 I128
-    f32 F32  f64 F64
+    u8 U8; u16 U16 unsigned; u32 U32 unsigned; u64 U64 unsigned; u128 U128;
+    i8 I8; i16 I16 signed; i32 I32 signed; i64 I64 signed; i128 I128;
+    f32 F32; f64 F64;
 }
 
 /// A number that the type does not have: 0 of a `NonZeroU8`.
@@ -127,6 +166,28 @@ macro_rules! stored_as_number {
                     not_one(&found, stringify!($ty), stringify!($number), input)
                 })
             });
+
+            const __COMPACT: bool = <$number as Persist>::__COMPACT;
+            const __COMPACT_MIN: usize = <$number as Persist>::__COMPACT_MIN;
+
+            fn __compact_kind() -> Kind {
+                <$number as Persist>::__compact_kind()
+            }
+
+            #[inline]
+            fn __encode_compact(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                let to: fn($ty) -> $number = $to;
+                to(*self).__encode_compact(out)
+            }
+
+            #[inline]
+            fn __decode_compact(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                let from: fn($number) -> Option<$ty> = $from;
+                let found = <$number as Persist>::__decode_compact(input)?;
+                from(found).ok_or_else(|| {
+                    not_one(&found, stringify!($ty), stringify!($number), input)
+                })
+            }
 
             fn persist_kind() -> Kind {
                 <$number as Persist>::persist_kind()

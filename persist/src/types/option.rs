@@ -1,6 +1,6 @@
 //! `Option`: a byte, and the value after a 1.
 
-use super::whole_items;
+use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::row::Inline;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor};
@@ -28,6 +28,17 @@ impl<T: Persist> Persist for Option<T> {
     fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
         Ok(None)
     }
+
+    compact_items!(T::__COMPACT, Kind::Option(T::__compact_kind);
+    this, out => {
+        out.take(1)?[0] = u8::from(this.is_some());
+        this.as_ref().map_or(Ok(()), |value| value.__encode_compact(out))
+    };
+    input => match input.take(1)?[0] {
+        0 => Ok(None),
+        1 => T::__decode_compact(input).map(Some),
+        _ => Err(Fail::Value),
+    });
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {

@@ -2,8 +2,9 @@
 
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::counted_items;
+use super::{compact_items, counted_items};
 use crate::Result;
+use crate::codec::compact::{Coding, Compact, Plain};
 use crate::codec::row::Inline;
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, Visits, count, decode_vec,
@@ -12,22 +13,49 @@ use crate::reflect::Kind;
 
 /// Writes what follows the head of a sequence.
 #[inline(always)]
-fn encode_tail<T: Persist>(
+fn encode_tail<C: Coding, T: Persist>(
     len: usize,
     out: &mut Encoder<'_>,
     elements: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     count::encode_tail(len as u64, out)?;
-    out.count_empty::<T>(len);
+    out.count_empty::<C, T>(len);
     if T::__LEAF {
         return elements(out);
     }
-    out.filled::<T>(len, |out| out.nested_in::<T>(elements))
+    out.filled::<C, T>(len, |out| out.nested_in::<T>(elements))
+}
+
+/// Writes a sequence whose elements are compact.
+fn encode_compact<'t, T: Persist>(
+    items: impl ExactSizeIterator<Item = &'t T>,
+    out: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    let mut items = items;
+    out.take(1)?[0] = count::head(items.len() as u64);
+    encode_tail::<Compact, T>(items.len(), out, |out| {
+        out.apart(|out| items.try_for_each(|item| item.__encode_compact(out)))
+    })
+}
+
+/// Reads a sequence whose elements are compact.
+fn decode_compact<T: Persist>(input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
+    let head = input.take(1)?[0];
+    let count = input.elements_in::<Compact, T>(head)?;
+    let elements = |input: &mut Decoder<'_>| {
+        let mut items = Vec::new();
+        items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
+        for _ in 0..count {
+            items.push(T::__decode_compact(input)?);
+        }
+        Ok(items)
+    };
+    if T::__LEAF { elements(input) } else { input.nested_in::<T, _>(elements) }
 }
 
 #[inline(always)]
 fn encode_rest<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
-    encode_tail::<T>(items.len(), out, |out| T::__encode_slice(items, out))
+    encode_tail::<Plain, T>(items.len(), out, |out| T::__encode_slice(items, out))
 }
 
 /// Once for each type of element, however many lists of it there are.
@@ -78,6 +106,10 @@ pub(super) fn visit_each_shared<'t, T: Persist>(
 
 impl<T: Persist> Persist for Vec<T> {
     counted_items!(Kind::List(T::persist_kind), "Vec<{}>", T::persist_name());
+
+    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
+        this, out => encode_compact(this.iter(), out);
+        input => decode_compact(input));
 
     const __COST: usize = 6;
 
@@ -146,6 +178,10 @@ impl<T: Persist> Persist for Vec<T> {
 impl<T: Persist> Persist for Box<[T]> {
     counted_items!(Kind::List(T::persist_kind), "Box<[{}]>", T::persist_name());
 
+    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
+        this, out => encode_compact(this.iter(), out);
+        input => decode_compact(input).map(Vec::into_boxed_slice));
+
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
     }
@@ -156,7 +192,7 @@ impl<T: Persist> Persist for Box<[T]> {
 
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_tail::<T>(self.len(), out, |out| T::__encode_slice(self, out))
+        encode_tail::<Plain, T>(self.len(), out, |out| T::__encode_slice(self, out))
     }
 
     #[inline]
@@ -176,6 +212,10 @@ impl<T: Persist> Persist for Box<[T]> {
 impl<T: Persist> Persist for VecDeque<T> {
     counted_items!(Kind::List(T::persist_kind), "VecDeque<{}>", T::persist_name());
 
+    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
+        this, out => encode_compact(this.iter(), out);
+        input => decode_compact(input).map(Self::from));
+
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
     }
@@ -187,7 +227,7 @@ impl<T: Persist> Persist for VecDeque<T> {
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let (front, back) = self.as_slices();
-        encode_tail::<T>(self.len(), out, |out| {
+        encode_tail::<Plain, T>(self.len(), out, |out| {
             T::__encode_slice(front, out)?;
             T::__encode_slice(back, out)
         })
@@ -207,10 +247,20 @@ impl<T: Persist> Persist for VecDeque<T> {
     }
 }
 
+fn in_order<T: Ord>(heap: &BinaryHeap<T>) -> Vec<&T> {
+    let mut items: Vec<&T> = heap.iter().collect();
+    items.sort();
+    items
+}
+
 /// Stored in ascending order, so that equal heaps have equal bytes whatever
 /// their history; elements that compare equal keep their order in the heap.
 impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     counted_items!(Kind::List(T::persist_kind), "BinaryHeap<{}>", T::persist_name());
+
+    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
+        this, out => encode_compact(in_order(this).into_iter(), out);
+        input => decode_compact(input).map(Self::from));
 
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
@@ -222,9 +272,10 @@ impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let mut items: Vec<&T> = self.iter().collect();
-        items.sort();
-        encode_tail::<T>(items.len(), out, |out| items.iter().try_for_each(|item| out.value(*item)))
+        let items = in_order(self);
+        encode_tail::<Plain, T>(items.len(), out, |out| {
+            items.iter().try_for_each(|item| out.value(*item))
+        })
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
-use super::counted_items;
+use super::{compact_items, counted_items};
+use crate::codec::compact::{Coding, Compact, Plain};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, Stop, TypeSet, count,
 };
@@ -25,17 +26,17 @@ pub(super) struct Encoded<V> {
 
 impl<V> Encoded<V> {
     /// Encodes the keys and puts the entries into the order of their bytes.
-    pub(super) fn new<'k, K: Persist>(
+    pub(super) fn new<'k, C: Coding, K: Persist>(
         values: impl Iterator<Item = (&'k K, V)>,
         limits: &Limits,
     ) -> Result<Self> {
         let count = values.size_hint().0;
-        let mut keys = Buffer::with_size(count.saturating_mul(K::__MIN));
+        let mut keys = Buffer::with_size(count.saturating_mul(C::least::<K>()));
         let mut links = NoLinks::default();
         let mut entries = Vec::with_capacity(count);
         for (key, value) in values {
             let start = keys.len();
-            keys.append(limits, &mut links, |out| out.value(key))?;
+            keys.append(limits, &mut links, |out| C::encode(key, out))?;
             entries.push((start..keys.len(), Some(value)));
         }
         let keys = keys.into_bytes();
@@ -107,29 +108,54 @@ where
         Ok(HashSet::default())
     }
 
+    compact_items!(T::__COMPACT, Kind::Set(T::__compact_kind);
+        this, out => {
+            out.take(1)?[0] = count::head(this.len() as u64);
+            encode_hashed::<Compact, T, S>(this, out)
+        };
+        input => decode_hashed::<Compact, T, S>(input.take(1)?, input));
+
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        count::encode_tail(self.len() as u64, out)?;
-        out.count_empty::<T>(self.len());
-        let entries = self.iter().map(|item| (item, ()));
-        let encoded =
-            Encoded::new(entries, &out.limits_inside::<T>()).map_err(|error| out.refuse(error))?;
-        out.filled::<T>(self.len(), |out| encoded.write::<T>(out, |(), _| Ok(())))
+        encode_hashed::<Plain, T, S>(self, out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        let count = input.elements::<T>(head)?;
-        let mut set = Self::with_hasher(S::default());
-        set.try_reserve(count).map_err(|_| Fail::Limit)?;
-        input.nested_in::<T, _>(|input| {
-            for _ in 0..count {
-                if !set.insert(input.value()?) {
-                    return Err(Fail::Duplicate);
-                }
-            }
-            Ok(())
-        })?;
-        Ok(set)
+        decode_hashed::<Plain, T, S>(head, input)
     }
+}
+
+/// Writes what follows the head of a hashed set.
+fn encode_hashed<C: Coding, T: Persist, S>(
+    set: &HashSet<T, S>,
+    out: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    count::encode_tail(set.len() as u64, out)?;
+    out.count_empty::<C, T>(set.len());
+    let entries = set.iter().map(|item| (item, ()));
+    let encoded = Encoded::new::<C, T>(entries, &out.limits_inside::<T>())
+        .map_err(|error| out.refuse(error))?;
+    out.filled::<C, T>(set.len(), |out| encoded.write::<T>(out, |(), _| Ok(())))
+}
+
+/// Reads what follows the head of a hashed set.
+fn decode_hashed<C, T, S>(head: &[u8], input: &mut Decoder<'_>) -> Result<HashSet<T, S>, Fail>
+where
+    C: Coding,
+    T: Persist + Eq + Hash,
+    S: BuildHasher + Default,
+{
+    let count = input.elements_in::<C, T>(head[0])?;
+    let mut set = HashSet::with_hasher(S::default());
+    set.try_reserve(count).map_err(|_| Fail::Limit)?;
+    input.nested_in::<T, _>(|input| {
+        for _ in 0..count {
+            if !set.insert(C::decode(input)?) {
+                return Err(Fail::Duplicate);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(set)
 }
 
 /// Stored in the order of the set. Elements that differ only in what is not saved
@@ -145,25 +171,48 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
         Ok(BTreeSet::new())
     }
 
+    compact_items!(T::__COMPACT, Kind::Set(T::__compact_kind);
+        this, out => {
+            out.take(1)?[0] = count::head(this.len() as u64);
+            encode_ordered::<Compact, T>(this, out)
+        };
+        input => decode_ordered::<Compact, T>(input.take(1)?, input));
+
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        count::encode_tail(self.len() as u64, out)?;
-        out.count_empty::<T>(self.len());
-        out.filled::<T>(self.len(), |out| {
-            out.nested_in::<T>(|out| self.iter().try_for_each(|item| out.value(item)))
-        })
+        encode_ordered::<Plain, T>(self, out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        let count = input.elements::<T>(head)?;
-        let mut set = Self::new();
-        input.nested_in::<T, _>(|input| {
-            for _ in 0..count {
-                if !set.insert(input.value()?) {
-                    return Err(Fail::Duplicate);
-                }
-            }
-            Ok(())
-        })?;
-        Ok(set)
+        decode_ordered::<Plain, T>(head, input)
     }
+}
+
+/// Writes what follows the head of an ordered set.
+fn encode_ordered<C: Coding, T: Persist>(
+    set: &BTreeSet<T>,
+    out: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    count::encode_tail(set.len() as u64, out)?;
+    out.count_empty::<C, T>(set.len());
+    out.filled::<C, T>(set.len(), |out| {
+        out.nested_in::<T>(|out| set.iter().try_for_each(|item| C::encode(item, out)))
+    })
+}
+
+/// Reads what follows the head of an ordered set.
+fn decode_ordered<C: Coding, T: Persist + Ord>(
+    head: &[u8],
+    input: &mut Decoder<'_>,
+) -> Result<BTreeSet<T>, Fail> {
+    let count = input.elements_in::<C, T>(head[0])?;
+    let mut set = BTreeSet::new();
+    input.nested_in::<T, _>(|input| {
+        for _ in 0..count {
+            if !set.insert(C::decode(input)?) {
+                return Err(Fail::Duplicate);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(set)
 }

@@ -1,6 +1,6 @@
 //! Tuples of up to twelve: the parts one after the other.
 
-use super::whole_items;
+use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::row::{Inline, checked, cut, cut_mut};
 use crate::codec::{
@@ -42,6 +42,16 @@ macro_rules! tuples {
             fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
                 Ok(($($part::persist_empty(prototypes)?,)+))
             }
+
+            const __COMPACT_MIN: usize = 0 $(+ $part::__COMPACT_MIN)+;
+
+            compact_items!(false $(|| $part::__COMPACT)+,
+                Kind::Tuple(const { &[$($part::__compact_kind as fn() -> Kind),+] });
+            this, out => {
+                $(this.$index.__encode_compact(out)?;)+
+                Ok(())
+            };
+            input => Ok(($($part::__decode_compact(input)?,)+)));
 
             #[inline(always)]
             fn __encode_head(&self, head: &mut [u8]) {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::num::{Saturating, Wrapping};
 
-use super::whole_items;
+use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
@@ -41,6 +41,12 @@ macro_rules! wrappers {
             fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
                 T::persist_empty(prototypes).map(Self)
             }
+
+            const __COMPACT_MIN: usize = T::__COMPACT_MIN;
+
+            compact_items!(T::__COMPACT, T::__compact_kind();
+                this, out => this.0.__encode_compact(out);
+                input => T::__decode_compact(input).map(Self));
 
             #[inline(always)]
             fn __encode_head(&self, head: &mut [u8]) {

@@ -239,6 +239,7 @@ impl Registry {
             KindSchema::Bool | KindSchema::U8 | KindSchema::I8 => 1,
             KindSchema::U16 | KindSchema::I16 => 2,
             KindSchema::U32 | KindSchema::I32 | KindSchema::F32 | KindSchema::Char => 4,
+            KindSchema::Compact(integer) => integer.bytes() as u64,
             KindSchema::U128 | KindSchema::I128 | KindSchema::Handle(_) => 16,
             KindSchema::Array(part, len) => {
                 self.footprint_of_kind(part, done).saturating_mul(*len as u64)

@@ -227,6 +227,7 @@ impl Registry {
             Kind::I128 => KindSchema::I128,
             Kind::F32 => KindSchema::F32,
             Kind::F64 => KindSchema::F64,
+            Kind::Compact(integer) => KindSchema::Compact(integer),
             Kind::Text => KindSchema::Text,
             Kind::Option(part) => KindSchema::Option(inner(part)?),
             Kind::List(part) => KindSchema::List(inner(part)?),

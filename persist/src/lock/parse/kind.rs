@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::format::KIND_DEPTH;
 use crate::lock::words::{Line, SCALARS};
-use crate::reflect::Holder;
+use crate::reflect::{Holder, Integer};
 use crate::schema::KindSchema;
 
 /// A class as another names it.
@@ -71,6 +71,14 @@ impl<'t> Mentions<'t> {
         };
         Ok(match word {
             "" => return Err(start.error("a kind is missing")),
+            "compact" => {
+                line.expect(" ")?;
+                let name = line.word();
+                let integer = Integer::ALL.into_iter().find(|integer| integer.name() == name);
+                KindSchema::Compact(integer.ok_or_else(|| {
+                    start.error(format!("there is no compact `{}`", name.escape_debug()))
+                })?)
+            }
             "Option" => KindSchema::Option(inner(line)?),
             "Vec" => KindSchema::List(inner(line)?),
             "Set" => KindSchema::Set(inner(line)?),

@@ -1,6 +1,10 @@
 //! Values of the kinds without parts.
 
+use byteorder::{ByteOrder, LittleEndian};
+
+use crate::codec::compact::zigzag;
 use crate::codec::count;
+use crate::reflect::Integer;
 use crate::schema::KindSchema;
 
 /// Bytes of an ordinary small value; others have different ones, as far as the kind allows.
@@ -12,6 +16,7 @@ pub(super) fn plain(kind: &KindSchema, nth: u8) -> Vec<u8> {
         KindSchema::F32 => (f32::from(nth) + 1.0).to_le_bytes().to_vec(),
         KindSchema::F64 => (f64::from(nth) + 1.0).to_le_bytes().to_vec(),
         KindSchema::Text => text(&char::from(b'a' + nth % 26).to_string()),
+        KindSchema::Compact(integer) => compacted(*integer, &plain(&(*integer).into(), nth)),
         kind => u128::from(number).to_le_bytes()[..kind.width()].to_vec(),
     }
 }
@@ -74,6 +79,10 @@ pub(super) fn boundaries(kind: &KindSchema) -> Vec<(String, Vec<u8>)> {
         KindSchema::I128 => signed!(i128),
         KindSchema::F32 => floats!(f32),
         KindSchema::F64 => floats!(f64),
+        KindSchema::Compact(integer) => boundaries(&(*integer).into())
+            .into_iter()
+            .map(|(name, bytes)| (name, compacted(*integer, &bytes)))
+            .collect(),
         KindSchema::Text => vec![
             (String::from("\"\""), text("")),
             (String::from("a text that is not ASCII"), text("Gr\u{fc}\u{df}e \u{1f980} \0\n\"")),
@@ -81,6 +90,18 @@ pub(super) fn boundaries(kind: &KindSchema) -> Vec<(String, Vec<u8>)> {
         ],
         _ => Vec::new(),
     }
+}
+
+/// The compact form of a number.
+fn compacted(integer: Integer, bytes: &[u8]) -> Vec<u8> {
+    let count = if integer.is_signed() {
+        zigzag(LittleEndian::read_int(bytes, bytes.len()))
+    } else {
+        LittleEndian::read_uint(bytes, bytes.len())
+    };
+    let mut compact = Vec::new();
+    count::push(count, &mut compact);
+    compact
 }
 
 pub(super) fn text(text: &str) -> Vec<u8> {

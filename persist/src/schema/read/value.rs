@@ -3,6 +3,7 @@ use std::mem::size_of;
 use super::Reader;
 use super::open::{Around, Open};
 use crate::codec::{Decoder, Fail, count};
+use crate::reflect::Integer;
 use crate::schema::layout::Shape;
 use crate::schema::walk::{check_count, dynamic, fault, tag};
 use crate::schema::{Form, KindSchema, Stored};
@@ -27,6 +28,10 @@ pub(super) enum As<'r> {
 }
 
 impl<'r, 'd> Run<'r, '_, 'd> {
+    fn read_compact<T: crate::Persist>(&mut self) -> Result<T> {
+        T::__decode_compact(self.input).map_err(fault)
+    }
+
     fn read<T: crate::Persist>(&mut self) -> Result<T> {
         self.input.value().map_err(fault)
     }
@@ -247,6 +252,14 @@ impl<'r, 'd> Run<'r, '_, 'd> {
             KindSchema::I128 => Value::I128(self.read()?),
             KindSchema::F32 => Value::F32(self.read()?),
             KindSchema::F64 => Value::F64(self.read()?),
+            KindSchema::Compact(integer) => match integer {
+                Integer::U16 => Value::U16(self.read_compact()?),
+                Integer::U32 => Value::U32(self.read_compact()?),
+                Integer::U64 => Value::U64(self.read_compact()?),
+                Integer::I16 => Value::I16(self.read_compact()?),
+                Integer::I32 => Value::I32(self.read_compact()?),
+                Integer::I64 => Value::I64(self.read_compact()?),
+            },
             KindSchema::Text => Value::Text(self.read()?),
             KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
                 Value::Ref(ObjectId::new(count::decode(self.input).map_err(fault)?))

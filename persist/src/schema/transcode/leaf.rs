@@ -16,14 +16,14 @@ const COPY: u64 = 128;
 impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Rewrites a number.
     pub(super) fn number(&mut self, from: Width, to: Width, clamped: usize) -> Result<()> {
-        let bytes = self.input.take(from.bytes()).map_err(fault)?;
         if to.widens(from) {
+            let bytes = self.input.take(from.bytes()).map_err(fault)?;
             let start = self.out.len();
             self.out.resize(start + to.bytes(), 0);
             to.widen(from, bytes, &mut self.out[start..]);
             return Ok(());
         }
-        let number = from.read(bytes);
+        let number = from.take(&mut self.input).map_err(fault)?;
         if let Fit::Nearest = to.write(number, self.out) {
             if !self.plans.options.clamp {
                 return Err(Error::new(
@@ -43,7 +43,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         let Conversion::Number { from, to, .. } = self.plans.conversions[of] else {
             return Ok(false);
         };
-        if !from.fits(to) {
+        if !from.fits(to) || from.is_compact() || to.is_compact() {
             return Ok(false);
         }
         let count = usize::try_from(count).unwrap_or(usize::MAX);

@@ -1,0 +1,39 @@
+//! Checks that `compact` does anything where it stands.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+use syn::spanned::Spanned as _;
+
+use super::stored;
+use crate::ast::Input;
+
+/// Has the compiler find out whether the fields have integers; those of a generic type are not known.
+pub fn check(input: &Input) -> Option<TokenStream> {
+    if !input.generics.params.is_empty() {
+        return None;
+    }
+    let fields = input.all_fields().filter(|field| field.is_compact);
+    if let Some(given) = &input.compact {
+        let span = given.span.resolved_at(Span::mixed_site());
+        let types = fields.map(|field| stored(&field.ty));
+        let message = format!(
+            "`compact` does nothing on `{}`, whose fields hold no integers of 16 to 64 bits outside of other classes; put it on those, or remove it",
+            input.ident
+        );
+        return Some(quote_spanned! {span=>
+            const _: () = _persist::std::assert!(false #(|| #types::__COMPACT)*, #message);
+        });
+    }
+    let checks = fields.map(|field| {
+        let stored = stored(&field.ty);
+        let span = field.ty.span().resolved_at(Span::mixed_site());
+        let message = format!(
+            "`compact` does nothing on field `{}`, which holds no integers of 16 to 64 bits outside of other classes; put it on those, or remove it",
+            field.name.value
+        );
+        quote_spanned! {span=>
+            const _: () = _persist::std::assert!(#stored::__COMPACT, #message);
+        }
+    });
+    Some(emit! { #(#checks)* })
+}
