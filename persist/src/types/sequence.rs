@@ -46,6 +46,10 @@ fn decode_compact<T: Persist>(input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
         let mut items = Vec::new();
         items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
         for _ in 0..count {
+            // Never so; knowing it, the compiler leaves out the growth in `push`.
+            if items.len() == items.capacity() {
+                return Err(Fail::Count);
+            }
             items.push(T::__decode_compact(input)?);
         }
         Ok(items)
