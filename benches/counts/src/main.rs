@@ -1,0 +1,239 @@
+//! Runs one path of the library, for `callgrind` to count its instructions: `persist-counts NAME`.
+//!
+//! Without a name it lists all. [`measured`] is what is counted; what comes before it makes the data and warms the
+//! buffers. Nothing here depends on the order of a hash map.
+
+#[path = "../../../persist/examples/savedata/data/mod.rs"]
+mod data;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::rc::{Rc, Weak};
+
+use data::{Players, log, mesh, minecraft};
+use persist::codec::{Buffer, decode, decode_into};
+use persist::{Component, History, LoadOptions, Persist, SaveManager, World, field};
+
+/// Counted by its name.
+#[inline(never)]
+fn measured(run: &mut dyn FnMut()) {
+    run();
+}
+
+fn main() {
+    let paths: [(&str, fn()); 16] = [
+        ("encode log", || encode(&log::generate())),
+        ("decode log", || decoded(&log::generate())),
+        ("into log", || into(&log::generate())),
+        ("encode minecraft", || encode(&minecraft::generate())),
+        ("decode minecraft", || decoded(&minecraft::generate())),
+        ("save mesh", || saved(&mesh::generate())),
+        ("save minecraft", || saved(&minecraft::generate())),
+        ("load minecraft", || loaded::<Players>(&minecraft::generate())),
+        ("load an older save", older),
+        ("encode compact", || encode(&Numbers::some())),
+        ("decode compact", || decoded(&Numbers::some())),
+        ("save 10000 objects", || graph(10_000, false)),
+        ("load 10000 objects", || graph(10_000, true)),
+        ("save and load one object", one_object),
+        ("save and load a world", world),
+        ("edit, undo and redo", history),
+    ];
+    let Some(wanted) = std::env::args().nth(1) else {
+        paths.iter().for_each(|(name, _)| println!("{name}"));
+        return;
+    };
+    let found = paths.iter().find(|(name, _)| *name == wanted);
+    found.unwrap_or_else(|| panic!("there is no path `{wanted}`")).1();
+}
+
+/// Counts the second run.
+fn count(mut run: impl FnMut()) {
+    run();
+    measured(&mut run);
+}
+
+fn encode<T: Persist>(value: &T) {
+    let mut buffer = Buffer::new();
+    count(|| {
+        black_box(buffer.encode(value).unwrap());
+    });
+}
+
+fn decoded<T: Persist>(value: &T) {
+    let mut buffer = Buffer::new();
+    let bytes = buffer.encode(value).unwrap();
+    count(|| drop(black_box(decode::<T>(bytes).unwrap())));
+}
+
+fn into<T: Persist>(value: &T) {
+    let mut buffer = Buffer::new();
+    let bytes = buffer.encode(value).unwrap();
+    let mut target = decode::<T>(bytes).unwrap();
+    count(|| decode_into(&mut target, bytes).unwrap());
+}
+
+fn saved<T: Persist>(value: &T) {
+    let mut saves = SaveManager::new();
+    count(|| drop(black_box(saves.value_to_vec(value).unwrap())));
+}
+
+fn loaded<T: Persist>(value: &T) {
+    let mut saves = SaveManager::new();
+    let save = saves.value_to_vec(value).unwrap();
+    count(|| drop(black_box(saves.value_from_slice::<T>(&save).unwrap())));
+}
+
+/// What an older program had, in another order and narrower.
+mod then {
+    use persist::Persist;
+
+    #[derive(Persist)]
+    pub(super) struct Item {
+        pub(super) name: String,
+        pub(super) count: u16,
+        pub(super) marks: Vec<u8>,
+        pub(super) worn: Option<f32>,
+    }
+}
+
+#[derive(Persist)]
+struct Item {
+    marks: Vec<u32>,
+    worn: Option<f32>,
+    number: u64,
+    #[persist(alias = "name")]
+    title: String,
+    #[persist(default)]
+    count: u32,
+}
+
+fn older() {
+    let items: Vec<then::Item> = (0..2000_u16)
+        .map(|i| then::Item {
+            name: format!("item {i}"),
+            count: i,
+            marks: vec![1, 2, 3],
+            worn: (i % 2 == 0).then_some(0.5),
+        })
+        .collect();
+    let save = persist::to_vec(&items).unwrap();
+    let mut saves = SaveManager::new();
+    saves.set_load_options(LoadOptions { fill: true, ..LoadOptions::default() });
+    count(|| drop(black_box(saves.value_from_slice::<Vec<Item>>(&save).unwrap())));
+}
+
+#[derive(Persist)]
+#[persist(compact)]
+struct Numbers {
+    items: Vec<(u32, Option<i32>, u16)>,
+    tiles: Vec<u16>,
+    prices: BTreeMap<u32, i64>,
+}
+
+impl Numbers {
+    fn some() -> Self {
+        Self {
+            items: (0..5000).map(|i| (i, (i % 3 == 0).then_some(-5), 300)).collect(),
+            tiles: (0..20_000).map(|i| i % 200).collect(),
+            prices: (0..1000).map(|i| (i, i64::from(i) * -7)).collect(),
+        }
+    }
+}
+
+#[derive(Persist, Default)]
+struct Body {
+    name: String,
+    place: [f32; 3],
+    mass: u64,
+    near: Option<Rc<RefCell<Body>>>,
+    seen: Weak<RefCell<Body>>,
+}
+
+impl Body {
+    fn graph(count: usize) -> Vec<Rc<RefCell<Self>>> {
+        let bodies: Vec<Rc<RefCell<Self>>> = (0..count).map(|_| Rc::default()).collect();
+        for (i, body) in bodies.iter().enumerate() {
+            let mut body = body.borrow_mut();
+            body.name = format!("body {i}");
+            body.mass = i as u64;
+            body.near = Some(bodies[(i + 1) % count].clone());
+            body.seen = Rc::downgrade(&bodies[i * 7919 % count]);
+        }
+        bodies
+    }
+}
+
+fn graph(count_of: usize, load: bool) {
+    let bodies = Body::graph(count_of);
+    let mut saves = SaveManager::new();
+    for body in &bodies {
+        saves.add(body).unwrap();
+    }
+    if !load {
+        return count(|| drop(black_box(saves.to_vec().unwrap())));
+    }
+    let save = saves.to_vec().unwrap();
+    count(|| drop(black_box(saves.from_slice(&save).unwrap())));
+}
+
+fn one_object() {
+    let body = Rc::new(RefCell::new(Body { name: String::from("one"), ..Body::default() }));
+    let mut saves = SaveManager::new();
+    saves.add(&body).unwrap();
+    count(|| {
+        for _ in 0..100 {
+            let save = saves.to_vec().unwrap();
+            drop(black_box(saves.from_slice(&save).unwrap()));
+        }
+    });
+}
+
+#[derive(Persist, Clone, Copy)]
+struct Place {
+    x: f32,
+    y: f32,
+}
+
+impl Component for Place {}
+
+#[derive(Persist)]
+struct Health(u32);
+
+impl Component for Health {}
+
+fn filled() -> World {
+    let mut world = World::new();
+    for i in 0..1000_u16 {
+        let object = world.spawn("body");
+        world.attach(object, Place { x: f32::from(i), y: 1.0 }).unwrap();
+        world.attach(object, Health(u32::from(i))).unwrap();
+    }
+    world
+}
+
+fn world() {
+    let world = filled();
+    let mut saves = SaveManager::new();
+    saves.register_component::<Place>().unwrap();
+    saves.register_component::<Health>().unwrap();
+    count(|| {
+        let save = saves.value_to_vec(&world).unwrap();
+        drop(black_box(saves.value_from_slice::<World>(&save).unwrap()));
+    });
+}
+
+fn history() {
+    let mut world = filled();
+    let objects: Vec<_> = world.objects().collect();
+    let mut history = History::new(10_000);
+    count(|| {
+        for (i, object) in (0_u16..).zip(&objects) {
+            history.set(&mut world, *object, field!(Place.x), f32::from(i) + 0.5).unwrap();
+        }
+        while history.undo(&mut world).unwrap() {}
+        while history.redo(&mut world).unwrap() {}
+        while history.undo(&mut world).unwrap() {}
+    });
+}
