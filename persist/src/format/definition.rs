@@ -1,5 +1,7 @@
 //! Class definitions: how a save states its own schema.
 
+use std::mem::discriminant;
+
 use crate::codec::{Decoder, Fail, count};
 use crate::reflect::{ClassId, Holder, Integer};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
@@ -150,7 +152,8 @@ fn write_kind(kind: &KindSchema, number: &dyn Fn(usize, Option<Holder>) -> u64, 
         KindSchema::Unknown => out.push(UNKNOWN),
         KindSchema::Compact(integer) => out.extend_from_slice(&[COMPACT, plain_tag(*integer)]),
         scalar => {
-            let tag = SCALARS.iter().position(|kind| kind == scalar).unwrap_or_default();
+            let is_it = |kind: &KindSchema| discriminant(kind) == discriminant(scalar);
+            let tag = SCALARS.iter().position(is_it).unwrap_or_default();
             out.push(u8::try_from(tag).unwrap_or_default());
         }
     }

@@ -2,6 +2,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::definition;
+use crate::Result;
 use crate::reflect::{ClassId, Holder};
 use crate::schema::{ClassSchema, KindSchema, Program, Stored, is_same_class};
 
@@ -18,14 +19,18 @@ pub(crate) struct ClassNumbers {
     targets: HashMap<(usize, usize, Holder), u64>,
     /// Holds on to those schemas, whose addresses are taken.
     schemas: Vec<Rc<Stored>>,
+    /// Ids of the kept classes in this save.
     ids: HashSet<ClassId>,
-    /// Classes with a number whose definition is not written yet, in order.
+    /// Classes that just got a number, in order.
     fresh: Vec<Fresh>,
+    /// The bodies of definitions that are not written yet, one after the other, and where each ends.
+    bodies: Vec<u8>,
+    ends: Vec<usize>,
     last: u64,
 }
 
 enum Fresh {
-    Own(ClassSchema),
+    Own(usize),
     /// With the id that it has in this save.
     Foreign(Rc<Stored>, usize, ClassId),
 }
@@ -33,22 +38,30 @@ enum Fresh {
 impl ClassNumbers {
     /// The number of a class of the program; a new one for it and for all it mentions.
     pub(crate) fn number(&mut self, class: usize, classes: &[ClassSchema]) -> u64 {
+        // Each record asks.
+        if let Some(&number) = self.own.get(class).filter(|number| **number != 0) {
+            return number;
+        }
+        let number = self.assign(class, classes);
+        self.define(classes);
+        number
+    }
+
+    fn assign(&mut self, class: usize, classes: &[ClassSchema]) -> u64 {
         if self.own.len() < classes.len() {
             self.own.resize(classes.len(), 0);
         }
-        let mut next = vec![class];
+        let (mut next, mut targets) = (vec![class], Vec::new());
         let mut at = 0;
         while let Some(&class) = next.get(at) {
             at += 1;
             if self.own[class] == 0 {
                 self.last += 1;
                 self.own[class] = self.last;
-                self.ids.insert(classes[class].id);
-                self.fresh.push(Fresh::Own(classes[class].clone()));
+                self.fresh.push(Fresh::Own(class));
                 for kind in classes[class].kinds() {
-                    let mut targets = Vec::new();
                     mentioned(kind, &mut next, &mut targets);
-                    next.extend(targets.into_iter().map(|(target, _)| target));
+                    next.extend(targets.drain(..).map(|(target, _)| target));
                 }
             }
         }
@@ -58,9 +71,16 @@ impl ClassNumbers {
     /// The number of a class that was kept from another save: that of the program's
     /// class if it is the same, else a new one.
     pub(crate) fn foreign(&mut self, schema: &Rc<Stored>, class: usize, program: &Program) -> u64 {
+        self.assign_foreign(schema, class, program);
+        self.define(&program.classes);
+        let key = (Rc::as_ptr(schema).addr(), class);
+        self.foreign.get(&key).copied().unwrap_or(0)
+    }
+
+    fn assign_foreign(&mut self, schema: &Rc<Stored>, class: usize, program: &Program) {
         let classes = &program.classes[..];
         let address = Rc::as_ptr(schema).addr();
-        let mut next = vec![class];
+        let (mut next, mut targets) = (vec![class], Vec::new());
         let mut at = 0;
         while let Some(&class) = next.get(at) {
             at += 1;
@@ -76,12 +96,16 @@ impl ClassNumbers {
             if let Some(own) =
                 own.filter(|own| is_whole && is_same_class((schema, class), (classes, *own)))
             {
-                let number = self.number(own, classes);
+                let number = self.assign(own, classes);
                 self.foreign.insert((address, class), number);
                 continue;
             }
             let is_free = |id: &ClassId| {
-                !self.ids.contains(id) && own.is_none_or(|own| classes[own].id != *id)
+                let mut numbered =
+                    classes.iter().zip(&self.own).filter(|(_, number)| **number != 0);
+                !self.ids.contains(id)
+                    && own.is_none_or(|own| classes[own].id != *id)
+                    && !numbered.any(|(class, _)| class.id == *id)
             };
             // A class of the same name and another form; a load finds it by its name.
             let others = (1_u32..).map(|i| ClassId::of(&format!("{}#{i}", stored.name)));
@@ -91,13 +115,12 @@ impl ClassNumbers {
             self.ids.insert(id);
             self.fresh.push(Fresh::Foreign(schema.clone(), class, id));
             for kind in stored.kinds() {
-                let mut targets = Vec::new();
                 mentioned(kind, &mut next, &mut targets);
-                for (target, holder) in targets {
+                for (target, holder) in targets.drain(..) {
                     // The load says which objects are in the program's form.
                     match program.find(&schema[target]).filter(|_| schema.is_made(target, holder)) {
                         Some(own) => {
-                            let number = self.number(own, classes);
+                            let number = self.assign(own, classes);
                             self.targets.insert((address, target, holder), number);
                         }
                         None => next.push(target),
@@ -105,19 +128,15 @@ impl ClassNumbers {
                 }
             }
         }
-        self.foreign.get(&(address, class)).copied().unwrap_or(0)
     }
 
-    /// The names and bodies of the definitions that are missing, in order.
-    pub(super) fn definitions(&mut self) -> Vec<(String, Vec<u8>)> {
-        let fresh = std::mem::take(&mut self.fresh);
-        let mut written = Vec::new();
-        for fresh in fresh {
-            let mut body = Vec::new();
-            let name = match fresh {
+    /// Writes the bodies of the fresh classes, when all that they mention have numbers.
+    fn define(&mut self, classes: &[ClassSchema]) {
+        for fresh in self.fresh.drain(..) {
+            match fresh {
                 Fresh::Own(class) => {
-                    definition::write(&class, &|class, _| self.own[class], &mut body);
-                    class.name
+                    let number = |class: usize, _: Option<Holder>| self.own[class];
+                    definition::write(&classes[class], &number, &mut self.bodies);
                 }
                 Fresh::Foreign(schema, class, id) => {
                     let address = Rc::as_ptr(&schema).addr();
@@ -127,13 +146,26 @@ impl ClassNumbers {
                     };
                     let Some(class) = schema.schema(class) else { continue };
                     let class = ClassSchema { id, ..class.into_owned() };
-                    definition::write(&class, &number, &mut body);
-                    class.name
+                    definition::write(&class, &number, &mut self.bodies);
                 }
-            };
-            written.push((name, body));
+            }
+            self.ends.push(self.bodies.len());
         }
-        written
+    }
+
+    /// Gives the bodies of the definitions that are not written yet, in order; they count as written then.
+    pub(super) fn take_definitions(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        // Mostly there are none, and each record asks twice.
+        let mut start = 0;
+        for end in self.ends.drain(..) {
+            take(&self.bodies[start..end])?;
+            start = end;
+        }
+        self.bodies.clear();
+        Ok(())
     }
 }
 

@@ -72,7 +72,7 @@ impl<'w> Writer<'w> {
         links: &mut dyn RecordLinks,
         payload: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<()> {
-        self.define(links.numbers())?;
+        links.numbers().take_definitions(|body| self.define(body))?;
         let holder = holder.code() | if added { ADDED } else { 0 };
         let limits = self.limits;
         if self.records >= limits.objects {
@@ -86,37 +86,31 @@ impl<'w> Writer<'w> {
             let length = out.take(4)?;
             let before = out.position();
             payload(out)?;
-            match item_length(out.position() - before, "this") {
+            match item_length(out.position() - before, "this record") {
                 Ok(bytes) => LittleEndian::write_u32(length, bytes),
                 Err(error) => return Err(out.refuse(error)),
             }
             out.value(&SEPARATOR)
         })?;
-        for (name, body) in links.numbers().definitions() {
-            let range = self.add_definition(&name, &body)?;
+        links.numbers().take_definitions(|body| {
+            let range = self.add_definition(body)?;
             self.late.push((start, range));
-        }
+            Ok(())
+        })?;
         self.records += 1;
         self.close_if_full()
     }
 
-    /// Writes the definitions that are missing.
-    fn define(&mut self, numbers: &mut ClassNumbers) -> Result<()> {
-        for (name, body) in numbers.definitions() {
-            self.define_as(&name, &body)?;
-        }
-        Ok(())
-    }
-
-    fn define_as(&mut self, name: &str, body: &[u8]) -> Result<()> {
-        let range = self.add_definition(name, body)?;
+    /// Writes a definition.
+    fn define(&mut self, body: &[u8]) -> Result<()> {
+        let range = self.add_definition(body)?;
         let item = &self.defined[range];
         self.buffer.append(&self.limits, &mut NoLinks::default(), |out| out.bytes(item))
     }
 
     /// Adds a definition to those so far, and returns its place among them.
-    fn add_definition(&mut self, name: &str, body: &[u8]) -> Result<Range<usize>> {
-        let length = item_length(body.len(), name)?;
+    fn add_definition(&mut self, body: &[u8]) -> Result<Range<usize>> {
+        let length = item_length(body.len(), "a definition")?;
         let start = self.defined.len();
         self.defined.push(0);
         self.defined.extend_from_slice(&length.to_le_bytes());
@@ -130,7 +124,7 @@ impl<'w> Writer<'w> {
     pub(crate) fn definition(&mut self, class: &ClassSchema) -> Result<()> {
         let mut body = Vec::new();
         definition::write(class, &|class, _| class as u64 + 1, &mut body);
-        self.define_as(&class.name, &body)
+        self.define(&body)
     }
 
     /// Writes a record whose payload is there, of a class that is defined.
@@ -146,7 +140,7 @@ impl<'w> Writer<'w> {
         if self.records >= limits.objects {
             return Err(too_many(limits.objects));
         }
-        let length = item_length(payload.len(), "this")?;
+        let length = item_length(payload.len(), "this record")?;
         self.buffer.append(&limits, &mut NoLinks::default(), |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
@@ -218,13 +212,13 @@ fn too_many(limit: u64) -> Error {
 /// was before it still has a length of 32 bits.
 const LONGEST_ITEM: usize = u32::MAX as usize - 2 * BLOCK_SIZE;
 
-fn item_length(length: usize, class: &str) -> Result<u32> {
+fn item_length(length: usize, what: &str) -> Result<u32> {
     match u32::try_from(length) {
         Ok(bytes) if length <= LONGEST_ITEM => Ok(bytes),
         _ => Err(Error::new(
             ErrorKind::TooLarge,
             format!(
-                "{class} record of {length} bytes is over {LONGEST_ITEM}, the most that one record can have; split the value into objects"
+                "{what} of {length} bytes is over {LONGEST_ITEM}, the most that one can have; split the value into objects"
             ),
         )),
     }
