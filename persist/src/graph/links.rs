@@ -76,7 +76,8 @@ impl<'s> Links<'s> {
             first_id: next_id,
             boxed: false,
             next_id,
-            most: limits.objects,
+            // Numbers are of 32 bits.
+            most: limits.objects.min(u64::from(u32::MAX - 1)),
             empty_elements: 0,
             large: 0,
             numbers: ClassNumbers::default(),
@@ -112,6 +113,7 @@ impl<'s> Links<'s> {
     /// Makes an object known by an id of its own.
     pub(super) fn know(&mut self, shared: Shared, id: u64, added: bool) {
         let (number, new) = self.map.insert(shared.address());
+        let number = number as usize;
         if new {
             self.boxed |= shared.is_boxed();
             self.objects.push(Met { shared, id, added, object: UNWRITTEN });
@@ -270,9 +272,8 @@ impl SaveLinks for Links<'_> {
         target: &dyn Fn() -> Shared,
     ) -> Result<u64> {
         let Pointing { weak, pointed, within } = pointing;
-        let (number, new) = self.map.insert(address);
-        // `Limits::objects` keeps the numbers small.
-        let place = u32::try_from(number).unwrap_or(u32::MAX);
+        let (place, new) = self.map.insert(address);
+        let number = place as usize;
         if new {
             let shared = target();
             self.boxed |= shared.is_boxed();
