@@ -7,9 +7,8 @@ use std::collections::HashMap;
 /// A slot is one word, so that a look-up is one cache miss. It holds the number, how far the slot is from the home of
 /// its address, and what the home does not say of the address. Addresses that no slot can hold are in a standard map;
 /// programs rarely have any.
-#[derive(Default)]
 pub(super) struct AddressMap {
-    /// From the top: `WIDTH - bits` bits of the hash, `FAR` bits of distance, `bits` bits of the number + 1. 0 is a
+    /// From the top: `WIDTH - bits` bits of the address, `FAR` bits of distance, `bits` bits of the number + 1. 0 is a
     /// free slot.
     slots: Vec<u64>,
     /// There are `2^bits` slots, or none yet.
@@ -24,16 +23,24 @@ const ALIGNED: u32 = align_of::<usize>().trailing_zeros();
 /// Bits of the rest of an address that a slot can hold. Systems use at most 57 of 64 address bits, most of them 47.
 const WIDTH: u32 = 54;
 
-/// Bits of a distance. One above 10 is rare, since at most half of the slots are taken.
+/// Bits of a distance. One above 30 is rare, since at most half of the slots are taken.
 const FAR: u32 = 64 - WIDTH;
 
-/// 2^64 / golden ratio (Knuth, TAOCP 3, 6.4), which spreads addresses that are equally far apart. `FAR` bits of 0
-/// follow an odd number, so that products have a permutation of the other factor's `WIDTH` bits on top.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c00;
+/// The objects of `8 * 2^NEAR` words have their homes in `2^NEAR` slots, a cache line, in order: those that a program
+/// makes one after the other are mostly met so, too. With homes all over the slots, saves of 10^6 objects took 1.4
+/// times as long.
+const NEAR: u32 = 3;
+
+/// Bits of the place of an object among those words.
+const INNER: u32 = NEAR + 3;
+
+/// 2^64 / golden ratio (Knuth, TAOCP 3, 6.4), which spreads what is equally far apart: an odd number, then bits of 0.
+/// So products have a permutation of the other factor on top.
+const SPREAD: u64 = (0x9e37_79b9_7f4a_7c15 >> (FAR + INNER) | 1) << (FAR + INNER);
 
 /// Multiplied by this, what is on top of a product is the other factor again.
 const GATHER: u64 = {
-    let odd = SPREAD >> FAR;
+    let odd = SPREAD >> (FAR + INNER);
     // Newton's iteration: each step doubles the bits that are right, three at first.
     let (mut inverse, mut step) = (odd, 0);
     while step < 5 {
@@ -43,37 +50,60 @@ const GATHER: u64 = {
     inverse
 };
 
-/// The hash of an address, all of which is in the top `WIDTH` bits; `None` if it has more.
-#[inline]
-fn hash(address: usize) -> Option<u64> {
-    // A bit that should be 0 comes out on top.
-    let rest = (address as u64).rotate_right(ALIGNED);
-    (rest >> WIDTH == 0).then(|| rest.wrapping_mul(SPREAD))
+/// All of an address, as slots need it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Hash {
+    /// The `WIDTH - NEAR` upper bits: which words these are, hashed, then the last bits of the place among them.
+    spread: u64,
+    /// The first bits of that place.
+    near: u64,
 }
 
-/// The address that has this hash.
-fn address(hash: u64) -> usize {
-    let rest = (hash >> FAR).wrapping_mul(GATHER) & (u64::MAX >> FAR);
-    usize::try_from(rest << ALIGNED).unwrap_or_default()
+impl Hash {
+    /// `None` if the address has bits that slots have no room for.
+    #[inline]
+    fn of(address: usize) -> Option<Self> {
+        // A bit that should be 0 comes out on top.
+        let rest = (address as u64).rotate_right(ALIGNED);
+        let inner = rest & ((1 << INNER) - 1);
+        let last = (inner & 7) << (FAR + NEAR);
+        let hash = Self { spread: (rest >> INNER).wrapping_mul(SPREAD) | last, near: inner >> 3 };
+        (rest >> WIDTH == 0).then_some(hash)
+    }
+
+    fn address(self) -> usize {
+        let upper = (self.spread >> (FAR + INNER)).wrapping_mul(GATHER) << (FAR + INNER) >> FAR;
+        let rest = upper | self.near << 3 | self.spread >> (FAR + NEAR) & 7;
+        usize::try_from(rest << ALIGNED).unwrap_or_default()
+    }
 }
+
+impl Default for AddressMap {
+    fn default() -> Self {
+        Self { slots: Vec::new(), bits: LEAST - 1, len: 0, others: HashMap::new() }
+    }
+}
+
+/// `bits` of the smallest map that has slots.
+const LEAST: u32 = NEAR + 3;
 
 impl AddressMap {
     /// The number of an address, and whether it is new: numbers count up from 0.
     #[inline]
     pub(super) fn insert(&mut self, address: usize) -> (u32, bool) {
-        match hash(address).map(|hash| self.find(hash)) {
+        match Hash::of(address).map(|hash| self.find(hash)) {
             Some(Found::Number(number)) => (number, false),
             _ => self.insert_slowly(address),
         }
     }
 
     #[inline]
-    fn find(&self, hash: u64) -> Found {
+    fn find(&self, hash: Hash) -> Found {
         let mask = self.slots.len().wrapping_sub(1);
-        // In two steps: before there are slots, `bits` is 0.
-        let home = (hash >> 1 >> (63 - self.bits)) as usize;
+        let spread = self.bits - NEAR;
+        let home = (hash.spread >> (64 - spread) << NEAR | hash.near) as usize;
         // The slot without its number.
-        let mut wanted = hash << self.bits;
+        let mut wanted = hash.spread << spread;
         for place in home..home + (1 << FAR) {
             let place = place & mask;
             let Some(slot) = self.slots.get(place) else { break };
@@ -104,8 +134,26 @@ impl AddressMap {
         (number, true)
     }
 
+    /// Takes all out. There are as many slots as before, unless those were few of them.
+    pub(super) fn clear(&mut self) {
+        // What one large graph needed is not cleared after each small one.
+        while self.bits > LEAST && self.len >> (self.bits - 3) == 0 {
+            self.bits -= 1;
+        }
+        self.slots.truncate(1 << self.bits);
+        self.slots.fill(0);
+        self.others = HashMap::new();
+        self.len = 0;
+    }
+
+    /// Bytes of memory.
+    pub(super) fn size(&self) -> usize {
+        self.slots.capacity() * size_of::<u64>()
+            + self.others.capacity() * size_of::<(usize, u32)>()
+    }
+
     fn place(&mut self, address: usize, number: u32) {
-        match hash(address).map(|hash| self.find(hash)) {
+        match Hash::of(address).map(|hash| self.find(hash)) {
             Some(Found::Free(place, slot)) => self.slots[place] = slot | (u64::from(number) + 1),
             _ => drop(self.others.insert(address, number)),
         }
@@ -114,15 +162,17 @@ impl AddressMap {
     #[cold]
     fn grow(&mut self) {
         let (old, bits) = (std::mem::take(&mut self.slots), self.bits);
-        self.bits = (bits + 1).max(6);
+        self.bits += 1;
         self.slots = vec![0; 1 << self.bits];
         for (place, slot) in old.iter().enumerate().filter(|(_, slot)| **slot != 0) {
             let distance = (slot >> bits) as usize & ((1 << FAR) - 1);
             let home = place.wrapping_sub(distance) & (old.len() - 1);
             // In order of their homes, which stays: the new slots are written from the first to the last.
-            let hash = (home as u64) << (64 - bits) | slot >> (FAR + bits) << FAR;
+            let rest = slot >> (FAR + bits) << (FAR + NEAR);
+            let spread = (home as u64) >> NEAR << (64 - (bits - NEAR)) | rest;
+            let hash = Hash { spread, near: home as u64 & ((1 << NEAR) - 1) };
             let number = slot & (old.len() as u64 - 1);
-            self.place(address(hash), number as u32 - 1);
+            self.place(hash.address(), number as u32 - 1);
         }
     }
 }
@@ -171,6 +221,10 @@ mod tests {
         })
     }
 
+    fn with_hash(spread: u64) -> usize {
+        Hash { spread, near: spread >> 63 << NEAR >> 1 }.address()
+    }
+
     #[test]
     fn every_address_keeps_its_number() {
         for stride in [8, 16, 32, 48, 112, 4096, 1 << 20] {
@@ -212,9 +266,9 @@ mod tests {
         // All have the same top bits of the hash, and more of them than a distance can count.
         let mut twins = Twins::default();
         for low in 0..3 << FAR {
-            twins.insert(address(low << FAR));
+            twins.insert(with_hash(low << (FAR + NEAR)));
             // From the last home the search goes on at the first.
-            twins.insert(address(u64::MAX << FAR ^ low << FAR));
+            twins.insert(with_hash(u64::MAX << (FAR + NEAR) ^ low << (FAR + NEAR)));
         }
         assert!(!twins.check().others.is_empty());
     }
@@ -223,7 +277,7 @@ mod tests {
     fn those_too_far_from_home_are_found_when_the_map_has_grown() {
         let mut twins = Twins::default();
         for low in 0..2 << FAR {
-            twins.insert(address(low << FAR));
+            twins.insert(with_hash(low << (FAR + NEAR)));
         }
         for bits in random().take(40_000) {
             twins.insert(usize::try_from(bits >> 17 << 3).unwrap());
@@ -232,10 +286,25 @@ mod tests {
     }
 
     #[test]
+    fn a_map_that_was_cleared_knows_nothing() {
+        let mut map = AddressMap::default();
+        for count in [10_usize, 5000, 5000, 10, 0, 3000] {
+            for i in 0..count {
+                assert!(map.insert(i * 16 + 1).1);
+                assert!(map.insert(i * 16).1);
+            }
+            let slots = map.slots.len();
+            map.clear();
+            assert!(map.slots.len() <= slots.min(32 * count.max(16)));
+            assert!(map.slots.iter().all(|slot| *slot == 0) && map.others.is_empty());
+        }
+    }
+
+    #[test]
     fn an_address_is_known_by_its_hash() {
         for bits in random().take(1000) {
             let one = usize::try_from(bits >> FAR << ALIGNED).unwrap();
-            assert_eq!(hash(one).map(address), Some(one));
+            assert_eq!(Hash::of(one).map(Hash::address), Some(one));
         }
     }
 }

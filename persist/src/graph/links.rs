@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use super::Registry;
 use super::components::Edges;
-use super::identity::AddressMap;
+use super::registry::ObjectEntry;
+use super::tables::SaveTables;
 use crate::codec::{
     Pointed, Pointing, SaveLinks, Shared, Within, charge_empty, not_registered_yet,
 };
@@ -13,24 +14,16 @@ use crate::reflect::{Cell, TraitName};
 use crate::schema::Stored;
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Gives out ids and holds on to every object met, so that no address comes
-/// back for another object while the save runs.
+/// Gives out numbers and ids to the objects that a save meets, and queues them.
 pub(super) struct Links<'s> {
     registry: &'s Registry,
-    map: AddressMap,
-    /// By number of the address.
-    pub(super) objects: Vec<Met>,
-    /// Numbers of the objects to write, in order.
-    pub(super) queue: Vec<usize>,
-    /// A bit for each object, set when it is in the queue.
-    queued: Vec<u64>,
-    /// How many objects had ids before, and the first id of those that did not: a
-    /// reference to an object that was met before looks at nothing of it.
-    known: usize,
+    pub(super) tables: SaveTables,
+    /// The objects that had ids before, which have the first numbers.
+    known: Vec<Known>,
+    /// The id of the first object after those.
     first_id: u64,
     /// True if an object is known by a pointer without its type.
     boxed: bool,
-    next_id: u64,
     most: u64,
     empty_elements: usize,
     /// Memory of elements that are large for their bytes.
@@ -52,30 +45,29 @@ pub(super) struct Links<'s> {
     bare_weak: bool,
 }
 
-#[derive(Clone)]
-pub(super) struct Met {
-    pub(super) shared: Shared,
-    pub(super) id: u64,
-    pub(super) added: bool,
-    /// Index of its object type, when it is written.
-    object: u32,
+/// An object that had an id before.
+struct Known {
+    id: u64,
+    /// True if it was added by the program.
+    added: bool,
 }
 
 /// No object type yet.
 const UNWRITTEN: u32 = u32::MAX;
 
 impl<'s> Links<'s> {
-    pub(super) fn new(registry: &'s Registry, limits: &Limits, next_id: u64) -> Self {
+    pub(super) fn new(
+        registry: &'s Registry,
+        limits: &Limits,
+        next_id: u64,
+        tables: SaveTables,
+    ) -> Self {
         Self {
             registry,
-            map: AddressMap::default(),
-            objects: Vec::new(),
-            queue: Vec::new(),
-            queued: Vec::new(),
-            known: 0,
+            tables,
+            known: Vec::new(),
             first_id: next_id,
             boxed: false,
-            next_id,
             // Numbers are of 32 bits.
             most: limits.objects.min(u64::from(u32::MAX - 1)),
             empty_elements: 0,
@@ -91,37 +83,37 @@ impl<'s> Links<'s> {
         }
     }
 
+    /// The id of a value, which is written before any object is met.
     pub(super) fn take_id(&mut self) -> u64 {
-        self.next_id += 1;
-        self.first_id = self.next_id;
-        self.next_id - 1
+        self.first_id += 1;
+        self.first_id - 1
     }
 
-    /// Puts an object into the queue, if it is not in it.
-    #[inline]
-    fn queue(&mut self, number: usize) {
-        let (word, bit) = (number / 64, 1 << (number % 64));
-        if word >= self.queued.len() {
-            self.queued.resize(word + 1, 0);
-        }
-        if self.queued[word] & bit == 0 {
-            self.queued[word] |= bit;
-            self.queue.push(number);
-        }
-    }
-
-    /// Makes an object known by an id of its own.
+    /// Makes an object known by an id of its own, before others are met.
     pub(super) fn know(&mut self, shared: Shared, id: u64, added: bool) {
-        let (number, new) = self.map.insert(shared.address());
-        let number = number as usize;
+        let (number, new) = self.tables.map.insert(shared.address());
         if new {
             self.boxed |= shared.is_boxed();
-            self.objects.push(Met { shared, id, added, object: UNWRITTEN });
-            self.known = self.objects.len();
+            self.tables.objects.push(shared);
+            self.known.push(Known { id, added });
             if added {
-                self.queue(number);
+                self.tables.queue.add(number);
             }
         }
+    }
+
+    /// The id of the object of this number.
+    #[inline]
+    pub(super) fn id(&self, number: u32) -> u64 {
+        match (number as usize).checked_sub(self.known.len()) {
+            Some(behind) => self.first_id + behind as u64,
+            None => self.known[number as usize].id,
+        }
+    }
+
+    /// True if the program added the object of this number.
+    pub(super) fn is_added(&self, number: u32) -> bool {
+        self.known.get(number as usize).is_some_and(|known| known.added)
     }
 
     /// The number in the save of a class of the program.
@@ -130,16 +122,29 @@ impl<'s> Links<'s> {
     }
 
     /// The object of this number is written next, as one of this type.
-    pub(super) fn begin(&mut self, number: usize, object: usize) {
-        let place = u32::try_from(number).unwrap_or(u32::MAX);
-        self.objects[number].object = u32::try_from(object).unwrap_or(UNWRITTEN);
+    #[inline]
+    pub(super) fn begin(&mut self, number: u32, object: usize) {
+        let types = &mut self.tables.types;
+        let object_type = u32::try_from(object).unwrap_or(UNWRITTEN);
+        if number as usize >= types.len() {
+            types.resize(number as usize, UNWRITTEN);
+            types.push(object_type);
+        } else {
+            types[number as usize] = object_type;
+        }
         let (_, cell) = self.registry.objects[object].kind.holder.parts().unzip();
-        self.from = is_built(cell).then_some(place);
+        self.from = is_built(cell).then_some(number);
+    }
+
+    /// The type as which an object was written, if it was.
+    fn written(&self, number: u32) -> Option<&'s ObjectEntry> {
+        let object = *self.tables.types.get(number as usize).filter(|of| **of != UNWRITTEN)?;
+        Some(&self.registry.objects[object as usize])
     }
 
     /// The trait as whose trait object an object was pointed at.
-    pub(super) fn trait_of(&self, number: usize) -> Option<TraitName> {
-        let claim = self.claims.iter().find(|(place, _)| *place as usize == number)?;
+    pub(super) fn trait_of(&self, number: u32) -> Option<TraitName> {
+        let claim = self.claims.iter().find(|(place, _)| *place == number)?;
         Some(self.traits[claim.1 as usize])
     }
 
@@ -150,25 +155,21 @@ impl<'s> Links<'s> {
 
     /// Checks what could not be when it was met.
     pub(super) fn check(&self) -> Result<()> {
-        let written = |number: u32| {
-            let met = &self.objects[number as usize];
-            (met.object != UNWRITTEN).then(|| (met, &self.registry.objects[met.object as usize]))
-        };
         for (number, pointee) in &self.types {
-            if let Some((met, entry)) = written(*number)
+            if let Some(entry) = self.written(*number)
                 && entry.kind.pointee != *pointee
             {
-                return Err(two_types(met.id));
+                return Err(two_types(self.id(*number)));
             }
         }
         for (number, of) in &self.claims {
             let of = self.traits[*of as usize];
-            if let Some((met, entry)) = written(*number)
+            if let Some(entry) = self.written(*number)
                 && self.registry.implementors.caster((of.id)(), entry.class).is_none()
             {
                 let class = &self.registry.program().classes[entry.class].name;
                 return Err(not_registered_yet(class, of.name)
-                    .in_object(met.id)
+                    .in_object(self.id(*number))
                     .in_class(&**class));
             }
         }
@@ -181,20 +182,16 @@ impl<'s> Links<'s> {
         if !self.bare_weak {
             return Ok(());
         }
-        let is_built = |met: &Met| {
-            met.object != UNWRITTEN
-                && is_built(
-                    self.registry.objects[met.object as usize].kind.holder.parts().map(|of| of.1),
-                )
-        };
-        let mut edges = Edges::new(self.objects.len());
+        let count = u32::try_from(self.tables.objects.len()).unwrap_or(u32::MAX);
+        let mut edges = Edges::new(self.tables.objects.len());
         let mut bare = self.bare.clone();
         bare.sort_unstable();
         let mut next = bare.iter().peekable();
-        for number in 0..self.objects.len() {
+        for number in 0..count {
             let mut targets = Vec::new();
-            while let Some((_, to)) = next.next_if(|(from, _)| *from as usize == number) {
-                if is_built(&self.objects[*to as usize]) {
+            while let Some((_, to)) = next.next_if(|(from, _)| *from == number) {
+                let entry = self.written(*to);
+                if entry.is_some_and(|entry| is_built(entry.kind.holder.parts().map(|of| of.1))) {
                     targets.push(*to);
                 }
             }
@@ -202,18 +199,27 @@ impl<'s> Links<'s> {
         }
         match edges.components().circles(&edges).first() {
             Some(circle) => {
-                let met = &self.objects[circle[0] as usize];
-                let class = self.registry.objects[met.object as usize].class;
+                let class = self.written(circle[0]).map_or(0, |entry| entry.class);
                 let class = &self.registry.program().classes[class].name;
-                Err(circle_error(class, circle.len()).in_object(met.id).in_class(&**class))
+                let id = self.id(circle[0]);
+                Err(circle_error(class, circle.len()).in_object(id).in_class(&**class))
             }
             None => Ok(()),
         }
     }
 
+    /// Keeps a new object.
+    #[inline]
+    fn meet(&mut self, shared: Shared, number: u32) -> Result<()> {
+        self.boxed |= shared.is_boxed();
+        self.tables.objects.push(shared);
+        let id = self.id(number);
+        if u64::from(number) >= self.most || id > MAX_ID { Err(self.too_many(id)) } else { Ok(()) }
+    }
+
     #[cold]
-    fn too_many(&self) -> Error {
-        if self.next_id > MAX_ID {
+    fn too_many(&self, id: u64) -> Error {
+        if id > MAX_ID {
             return Error::new(ErrorKind::TooLarge, "the object ids are used up");
         }
         let most = self.most;
@@ -272,33 +278,21 @@ impl SaveLinks for Links<'_> {
         target: &dyn Fn() -> Shared,
     ) -> Result<u64> {
         let Pointing { weak, pointed, within } = pointing;
-        let (place, new) = self.map.insert(address);
-        let number = place as usize;
+        let (number, new) = self.tables.map.insert(address);
         if new {
-            let shared = target();
-            self.boxed |= shared.is_boxed();
-            self.objects.push(Met { shared, id: self.next_id, added: false, object: UNWRITTEN });
-            self.next_id += 1;
-            if self.objects.len() as u64 > self.most || self.next_id > MAX_ID + 1 {
-                return Err(self.too_many());
-            }
+            self.meet(target(), number)?;
         }
-        let id = match number.checked_sub(self.known) {
-            Some(behind) => self.first_id + behind as u64,
-            None => self.objects[number].id,
-        };
+        let id = self.id(number);
+        let seen = || self.tables.objects[number as usize].object().seen_pointee();
         match pointed {
             // An object has several types only where one of them has no size.
-            Pointed::At(pointee) if !new && self.boxed => {
-                match self.objects[number].shared.object().seen_pointee() {
-                    Some(found) if found != pointee => return Err(two_types(id)),
-                    Some(_) => {}
-                    None => self.types.push((place, pointee)),
-                }
-            }
+            Pointed::At(pointee) if !new && self.boxed => match seen() {
+                Some(found) if found != pointee => return Err(two_types(id)),
+                Some(_) => {}
+                None => self.types.push((number, pointee)),
+            },
             Pointed::Unsized(pointee) if !new => {
-                let found = self.objects[number].shared.object().seen_pointee();
-                if found != Some(pointee) {
+                if seen() != Some(pointee) {
                     return Err(two_types(id));
                 }
             }
@@ -309,16 +303,16 @@ impl SaveLinks for Links<'_> {
                     self.traits.push(of);
                     self.traits.len() - 1
                 });
-                self.claims.push((place, u32::try_from(of).unwrap_or(u32::MAX)));
+                self.claims.push((number, u32::try_from(of).unwrap_or(u32::MAX)));
             }
         }
         if !weak {
-            self.queue(number);
+            self.tables.queue.add(number);
         }
         if within == Within::Bare
             && let Some(from) = self.from
         {
-            self.bare.push((from, place));
+            self.bare.push((from, number));
             self.bare_weak |= weak;
         }
         Ok(id)

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::Registry;
-use super::links::{Links, Met};
+use super::links::Links;
 use super::registry::ObjectEntry;
+use super::tables::SaveTables;
 use crate::codec::{
     Buffer, Encoder, NoVisitLinks, Persist, Phase, SaveLinks, Shared, Stop, Unknown, Visitor,
     not_registered_yet,
@@ -36,16 +37,34 @@ pub(crate) struct Saver<'s> {
     /// of the value.
     kept: Option<KeptOfObjects<'s>>,
     kept_of_value: Option<&'s Unknown>,
-    /// The type of the last object, and its index: those of one type often follow
-    /// one another.
-    last: Option<((Pointer, TypeId), usize)>,
+    /// The type of the last object: those of one type often follow one another.
+    last: Option<LastType>,
+    /// Where the tables are kept between saves.
+    kept_tables: &'s mut SaveTables,
+}
+
+/// What is the same for all objects of a type.
+#[derive(Clone, Copy)]
+struct LastType {
+    key: (Pointer, TypeId),
+    /// In the registry.
+    index: usize,
+    /// Number of the class in the save; 0 for a type whose objects take more than a record to write.
+    class: u64,
 }
 
 impl<'s> Saver<'s> {
     /// `next_id` is the first that is free for an object that has none yet.
-    pub(crate) fn new(registry: &'s Registry, limits: &'s Limits, next_id: u64) -> Self {
-        let links = Links::new(registry, limits, next_id);
-        Self { registry, limits, links, kept: None, kept_of_value: None, last: None }
+    pub(crate) fn new(
+        registry: &'s Registry,
+        limits: &'s Limits,
+        next_id: u64,
+        tables: &'s mut SaveTables,
+    ) -> Self {
+        // A save that fails leaves none.
+        let links = Links::new(registry, limits, next_id, std::mem::take(tables));
+        let (kept, kept_of_value, last, kept_tables) = (None, None, None, tables);
+        Self { registry, limits, links, kept, kept_of_value, last, kept_tables }
     }
 
     /// Writes with each object what was kept of it, by the ids that the objects at these addresses
@@ -81,9 +100,11 @@ impl<'s> Saver<'s> {
         self.finish(writer, held)
     }
 
-    fn finish(&self, writer: Writer<'_>, held: u64) -> Result<()> {
+    fn finish(self, writer: Writer<'_>, held: u64) -> Result<()> {
         self.links.check()?;
-        writer.finish(held.saturating_add(self.links.large))
+        writer.finish(held.saturating_add(self.links.large))?;
+        *self.kept_tables = self.links.tables.cleared();
+        Ok(())
     }
 
     /// Writes one value with everything that it leads to.
@@ -144,53 +165,59 @@ impl<'s> Saver<'s> {
     fn write_queue(&mut self, writer: &mut Writer<'_>) -> Result<u64> {
         let mut next = 0;
         let mut held = 0_u64;
-        while let Some(&number) = self.links.queue.get(next) {
+        while let Some(number) = self.links.tables.queue.get(next) {
             next += 1;
-            let met = self.links.objects[number].clone();
-            held = held.saturating_add(self.write_object(number, &met, writer)?);
-            let kept = self.kept.and_then(|(kept, ids)| kept.get(ids.get(&met.shared.address())?));
+            let shared = self.links.tables.objects[number as usize].clone();
+            held = held.saturating_add(self.write_object(number, &shared, writer)?);
+            let kept = self.kept.and_then(|(kept, ids)| kept.get(ids.get(&shared.address())?));
             if let Some(kept) = kept {
-                self.write_kept_of(kept, met.id, writer)?;
+                self.write_kept_of(kept, self.links.id(number), writer)?;
             }
         }
         Ok(held)
     }
 
     /// Writes an object; returns what it takes in memory.
-    fn write_object(&mut self, number: usize, met: &Met, writer: &mut Writer<'_>) -> Result<u64> {
-        let Met { shared, id, added, .. } = met;
-        let (id, added) = (*id, *added);
+    fn write_object(
+        &mut self,
+        number: u32,
+        shared: &Shared,
+        writer: &mut Writer<'_>,
+    ) -> Result<u64> {
+        let (id, added) = (self.links.id(number), self.links.is_added(number));
         let registry = self.registry;
         let classes = &registry.program().classes[..];
-        let kept = TypeId::of::<RefCell<Unknown>>();
-        if shared.object().seen_pointee() == Some(kept) {
+        let pointee = shared.object().seen_pointee();
+        if pointee == Some(TypeId::of::<RefCell<Unknown>>()) {
             self.links.begin_kept();
             self.write_unknown(shared, look_at_kept, (None, added), id, writer)?;
             return Ok(0);
         }
-        let index = self.object_type(number, shared).map_err(|error| error.in_object(id))?;
-        let entry = &registry.objects[index];
+        let of = self.object_type(number, shared, pointee).map_err(|error| error.in_object(id))?;
+        let entry = &registry.objects[of.index];
         let named = |error: Error| error.in_object(id).in_class(&*classes[entry.class].name);
-        self.links.begin(number, index);
-        if registry.traits(entry.class).before_save {
-            let mut links = NoVisitLinks;
-            let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut links);
-            shared.object().visit_object(&mut visitor).map_err(named)?;
-        }
-        if let Some(stand_in) = registry.implementors.stand_in(entry.class) {
-            let wait = self.limits.lock_wait;
-            let look = |object: &dyn Any, look: &mut dyn FnMut(&Unknown)| {
-                (entry.kind.look)(object, wait, &mut |value| {
-                    (stand_in.unknown)(value).into_iter().for_each(&mut *look);
-                });
-                (stand_in.unknown)(object).into_iter().for_each(look);
-            };
-            let holder = (Some(entry.kind.holder), added);
-            self.write_unknown(shared, look, holder, id, writer).map_err(named)?;
-            return Ok(entry.footprint);
+        self.links.begin(number, of.index);
+        if of.class == 0 {
+            if registry.traits(entry.class).before_save {
+                let mut links = NoVisitLinks;
+                let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut links);
+                shared.object().visit_object(&mut visitor).map_err(named)?;
+            }
+            if let Some(stand_in) = registry.implementors.stand_in(entry.class) {
+                let wait = self.limits.lock_wait;
+                let look = |object: &dyn Any, look: &mut dyn FnMut(&Unknown)| {
+                    (entry.kind.look)(object, wait, &mut |value| {
+                        (stand_in.unknown)(value).into_iter().for_each(&mut *look);
+                    });
+                    (stand_in.unknown)(object).into_iter().for_each(look);
+                };
+                let holder = (Some(entry.kind.holder), added);
+                self.write_unknown(shared, look, holder, id, writer).map_err(named)?;
+                return Ok(entry.footprint);
+            }
         }
         let holder = (entry.kind.holder, added);
-        let class = self.links.class_number(entry.class);
+        let class = if of.class == 0 { self.links.class_number(entry.class) } else { of.class };
         writer
             .record(class, holder, id, &mut self.links, |out| shared.object().encode_object(out))
             .map_err(|error| named(error.in_field(&self.field_of(shared, entry))))?;
@@ -256,7 +283,7 @@ impl<'s> Saver<'s> {
     }
 
     #[cold]
-    fn unregistered(&self, number: usize, shared: &Shared) -> Error {
+    fn unregistered(&self, number: u32, shared: &Shared) -> Error {
         let class = shared.object().class_name();
         match (&class, self.links.trait_of(number)) {
             (Some(class), Some(of)) => not_registered_yet(class, of.name),
@@ -270,20 +297,31 @@ impl<'s> Saver<'s> {
         }
     }
 
-    /// Index of the object's type in the registry.
-    fn object_type(&mut self, number: usize, shared: &Shared) -> Result<usize> {
-        let pointee = shared.object().pointee(self.limits.lock_wait)?;
+    /// The object's type; `seen` is what is behind the pointer if that shows from outside.
+    fn object_type(
+        &mut self,
+        number: u32,
+        shared: &Shared,
+        seen: Option<TypeId>,
+    ) -> Result<LastType> {
+        let pointee = match seen {
+            Some(pointee) => pointee,
+            None => shared.object().pointee(self.limits.lock_wait)?,
+        };
         let key = (shared.pointer(), pointee);
-        if let Some((last, index)) = self.last
-            && last == key
-        {
-            return Ok(index);
+        if let Some(last) = self.last.filter(|last| last.key == key) {
+            return Ok(last);
         }
         let Some(index) = self.registry.by_pointee.get(&key).copied() else {
             return Err(self.unregistered(number, shared));
         };
-        self.last = Some((key, index));
-        Ok(index)
+        let class = self.registry.objects[index].class;
+        let takes_more = self.registry.traits(class).before_save
+            || self.registry.implementors.stand_in(class).is_some();
+        let class = if takes_more { 0 } else { self.links.class_number(class) };
+        let found = LastType { key, index, class };
+        self.last = Some(found);
+        Ok(found)
     }
 
     /// The path of the first field that refuses to be encoded on its own; empty

@@ -12,7 +12,7 @@ use super::source::{Rescue, Source};
 use super::{LoadReport, Loaded, SaveOutcome, to_vec};
 use crate::codec::{Buffer, Implements, NoVisitLinks, Persist, Phase, Pointee, Visitor};
 use crate::format::{Blocks, Header, LONGEST_DEVICE, Sealer, unpacked};
-use crate::graph::{Counted, LoadedObjects, Loader, Outcome, Registry};
+use crate::graph::{Counted, LoadedObjects, Loader, Outcome, Registry, SaveTables};
 use crate::storage::{Patient, SaveOptions, Storage};
 use crate::types::{Remap, Renumber};
 use crate::{Component, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, World};
@@ -60,6 +60,7 @@ pub struct SaveManager {
     load_options: LoadOptions,
     /// Kept between saves, so that those after the first find it large enough.
     buffer: Buffer,
+    tables: SaveTables,
     pub(super) output: Output,
     pub(super) worker: Worker,
 }
@@ -455,7 +456,7 @@ impl SaveManager {
     }
 
     pub(super) fn write_objects(&mut self, out: &mut dyn Blocks) -> Result<()> {
-        let saver = self.objects.saver(&self.registry, &self.output.limits);
+        let saver = self.objects.saver(&self.registry, &self.output.limits, &mut self.tables);
         saver.save(out, &self.header, &mut self.buffer)
     }
 
@@ -497,7 +498,8 @@ impl SaveManager {
         out: &mut dyn Blocks,
         value: &T,
     ) -> Result<()> {
-        let saver = self.objects.saver_of_value(&self.registry, &self.output.limits, class);
+        let (registry, limits) = (&self.registry, &self.output.limits);
+        let saver = self.objects.saver_of_value(registry, limits, class, &mut self.tables);
         saver.save_value(value, class, out, &self.header, &mut self.buffer)
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::Loaded;
 use crate::codec::{Shared, Unknown, WeakShared};
 use crate::format::MAX_ID;
-use crate::graph::{Registry, Saver, free_unheld};
+use crate::graph::{Registry, SaveTables, Saver, free_unheld};
 use crate::reflect::ClassId;
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
@@ -92,9 +92,14 @@ impl Objects {
     }
 
     /// What saves the objects under their ids, with what the program does not know of them.
-    pub(super) fn saver<'s>(&'s mut self, registry: &'s Registry, limits: &'s Limits) -> Saver<'s> {
+    pub(super) fn saver<'s>(
+        &'s mut self,
+        registry: &'s Registry,
+        limits: &'s Limits,
+        tables: &'s mut SaveTables,
+    ) -> Saver<'s> {
         self.forget_gone();
-        let mut saver = Saver::new(registry, limits, self.last_id.saturating_add(1));
+        let mut saver = Saver::new(registry, limits, self.last_id.saturating_add(1), tables);
         for (id, shared) in &self.added {
             saver.know(shared.clone(), *id, true);
         }
@@ -113,9 +118,10 @@ impl Objects {
         registry: &'s Registry,
         limits: &'s Limits,
         class: usize,
+        tables: &'s mut SaveTables,
     ) -> Saver<'s> {
         self.forget_gone();
-        let mut saver = Saver::new(registry, limits, 1);
+        let mut saver = Saver::new(registry, limits, 1, tables);
         saver.keep(&self.kept, &self.ids);
         if let Some((of, kept)) = &self.root_kept
             && *of == registry.program().classes[class].id

@@ -11,7 +11,7 @@ use super::stored::{Content, Source, StoredWorld};
 use super::world::LAST_ID;
 use crate::codec::Buffer;
 use crate::format::{Compression, Header, Sealer, unpacked};
-use crate::graph::{Loader, Registry, Saver};
+use crate::graph::{Loader, Registry, SaveTables, Saver};
 use crate::types::{Missing, Remap, WorldObjects};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
@@ -199,7 +199,7 @@ impl World {
         let mut encode = |out: &mut crate::codec::Encoder<'_>| {
             self.encode_objects(objects.iter().copied(), objects.len(), content, out)
         };
-        Saver::new(&registry, &limits, 1).save_root(
+        Saver::new(&registry, &limits, 1, &mut SaveTables::default()).save_root(
             class,
             &mut encode,
             |_| String::new(),
