@@ -27,6 +27,14 @@ pub(crate) fn encode_tail(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop>
 /// Writes `count` whole.
 #[inline(always)]
 pub(crate) fn encode(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    // Ids of objects are mostly long: two stores, of which the bytes after the count are overwritten by what follows.
+    if count > SHORT
+        && let Some(next) = out.ahead::<9>()
+    {
+        next[0] = head(count);
+        next[1..].copy_from_slice(&count.to_le_bytes());
+        return out.take(1 + width(count)).map(drop);
+    }
     out.take(1)?[0] = head(count);
     encode_tail(count, out)
 }
