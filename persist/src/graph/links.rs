@@ -24,6 +24,9 @@ pub(super) struct Links<'s> {
     first_id: u64,
     /// True if an object is known by a pointer without its type.
     boxed: bool,
+    /// The object being written, and references to objects with far numbers since it was asked for them.
+    at: u32,
+    far: usize,
     most: u64,
     empty_elements: usize,
     /// Memory of elements that are large for their bytes.
@@ -52,6 +55,9 @@ struct Known {
     added: bool,
 }
 
+/// From this number of objects between two of them on, the slots of addresses hardly are in the cache.
+const FAR: u32 = 1 << 15;
+
 /// No object type yet.
 const UNWRITTEN: u32 = u32::MAX;
 
@@ -68,6 +74,8 @@ impl<'s> Links<'s> {
             known: Vec::new(),
             first_id: next_id,
             boxed: false,
+            at: 0,
+            far: 0,
             // Numbers are of 32 bits.
             most: limits.objects.min(u64::from(u32::MAX - 1)),
             empty_elements: 0,
@@ -132,8 +140,14 @@ impl<'s> Links<'s> {
         } else {
             types[number as usize] = object_type;
         }
+        self.at = number;
         let (_, cell) = self.registry.objects[object].kind.holder.parts().unzip();
         self.from = is_built(cell).then_some(number);
+    }
+
+    /// True if many of the last objects led to such as are not in the cache.
+    pub(super) fn leads_far(&mut self, objects: usize) -> bool {
+        std::mem::take(&mut self.far) > objects / 4
     }
 
     /// The type as which an object was written, if it was.
@@ -281,6 +295,8 @@ impl SaveLinks for Links<'_> {
         let (number, new) = self.tables.map.insert(address);
         if new {
             self.meet(target(), number)?;
+        } else if number.abs_diff(self.at) > FAR {
+            self.far += 1;
         }
         let id = self.id(number);
         let seen = || self.tables.objects[number as usize].object().seen_pointee();

@@ -3,13 +3,14 @@
 use std::any::{Any, TypeId};
 use std::rc::Rc;
 
-use crate::codec::{Buffer, Object, Pointing, SaveLinks, Shared};
+use crate::codec::{Buffer, Encoder, Object, Pointing, SaveLinks, Shared};
 use crate::reflect::TraitName;
 use crate::{Limits, Result};
 
 /// Lists the strong references of objects by encoding them, which shows them through `&`.
 pub(crate) struct Targets {
     buffer: Buffer,
+    limits: Limits,
     found: Found,
 }
 
@@ -20,25 +21,39 @@ struct Found {
 
 impl Targets {
     pub(crate) fn new() -> Self {
-        let found = Found { targets: Vec::new() };
-        Self { buffer: Buffer::new(), found }
+        Self::within(Limits {
+            bytes: u64::MAX,
+            text: usize::MAX,
+            empty_elements: usize::MAX,
+            depth: u32::MAX,
+            ..Limits::DEFAULT
+        })
+    }
+
+    /// Lists no more of an object than what these limits let it encode.
+    pub(crate) fn within(limits: Limits) -> Self {
+        let limits = Limits { lock_wait: std::time::Duration::ZERO, ..limits };
+        Self { buffer: Buffer::new(), limits, found: Found { targets: Vec::new() } }
     }
 
     /// The addresses that an object holds; some may stand there twice.
     /// Of an object that is borrowed or locked there are none.
     pub(crate) fn of(&mut self, object: &dyn Object) -> &[usize] {
+        self.of_all([object])
+    }
+
+    /// Like [`of`](Self::of), for several objects.
+    pub(crate) fn of_all<'o>(
+        &mut self,
+        objects: impl IntoIterator<Item = &'o dyn Object>,
+    ) -> &[usize] {
         self.found.targets.clear();
-        let limits = Limits {
-            bytes: u64::MAX,
-            text: usize::MAX,
-            empty_elements: usize::MAX,
-            depth: u32::MAX,
-            lock_wait: std::time::Duration::ZERO,
-            ..Limits::DEFAULT
-        };
-        // What refuses to be encoded shows what stands before.
-        self.buffer.clear();
-        let _ = self.buffer.append(&limits, &mut self.found, |out| object.encode_object(out));
+        for object in objects {
+            // What refuses to be encoded shows what stands before.
+            self.buffer.clear();
+            let encode = |out: &mut Encoder<'_>| object.encode_object(out);
+            let _ = self.buffer.append(&self.limits, &mut self.found, encode);
+        }
         &self.found.targets
     }
 }
