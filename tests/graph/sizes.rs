@@ -133,3 +133,40 @@ fn graphs_of_any_size_in_a_value_are_connected() {
         cut(level.nodes);
     }
 }
+
+/// From 2^15 objects on a save looks ahead at what the next objects lead to.
+const LOOKED_AHEAD: usize = 70_000;
+
+#[test]
+fn a_graph_whose_references_lead_far_comes_back_whole() {
+    let level = Level { nodes: graph(LOOKED_AHEAD) };
+    let save = persist::to_vec(&level).unwrap();
+    cut(level.nodes);
+    let level: Level = persist::from_slice(&save).unwrap();
+    check(&level.nodes, LOOKED_AHEAD);
+    cut(level.nodes);
+}
+
+#[test]
+fn a_manager_saves_one_graph_after_the_other_as_a_new_one_does() {
+    let mut saves = SaveManager::new();
+    for count in [100, LOOKED_AHEAD, LOOKED_AHEAD, 3, 1000, 0] {
+        let level = Level { nodes: graph(count) };
+        let save = saves.value_to_vec(&level).unwrap();
+        assert!(save == persist::to_vec(&level).unwrap(), "{count} objects");
+        cut(level.nodes);
+    }
+}
+
+#[test]
+fn an_object_that_is_borrowed_is_refused_also_where_a_save_looks_ahead() {
+    let mut saves = SaveManager::new();
+    let level = Level { nodes: graph(LOOKED_AHEAD) };
+    let save = saves.value_to_vec(&level).unwrap();
+    let borrowed = level.nodes[40_000].borrow_mut();
+    let error = saves.value_to_vec(&level).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Borrowed);
+    drop(borrowed);
+    assert!(save == saves.value_to_vec(&level).unwrap());
+    cut(level.nodes);
+}

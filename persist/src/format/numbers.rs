@@ -36,6 +36,19 @@ enum Fresh {
 }
 
 impl ClassNumbers {
+    /// Forgets the classes, for another save; keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.own.clear();
+        self.foreign.clear();
+        self.targets.clear();
+        self.schemas.clear();
+        self.ids.clear();
+        self.fresh.clear();
+        self.bodies.clear();
+        self.ends.clear();
+        self.last = 0;
+    }
+
     /// The number of a class of the program; a new one for it and for all it mentions.
     pub(crate) fn number(&mut self, class: usize, classes: &[ClassSchema]) -> u64 {
         // Each record asks.

@@ -3,8 +3,8 @@ use std::ops::Range;
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::{
-    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, Blocks, ClassNumbers, Header,
-    SEPARATOR, definition,
+    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, Blocks, ClassNumbers,
+    DEFINITION_HEAD, Header, SEPARATOR, definition,
 };
 use crate::codec::{Buffer, Encoder, NoLinks, SaveLinks, Stop, count};
 use crate::reflect::Holder;
@@ -112,6 +112,7 @@ impl<'w> Writer<'w> {
     fn add_definition(&mut self, body: &[u8]) -> Result<Range<usize>> {
         let length = item_length(body.len(), "a definition")?;
         let start = self.defined.len();
+        self.defined.reserve(DEFINITION_HEAD + body.len() + 1);
         self.defined.push(0);
         self.defined.extend_from_slice(&length.to_le_bytes());
         self.defined.extend_from_slice(body);

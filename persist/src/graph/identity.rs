@@ -91,6 +91,10 @@ impl Default for AddressMap {
 /// `bits` of the smallest map that has slots.
 const LEAST: u32 = NEAR + 2;
 
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "places and numbers are below the number of slots"
+)]
 impl AddressMap {
     /// The number of an address, and whether it is new: numbers count up from 0.
     #[inline]

@@ -31,7 +31,6 @@ pub(super) struct Links<'s> {
     empty_elements: usize,
     /// Memory of elements that are large for their bytes.
     pub(super) large: u64,
-    numbers: ClassNumbers,
     /// Numbers of classes as implementors of traits.
     implementors: HashMap<(TypeId, TypeId), u64>,
     /// Objects that are pointed at as trait objects, and by which of the traits: their classes are
@@ -80,7 +79,6 @@ impl<'s> Links<'s> {
             most: limits.objects.min(u64::from(u32::MAX - 1)),
             empty_elements: 0,
             large: 0,
-            numbers: ClassNumbers::default(),
             implementors: HashMap::new(),
             claims: Vec::new(),
             traits: Vec::new(),
@@ -126,7 +124,7 @@ impl<'s> Links<'s> {
 
     /// The number in the save of a class of the program.
     pub(super) fn class_number(&mut self, class: usize) -> u64 {
-        self.numbers.number(class, &self.registry.program().classes)
+        self.tables.numbers.number(class, &self.registry.program().classes)
     }
 
     /// The object of this number is written next, as one of this type.
@@ -342,14 +340,14 @@ impl SaveLinks for Links<'_> {
         let Some(index) = self.registry.implementor(class, id) else {
             return Err(not_registered_yet(&name(), of.name));
         };
-        let number = self.numbers.number(index, &self.registry.program().classes);
+        let number = self.tables.numbers.number(index, &self.registry.program().classes);
         self.implementors.insert((class, id), number);
         Ok(number)
     }
 
     fn foreign_class(&mut self, schema: &Rc<dyn Any>, index: usize) -> Result<u64> {
         match schema.clone().downcast::<Stored>() {
-            Ok(schema) => Ok(self.numbers.foreign(&schema, index, self.registry.program())),
+            Ok(schema) => Ok(self.tables.numbers.foreign(&schema, index, self.registry.program())),
             Err(_) => Err(Error::new(ErrorKind::Unsupported, "the class of a kept value is lost")),
         }
     }
@@ -357,6 +355,6 @@ impl SaveLinks for Links<'_> {
 
 impl RecordLinks for Links<'_> {
     fn numbers(&mut self) -> &mut ClassNumbers {
-        &mut self.numbers
+        &mut self.tables.numbers
     }
 }

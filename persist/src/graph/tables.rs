@@ -3,8 +3,9 @@
 use super::identity::AddressMap;
 use super::queue::Queue;
 use crate::codec::Shared;
+use crate::format::ClassNumbers;
 
-/// The tables of a save, by the numbers of its objects: about 45 bytes for each.
+/// The tables of a save, by the numbers of its objects: 46 bytes for each.
 ///
 /// A manager keeps them between its saves, so that those after the first find their memory there.
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub(crate) struct SaveTables {
     /// Index of the object type of each that was written.
     pub(super) types: Vec<u32>,
     pub(super) queue: Queue,
+    /// Of classes.
+    pub(super) numbers: ClassNumbers,
 }
 
 /// Bytes of tables that are kept at most, which are those of more than a million objects.
@@ -35,6 +38,7 @@ impl SaveTables {
         self.objects.clear();
         self.types.clear();
         self.queue.clear();
+        self.numbers.clear();
         self
     }
 }

@@ -450,7 +450,8 @@ impl SaveManager {
         write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
     ) -> Result<Vec<u8>> {
         let (compression, limits) = (self.output.options.compression, self.output.limits);
-        let mut save = Vec::new();
+        // Small saves fit into it without growing.
+        let mut save = Vec::with_capacity(1 << 10);
         write(self, &mut Sealer::new(&mut save, compression, &limits))?;
         Ok(save)
     }
