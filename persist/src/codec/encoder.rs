@@ -112,8 +112,7 @@ impl<'a> Encoder<'a> {
         Ok(taken)
     }
 
-    /// The next bytes of the window, if it has so many: what is written to them is kept when they are
-    /// [taken](Self::take).
+    /// The next `N` bytes, if the window has them: what is written to them stays when they are [taken](Self::take).
     #[inline(always)]
     pub(super) fn ahead<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
         self.rest.first_chunk_mut()

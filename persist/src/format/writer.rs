@@ -86,7 +86,7 @@ impl<'w> Writer<'w> {
             let length = out.take(4)?;
             let before = out.position();
             payload(out)?;
-            match item_length(out.position() - before, "this record") {
+            match item_length(out.position() - before, "this") {
                 Ok(bytes) => LittleEndian::write_u32(length, bytes),
                 Err(error) => return Err(out.refuse(error)),
             }
@@ -110,7 +110,7 @@ impl<'w> Writer<'w> {
 
     /// Adds a definition to those so far, and returns its place among them.
     fn add_definition(&mut self, body: &[u8]) -> Result<Range<usize>> {
-        let length = item_length(body.len(), "a definition")?;
+        let length = item_length(body.len(), "a class")?;
         let start = self.defined.len();
         self.defined.reserve(DEFINITION_HEAD + body.len() + 1);
         self.defined.push(0);
@@ -141,7 +141,7 @@ impl<'w> Writer<'w> {
         if self.records >= limits.objects {
             return Err(too_many(limits.objects));
         }
-        let length = item_length(payload.len(), "this record")?;
+        let length = item_length(payload.len(), "this")?;
         self.buffer.append(&limits, &mut NoLinks::default(), |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
@@ -213,13 +213,13 @@ fn too_many(limit: u64) -> Error {
 /// was before it still has a length of 32 bits.
 const LONGEST_ITEM: usize = u32::MAX as usize - 2 * BLOCK_SIZE;
 
-fn item_length(length: usize, what: &str) -> Result<u32> {
+fn item_length(length: usize, class: &str) -> Result<u32> {
     match u32::try_from(length) {
         Ok(bytes) if length <= LONGEST_ITEM => Ok(bytes),
         _ => Err(Error::new(
             ErrorKind::TooLarge,
             format!(
-                "{what} of {length} bytes is over {LONGEST_ITEM}, the most that one can have; split the value into objects"
+                "{class} record of {length} bytes is over {LONGEST_ITEM}, the most that one record can have; split the value into objects"
             ),
         )),
     }

@@ -1,6 +1,6 @@
 //! The objects that are to be written.
 
-/// Numbers of objects, each of which comes once.
+/// Numbers of objects, without repetition.
 ///
 /// Most graphs have them in order, without a gap: what is met is written, unless only weak pointers lead to it. Then
 /// their count is all that is kept.
@@ -8,7 +8,7 @@
 pub(super) struct Queue {
     /// The first of the queue are the numbers below this one.
     ordered: u32,
-    /// Those after them.
+    /// The numbers after them.
     rest: Vec<u32>,
     /// A bit for each number, set when it is in the rest.
     in_rest: Vec<u64>,
