@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, RwLock, Weak};
+use std::sync::{Arc, Mutex, RwLock, Weak, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -68,21 +68,25 @@ fn cut(places: &[Arc<Mutex<Place>>]) {
     }
 }
 
-/// Runs until it is told to stop, and says how often.
+/// Runs until it is told to stop, and says how often. It returns after the first round.
 fn meanwhile(
     is_over: &Arc<AtomicBool>,
     mut run: impl FnMut() + Send + 'static,
 ) -> thread::JoinHandle<u32> {
     let is_over = is_over.clone();
-    thread::spawn(move || {
+    let (begun, first_round) = mpsc::channel();
+    let thread = thread::spawn(move || {
         let mut rounds = 0;
         while !is_over.load(Ordering::Relaxed) {
             run();
             rounds += 1;
+            let _ = begun.send(());
             thread::yield_now();
         }
         rounds
-    })
+    });
+    first_round.recv().unwrap();
+    thread
 }
 
 #[test]

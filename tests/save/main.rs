@@ -8,5 +8,6 @@ mod limits;
 mod locks;
 mod locks_of_others;
 mod manager;
+mod many_saves;
 mod metadata;
 mod streams;

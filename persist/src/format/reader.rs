@@ -70,21 +70,17 @@ pub(crate) fn scan(save: &[u8], limits: &Limits) -> Result<Scan> {
 
 /// Like [`scan`], with the offsets of the definitions.
 pub(crate) fn scan_definitions(save: &[u8], limits: &Limits) -> Result<(Scan, Vec<usize>)> {
-    let (header, mut at) = Header::parse(save)?;
+    outline(save, limits)?.read(limits)
+}
+
+/// Reads the structure of a save, but no definition.
+pub(crate) fn outline<'s>(save: &'s [u8], limits: &Limits) -> Result<Outline<'s>> {
+    let (header, at) = Header::parse(save)?;
     limits.check_metadata(header.metadata_length())?;
-    let records = Vec::with_capacity(counted_records(save));
-    let mut scan = Scanner::new(Scan { header, classes: Vec::new(), records });
-    loop {
-        if save.get(at) == Some(&BLOCK_TRAILER) {
-            return scan.end(save, at);
-        }
-        let block = Block::read(save, at)?;
-        match block.tag {
-            BLOCK_RECORDS => scan.block(save, at + BLOCK_HEAD, block.end, limits)?,
-            BLOCK_DEFINITIONS => scan.copies(save, &block)?,
-            tag => return Err(newer(at as u64, "block tag", u64::from(tag))),
-        }
-        at = block.end + CRC_SIZE;
+    let mut scanner = Scanner::new(header, counted_records(save));
+    match scanner.blocks(save, at, limits) {
+        Ok(()) => Ok(scanner.outline),
+        Err(error) => Err(scanner.outline.first_fault(error, limits)),
     }
 }
 
@@ -149,34 +145,118 @@ fn check_count(at: usize, told: u64, found: usize, what: &str) -> Result<()> {
     Err(damaged(at, &format!("the trailer counts {told} {what}, there are {found}")))
 }
 
+/// A definition that has not been read yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Definition<'s> {
+    /// Where it begins, with its head.
+    at: usize,
+    /// Where its body begins.
+    start: usize,
+    pub(crate) body: &'s [u8],
+}
+
+/// The structure of a save whose definitions have not been read.
+pub(crate) struct Outline<'s> {
+    pub(crate) header: Header,
+    pub(crate) definitions: Vec<Definition<'s>>,
+    /// In file order.
+    pub(crate) records: Vec<RecordPlace>,
+}
+
+impl Outline<'_> {
+    /// Reads the definitions, and checks what none of them shows alone: ids, and that the classes they mention are
+    /// defined and end.
+    pub(crate) fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
+        let classes = self.read_each(limits)?;
+        self.check(&classes)?;
+        Ok(classes)
+    }
+
+    /// The scan that this is with its definitions, and their offsets.
+    pub(super) fn read(self, limits: &Limits) -> Result<(Scan, Vec<usize>)> {
+        let classes = self.classes(limits)?;
+        let Self { header, definitions, records } = self;
+        Ok((Scan { header, classes, records }, definitions.iter().map(|it| it.at).collect()))
+    }
+
+    /// The error of a scan that failed: a definition before that place may be malformed.
+    #[cold]
+    pub(super) fn first_fault(&self, error: Error, limits: &Limits) -> Error {
+        self.read_each(limits).err().unwrap_or(error)
+    }
+
+    fn read_each(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
+        self.definitions.iter().map(|definition| definition.read(limits)).collect()
+    }
+
+    fn check(&self, classes: &[ClassSchema]) -> Result<()> {
+        let mut ids = std::collections::HashSet::new();
+        for (class, definition) in classes.iter().zip(&self.definitions) {
+            let at = definition.at;
+            if !ids.insert(class.id) {
+                return Err(Error::new(
+                    ErrorKind::DuplicateId,
+                    format!("class id {} is defined twice in the save; restore a backup", class.id),
+                )
+                .at(at as u64)
+                .in_class(&*class.name));
+            }
+            if let Some(number) = class.kinds().find_map(|kind| undefined(kind, classes.len())) {
+                let what = format!("class number {number} is mentioned, but not defined");
+                return Err(damaged(at, &what).in_class(&*class.name));
+            }
+        }
+        // Nothing that this library wrote has such a class.
+        if let Err(class) = inner_first(classes) {
+            let what = "a class is defined as holding itself by value, without an end";
+            let at = self.definitions[class].at;
+            return Err(damaged(at, what).in_class(&*classes[class].name));
+        }
+        Ok(())
+    }
+}
+
+impl Definition<'_> {
+    fn read(&self, limits: &Limits) -> Result<ClassSchema> {
+        let mut links = NoLinks::default();
+        let mut input = Decoder::new(self.body, limits, &mut links);
+        let result = definition::read(&mut input);
+        let end = self.start + self.body.len() - input.rest().len();
+        match result {
+            Ok(class) if input.rest().is_empty() => Ok(class),
+            Ok(class) => {
+                Err(damaged(end, "a definition is longer than its content").in_class(class.name))
+            }
+            Err(bad) => Err(refuse(*bad, end)),
+        }
+    }
+}
+
 /// A scan under way.
-pub(super) struct Scanner {
-    scan: Scan,
-    /// Where each class is defined.
-    definitions: Vec<usize>,
+pub(super) struct Scanner<'s> {
+    pub(super) outline: Outline<'s>,
     /// Classes from this index on are not known, though they may be defined: their numbers are lost.
     ignored: usize,
 }
 
-impl Scanner {
-    pub(super) fn new(scan: Scan) -> Self {
-        Self { scan, definitions: Vec::new(), ignored: usize::MAX }
-    }
-
-    pub(super) fn into_parts(self) -> (Scan, Vec<usize>) {
-        (self.scan, self.definitions)
+impl<'s> Scanner<'s> {
+    /// With room for that many records.
+    pub(super) fn new(header: Header, records: usize) -> Self {
+        let records = Vec::with_capacity(records);
+        let outline = Outline { header, definitions: Vec::new(), records };
+        Self { outline, ignored: usize::MAX }
     }
 
     /// How many classes have been defined.
     pub(super) fn classes(&self) -> usize {
-        self.scan.classes.len()
+        self.outline.definitions.len()
     }
 
     /// Takes definitions from elsewhere, as those of all classes: what is defined from now on is passed over.
-    pub(super) fn define_all(&mut self, definitions: &[&[u8]], limits: &Limits) -> Result<()> {
-        definitions.iter().try_for_each(|body| self.definition(body, 0, 0, limits))?;
+    pub(super) fn define_all(&mut self, definitions: &[&'s [u8]]) {
+        let definitions = definitions.iter().map(|body| Definition { at: 0, start: 0, body });
+        self.outline.definitions.extend(definitions);
         self.ignored = self.classes();
-        Ok(())
     }
 
     /// Passes over what is defined from now on, and the records of classes from this index on.
@@ -184,21 +264,28 @@ impl Scanner {
         self.ignored = class;
     }
 
-    fn end(self, save: &[u8], at: usize) -> Result<(Scan, Vec<usize>)> {
+    /// Reads the blocks of a whole save, from the offset of the first one on.
+    fn blocks(&mut self, save: &'s [u8], mut at: usize, limits: &Limits) -> Result<()> {
+        while save.get(at) != Some(&BLOCK_TRAILER) {
+            let block = Block::read(save, at)?;
+            match block.tag {
+                BLOCK_RECORDS => self.block(save, at + BLOCK_HEAD, block.end, limits)?,
+                BLOCK_DEFINITIONS => self.copies(save, &block)?,
+                tag => return Err(newer(at as u64, "block tag", u64::from(tag))),
+            }
+            at = block.end + CRC_SIZE;
+        }
         let trailer = trailer(save, at)?;
-        let Scan { records, classes, .. } = &self.scan;
-        check_count(at, LittleEndian::read_u64(&trailer[1..]), records.len(), "records")?;
-        check_count(at, LittleEndian::read_u64(&trailer[9..]), classes.len(), "definitions")?;
-        self.check_classes()?;
-        Ok((self.scan, self.definitions))
+        let [records, definitions] = [1, 9].map(|word| LittleEndian::read_u64(&trailer[word..]));
+        check_count(at, records, self.outline.records.len(), "records")?;
+        check_count(at, definitions, self.classes(), "definitions")
     }
 
     /// Checks a block of the definitions once more, which ends the save but for its trailer.
     fn copies(&self, save: &[u8], block: &Block) -> Result<()> {
         let mut rest = &save[block.at + BLOCK_HEAD..block.end];
-        for at in &self.definitions {
-            let length = LittleEndian::read_u32(&save[at + 1..]) as usize;
-            let definition = &save[*at..at + DEFINITION_HEAD + length + 1];
+        for Definition { at, body, .. } in &self.outline.definitions {
+            let definition = &save[*at..at + DEFINITION_HEAD + body.len() + 1];
             let other = || damaged(block.at, "the definitions are not the same the second time");
             rest = rest.strip_prefix(definition).ok_or_else(other)?;
         }
@@ -211,7 +298,7 @@ impl Scanner {
 
     pub(super) fn block(
         &mut self,
-        save: &[u8],
+        save: &'s [u8],
         start: usize,
         end: usize,
         limits: &Limits,
@@ -232,13 +319,16 @@ impl Scanner {
                 if is_definition { None } else { Some(self.record_head(number, at, &mut input)?) };
             let length: u32 = input.value().map_err(malformed)?;
             let start = end - input.rest().len();
-            let body = input.take(length as usize).map_err(malformed)?;
+            input.take(length as usize).map_err(malformed)?;
             if input.take(1) != Ok(&[SEPARATOR]) {
                 return Err(damaged(at, "the record here does not end with its separator"));
             }
             match head {
                 None if self.ignored < usize::MAX => {}
-                None => self.definition(body, at, start, limits)?,
+                None => {
+                    let body = &save[start..start + length as usize];
+                    self.outline.definitions.push(Definition { at, start, body });
+                }
                 Some(record) if record.class as usize >= self.ignored => {}
                 Some(record) => self.record(RecordPlace { start, length, ..record }, at, limits)?,
             }
@@ -249,7 +339,7 @@ impl Scanner {
     fn record_head(&self, number: u64, at: usize, input: &mut Decoder<'_>) -> Result<RecordPlace> {
         let malformed = |_| damaged(at, "the record here is malformed");
         let class = number - 1;
-        if class >= self.scan.classes.len() as u64 && self.ignored == usize::MAX {
+        if class >= self.classes() as u64 && self.ignored == usize::MAX {
             return Err(damaged(
                 at,
                 &format!(
@@ -271,7 +361,7 @@ impl Scanner {
     }
 
     fn record(&mut self, record: RecordPlace, at: usize, limits: &Limits) -> Result<()> {
-        if self.scan.records.len() as u64 >= limits.objects {
+        if self.outline.records.len() as u64 >= limits.objects {
             let limit = limits.objects;
             return Err(Error::new(
                 ErrorKind::TooLarge,
@@ -281,53 +371,7 @@ impl Scanner {
             )
             .at(at as u64));
         }
-        self.scan.records.push(record);
-        Ok(())
-    }
-
-    fn definition(&mut self, body: &[u8], at: usize, start: usize, limits: &Limits) -> Result<()> {
-        let mut links = NoLinks::default();
-        let mut input = Decoder::new(body, limits, &mut links);
-        let result = definition::read(&mut input);
-        let end = start + body.len() - input.rest().len();
-        match result {
-            Ok(class) if input.rest().is_empty() => {
-                self.scan.classes.push(class);
-                self.definitions.push(at);
-                Ok(())
-            }
-            Ok(class) => {
-                Err(damaged(end, "a definition is longer than its content").in_class(class.name))
-            }
-            Err(bad) => Err(refuse(*bad, end)),
-        }
-    }
-
-    /// Checks what a definition alone cannot: ids, and that the classes it
-    /// mentions are defined and end.
-    pub(super) fn check_classes(&self) -> Result<()> {
-        let classes = &self.scan.classes;
-        let mut ids = std::collections::HashSet::new();
-        for (class, at) in classes.iter().zip(&self.definitions) {
-            if !ids.insert(class.id) {
-                return Err(Error::new(
-                    ErrorKind::DuplicateId,
-                    format!("class id {} is defined twice in the save; restore a backup", class.id),
-                )
-                .at(*at as u64)
-                .in_class(&*class.name));
-            }
-            if let Some(number) = class.kinds().find_map(|kind| undefined(kind, classes.len())) {
-                let what = format!("class number {number} is mentioned, but not defined");
-                return Err(damaged(*at, &what).in_class(&*class.name));
-            }
-        }
-        // Nothing that this library wrote has such a class.
-        if let Err(class) = inner_first(classes) {
-            let what = "a class is defined as holding itself by value, without an end";
-            let at = self.definitions[class];
-            return Err(damaged(at, what).in_class(&*classes[class].name));
-        }
+        self.outline.records.push(record);
         Ok(())
     }
 }

@@ -75,8 +75,7 @@ impl Wreck {
             return Err(parsed.err().unwrap_or_else(|| nothing_whole(records)));
         }
         let header = parsed.map_or_else(|_| Header::default(), |(header, _)| header);
-        let scan = Scan { header, classes: Vec::new(), records: Vec::new() };
-        let mut scanner = Scanner::new(scan);
+        let mut scanner = Scanner::new(header, 0);
         let found: Vec<&[u8]> =
             blocks.whole.iter().flat_map(|block| definitions_in(save, block)).collect();
         let counted = blocks.trailer.map(|[_, definitions]| definitions);
@@ -84,17 +83,17 @@ impl Wreck {
         let all = blocks.definitions.as_ref().map(|block| definitions_in(save, block));
         if let Some(all) = all.filter(|all| counted == Some(all.len() as u64) && holds(all, &found))
         {
-            scanner.define_all(&all, limits)?;
+            scanner.define_all(&all);
         }
         for block in &blocks.whole {
             if block.is_behind_damage && !is_known {
                 scanner.ignore_classes_from(scanner.classes());
             }
             // What is malformed behind a true checksum was made so.
-            scanner.block(save, block.start, block.end, limits)?;
+            let result = scanner.block(save, block.start, block.end, limits);
+            result.map_err(|error| scanner.outline.first_fault(error, limits))?;
         }
-        scanner.check_classes()?;
-        let (scan, definitions) = scanner.into_parts();
+        let (scan, definitions) = scanner.outline.read(limits)?;
         let records = blocks.trailer.map(|[records, _]| records);
         let Blocks { lost_bytes, places, .. } = blocks;
         Ok(Self { scan, definitions, lost_bytes, places, records })

@@ -7,9 +7,9 @@ use super::outcome::{LoadedObjects, Outcome};
 use super::rewrite::FIRST_MADE;
 use super::table::{Entry, MADE, Refused, Table, TypeIndex};
 use crate::codec::{Decoder, Fail, NoVisitLinks, Persist, Phase, Unknown, Visitor, left_over};
-use crate::format::{Plain, RecordPlace, Scan, scan};
+use crate::format::{Outline, Plain, RecordPlace, outline};
 use crate::reflect::Holder;
-use crate::schema::{ClassSchema, Form, Met, Plans, locate};
+use crate::schema::{ClassSchema, Form, Matched, Met, Plans, locate};
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
@@ -54,23 +54,30 @@ impl<'l> Loader<'l> {
         remap: Option<&'l mut dyn Renumber>,
         root: Option<usize>,
     ) -> Result<Box<Self>> {
-        let Scan { header, classes, mut records } = scan(save.bytes, limits)?;
-        let kept: Vec<_> = records.extract_if(.., |record| record.is_kept()).collect();
+        let mut outline = outline(save.bytes, limits)?;
+        let kept: Vec<_> = outline.records.extract_if(.., |record| record.is_kept()).collect();
+        let stored_root = outline.records.iter().find(|record| record.holder == Holder::VALUE);
+        let root = stored_root.map(|record| record.class as usize).zip(root);
+        let how = (limits, options.drop_unknown);
+        let matched = registry.schemas.matched(&outline.definitions, how, root, || {
+            let classes = outline.classes(limits)?;
+            let matched = Matched::new(classes, registry.program(), root, options.drop_unknown);
+            matched.stored.note_made(|class, holder| {
+                matched.resolved[class]
+                    .is_some_and(|class| registry.object(class, holder).is_some())
+            });
+            Ok::<_, Error>(matched)
+        })?;
+        let (stored, resolved) = (matched.stored.clone(), matched.resolved.clone());
+        let Outline { header, records, .. } = outline;
         let ids = Ids::new(&records)?;
         let mut before: HashMap<u64, Vec<RecordPlace>> = HashMap::new();
         for record in kept {
-            check_kept(&record, &ids, &classes)?;
+            check_kept(&record, &ids, &stored)?;
             before.entry(record.id).or_default().push(record);
         }
-        let stored_root = records.iter().find(|record| record.holder == Holder::VALUE);
-        let root = stored_root.map(|record| record.class as usize).zip(root);
-        let plans = Plans::new(classes, registry.program(), options, root);
+        let plans = Plans::of(matched, registry.program(), options);
         let first_free = records.iter().map(|record| record.id).max().unwrap_or(0) + 1;
-        let resolved = (0..plans.stored.len()).map(|class| plans.resolve(class)).collect();
-        plans.stored.note_made(|class, holder| {
-            plans.resolve(class).is_some_and(|class| registry.object(class, holder).is_some())
-        });
-        let stored = plans.stored.clone();
         let mut table =
             Table::new(registry, limits, (ids, records), stored, resolved, Handles::new(remap));
         table.save_bytes = save.weight;

@@ -18,6 +18,7 @@ mod registry;
 mod resolve;
 mod rewrite;
 mod save;
+mod schemas;
 mod table;
 mod tables;
 mod targets;

@@ -32,7 +32,7 @@ pub(super) struct Table<'l> {
     pub(super) stand_ins: Vec<Option<Shared>>,
     /// The classes of the save, and which of the program's they are.
     pub(super) stored: Rc<Stored>,
-    pub(super) resolved: Vec<Option<usize>>,
+    pub(super) resolved: Rc<[Option<usize>]>,
     /// The classes of the save whose objects could become several of the program's, and those.
     pub(super) contested: HashMap<usize, Vec<usize>>,
     /// Whether the object's trait objects by value have been rewritten.
@@ -137,7 +137,7 @@ impl<'l> Table<'l> {
         limits: &'l Limits,
         (ids, records): (Ids, Vec<RecordPlace>),
         stored: Rc<Stored>,
-        resolved: Vec<Option<usize>>,
+        resolved: Rc<[Option<usize>]>,
         handles: Handles<'l>,
     ) -> Self {
         Self {

@@ -153,7 +153,7 @@ impl Plans<'_> {
 
     /// True if values of the stored kind have the bytes of the program's.
     pub(super) fn is_identical_kind(&self, stored: &KindSchema, wanted: &KindSchema) -> bool {
-        self.matching.is_compatible(stored, wanted) && self.has_same_classes(stored)
+        self.matched.is_compatible(stored, wanted) && self.has_same_classes(stored)
     }
 
     fn has_same_classes(&self, kind: &KindSchema) -> bool {
@@ -167,7 +167,7 @@ impl Plans<'_> {
             }
             KindSchema::Tuple(parts) => parts.iter().all(|part| self.has_same_classes(part)),
             KindSchema::Class(class) => self.is_identical(*class),
-            KindSchema::Dynamic(_) => self.dynamic_same,
+            KindSchema::Dynamic(_) => self.matched.dynamic_same,
             _ => true,
         }
     }
@@ -378,7 +378,7 @@ impl Compiler<'_, '_> {
     }
 
     pub(super) fn is_related(&self, class: usize, target: usize) -> bool {
-        self.plans.matching.is_related(class, &self.all[class], target)
+        self.plans.matched.is_related(class, self.plans.program, target)
     }
 
     fn has_unit_variant(&self, target: usize) -> bool {

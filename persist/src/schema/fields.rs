@@ -148,7 +148,7 @@ impl Plans<'_> {
         let program = self.program;
         let wanted = &new.fields[field].kind;
         let old = program.old_kinds.get(&(new.class, new.variant, field));
-        let old = old.filter(|_| !self.matching.is_compatible(kind, wanted));
+        let old = old.filter(|_| !self.matched.is_compatible(kind, wanted));
         let typed = |this: &mut Self, old: &KindSchema| {
             let of = this.conversion(node, kind, old, place)?;
             Some(this.typed(of, new.class, new.variant, field))
@@ -221,7 +221,7 @@ impl Plans<'_> {
         place: &Place<'_>,
         run: usize,
     ) {
-        if !self.matching.is_compatible(kind, wanted) {
+        if !self.matched.is_compatible(kind, wanted) {
             let detail = self.both_kinds(kind, wanted);
             self.events.enter(run, LoadEvent::Converted, place.class, place.field, &detail);
         }
@@ -266,7 +266,7 @@ impl Plans<'_> {
             |class: usize| self.program.targets[class].is_some_and(|target| target.class.is_std());
         let differing = self.differing_classes(stored, wanted).filter(|(_, new)| !is_std(*new));
         let instances: Vec<&str> = differing
-            .filter(|(old, new)| self.matching.is_related(*old, &self.stored[*old], *new))
+            .filter(|(old, new)| self.matched.is_related(*old, self.program, *new))
             .into_iter()
             .flat_map(|(old, _)| self.program.candidates(&self.stored[old]))
             .map(|class| &*self.program.classes[class].name)

@@ -1,12 +1,74 @@
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use super::instances::{Candidates, Named, Sides};
 use super::pairing::{is_same, pair};
-use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, Target};
+use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, Stored, Target};
 use crate::reflect::{Body, Class, ClassId, FieldRecord, Migration, VariantRecord};
 
-/// Which of the program's classes those of a save are.
-pub(super) struct Matching<'p> {
+/// Which of the program's classes those of a save are. It is the same for all saves of one schema.
+pub(crate) struct Matched {
+    pub(crate) stored: Rc<Stored>,
+    /// The program's class for each stored one.
+    pub(crate) resolved: Rc<[Option<usize>]>,
+    candidates: Candidates,
+    /// For each class, whether its records are as the program would write them.
+    pub(super) identical: Vec<bool>,
+    /// True if no class that a trait object may be of has changed.
+    pub(super) dynamic_same: bool,
+}
+
+impl Matched {
+    /// Matches the classes of a save; that of the record `root` is a value of the program's class.
+    pub(crate) fn new(
+        stored: Vec<ClassSchema>,
+        program: &Program,
+        root: Option<(usize, usize)>,
+        drop_unknown: bool,
+    ) -> Self {
+        let matching = Matching::new(&stored, program, root);
+        let identical = matching.identical(&stored, drop_unknown);
+        let is_same = |class: usize| identical[class] || matching.resolved[class].is_none();
+        let dynamic_same = (0..stored.len()).all(is_same);
+        let Matching { resolved, candidates, .. } = matching;
+        let (stored, resolved) = (Rc::new(Stored::new(stored)), resolved.into());
+        Self { stored, resolved, candidates, identical, dynamic_same }
+    }
+
+    pub(super) fn resolve(&self, class: usize) -> Option<usize> {
+        self.resolved[class]
+    }
+
+    /// The stored instances of generic classes whose objects become another instance, or could become one of several:
+    /// those of the program.
+    pub(super) fn candidates(&self) -> &Candidates {
+        &self.candidates
+    }
+
+    /// True if the two kinds differ at most in the fields of classes inside.
+    pub(super) fn is_compatible(&self, stored: &KindSchema, compiled: &KindSchema) -> bool {
+        is_compatible(&self.resolved, stored, compiled)
+    }
+
+    /// True if values of a stored class may become those of the program's, where they stand in
+    /// the same place. An instance of a generic class may become another: its fields decide.
+    pub(super) fn is_related(&self, class: usize, program: &Program, target: usize) -> bool {
+        is_related((&self.resolved, class), &self.stored[class], program, target)
+    }
+}
+
+fn is_related(
+    (resolved, class): (&[Option<usize>], usize),
+    schema: &ClassSchema,
+    program: &Program,
+    target: usize,
+) -> bool {
+    let is_called = |target: Target| target.class.is_called(&schema.name);
+    resolved[class] == Some(target) || program.targets[target].is_some_and(is_called)
+}
+
+/// A matching under way.
+struct Matching<'p> {
     program: &'p Program,
     /// The program's class for each stored one.
     resolved: Vec<Option<usize>>,
@@ -25,11 +87,7 @@ enum Meeting {
 
 impl<'p> Matching<'p> {
     /// Matches classes; that of the record `root` is a value of the program's class.
-    pub(super) fn new(
-        stored: &[ClassSchema],
-        program: &'p Program,
-        root: Option<(usize, usize)>,
-    ) -> Self {
+    fn new(stored: &[ClassSchema], program: &'p Program, root: Option<(usize, usize)>) -> Self {
         let resolved = stored.iter().map(|class| program.find_by_name(class)).collect();
         let mut this = Self { program, resolved, candidates: Candidates::new() };
         if let Some((class, value)) = root
@@ -93,22 +151,8 @@ impl<'p> Matching<'p> {
         self.candidates.insert(class, found);
     }
 
-    /// The stored instances of generic classes whose objects become another instance, or could become one of several:
-    /// those of the program.
-    pub(super) fn candidates(&self) -> &Candidates {
-        &self.candidates
-    }
-
-    pub(super) fn resolve(&self, class: usize) -> Option<usize> {
-        self.resolved[class]
-    }
-
-    /// True if values of a stored class may become those of the program's, where they stand in
-    /// the same place. An instance of a generic class may become another: its fields decide.
-    pub(super) fn is_related(&self, class: usize, schema: &ClassSchema, target: usize) -> bool {
-        self.resolved[class] == Some(target)
-            || self.program.targets[target]
-                .is_some_and(|target| target.class.is_called(&schema.name))
+    fn is_related(&self, class: usize, schema: &ClassSchema, target: usize) -> bool {
+        is_related((&self.resolved, class), schema, self.program, target)
     }
 
     fn is_bare(&self, stored: &ClassSchema, target: usize) -> bool {
@@ -118,7 +162,7 @@ impl<'p> Matching<'p> {
 
     /// For each class, whether its records are as the program would write them; those that may
     /// have kept something are not, if that is to be dropped.
-    pub(super) fn identical(&self, stored: &[ClassSchema], drop_unknown: bool) -> Vec<bool> {
+    fn identical(&self, stored: &[ClassSchema], drop_unknown: bool) -> Vec<bool> {
         let keeps = |schema: &ClassSchema| schema.kinds().any(|kind| *kind == KindSchema::Unknown);
         let kept = Kept::of(stored);
         let is_same = |(class, schema): (usize, &ClassSchema)| {
@@ -203,34 +247,37 @@ impl<'p> Matching<'p> {
         }
     }
 
-    /// True if the two kinds differ at most in the fields of classes inside.
-    pub(super) fn is_compatible(&self, stored: &KindSchema, compiled: &KindSchema) -> bool {
-        match (stored, compiled) {
-            (KindSchema::Option(a), KindSchema::Option(b))
-            | (KindSchema::List(a), KindSchema::List(b))
-            | (KindSchema::Set(a), KindSchema::Set(b)) => self.is_compatible(a, b),
-            (KindSchema::Map(a), KindSchema::Map(b)) => {
-                self.is_compatible(&a.0, &b.0) && self.is_compatible(&a.1, &b.1)
-            }
-            (KindSchema::Array(a, n), KindSchema::Array(b, m)) => {
-                n == m && self.is_compatible(a, b)
-            }
-            (KindSchema::Tuple(a), KindSchema::Tuple(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.is_compatible(a, b))
-            }
-            (KindSchema::Class(a), KindSchema::Class(b)) => self.resolved[*a] == Some(*b),
-            (
-                KindSchema::Reference { holder, weak, class },
-                KindSchema::Reference { holder: holder_b, weak: weak_b, class: class_b },
-            ) => holder == holder_b && weak == weak_b && self.resolved[*class] == Some(*class_b),
-            // Which classes a trait has is asked of each value; its name may change.
-            (KindSchema::Dynamic(_), KindSchema::Dynamic(_)) => true,
-            (
-                KindSchema::TraitReference { holder, weak, .. },
-                KindSchema::TraitReference { holder: holder_b, weak: weak_b, .. },
-            ) => holder == holder_b && weak == weak_b,
-            (a, b) => a == b,
+    fn is_compatible(&self, stored: &KindSchema, compiled: &KindSchema) -> bool {
+        is_compatible(&self.resolved, stored, compiled)
+    }
+}
+
+fn is_compatible(resolved: &[Option<usize>], stored: &KindSchema, compiled: &KindSchema) -> bool {
+    match (stored, compiled) {
+        (KindSchema::Option(a), KindSchema::Option(b))
+        | (KindSchema::List(a), KindSchema::List(b))
+        | (KindSchema::Set(a), KindSchema::Set(b)) => is_compatible(resolved, a, b),
+        (KindSchema::Map(a), KindSchema::Map(b)) => {
+            is_compatible(resolved, &a.0, &b.0) && is_compatible(resolved, &a.1, &b.1)
         }
+        (KindSchema::Array(a, n), KindSchema::Array(b, m)) => {
+            n == m && is_compatible(resolved, a, b)
+        }
+        (KindSchema::Tuple(a), KindSchema::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_compatible(resolved, a, b))
+        }
+        (KindSchema::Class(a), KindSchema::Class(b)) => resolved[*a] == Some(*b),
+        (
+            KindSchema::Reference { holder, weak, class },
+            KindSchema::Reference { holder: holder_b, weak: weak_b, class: class_b },
+        ) => holder == holder_b && weak == weak_b && resolved[*class] == Some(*class_b),
+        // Which classes a trait has is asked of each value; its name may change.
+        (KindSchema::Dynamic(_), KindSchema::Dynamic(_)) => true,
+        (
+            KindSchema::TraitReference { holder, weak, .. },
+            KindSchema::TraitReference { holder: holder_b, weak: weak_b, .. },
+        ) => holder == holder_b && weak == weak_b,
+        (a, b) => a == b,
     }
 }
 

@@ -42,7 +42,7 @@ pub use event::LoadEvent;
 pub(crate) use event::{PlannedRow, Run};
 pub(crate) use instances::contested;
 pub(crate) use layout::Stored;
-pub(crate) use matching::find_variant;
+pub(crate) use matching::{Matched, find_variant};
 pub(crate) use order::inner_first;
 pub(crate) use pairing::{Pairing, pair};
 pub(crate) use paths::paths;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::conversion::{Conversion, Place};
 use super::event::{PlannedRows, REMOVED};
 use super::fields::given;
-use super::matching::{Matching, find_variant, is_older};
+use super::matching::{Matched, find_variant, is_older};
 use super::pass::Pass;
 use super::quick::Quick;
 use super::{
@@ -154,10 +154,7 @@ pub(crate) struct Plans<'p> {
     pub(super) options: LoadOptions,
     /// True if what is kept of an object can be given back with it.
     pub(crate) aside: bool,
-    pub(super) matching: Matching<'p>,
-    identical: Vec<bool>,
-    /// True if no class that a trait object may be of has changed.
-    pub(super) dynamic_same: bool,
+    pub(super) matched: Rc<Matched>,
     /// By stored class: to the program's class that it is, and to others.
     plans: Vec<Option<Rc<Plan>>>,
     other_plans: HashMap<(usize, usize), Rc<Plan>>,
@@ -201,19 +198,20 @@ impl<'p> Plans<'p> {
         options: LoadOptions,
         root: Option<(usize, usize)>,
     ) -> Self {
+        let matched = Matched::new(stored, program, root, options.drop_unknown);
+        Self::of(Rc::new(matched), program, options)
+    }
+
+    /// Plans for classes that have been matched with the program's.
+    pub(crate) fn of(matched: Rc<Matched>, program: &'p Program, options: LoadOptions) -> Self {
+        let stored = matched.stored.clone();
         let plans = stored.iter().map(|_| None).collect();
-        let matching = Matching::new(&stored, program, root);
-        let identical = matching.identical(&stored, options.drop_unknown);
-        let is_same = |class: usize| identical[class] || matching.resolve(class).is_none();
-        let dynamic_same = (0..stored.len()).all(is_same);
         Self {
-            stored: Rc::new(Stored::new(stored)),
+            stored,
             program,
             options,
             aside: true,
-            matching,
-            identical,
-            dynamic_same,
+            matched,
             plans,
             other_plans: HashMap::new(),
             conversions: Vec::new(),
@@ -236,7 +234,7 @@ impl<'p> Plans<'p> {
 
     /// The program's class for a stored one.
     pub(crate) fn resolve(&self, class: usize) -> Option<usize> {
-        self.matching.resolve(class)
+        self.matched.resolve(class)
     }
 
     /// Like [`resolve`](Self::resolve), for a value that a migration has moved, which has no place yet.
@@ -247,7 +245,7 @@ impl<'p> Plans<'p> {
     /// The stored instances of generic classes that the program does not have, with the candidates that their objects
     /// could become.
     pub(crate) fn contested(&self) -> impl Iterator<Item = (usize, &[usize])> {
-        let candidates = self.matching.candidates().iter();
+        let candidates = self.matched.candidates().iter();
         let contested = candidates.filter(|(class, _)| self.resolve(**class).is_none());
         contested.map(|(class, candidates)| (*class, &candidates[..]))
     }
@@ -255,7 +253,7 @@ impl<'p> Plans<'p> {
     /// True for a stored class whose objects become another instance of their generic class, or could become one of
     /// several.
     pub(crate) fn is_instance(&self, class: usize) -> bool {
-        self.matching.candidates().contains_key(&class)
+        self.matched.candidates().contains_key(&class)
     }
 
     /// An error of rewriting a record. If it is to become another instance of its generic class, the error says so.
@@ -274,7 +272,7 @@ impl<'p> Plans<'p> {
 
     /// True if the records of a stored class are as the program would write them.
     pub(crate) fn is_identical(&self, class: usize) -> bool {
-        self.identical[class]
+        self.matched.identical[class]
     }
 
     /// True if values of a stored class are rewritten where they are trait objects:

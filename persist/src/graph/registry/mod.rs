@@ -15,6 +15,7 @@ use hashbrown::HashMap;
 
 pub(crate) use self::implementors::Implementors;
 use self::implementors::TraitClass;
+use super::schemas::Schemas;
 use crate::codec::{
     Caster, Factory, Implements, ObjectType, Persist, PointTo, Pointee, Prototypes, Shared,
     TypeSet, reach_holder, trait_name,
@@ -63,6 +64,7 @@ pub struct Registry {
     /// Classes that have been entered in a holder for a trait.
     entered: HashSet<(&'static str, Holder, TypeId)>,
     traits: Vec<Traits>,
+    pub(super) schemas: Schemas,
 }
 
 /// A type of object, and its class.

@@ -336,7 +336,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                         (wanted.class, wanted.variant, field),
                     ));
                 };
-                if !self.plans.matching.is_compatible(stored, kind) {
+                if !self.plans.matched.is_compatible(stored, kind) {
                     let detail = self.plans.both_kinds(stored, kind);
                     self.plans.happened(
                         LoadEvent::Converted,

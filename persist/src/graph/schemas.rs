@@ -1,0 +1,88 @@
+//! The schemas of the saves that a program has loaded.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::Limits;
+use crate::format::Definition;
+use crate::schema::Matched;
+
+/// Schemas that are kept: a program loads saves of few versions at a time.
+const MOST: usize = 16;
+
+/// Bytes of the definitions that are kept.
+const MOST_BYTES: usize = 256 << 10;
+
+/// The schemas of the last loads, matched with the program's classes. The next save of the same schema is not
+/// matched again.
+///
+/// A clone remembers nothing: a registry is cloned before it changes.
+#[derive(Default)]
+pub(super) struct Schemas {
+    /// The last one that was asked for comes first.
+    known: RefCell<Vec<(Key, Rc<Matched>)>>,
+}
+
+/// What a matching depends on besides the program.
+struct Key {
+    /// The bodies of the definitions: two saves have one schema if all their bytes are the same.
+    definitions: Vec<Box<[u8]>>,
+    /// Bytes of them all.
+    size: usize,
+    /// A definition within these may be beyond others.
+    limits: Limits,
+    root: Option<(usize, usize)>,
+    drop_unknown: bool,
+}
+
+impl Key {
+    fn is_of(&self, definitions: &[Definition<'_>]) -> bool {
+        self.definitions.len() == definitions.len()
+            && self.definitions.iter().zip(definitions).all(|(known, it)| **known == *it.body)
+    }
+}
+
+impl Schemas {
+    /// The matching of these definitions, which `matching` makes if they are not known.
+    ///
+    /// # Errors
+    ///
+    /// What `matching` returns.
+    pub(super) fn matched<E>(
+        &self,
+        definitions: &[Definition<'_>],
+        (limits, drop_unknown): (&Limits, bool),
+        root: Option<(usize, usize)>,
+        matching: impl FnOnce() -> Result<Matched, E>,
+    ) -> Result<Rc<Matched>, E> {
+        let mut known = self.known.borrow_mut();
+        let is_meant = |(key, _): &(Key, _)| {
+            (key.root, key.drop_unknown) == (root, drop_unknown)
+                && key.limits == *limits
+                && key.is_of(definitions)
+        };
+        if let Some(found) = known.iter().position(is_meant) {
+            known[..=found].rotate_right(1);
+            return Ok(known[0].1.clone());
+        }
+        let matched = Rc::new(matching()?);
+        let size: usize = definitions.iter().map(|definition| definition.body.len()).sum();
+        if size > MOST_BYTES {
+            return Ok(matched);
+        }
+        let definitions = definitions.iter().map(|definition| definition.body.into()).collect();
+        let key = Key { definitions, size, limits: *limits, root, drop_unknown };
+        known.insert(0, (key, matched.clone()));
+        let size = |known: &[(Key, _)]| known.iter().map(|(key, _)| key.size).sum::<usize>();
+        while known.len() > MOST || size(&known) > MOST_BYTES {
+            known.pop();
+        }
+        Ok(matched)
+    }
+}
+
+impl Clone for Schemas {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}

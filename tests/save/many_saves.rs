@@ -1,0 +1,214 @@
+//! Many saves by one manager: it remembers the schemas that it has seen, and nothing shows of it but the time.
+
+#![allow(clippy::unwrap_used, reason = "helpers")]
+
+use std::collections::BTreeMap;
+
+use persist::{Limits, LoadOptions, Persist, SaveManager};
+use persist_tests::support::forge::{self, Forged, Item};
+use persist_tests::support::{Shared, shared};
+
+mod first {
+    #[derive(persist::Persist)]
+    #[persist(class = "many.Hero")]
+    pub(super) struct Hero {
+        pub(super) hp: u16,
+        pub(super) name: String,
+    }
+}
+
+mod second {
+    #[derive(persist::Persist)]
+    #[persist(class = "many.Hero")]
+    pub(super) struct Hero {
+        pub(super) name: String,
+        pub(super) level: u64,
+        pub(super) hp: u64,
+    }
+}
+
+/// The hero of today.
+#[derive(Persist, Clone, Debug, PartialEq)]
+#[persist(class = "many.Hero")]
+struct Hero {
+    name: String,
+    hp: u32,
+    #[persist(default = 1)]
+    level: u32,
+}
+
+#[derive(Persist)]
+struct Pet {
+    name: String,
+    owner: Option<Shared<Hero>>,
+}
+
+fn named(name: &str) -> String {
+    name.to_owned()
+}
+
+/// One hero, by the program of today and by two earlier ones.
+fn of_three_programs(name: &str) -> [Vec<u8>; 3] {
+    let save = [
+        persist::to_vec(&Hero { name: named(name), hp: 7, level: 3 }),
+        persist::to_vec(&first::Hero { hp: 7, name: named(name) }),
+        persist::to_vec(&second::Hero { name: named(name), level: 3, hp: 7 }),
+    ];
+    save.map(|save| save.unwrap())
+}
+
+/// What a load says, with its report.
+fn outcome(saves: &mut SaveManager, save: &[u8]) -> String {
+    match saves.value_from_slice::<Hero>(save) {
+        Ok((hero, loaded)) => format!("{hero:?}\n{}", loaded.report()),
+        Err(error) => format!("{error:?}\n{error}"),
+    }
+}
+
+fn objects(saves: &SaveManager, save: &[u8]) -> String {
+    match saves.from_slice(save) {
+        Ok(loaded) => loaded.report().to_string(),
+        Err(error) => format!("{error:?}\n{error}"),
+    }
+}
+
+#[test]
+fn saves_of_several_programs_load_in_any_order() {
+    let mut saves = SaveManager::new();
+    let mut order = [0, 1, 2, 0, 0, 2, 2, 1, 1, 0].into_iter().cycle();
+    for i in 0..40 {
+        let save = &of_three_programs(&format!("hero {i}"))[order.next().unwrap()];
+        assert_eq!(outcome(&mut saves, save), outcome(&mut SaveManager::new(), save));
+    }
+}
+
+#[test]
+fn a_schema_that_differs_in_one_byte_is_another() {
+    let [today, before, _] = of_three_programs("Ada");
+    for save in [today, before] {
+        let mut saves = SaveManager::new();
+        outcome(&mut saves, &save);
+        let mut parts = Forged::parse(&save);
+        let at = parts.items.iter().position(|item| matches!(item, Item::Definition(_))).unwrap();
+        for byte in 0..parts.items[at].content().len() {
+            for bit in [1, 0x40] {
+                parts.items[at].content()[byte] ^= bit;
+                let other = parts.build();
+                let expected = outcome(&mut SaveManager::new(), &other);
+                assert_eq!(outcome(&mut saves, &other), expected, "byte {byte}");
+                parts.items[at].content()[byte] ^= bit;
+                assert!(outcome(&mut saves, &save).starts_with("Hero"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_save_gives_the_same_error_after_a_whole_one() {
+    let save = &of_three_programs("Ada")[1];
+    let mut saves = SaveManager::new();
+    for byte in 0..save.len() {
+        outcome(&mut saves, save);
+        let mut damaged = save.clone();
+        damaged[byte] ^= 0x10;
+        let mut made = damaged.clone();
+        forge::restamp(&mut made);
+        for damaged in [&damaged, &made, &save[..byte].to_vec()] {
+            let expected = outcome(&mut SaveManager::new(), damaged);
+            assert_eq!(outcome(&mut saves, damaged), expected, "byte {byte}");
+        }
+    }
+}
+
+#[test]
+fn a_class_that_is_registered_after_a_load_is_known_in_the_next() {
+    let hero = shared(Hero { name: named("Ada"), hp: 7, level: 3 });
+    let mut writer = SaveManager::new();
+    writer.add(&shared(Pet { name: named("Rex"), owner: Some(hero) })).unwrap();
+    let save = writer.to_vec().unwrap();
+
+    let mut saves = SaveManager::new();
+    assert!(saves.from_slice(&save).unwrap().first::<Pet>().is_err());
+    saves.register::<Hero>().unwrap();
+    assert_eq!(saves.from_slice(&save).unwrap().iter::<Hero>().count(), 1);
+    saves.register::<Pet>().unwrap();
+    let loaded = saves.from_slice(&save).unwrap();
+    let pet = loaded.first::<Pet>().unwrap();
+    assert_eq!(pet.borrow().name, "Rex");
+    assert_eq!(pet.borrow().owner.as_ref().unwrap().borrow().level, 3);
+    // The registry is another one.
+    *saves.registry_mut() = persist::save::Registry::new();
+    assert!(saves.from_slice(&save).unwrap().first::<Pet>().is_err());
+}
+
+#[test]
+fn limits_and_options_that_change_between_loads_hold() {
+    let name = "x".repeat(300);
+    let field = forge::class(&name, &[("at", &[3])]);
+    let save = forge::save(&[field, forge::record(1, forge::ADDED, 1, &[7])]);
+    let mut saves = SaveManager::new();
+    let low = Limits { text: 299, ..Limits::DEFAULT };
+    let drop = LoadOptions { drop_unknown: true, ..LoadOptions::default() };
+    for (limits, options) in [
+        (Limits::DEFAULT, LoadOptions::default()),
+        (low, LoadOptions::default()),
+        (Limits::DEFAULT, drop),
+        (Limits::DEFAULT, LoadOptions::default()),
+    ] {
+        let mut other = SaveManager::new();
+        for saves in [&mut saves, &mut other] {
+            saves.set_limits(limits);
+            saves.set_load_options(options);
+        }
+        assert_eq!(objects(&saves, &save), objects(&other, &save));
+        assert_eq!(saves.from_slice(&save).is_err(), limits == low);
+    }
+}
+
+#[test]
+fn the_memory_for_schemas_that_were_seen_is_bounded() {
+    let save = |i: u32, fields: u32| {
+        let names: Vec<String> = (0..fields).map(|field| format!("field {field} of {i}")).collect();
+        let fields: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &[3][..])).collect();
+        let class = forge::class(&format!("class {i}"), &fields);
+        forge::save(&[class, forge::record(1, forge::ADDED, 1, &vec![0; fields.len()])])
+    };
+    let saves = SaveManager::new();
+    for (count, fields) in [(400, 100), (20, 20_000)] {
+        let saved: Vec<Vec<u8>> = (0..count).map(|i| save(i, fields)).collect();
+        let used = allocation_counter::measure(|| {
+            for save in &saved {
+                assert!(saves.from_slice(save).is_ok());
+            }
+        });
+        // All of them would take more than ten times as much.
+        assert!(used.bytes_current < 2 << 20, "{} bytes stay", used.bytes_current);
+    }
+}
+
+#[test]
+fn saves_are_the_same_whatever_was_saved_and_registered_before() {
+    let hero = |i: u32| Hero { name: format!("hero {i}"), hp: i, level: 1 };
+    let by_name =
+        |i: u32| BTreeMap::from([(named("first"), hero(i)), (named("second"), hero(i + 1))]);
+    let mut saves = SaveManager::new();
+    for i in 0..4 {
+        assert_eq!(saves.value_to_vec(&hero(i)).unwrap(), persist::to_vec(&hero(i)).unwrap());
+        assert_eq!(saves.value_to_vec(&by_name(i)).unwrap(), persist::to_vec(&by_name(i)).unwrap());
+        assert_eq!(saves.value_to_vec(&vec![i]).unwrap(), persist::to_vec(&vec![i]).unwrap());
+        let loaded: Vec<u32> =
+            saves.value_from_slice(&persist::to_vec(&vec![i]).unwrap()).unwrap().0;
+        assert_eq!(loaded, [i]);
+        if i == 1 {
+            saves.register::<Pet>().unwrap();
+        }
+    }
+    let pet = || shared(Pet { name: named("Rex"), owner: Some(shared(hero(9))) });
+    let mut other = SaveManager::new();
+    for saves in [&mut saves, &mut other] {
+        saves.add(&pet()).unwrap();
+        saves.add(&shared(hero(5))).unwrap();
+    }
+    assert_eq!(saves.to_vec().unwrap(), other.to_vec().unwrap());
+    assert_eq!(saves.to_vec().unwrap(), other.to_vec().unwrap());
+}
