@@ -6,7 +6,8 @@ use crate::codec::{Decoder, Fail, count};
 use crate::reflect::{ClassId, Holder, Integer};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 
-use super::WEAK;
+use super::{BLOCK_SIZE, DEFINITION_HEAD, SEPARATOR, WEAK};
+use crate::{Error, ErrorKind};
 
 const FORM_STRUCT: u8 = 0;
 const FORM_ENUM: u8 = 1;
@@ -51,6 +52,33 @@ pub(super) const SCALARS: [KindSchema; 16] = [
     KindSchema::F64,
     KindSchema::Text,
 ];
+
+/// The largest length of one record or definition: a block with it and what
+/// was before it still has a length of 32 bits.
+const LONGEST_ITEM: usize = u32::MAX as usize - 2 * BLOCK_SIZE;
+
+pub(super) fn item_length(length: usize, class: &str) -> Result<u32, Error> {
+    match u32::try_from(length) {
+        Ok(bytes) if length <= LONGEST_ITEM => Ok(bytes),
+        _ => Err(Error::new(
+            ErrorKind::TooLarge,
+            format!(
+                "{class} record of {length} bytes is over {LONGEST_ITEM}, the most that one record can have; split the value into objects"
+            ),
+        )),
+    }
+}
+
+/// Appends a definition whose body is there, with what stands around it in a save.
+pub(super) fn push(body: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    let length = item_length(body.len(), "a class")?;
+    out.reserve(DEFINITION_HEAD + body.len() + 1);
+    out.push(0);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(body);
+    out.push(SEPARATOR);
+    Ok(())
+}
 
 /// Appends the definition; `number` gives the file's number of a class, which is held
 /// by value, or the target of a reference.

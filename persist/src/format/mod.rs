@@ -26,7 +26,7 @@ pub(crate) use digest::Digest;
 pub(crate) use ends::{Ends, with_header};
 pub use header::Header;
 pub use lineage::Lineage;
-pub(crate) use numbers::ClassNumbers;
+pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub(crate) use reader::{Definition, Outline, RecordPlace, Scan, outline, scan, scan_definitions};
 pub(crate) use unpack::{Plain, unpacked, weight};
 pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};

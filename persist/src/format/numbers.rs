@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -21,6 +22,8 @@ pub(crate) struct ClassNumbers {
     schemas: Vec<Rc<Stored>>,
     /// Ids of the kept classes in this save.
     ids: HashSet<ClassId>,
+    /// The definitions of the classes that got the first numbers, as long as they are not written.
+    first: Option<Rc<First>>,
     /// Classes that just got a number, in order.
     fresh: Vec<Fresh>,
     /// The bodies of definitions that are not written yet, one after the other, and where each ends.
@@ -43,6 +46,7 @@ impl ClassNumbers {
         self.targets.clear();
         self.schemas.clear();
         self.ids.clear();
+        self.first = None;
         self.fresh.clear();
         self.bodies.clear();
         self.ends.clear();
@@ -166,19 +170,85 @@ impl ClassNumbers {
         }
     }
 
-    /// Gives the bodies of the definitions that are not written yet, in order; they count as written then.
-    pub(super) fn take_definitions(
-        &mut self,
-        mut take: impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
+    /// Appends the definitions that are not written yet, in order, and returns how many they are.
+    pub(super) fn take_definitions(&mut self, out: &mut Vec<u8>) -> Result<u64> {
+        let mut count = 0;
+        if let Some(first) = self.first.take() {
+            out.extend_from_slice(&first.definitions);
+            count = first.count;
+        }
         // Mostly there are none, and each record asks twice.
         let mut start = 0;
         for end in self.ends.drain(..) {
-            take(&self.bodies[start..end])?;
+            definition::push(&self.bodies[start..end], out)?;
             start = end;
+            count += 1;
         }
         self.bodies.clear();
-        Ok(())
+        Ok(count)
+    }
+}
+
+/// What every save has that begins with a record of one class.
+struct First {
+    class: usize,
+    own: Vec<u64>,
+    last: u64,
+    definitions: Vec<u8>,
+    count: u64,
+}
+
+/// The numbers with which saves begin, for the classes of their first records.
+///
+/// A clone remembers nothing: a registry is cloned before it changes.
+#[derive(Default)]
+pub(crate) struct FirstNumbers(RefCell<Vec<Rc<First>>>);
+
+impl FirstNumbers {
+    /// How many are kept: most programs save few classes by themselves.
+    const MOST: usize = 16;
+
+    /// The number of a class of the program, in a save that has none yet if `numbers` is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for a definition beyond what a record can have.
+    pub(crate) fn number(
+        &self,
+        numbers: &mut ClassNumbers,
+        class: usize,
+        classes: &[ClassSchema],
+    ) -> Result<u64> {
+        if numbers.last == 0 {
+            let first = self.first(class, classes)?;
+            numbers.own.clear();
+            numbers.own.extend_from_slice(&first.own);
+            numbers.last = first.last;
+            numbers.first = Some(first);
+        }
+        Ok(numbers.number(class, classes))
+    }
+
+    fn first(&self, class: usize, classes: &[ClassSchema]) -> Result<Rc<First>> {
+        let mut kept = self.0.borrow_mut();
+        if let Some(first) = kept.iter().find(|first| first.class == class) {
+            return Ok(first.clone());
+        }
+        let mut numbers = ClassNumbers::default();
+        numbers.number(class, classes);
+        let mut definitions = Vec::new();
+        let count = numbers.take_definitions(&mut definitions)?;
+        let ClassNumbers { own, last, .. } = numbers;
+        let first = Rc::new(First { class, own, last, definitions, count });
+        kept.truncate(Self::MOST - 1);
+        kept.insert(0, first.clone());
+        Ok(first)
+    }
+}
+
+impl Clone for FirstNumbers {
+    fn clone(&self) -> Self {
+        Self::default()
     }
 }
 

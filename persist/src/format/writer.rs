@@ -3,8 +3,8 @@ use std::ops::Range;
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::{
-    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, Blocks, ClassNumbers,
-    DEFINITION_HEAD, Header, SEPARATOR, definition,
+    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, Blocks, ClassNumbers, Header,
+    SEPARATOR, definition,
 };
 use crate::codec::{Buffer, Encoder, NoLinks, SaveLinks, Stop, count};
 use crate::reflect::Holder;
@@ -72,7 +72,7 @@ impl<'w> Writer<'w> {
         links: &mut dyn RecordLinks,
         payload: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<()> {
-        links.numbers().take_definitions(|body| self.define(body))?;
+        self.define(links.numbers())?;
         let holder = holder.code() | if added { ADDED } else { 0 };
         let limits = self.limits;
         if self.records >= limits.objects {
@@ -86,46 +86,45 @@ impl<'w> Writer<'w> {
             let length = out.take(4)?;
             let before = out.position();
             payload(out)?;
-            match item_length(out.position() - before, "this") {
+            match definition::item_length(out.position() - before, "this") {
                 Ok(bytes) => LittleEndian::write_u32(length, bytes),
                 Err(error) => return Err(out.refuse(error)),
             }
             out.value(&SEPARATOR)
         })?;
-        links.numbers().take_definitions(|body| {
-            let range = self.add_definition(body)?;
-            self.late.push((start, range));
-            Ok(())
-        })?;
+        let before = self.defined.len();
+        self.definitions += links.numbers().take_definitions(&mut self.defined)?;
+        if self.defined.len() > before {
+            self.late.push((start, before..self.defined.len()));
+        }
         self.records += 1;
         self.close_if_full()
     }
 
-    /// Writes a definition.
-    fn define(&mut self, body: &[u8]) -> Result<()> {
-        let range = self.add_definition(body)?;
-        let item = &self.defined[range];
-        self.buffer.append(&self.limits, &mut NoLinks::default(), |out| out.bytes(item))
+    /// Writes the definitions that are missing.
+    fn define(&mut self, numbers: &mut ClassNumbers) -> Result<()> {
+        let before = self.defined.len();
+        self.definitions += numbers.take_definitions(&mut self.defined)?;
+        self.write_defined(before)
     }
 
-    /// Adds a definition to those so far, and returns its place among them.
-    fn add_definition(&mut self, body: &[u8]) -> Result<Range<usize>> {
-        let length = item_length(body.len(), "a class")?;
-        let start = self.defined.len();
-        self.defined.reserve(DEFINITION_HEAD + body.len() + 1);
-        self.defined.push(0);
-        self.defined.extend_from_slice(&length.to_le_bytes());
-        self.defined.extend_from_slice(body);
-        self.defined.push(SEPARATOR);
-        self.definitions += 1;
-        Ok(start..self.defined.len())
+    /// Writes what was defined from this place on.
+    fn write_defined(&mut self, before: usize) -> Result<()> {
+        let items = &self.defined[before..];
+        if items.is_empty() {
+            return Ok(());
+        }
+        self.buffer.append(&self.limits, &mut NoLinks::default(), |out| out.bytes(items))
     }
 
     /// Writes the definition of a class whose index in its save is its number here, less one.
     pub(crate) fn definition(&mut self, class: &ClassSchema) -> Result<()> {
         let mut body = Vec::new();
         definition::write(class, &|class, _| class as u64 + 1, &mut body);
-        self.define(&body)
+        let before = self.defined.len();
+        definition::push(&body, &mut self.defined)?;
+        self.definitions += 1;
+        self.write_defined(before)
     }
 
     /// Writes a record whose payload is there, of a class that is defined.
@@ -141,7 +140,7 @@ impl<'w> Writer<'w> {
         if self.records >= limits.objects {
             return Err(too_many(limits.objects));
         }
-        let length = item_length(payload.len(), "this")?;
+        let length = definition::item_length(payload.len(), "this")?;
         self.buffer.append(&limits, &mut NoLinks::default(), |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
@@ -207,20 +206,4 @@ fn too_many(limit: u64) -> Error {
             "the save would have more objects than the limit of {limit}; raise `Limits::objects`"
         ),
     )
-}
-
-/// The largest length of one record or definition: a block with it and what
-/// was before it still has a length of 32 bits.
-const LONGEST_ITEM: usize = u32::MAX as usize - 2 * BLOCK_SIZE;
-
-fn item_length(length: usize, class: &str) -> Result<u32> {
-    match u32::try_from(length) {
-        Ok(bytes) if length <= LONGEST_ITEM => Ok(bytes),
-        _ => Err(Error::new(
-            ErrorKind::TooLarge,
-            format!(
-                "{class} record of {length} bytes is over {LONGEST_ITEM}, the most that one record can have; split the value into objects"
-            ),
-        )),
-    }
 }

@@ -123,8 +123,13 @@ impl<'s> Links<'s> {
     }
 
     /// The number in the save of a class of the program.
-    pub(super) fn class_number(&mut self, class: usize) -> u64 {
-        self.tables.numbers.number(class, &self.registry.program().classes)
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FirstNumbers::number`](crate::format::FirstNumbers::number).
+    pub(super) fn class_number(&mut self, class: usize) -> Result<u64> {
+        let classes = &self.registry.program().classes;
+        self.registry.first_numbers.number(&mut self.tables.numbers, class, classes)
     }
 
     /// The object of this number is written next, as one of this type.

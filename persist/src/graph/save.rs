@@ -142,7 +142,7 @@ impl<'s> Saver<'s> {
         let mut writer = Writer::new(out, header, self.limits, buffer)?;
         let classes = &self.registry.program().classes[..];
         let id = self.links.take_id();
-        let number = self.links.class_number(class);
+        let number = self.links.class_number(class)?;
         let as_value = (Holder::VALUE, true);
         writer
             .record(number, as_value, id, &mut self.links, encode)
@@ -238,7 +238,7 @@ impl<'s> Saver<'s> {
             }
         }
         let holder = (entry.kind.holder, added);
-        let class = if of.class == 0 { self.links.class_number(entry.class) } else { of.class };
+        let class = if of.class == 0 { self.links.class_number(entry.class)? } else { of.class };
         writer
             .record(class, holder, id, &mut self.links, |out| shared.object().encode_object(out))
             .map_err(|error| named(error.in_field(&self.field_of(shared, entry))))?;
@@ -339,7 +339,7 @@ impl<'s> Saver<'s> {
         let class = self.registry.objects[index].class;
         let takes_more = self.registry.traits(class).before_save
             || self.registry.implementors.stand_in(class).is_some();
-        let class = if takes_more { 0 } else { self.links.class_number(class) };
+        let class = if takes_more { 0 } else { self.links.class_number(class)? };
         let found = LastType { key, index, class };
         self.last = Some(found);
         Ok(found)

@@ -36,7 +36,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "the save is compressed by",
         "it takes a build without the feature; compression_off.rs looks at it",
     ),
-    ("format/writer.rs", "{class} record of {length} bytes", HUGE),
+    ("format/definition.rs", "{class} record of {length} bytes", HUGE),
     ("graph/ids.rs", "a save has at most", HUGE),
     ("graph/kept.rs", "what is kept is of class number", HARM),
     ("graph/kept.rs", "a {name} stands for a trait", HARM),

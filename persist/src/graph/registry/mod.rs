@@ -20,6 +20,7 @@ use crate::codec::{
     Caster, Factory, Implements, ObjectType, Persist, PointTo, Pointee, Prototypes, Shared,
     TypeSet, reach_holder, trait_name,
 };
+use crate::format::FirstNumbers;
 use crate::reflect::{ClassId, Holder, Pointer};
 use crate::schema::{Program, Target};
 use crate::{Error, ErrorKind, Result};
@@ -65,6 +66,7 @@ pub struct Registry {
     entered: HashSet<(&'static str, Holder, TypeId)>,
     traits: Vec<Traits>,
     pub(super) schemas: Schemas,
+    pub(super) first_numbers: FirstNumbers,
 }
 
 /// A type of object, and its class.
