@@ -59,6 +59,8 @@ pub struct Registry {
     /// Index and fields of each Rust type that is a struct or an enum. Types
     /// that differ in markers alone, `Id<Hero>` and `Id<Orc>`, share a class.
     by_type: HashMap<TypeId, (usize, Target)>,
+    /// The classes of other types that are saved on their own, such as a `Vec<Hero>`.
+    values: HashMap<TypeId, usize>,
     /// The object type behind each pointer.
     pub(super) by_pointee: HashMap<(Pointer, TypeId), usize>,
     pub(crate) implementors: Rc<Implementors>,
@@ -229,7 +231,9 @@ impl Registry {
 
     /// Registers what a bare value reaches, and returns the class of its record.
     pub(crate) fn register_value<T: Persist>(&mut self) -> Result<usize> {
-        if let Some((class, _)) = self.by_type.get(&TypeId::of::<T>()) {
+        let type_id = TypeId::of::<T>();
+        let class = self.by_type.get(&type_id).map(|(class, _)| class);
+        if let Some(class) = class.or_else(|| self.values.get(&type_id)) {
             return Ok(*class);
         }
         let mut types = TypeSet::default();
@@ -238,6 +242,7 @@ impl Registry {
         next.enter_types(&types)?;
         let class = next.class_of_kind(T::persist_kind(), T::persist_name)?;
         next.complete()?;
+        next.values.insert(type_id, class);
         *self = next;
         Ok(class)
     }
