@@ -61,6 +61,8 @@ pub struct SaveManager {
     /// Kept between saves, so that those after the first find it large enough.
     buffer: Buffer,
     tables: SaveTables,
+    /// Bytes of the last save in memory: the next one is about as long.
+    last_size: usize,
     pub(super) output: Output,
     pub(super) worker: Worker,
 }
@@ -450,9 +452,12 @@ impl SaveManager {
         write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
     ) -> Result<Vec<u8>> {
         let (compression, limits) = (self.output.options.compression, self.output.limits);
-        // Small saves fit into it without growing.
-        let mut save = Vec::with_capacity(1 << 10);
+        let mut save = Vec::with_capacity(self.last_size + self.last_size / 64);
         write(self, &mut Sealer::new(&mut save, compression, &limits))?;
+        self.last_size = save.len();
+        if save.capacity() / 4 > save.len() {
+            save.shrink_to_fit();
+        }
         Ok(save)
     }
 
