@@ -5,8 +5,32 @@
 use std::collections::BTreeMap;
 
 use persist::{Limits, LoadOptions, Persist, SaveManager};
-use persist_tests::support::forge::{self, Forged, Item};
+use persist_tests::support::forge::{self, Forged, Item as Part};
 use persist_tests::support::{Shared, shared};
+
+#[persist::dynamic]
+trait Item {}
+
+/// A value whose classes are found out while it is written.
+#[derive(Persist)]
+struct Bag {
+    items: Vec<Box<dyn Item>>,
+}
+
+#[derive(Persist)]
+struct Sword {
+    name: String,
+}
+
+#[derive(Persist)]
+struct Potion {
+    strength: u64,
+    names: Vec<String>,
+}
+
+impl Item for Sword {}
+
+impl Item for Potion {}
 
 mod first {
     #[derive(persist::Persist)]
@@ -89,7 +113,7 @@ fn a_schema_that_differs_in_one_byte_is_another() {
         let mut saves = SaveManager::new();
         outcome(&mut saves, &save);
         let mut parts = Forged::parse(&save);
-        let at = parts.items.iter().position(|item| matches!(item, Item::Definition(_))).unwrap();
+        let at = parts.items.iter().position(|item| matches!(item, Part::Definition(_))).unwrap();
         for byte in 0..parts.items[at].content().len() {
             for bit in [1, 0x40] {
                 parts.items[at].content()[byte] ^= bit;
@@ -211,4 +235,52 @@ fn saves_are_the_same_whatever_was_saved_and_registered_before() {
     }
     assert_eq!(saves.to_vec().unwrap(), other.to_vec().unwrap());
     assert_eq!(saves.to_vec().unwrap(), other.to_vec().unwrap());
+}
+
+/// Large saves in memory are encoded where they stay, from the third one on.
+#[test]
+fn a_large_save_has_the_same_bytes_each_time() {
+    let bag = |count: u32| {
+        let item = |i: u32| match i % 3 {
+            0 => Box::new(Sword { name: format!("sword {i}") }) as Box<dyn Item>,
+            _ => Box::new(Potion { strength: 7, names: vec![named("healing"); 3] }),
+        };
+        Bag { items: (0..count).map(item).collect() }
+    };
+    let heroes = |count: u32| -> Vec<Hero> {
+        (0..count).map(|i| Hero { name: format!("hero {i}"), hp: i, level: 1 }).collect()
+    };
+    let manager = || {
+        let mut saves = SaveManager::new();
+        saves.register_as::<Sword, dyn Item>().unwrap();
+        saves.register_as::<Potion, dyn Item>().unwrap();
+        saves
+    };
+    let mut saves = manager();
+    for count in [9000, 9000, 9000, 9001, 9200, 30_000, 20, 20_000, 20_000, 0, 9000, 9000, 9000] {
+        let expected = manager().value_to_vec(&bag(count)).unwrap();
+        assert_eq!(saves.value_to_vec(&bag(count)).unwrap(), expected);
+        let loaded: Bag = saves.value_from_slice(&expected).unwrap().0;
+        assert_eq!(loaded.items.len(), count as usize);
+        let save = saves.value_to_vec(&heroes(count)).unwrap();
+        assert_eq!(save, manager().value_to_vec(&heroes(count)).unwrap());
+        assert!(save.capacity() <= save.len() * 4 + 8);
+    }
+    // Many blocks, one of which begins with the definition of a class that a trait object has.
+    let mut objects: Vec<Shared<Bag>> = (0..3000).map(|_| shared(bag(0))).collect();
+    objects.extend((1000..1010).map(|count| shared(bag(count))));
+    let [mut kept, mut other] = [manager(), manager()];
+    for object in &objects {
+        kept.add(object).unwrap();
+        other.add(object).unwrap();
+    }
+    let expected = other.to_vec().unwrap();
+    for _ in 0..4 {
+        assert_eq!(kept.to_vec().unwrap(), expected);
+    }
+    // What is over the limit of a save is refused as before.
+    kept.set_limits(Limits { bytes: expected.len() as u64 - 1, ..Limits::DEFAULT });
+    assert_eq!(kept.to_vec().unwrap_err().kind(), persist::ErrorKind::TooLarge);
+    kept.set_limits(Limits { bytes: expected.len() as u64, ..Limits::DEFAULT });
+    assert_eq!(kept.to_vec().unwrap(), expected);
 }

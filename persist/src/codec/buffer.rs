@@ -93,14 +93,14 @@ impl Buffer {
         (self.len, self.used) = (0, 0);
     }
 
-    /// What was written, in the windows where it lies; none of them is empty.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+    /// What was written from this place on, in the windows where it lies; no piece is empty.
+    pub(crate) fn pieces(&self, from: usize) -> impl Iterator<Item = &[u8]> {
         let used = &self.table[..self.used];
         let windows = std::iter::once((&self.first, 0));
         let windows = windows.chain(used.iter().map(|window| (&window.bytes, window.start)));
         let ends = used.iter().map(|window| window.start).chain([self.len]);
-        windows.zip(ends).filter_map(|((bytes, start), end)| {
-            bytes.get(..end - start).filter(|piece| !piece.is_empty())
+        windows.zip(ends).filter_map(move |((bytes, start), end)| {
+            bytes.get(from.saturating_sub(start)..end - start).filter(|piece| !piece.is_empty())
         })
     }
 
@@ -116,7 +116,7 @@ impl Buffer {
     fn gather_windows(&mut self) {
         let mut whole = vec![0; self.len + self.len / 2];
         let mut rest = &mut whole[..];
-        for piece in self.pieces() {
+        for piece in self.pieces(0) {
             cut_mut(&mut rest, piece.len()).copy_from_slice(piece);
         }
         (self.first, self.table, self.used) = (whole, Vec::new(), 0);
@@ -129,7 +129,7 @@ impl Buffer {
 
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         if self.used > 0 {
-            return self.pieces().collect::<Vec<_>>().concat();
+            return self.pieces(0).collect::<Vec<_>>().concat();
         }
         self.first.truncate(self.len);
         self.first
@@ -144,9 +144,23 @@ impl Buffer {
         self.first.len() + self.table.iter().map(|window| window.bytes.len()).sum::<usize>()
     }
 
-    /// The first bytes, which were written as one.
-    pub(crate) fn head_mut(&mut self, len: usize) -> &mut [u8] {
-        &mut self.first[..len]
+    /// Bytes that were written as one.
+    pub(crate) fn part_mut(&mut self, at: usize, len: usize) -> &mut [u8] {
+        let window = self.table[..self.used].iter_mut().rev().find(|window| window.start <= at);
+        let (bytes, start) = window.map_or((&mut self.first, 0), |of| (&mut of.bytes, of.start));
+        &mut bytes[at - start..][..len]
+    }
+
+    /// Puts bytes between those that were written.
+    pub(crate) fn insert(&mut self, at: usize, bytes: &[u8]) {
+        self.gather();
+        let end = self.len + bytes.len();
+        if self.first.len() < end {
+            self.first.resize(end + end / 4, 0);
+        }
+        self.first.copy_within(at..self.len, at + bytes.len());
+        self.first[at..][..bytes.len()].copy_from_slice(bytes);
+        self.len = end;
     }
 }
 

@@ -3,30 +3,54 @@
 
 use std::io::Write;
 
-use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
+use byteorder::{ByteOrder, LittleEndian};
 
 use super::pack::Packer;
-use super::reader::{Block, trailer};
+use super::reader::{self, Block};
 use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Bytes that are written before the next are put into the checksum.
+/// Bytes that are written before the next are put into the checksum, so that they are in cache for both.
 const CACHED: usize = 256 << 10;
 
+/// The same where no call of the system comes with each write.
+const CACHED_IN_MEMORY: usize = 16 << 10;
+
 /// Takes the parts of a save in order.
+///
+/// A save may stay in the buffer in which its blocks are filled. Then each method returns the bytes that stand there:
+/// the header, what follows a block, the trailer.
 pub(crate) trait Blocks {
-    fn header(&mut self, header: &Header) -> Result<()>;
+    fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>>;
 
     /// Takes a block in pieces, its tag and length included, which are at the beginning of the first.
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<()>;
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<[u8; CRC_SIZE]>>;
 
     /// Ends the save, whose objects take that many bytes of memory even when they are empty.
-    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<()>;
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>>;
+}
+
+/// Where the bytes of a save go.
+enum Out<'w> {
+    Stream(&'w mut dyn Write),
+    Memory(&'w mut Vec<u8>),
+}
+
+impl Out<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            Self::Stream(out) => out.write_all(bytes).map_err(write_error),
+            Self::Memory(out) => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Compresses the blocks, puts checksums to them and writes them.
 pub(crate) struct Sealer<'w> {
-    out: &'w mut dyn Write,
+    out: Out<'w>,
     limits: &'w Limits,
     packer: Packer,
     written: u64,
@@ -40,7 +64,18 @@ impl<'w> Sealer<'w> {
         compression: Compression,
         limits: &'w Limits,
     ) -> Self {
-        Self { out, limits, packer: Packer::new(compression), written: 0, of_file: None }
+        let (out, packer) = (Out::Stream(out), Packer::new(compression));
+        Self { out, limits, packer, written: 0, of_file: None }
+    }
+
+    /// Adds them to what is in memory.
+    pub(crate) fn in_memory(
+        out: &'w mut Vec<u8>,
+        compression: Compression,
+        limits: &'w Limits,
+    ) -> Self {
+        let (out, packer) = (Out::Memory(out), Packer::new(compression));
+        Self { out, limits, packer, written: 0, of_file: None }
     }
 
     /// These blocks under the header that the save has in a file.
@@ -52,18 +87,18 @@ impl<'w> Sealer<'w> {
     fn emit(&mut self, bytes: &[u8]) -> Result<()> {
         self.written += bytes.len() as u64;
         check_total(self.written, self.limits)?;
-        self.out.write_all(bytes).map_err(write_error)
+        self.out.write(bytes)
     }
 }
 
 impl Blocks for Sealer<'_> {
-    fn header(&mut self, header: &Header) -> Result<()> {
+    fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>> {
         self.limits.check_metadata(header.metadata_length())?;
         let bytes = self.of_file.as_ref().unwrap_or(header).write();
-        self.emit(&bytes)
+        self.emit(&bytes).map(|()| None)
     }
 
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<()> {
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<[u8; CRC_SIZE]>> {
         let packed = self.packer.pack(pieces, self.written, self.limits)?;
         let packed = packed.as_slice();
         let pieces = if packed.is_empty() { pieces } else { packed };
@@ -71,26 +106,79 @@ impl Blocks for Sealer<'_> {
         self.written += (length + CRC_SIZE) as u64;
         check_total(self.written, self.limits)?;
         let mut crc = crc32fast::Hasher::new();
-        // A piece is still in the cache when it is written.
-        for piece in pieces.iter().flat_map(|piece| piece.chunks(CACHED)) {
+        let cached = match &mut self.out {
+            Out::Stream(_) => CACHED,
+            Out::Memory(out) => {
+                // A large one mostly is the last.
+                out.reserve(length + CRC_SIZE + TRAILER_SIZE);
+                CACHED_IN_MEMORY
+            }
+        };
+        for piece in pieces.iter().flat_map(|piece| piece.chunks(cached)) {
             crc.update(piece);
-            self.out.write_all(piece).map_err(write_error)?;
+            self.out.write(piece)?;
         }
-        self.out.write_all(&crc.finalize().to_le_bytes()).map_err(write_error)
+        self.out.write(&crc.finalize().to_le_bytes())?;
+        Ok(None)
     }
 
-    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<()> {
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>> {
         let total = self.written + TRAILER_SIZE as u64;
-        let mut trailer = vec![BLOCK_TRAILER];
-        for word in [records, definitions, total] {
-            trailer.write_u64::<LittleEndian>(word).map_err(write_error)?;
-        }
-        let crc = crc32fast::hash(&trailer);
-        trailer.write_u32::<LittleEndian>(crc).map_err(write_error)?;
-        self.emit(&trailer)?;
+        self.emit(&trailer(records, definitions, total))?;
         // A buffered writer would swallow what it cannot write when it is dropped.
-        self.out.flush().map_err(write_error)?;
-        self.limits.check_expansion(self.packer.weight(total), memory)
+        if let Out::Stream(out) = &mut self.out {
+            out.flush().map_err(write_error)?;
+        }
+        self.limits.check_expansion(self.packer.weight(total), memory).map(|()| None)
+    }
+}
+
+fn trailer(records: u64, definitions: u64, total: u64) -> Vec<u8> {
+    let mut trailer = vec![BLOCK_TRAILER];
+    for word in [records, definitions, total] {
+        trailer.extend_from_slice(&word.to_le_bytes());
+    }
+    let crc = crc32fast::hash(&trailer);
+    trailer.extend_from_slice(&crc.to_le_bytes());
+    trailer
+}
+
+/// Puts checksums to the blocks where they are: what the buffer holds in the end is the save.
+pub(crate) struct InPlace<'l> {
+    limits: &'l Limits,
+    written: u64,
+}
+
+impl<'l> InPlace<'l> {
+    pub(crate) fn new(limits: &'l Limits) -> Self {
+        Self { limits, written: 0 }
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<()> {
+        self.written += bytes as u64;
+        check_total(self.written, self.limits)
+    }
+}
+
+impl Blocks for InPlace<'_> {
+    fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>> {
+        self.limits.check_metadata(header.metadata_length())?;
+        let bytes = header.write();
+        self.count(bytes.len())?;
+        Ok(Some(bytes))
+    }
+
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<[u8; CRC_SIZE]>> {
+        self.count(pieces.iter().map(|piece| piece.len()).sum::<usize>() + CRC_SIZE)?;
+        let mut crc = crc32fast::Hasher::new();
+        pieces.iter().for_each(|piece| crc.update(piece));
+        Ok(Some(crc.finalize().to_le_bytes()))
+    }
+
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>> {
+        self.count(TRAILER_SIZE)?;
+        self.limits.check_expansion(self.written, memory)?;
+        Ok(Some(trailer(records, definitions, self.written)))
     }
 }
 
@@ -146,18 +234,18 @@ impl Snapshot {
             go_on(length as u64)?;
             rest = behind;
         }
-        sealer.finish(self.records, self.definitions, self.memory)
+        sealer.finish(self.records, self.definitions, self.memory).map(drop)
     }
 }
 
 impl Blocks for Snapshot {
-    fn header(&mut self, header: &Header) -> Result<()> {
+    fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>> {
         self.limits.check_metadata(header.metadata_length())?;
         self.header = header.clone();
-        Ok(())
+        Ok(None)
     }
 
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<()> {
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<[u8; CRC_SIZE]>> {
         self.count += 1;
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
         if self.compression == Compression::None {
@@ -165,17 +253,17 @@ impl Blocks for Snapshot {
         }
         self.blocks.reserve(length);
         pieces.iter().for_each(|piece| self.blocks.extend_from_slice(piece));
-        Ok(())
+        Ok(None)
     }
 
-    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<()> {
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>> {
         (self.records, self.definitions, self.memory) = (records, definitions, memory);
         let ends = self.header.write().len() + TRAILER_SIZE;
         let total = self.size() + self.count * CRC_SIZE as u64 + ends as u64;
         if self.compression == Compression::None {
             check_total(total, &self.limits)?;
         }
-        self.limits.check_expansion(total, memory)
+        self.limits.check_expansion(total, memory).map(|()| None)
     }
 }
 
@@ -188,10 +276,10 @@ pub(crate) fn write_again(save: &[u8], header: &Header, out: &mut dyn Blocks) ->
         out.block(&[&save[at..block.end]])?;
         at = block.end + CRC_SIZE;
     }
-    let trailer = trailer(save, at)?;
+    let trailer = reader::trailer(save, at)?;
     let [records, definitions] = [1, 9].map(|word| LittleEndian::read_u64(&trailer[word..]));
     // What its objects take has been checked when it was written or loaded.
-    out.finish(records, definitions, 0)
+    out.finish(records, definitions, 0).map(drop)
 }
 
 fn write_error(error: std::io::Error) -> Error {

@@ -1,3 +1,4 @@
+use std::mem;
 use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
@@ -15,8 +16,11 @@ use crate::{Error, ErrorKind, Limits, Result};
 pub(crate) struct Writer<'w> {
     out: &'w mut dyn Blocks,
     limits: Limits,
-    /// The block, its head included.
+    /// The block, its head included; before it the save so far, if that stays there.
     buffer: &'w mut Buffer,
+    stays: bool,
+    /// Where the block begins, if it does.
+    block: Option<usize>,
     /// Definitions that a record turned out to need, which go before it: its place in the buffer, and theirs in
     /// `defined`. So no record is moved.
     late: Vec<(usize, Range<usize>)>,
@@ -41,25 +45,40 @@ impl<'w> Writer<'w> {
         limits: &Limits,
         buffer: &'w mut Buffer,
     ) -> Result<Self> {
-        out.header(header)?;
-        let (limits, late, defined) = (*limits, Vec::new(), Vec::new());
-        let mut writer =
-            Self { out, limits, buffer, late, records: 0, definitions: 0, blocks: 0, defined };
-        writer.begin()?;
+        let header = out.header(header)?;
+        buffer.clear();
+        let mut writer = Self {
+            out,
+            limits: *limits,
+            buffer,
+            stays: header.is_some(),
+            block: None,
+            late: Vec::new(),
+            records: 0,
+            definitions: 0,
+            blocks: 0,
+            defined: Vec::new(),
+        };
+        writer.put(header.as_deref().unwrap_or_default())?;
         Ok(writer)
     }
 
-    /// Begins a block.
-    fn begin(&mut self) -> Result<()> {
-        self.late.clear();
-        self.buffer.clear();
-        self.buffer
-            .append(&self.limits, &mut NoLinks::default(), |out| out.take(BLOCK_HEAD).map(drop))
+    /// Writes bytes that are there.
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.buffer.append(&self.limits, &mut NoLinks::default(), |out| out.bytes(bytes))
     }
 
-    /// Bytes of the block.
-    fn end(&self) -> usize {
-        self.buffer.len() + self.late.iter().map(|(_, range)| range.len()).sum::<usize>()
+    /// Begins a block, unless one has begun.
+    fn begin(&mut self) -> Result<()> {
+        if self.block.is_some() {
+            return Ok(());
+        }
+        self.block = Some(self.buffer.len());
+        self.buffer
+            .append(&self.limits, &mut NoLinks::default(), |out| out.take(BLOCK_HEAD).map(drop))
     }
 
     /// Writes a record, after the definitions of its class, of all classes that this one
@@ -72,6 +91,7 @@ impl<'w> Writer<'w> {
         links: &mut dyn RecordLinks,
         payload: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<()> {
+        self.begin()?;
         self.define(links.numbers())?;
         let holder = holder.code() | if added { ADDED } else { 0 };
         let limits = self.limits;
@@ -110,11 +130,14 @@ impl<'w> Writer<'w> {
 
     /// Writes what was defined from this place on.
     fn write_defined(&mut self, before: usize) -> Result<()> {
-        let items = &self.defined[before..];
-        if items.is_empty() {
+        if before == self.defined.len() {
             return Ok(());
         }
-        self.buffer.append(&self.limits, &mut NoLinks::default(), |out| out.bytes(items))
+        self.begin()?;
+        let defined = mem::take(&mut self.defined);
+        let result = self.put(&defined[before..]);
+        self.defined = defined;
+        result
     }
 
     /// Writes the definition of a class whose index in its save is its number here, less one.
@@ -141,6 +164,7 @@ impl<'w> Writer<'w> {
             return Err(too_many(limits.objects));
         }
         let length = definition::item_length(payload.len(), "this")?;
+        self.begin()?;
         self.buffer.append(&limits, &mut NoLinks::default(), |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
@@ -156,35 +180,44 @@ impl<'w> Writer<'w> {
     /// Writes the last block, the definitions once more, and the trailer of a save whose objects take that many bytes
     /// of memory even when they are empty.
     pub(crate) fn finish(mut self, memory: u64) -> Result<()> {
-        self.close()?;
-        if self.blocks > 1
-            && let Ok(length) = u32::try_from(self.defined.len())
-        {
-            let mut head = vec![BLOCK_DEFINITIONS];
-            head.extend_from_slice(&length.to_le_bytes());
-            self.out.block(&[&head, &self.defined])?;
+        self.close(BLOCK_RECORDS)?;
+        if self.blocks > 1 && u32::try_from(self.defined.len()).is_ok() {
+            self.write_defined(0)?;
+            self.close(BLOCK_DEFINITIONS)?;
         }
-        self.out.finish(self.records, self.definitions, memory)
+        let trailer = self.out.finish(self.records, self.definitions, memory)?;
+        self.put(trailer.as_deref().unwrap_or_default())
     }
 
     fn close_if_full(&mut self) -> Result<()> {
-        if self.end() >= BLOCK_SIZE { self.close() } else { Ok(()) }
+        let late: usize = self.late.iter().map(|(_, range)| range.len()).sum();
+        let start = self.block.unwrap_or_default();
+        if self.buffer.len() - start + late >= BLOCK_SIZE {
+            self.close(BLOCK_RECORDS)
+        } else {
+            Ok(())
+        }
     }
 
-    fn close(&mut self) -> Result<()> {
-        let end = self.end();
-        if end == BLOCK_HEAD {
-            return Ok(());
+    fn close(&mut self, tag: u8) -> Result<()> {
+        let Some(start) = self.block.take() else { return Ok(()) };
+        if self.stays {
+            // Each would move those after it.
+            for (place, range) in self.late.drain(..).rev() {
+                self.buffer.insert(place, &self.defined[range]);
+            }
         }
+        let late: usize = self.late.iter().map(|(_, range)| range.len()).sum();
         // One record fits a `u32` with room for the block before it.
-        let length = u32::try_from(end - BLOCK_HEAD).unwrap_or(u32::MAX);
-        let head = self.buffer.head_mut(BLOCK_HEAD);
-        head[0] = BLOCK_RECORDS;
+        let length = self.buffer.len() - start + late - BLOCK_HEAD;
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        let head = self.buffer.part_mut(start, BLOCK_HEAD);
+        head[0] = tag;
         LittleEndian::write_u32(&mut head[1..], length);
         self.blocks += 1;
         let mut late = self.late.iter().peekable();
-        let (mut pieces, mut at) = (Vec::new(), 0);
-        for mut piece in self.buffer.pieces() {
+        let (mut pieces, mut at) = (Vec::new(), start);
+        for mut piece in self.buffer.pieces(start) {
             while let Some((place, range)) = late.next_if(|(place, _)| *place < at + piece.len()) {
                 let (before, after) = piece.split_at(place - at);
                 pieces.extend([before, &self.defined[range.clone()]]);
@@ -193,8 +226,15 @@ impl<'w> Writer<'w> {
             pieces.push(piece);
             at += piece.len();
         }
-        self.out.block(&pieces)?;
-        self.begin()
+        let crc = self.out.block(&pieces)?;
+        self.late.clear();
+        match crc {
+            Some(crc) => self.put(&crc),
+            None => {
+                self.buffer.clear();
+                Ok(())
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,11 +12,14 @@ use super::output::Output;
 use super::source::{Rescue, Source};
 use super::{LoadReport, Loaded, SaveOutcome, to_vec};
 use crate::codec::{Buffer, Implements, NoVisitLinks, Persist, Phase, Pointee, Visitor};
-use crate::format::{Blocks, Header, LONGEST_DEVICE, Sealer, unpacked};
+use crate::format::{Blocks, Compression, Header, InPlace, LONGEST_DEVICE, Sealer, unpacked};
 use crate::graph::{Counted, LoadedObjects, Loader, Outcome, Registry, SaveTables};
 use crate::storage::{Patient, SaveOptions, Storage};
 use crate::types::{Remap, Renumber};
 use crate::{Component, Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, World};
+
+/// Bytes from which on a save in memory is encoded where it stays. Smaller ones are copied while they are in cache.
+const IN_PLACE: usize = 64 << 10;
 
 /// Keeps a list of objects, saves them with everything they lead to, and loads them back.
 ///
@@ -61,8 +65,8 @@ pub struct SaveManager {
     /// Kept between saves, so that those after the first find it large enough.
     buffer: Buffer,
     tables: SaveTables,
-    /// Bytes of the last save in memory: the next one is about as long.
-    last_size: usize,
+    /// Bytes of the last two saves in memory: the next one is about as long.
+    last_sizes: [usize; 2],
     pub(super) output: Output,
     pub(super) worker: Worker,
 }
@@ -452,12 +456,22 @@ impl SaveManager {
         write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
     ) -> Result<Vec<u8>> {
         let (compression, limits) = (self.output.options.compression, self.output.limits);
-        let mut save = Vec::with_capacity(self.last_size + self.last_size / 64);
-        write(self, &mut Sealer::new(&mut save, compression, &limits))?;
-        self.last_size = save.len();
+        let [last, before] = self.last_sizes;
+        let mut save = if compression == Compression::None && last.min(before) >= IN_PLACE {
+            let size = last.min(before);
+            let kept = mem::replace(&mut self.buffer, Buffer::with_size(size + size / 64));
+            let result = write(self, &mut InPlace::new(&limits));
+            let filled = mem::replace(&mut self.buffer, kept);
+            result.map(|()| filled.into_bytes())?
+        } else {
+            let mut save = Vec::with_capacity(last + last / 64);
+            write(self, &mut Sealer::in_memory(&mut save, compression, &limits))?;
+            save
+        };
         if save.capacity() / 4 > save.len() {
             save.shrink_to_fit();
         }
+        self.last_sizes = [save.len(), last];
         Ok(save)
     }
 
