@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use super::encoder::EncodeState;
 use super::row::cut_mut;
 use super::windows::{Next, SMALLEST, Window};
@@ -93,14 +95,15 @@ impl Buffer {
         (self.len, self.used) = (0, 0);
     }
 
-    /// What was written from this place on, in the windows where it lies; no piece is empty.
-    pub(crate) fn pieces(&self, from: usize) -> impl Iterator<Item = &[u8]> {
+    /// A part of what was written, in the windows where it lies; no piece is empty.
+    pub(crate) fn pieces(&self, part: Range<usize>) -> impl Iterator<Item = &[u8]> {
         let used = &self.table[..self.used];
         let windows = std::iter::once((&self.first, 0));
         let windows = windows.chain(used.iter().map(|window| (&window.bytes, window.start)));
         let ends = used.iter().map(|window| window.start).chain([self.len]);
         windows.zip(ends).filter_map(move |((bytes, start), end)| {
-            bytes.get(from.saturating_sub(start)..end - start).filter(|piece| !piece.is_empty())
+            let [from, to] = [part.start, part.end.min(end)].map(|at| at.saturating_sub(start));
+            bytes.get(from..to).filter(|piece| !piece.is_empty())
         })
     }
 
@@ -116,7 +119,7 @@ impl Buffer {
     fn gather_windows(&mut self) {
         let mut whole = vec![0; self.len + self.len / 2];
         let mut rest = &mut whole[..];
-        for piece in self.pieces(0) {
+        for piece in self.pieces(0..self.len) {
             cut_mut(&mut rest, piece.len()).copy_from_slice(piece);
         }
         (self.first, self.table, self.used) = (whole, Vec::new(), 0);
@@ -129,7 +132,7 @@ impl Buffer {
 
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         if self.used > 0 {
-            return self.pieces(0).collect::<Vec<_>>().concat();
+            return self.pieces(0..self.len).collect::<Vec<_>>().concat();
         }
         self.first.truncate(self.len);
         self.first

@@ -7,13 +7,14 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::pack::Packer;
 use super::reader::{self, Block};
-use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE};
+use super::{BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE};
+use crate::codec::Buffer;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Bytes that are written before the next are put into the checksum, so that they are in cache for both.
 const CACHED: usize = 256 << 10;
 
-/// The same where no call of the system comes with each write.
+/// As many in memory, where no write is a call of the system.
 const CACHED_IN_MEMORY: usize = 16 << 10;
 
 /// Takes the parts of a save in order.
@@ -24,7 +25,7 @@ pub(crate) trait Blocks {
     fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>>;
 
     /// Takes a block in pieces, its tag and length included, which are at the beginning of the first.
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<[u8; CRC_SIZE]>>;
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<Vec<u8>>>;
 
     /// Ends the save, whose objects take that many bytes of memory even when they are empty.
     fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>>;
@@ -98,7 +99,7 @@ impl Blocks for Sealer<'_> {
         self.emit(&bytes).map(|()| None)
     }
 
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<[u8; CRC_SIZE]>> {
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<Vec<u8>>> {
         let packed = self.packer.pack(pieces, self.written, self.limits)?;
         let packed = packed.as_slice();
         let pieces = if packed.is_empty() { pieces } else { packed };
@@ -168,11 +169,11 @@ impl Blocks for InPlace<'_> {
         Ok(Some(bytes))
     }
 
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<[u8; CRC_SIZE]>> {
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<Vec<u8>>> {
         self.count(pieces.iter().map(|piece| piece.len()).sum::<usize>() + CRC_SIZE)?;
         let mut crc = crc32fast::Hasher::new();
         pieces.iter().for_each(|piece| crc.update(piece));
-        Ok(Some(crc.finalize().to_le_bytes()))
+        Ok(Some(crc.finalize().to_le_bytes().to_vec()))
     }
 
     fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>> {
@@ -182,12 +183,13 @@ impl Blocks for InPlace<'_> {
     }
 }
 
-/// The blocks of a save in memory, as they were filled: what takes time is still to be done.
+/// The blocks of a save in the buffer in which they were filled: what takes time is still to be done.
 #[derive(Default)]
 pub(crate) struct Snapshot {
     header: Header,
-    blocks: Vec<u8>,
-    count: u64,
+    buffer: Buffer,
+    /// Where the blocks end.
+    ends: Vec<usize>,
     records: u64,
     definitions: u64,
     memory: u64,
@@ -196,20 +198,23 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// An empty one, in memory that another has used.
-    pub(crate) fn new(mut memory: Vec<u8>, compression: Compression, limits: &Limits) -> Self {
-        memory.clear();
-        Self { blocks: memory, compression, limits: *limits, ..Self::default() }
+    pub(crate) fn new(compression: Compression, limits: &Limits) -> Self {
+        Self { compression, limits: *limits, ..Self::default() }
     }
 
-    /// The memory, for another.
-    pub(crate) fn into_memory(self) -> Vec<u8> {
-        self.blocks
+    /// Takes the buffer in which its blocks were filled.
+    pub(crate) fn take(&mut self, buffer: Buffer) {
+        self.buffer = buffer;
+    }
+
+    /// The buffer, for another.
+    pub(crate) fn into_buffer(self) -> Buffer {
+        self.buffer
     }
 
     /// Bytes of the blocks.
     pub(crate) fn size(&self) -> u64 {
-        self.blocks.len() as u64
+        self.ends.last().map_or(0, |end| *end as u64)
     }
 
     /// The header that it was given, without what only the file can tell.
@@ -226,15 +231,21 @@ impl Snapshot {
     ) -> Result<()> {
         let mut sealer = Sealer::new(out, self.compression, &self.limits);
         sealer.header(header)?;
-        let mut rest = &self.blocks[..];
-        while let Some(head) = rest.get(..BLOCK_HEAD) {
-            let length = BLOCK_HEAD + LittleEndian::read_u32(&head[1..]) as usize;
-            let (block, behind) = rest.split_at(length);
-            sealer.block(&[block])?;
-            go_on(length as u64)?;
-            rest = behind;
+        let mut start = 0;
+        for end in &self.ends {
+            sealer.block(&self.buffer.pieces(start..*end).collect::<Vec<_>>())?;
+            go_on((end - start) as u64)?;
+            start = *end;
         }
         sealer.finish(self.records, self.definitions, self.memory).map(drop)
+    }
+
+    fn check_total(&self, total: u64) -> Result<()> {
+        if self.compression == Compression::None {
+            check_total(total, &self.limits)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -242,27 +253,22 @@ impl Blocks for Snapshot {
     fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>> {
         self.limits.check_metadata(header.metadata_length())?;
         self.header = header.clone();
-        Ok(None)
+        Ok(Some(Vec::new()))
     }
 
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<[u8; CRC_SIZE]>> {
-        self.count += 1;
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<Option<Vec<u8>>> {
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
-        if self.compression == Compression::None {
-            check_total(self.size() + length as u64, &self.limits)?;
-        }
-        self.blocks.reserve(length);
-        pieces.iter().for_each(|piece| self.blocks.extend_from_slice(piece));
-        Ok(None)
+        let end = self.ends.last().unwrap_or(&0) + length;
+        self.check_total(end as u64)?;
+        self.ends.push(end);
+        Ok(Some(Vec::new()))
     }
 
     fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>> {
         (self.records, self.definitions, self.memory) = (records, definitions, memory);
         let ends = self.header.write().len() + TRAILER_SIZE;
-        let total = self.size() + self.count * CRC_SIZE as u64 + ends as u64;
-        if self.compression == Compression::None {
-            check_total(total, &self.limits)?;
-        }
+        let total = self.size() + (self.ends.len() * CRC_SIZE + ends) as u64;
+        self.check_total(total)?;
         self.limits.check_expansion(total, memory).map(|()| None)
     }
 }

@@ -217,7 +217,7 @@ impl<'w> Writer<'w> {
         self.blocks += 1;
         let mut late = self.late.iter().peekable();
         let (mut pieces, mut at) = (Vec::new(), start);
-        for mut piece in self.buffer.pieces(start) {
+        for mut piece in self.buffer.pieces(start..self.buffer.len()) {
             while let Some((place, range)) = late.next_if(|(place, _)| *place < at + piece.len()) {
                 let (before, after) = piece.split_at(place - at);
                 pieces.extend([before, &self.defined[range.clone()]]);

@@ -63,7 +63,7 @@ pub struct SaveManager {
     header: Header,
     load_options: LoadOptions,
     /// Kept between saves, so that those after the first find it large enough.
-    buffer: Buffer,
+    pub(super) buffer: Buffer,
     tables: SaveTables,
     /// Bytes of the last two saves in memory: the next one is about as long.
     last_sizes: [usize; 2],

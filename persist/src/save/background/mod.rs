@@ -5,6 +5,7 @@
 
 mod worker;
 
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -157,8 +158,11 @@ impl SaveManager {
             .resolve(path)
             .map_err(|error| Error::io("write the save to", path, error))?;
         let Output { options, limits, .. } = &self.output;
-        let mut snapshot = Snapshot::new(self.worker.spare_memory(), options.compression, limits);
-        write(self, &mut snapshot)?;
+        let mut snapshot = Snapshot::new(options.compression, limits);
+        let kept = mem::replace(&mut self.buffer, self.worker.spare_buffer());
+        let result = write(self, &mut snapshot);
+        snapshot.take(mem::replace(&mut self.buffer, kept));
+        result?;
         let ticket = Arc::new(Ticket::new(snapshot.size()));
         self.worker.enqueue(Job {
             path: path.clone(),

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use super::super::output::Output;
 use super::{Progress, SaveOutcome, cancelled};
+use crate::codec::Buffer;
 use crate::format::Snapshot;
 use crate::{Error, ErrorKind, Result};
 
@@ -147,8 +148,8 @@ struct State {
     current: Option<PathBuf>,
     /// Saves that failed, until the error is reported.
     failed: Vec<Arc<Ticket>>,
-    /// Memory of a snapshot that has been written, for the next.
-    spare: Vec<u8>,
+    /// The buffer of a snapshot that has been written, for the next.
+    spare: Buffer,
     ends: bool,
 }
 
@@ -164,7 +165,7 @@ impl State {
 }
 
 impl Worker {
-    pub(super) fn spare_memory(&self) -> Vec<u8> {
+    pub(super) fn spare_buffer(&self) -> Buffer {
         std::mem::take(&mut held(&self.queue.state).spare)
     }
 
@@ -198,7 +199,7 @@ impl Worker {
         if let Some(i) = state.waiting.iter().position(is_older)
             && let Some(job) = state.waiting.remove(i)
         {
-            state.spare = job.snapshot.into_memory();
+            state.spare = job.snapshot.into_buffer();
             job.ticket.finish(Ok(SaveOutcome::Superseded));
         }
     }
@@ -258,7 +259,7 @@ impl Queue {
         if has_failed {
             state.remember(&job.ticket);
         }
-        state.spare = job.snapshot.into_memory();
+        state.spare = job.snapshot.into_buffer();
         drop(state);
         self.changed.notify_all();
         true
