@@ -251,23 +251,40 @@ def measure(work, shape, contender, modes, timeout, rounds):
     return costs, size
 
 
+def cells(rows):
+    """The figures of each contender by column, without those that were not measured."""
+    for contender, (costs, size) in rows.items():
+        figures = {column: costs[column].seconds for column in COLUMNS if column in costs}
+        if costs:
+            figures["memory"] = max(cost.mebibytes for cost in costs.values())
+        if size:
+            figures["size"] = size
+        yield contender, figures
+
+
 def table(shape, rows, baseline):
     """Prints a table in Markdown."""
     print(f"\n| {shape} | {', s | '.join(COLUMNS)}, s | memory, MiB | size, KiB |")
     print("| --- " * (len(COLUMNS) + 3) + "|")
-    first = rows.get(baseline, ({}, None))[0]
-    for contender, (costs, size) in rows.items():
-        cells = []
-        for column in COLUMNS:
-            if column not in costs:
-                cells.append("-")
-                continue
-            seconds = costs[column].seconds
-            ratio = f" ({seconds / first[column].seconds:.2f})" if column in first else ""
-            cells.append(f"{seconds:.1f}{ratio}")
-        memory = max((cost.mebibytes for cost in costs.values()), default=0)
-        cells += [f"{memory:.0f}", str(size) if size else "-"]
-        print(f"| {contender} | {' | '.join(cells)} |", flush=True)
+    figures = dict(cells(rows))
+    first = figures.get(baseline, {})
+    for contender, row in figures.items():
+        shown = []
+        for column in COLUMNS + ["memory", "size"]:
+            number = f"{row[column]:.0f}" if column in ("memory", "size") and column in row else ""
+            if column in COLUMNS:
+                ratio = f" ({row[column] / first[column]:.2f})" if column in row and column in first else ""
+                number = f"{row[column]:.1f}{ratio}" if column in row else "-"
+            shown.append(number or "-")
+        print(f"| {contender} | {' | '.join(shown)} |", flush=True)
+
+
+def csv(shape, rows):
+    """Prints figures as `figures.csv` has them."""
+    for contender, row in cells(rows):
+        role = "ours" if contender == "persist" else "rival"
+        for column, figure in row.items():
+            print(f'"builds: {shape}","{contender}","{column}",{role},{figure:.4f},', flush=True)
 
 
 def main():
@@ -278,6 +295,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="builds of each kind, of which the median counts")
     parser.add_argument("--timeout", type=int, default=600, help="seconds after which a build is given up")
     parser.add_argument("--work", type=pathlib.Path, default=HERE / "target", help="where the crates are made")
+    parser.add_argument("--csv", action="store_true", help="figures for programs instead of tables")
     parser.add_argument("--most-memory", type=float, help="fail if a process takes more MiB")
     parser.add_argument("--most-seconds", type=float, help="fail if a build takes more CPU")
     options = parser.parse_args()
@@ -303,7 +321,10 @@ def main():
                 elif options.most_seconds and cost.seconds > options.most_seconds:
                     print(f"{contender}, {shape}, {mode}: {cost.seconds:.0f} s of CPU", file=sys.stderr)
                     failed = True
-        table(shape, rows, "serde + bincode")
+        if options.csv:
+            csv(shape, rows)
+        else:
+            table(shape, rows, "serde + bincode")
     sys.exit(1 if failed else 0)
 
 

@@ -3,8 +3,9 @@
 use std::hint::black_box;
 
 use crate::data::minecraft;
-use crate::harness::{Contender, measure};
-use crate::savedata::{Row, rows};
+use crate::harness::Contender;
+use crate::report::Role;
+use crate::run::Run;
 
 mod newer {
     use persist::Persist;
@@ -57,7 +58,7 @@ mod newer {
 /// Measures loads of a save of `value` into the newer types, with what each codec checks by default.
 ///
 /// Of the rivals on this data set only savefile can: the bytes of wincode and bitcode do not say which fields they hold.
-pub(crate) fn run(value: &minecraft::Players, rounds: u32) -> Vec<Row> {
+pub(crate) fn measure(run: &mut Run, value: &minecraft::Players) {
     let persist_save = persist::to_vec(value).expect("it can be saved");
     let mut savefile_save = Vec::new();
     savefile::save(&mut savefile_save, 0, value).expect("it can be saved");
@@ -76,8 +77,9 @@ pub(crate) fn run(value: &minecraft::Players, rounds: u32) -> Vec<Row> {
         assert_eq!(newer.recipe_book, older.recipe_book);
     }
     let contenders = vec![
-        Contender::new("savefile", || drop(black_box(by_savefile()))),
-        Contender::new("persist", || drop(black_box(by_persist()))),
+        Contender::new("savefile", Role::Rival, || drop(black_box(by_savefile()))),
+        Contender::new("persist", Role::Ours, || drop(black_box(by_persist()))),
     ];
-    rows(measure(contenders, rounds), 1)
+    let rounds = run.rounds(31);
+    run.measure("a field added, us", "minecraft_savedata", 1.0, contenders, rounds);
 }

@@ -1,19 +1,13 @@
 //! What the first save of a program costs beside the next one of the same manager.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
 
 use persist::{Persist, SaveManager};
 
-use crate::harness::{Contender, measure};
-
-/// Milliseconds of one value's saves.
-pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) size: usize,
-    pub(crate) first: f64,
-    pub(crate) second: f64,
-}
+use crate::harness::{Contender, Spread, measure};
+use crate::report::Role;
+use crate::run::Run;
 
 const ENTRIES: u32 = 1_000_000;
 
@@ -24,57 +18,29 @@ struct Node {
     children: Vec<Node>,
 }
 
-#[derive(Persist)]
-struct Item {
-    id: u32,
-    name: String,
-    tags: Vec<u8>,
-    position: (f32, f32, f32),
-}
-
-/// A game in one value: lists, maps and a picture.
-#[derive(Persist)]
-struct Game {
-    items: Vec<Item>,
-    names: HashMap<String, u32>,
-    explored: Vec<u8>,
-    seen: HashSet<u32>,
-    tree: Node,
-}
-
-pub(crate) fn run(rounds: u32) -> Vec<Row> {
+/// Measures both saves of each value.
+pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     // Spread, so that the order of the numbers is not that of their bytes.
     let keys = || (0..ENTRIES).map(|key| key.wrapping_mul(2_654_435_761));
-    vec![
-        row(
-            "`HashMap<u32, u32>` of 10^6",
-            &keys().map(|key| (key, 1)).collect::<HashMap<u32, u32>>(),
-            rounds,
-        ),
-        row(
-            "`BTreeMap<u32, u32>` of 10^6",
-            &keys().map(|key| (key, 1)).collect::<BTreeMap<u32, u32>>(),
-            rounds,
-        ),
-        row("1000 maps of 1000", &maps(), rounds),
-        row(
-            "`Vec<String>` of 10^6",
-            &keys().map(|key| key.to_string()).collect::<Vec<_>>(),
-            rounds,
-        ),
-        row("`Vec<u8>` of 20 MB", &vec![7_u8; 20_000_000], rounds),
-        row("a text of 20 MB", &"text".repeat(5_000_000), rounds),
-        row("a tree of 270,000 structs", &tree(11, &mut 0), rounds),
-        row("a game", &game(), rounds),
-        row("`Vec<u8>` of 40 MB", &vec![7_u8; 40_000_000], rounds),
-        copies("no save: a copy of 20 MB", 20_000_000, rounds),
-        copies("no save: a copy of 40 MB", 40_000_000, rounds),
-    ]
+    let hashed: HashMap<u32, u32> = keys().map(|key| (key, 1)).collect();
+    saves(run, "`HashMap<u32, u32>` of 10^6", &hashed);
+    let sorted: BTreeMap<u32, u32> = keys().map(|key| (key, 1)).collect();
+    saves(run, "`BTreeMap<u32, u32>` of 10^6", &sorted);
+    saves(run, "1000 maps of 1000", &maps());
+    let texts: Vec<String> = keys().map(|key| key.to_string()).collect();
+    saves(run, "`Vec<String>` of 10^6", &texts);
+    saves(run, "`Vec<u8>` of 20 MB", &vec![7_u8; 20_000_000]);
+    saves(run, "a text of 20 MB", &"text".repeat(5_000_000));
+    saves(run, "a tree of 270,000 structs", &tree(11, &mut 0));
+    saves(run, "`Vec<u8>` of 40 MB", &vec![7_u8; 40_000_000]);
+    copies(run, "no save: a copy of 20 MB", 20_000_000);
+    copies(run, "no save: a copy of 40 MB", 40_000_000);
+    Ok(())
 }
 
 /// The least that a save of flat bytes can cost: a copy into memory that is fresh or not, its checksum, and a copy
 /// into the save. More than 32 MiB come fresh from the system each time, less is memory that the heap has kept.
-fn copies(name: &'static str, size: usize, rounds: u32) -> Row {
+fn copies(run: &mut Run, name: &'static str, size: usize) {
     let bytes = vec![7_u8; size];
     let copy = |window: &mut Vec<u8>, out: &mut Vec<u8>| {
         window.clear();
@@ -84,12 +50,9 @@ fn copies(name: &'static str, size: usize, rounds: u32) -> Row {
         black_box(crc32fast::hash(out));
     };
     let (mut kept, mut out, mut other) = (Vec::new(), Vec::new(), Vec::new());
-    let contenders = vec![
-        Contender::new("first", || copy(&mut Vec::new(), &mut other)),
-        Contender::new("second", || copy(&mut kept, &mut out)),
-    ];
-    let times: Vec<_> = measure(contenders, rounds).map(|(_, us)| us / 1000.0).collect();
-    Row { name, size, first: times[0], second: times[1] }
+    let first = Contender::new(name, Role::Floor, || copy(&mut Vec::new(), &mut other));
+    let second = Contender::new(name, Role::Floor, || copy(&mut kept, &mut out));
+    both(run, [first, second]);
 }
 
 fn maps() -> HashMap<u32, HashMap<u32, u32>> {
@@ -103,35 +66,22 @@ fn tree(levels: u32, id: &mut u32) -> Node {
     Node { id: own, name, children: (0..children).map(|_| tree(levels - 1, id)).collect() }
 }
 
-fn game() -> Game {
-    let item = |id: u32| Item {
-        id,
-        name: format!("the item {id}"),
-        tags: vec![1; id as usize % 13],
-        position: (1.0, 2.0, 3.0),
+fn saves<T: Persist>(run: &mut Run, name: &'static str, value: &T) {
+    let save = |saves: &mut SaveManager| {
+        black_box(saves.value_to_vec(black_box(value)).expect("it can be saved"));
     };
-    Game {
-        items: (0..200_000).map(item).collect(),
-        names: (0..100_000).map(|id| (format!("the item {id}"), id)).collect(),
-        explored: vec![3; 5_000_000],
-        seen: (0..100_000).collect(),
-        tree: tree(10, &mut 0),
-    }
+    let mut kept = SaveManager::new();
+    save(&mut kept);
+    let first = Contender::new(name, Role::Ours, || save(&mut SaveManager::new()));
+    let second = Contender::new(name, Role::Ours, || save(&mut kept));
+    both(run, [first, second]);
 }
 
-fn row<T: Persist>(name: &'static str, value: &T, rounds: u32) -> Row {
-    let save =
-        |manager: &mut SaveManager| manager.value_to_vec(black_box(value)).expect("it can be saved");
-    let mut kept = SaveManager::new();
-    let size = save(&mut kept).len();
-    let contenders = vec![
-        Contender::new("first", || {
-            black_box(save(&mut SaveManager::new()));
-        }),
-        Contender::new("second", || {
-            black_box(save(&mut kept));
-        }),
-    ];
-    let times: Vec<_> = measure(contenders, rounds).map(|(_, us)| us / 1000.0).collect();
-    Row { name, size, first: times[0], second: times[1] }
+fn both(run: &mut Run, contenders: [Contender<'_>; 2]) {
+    let rounds = run.rounds(11);
+    for (measured, set) in measure(contenders.into(), rounds).zip(["first", "second"]) {
+        let Spread { median, spread } = measured.time;
+        let time = Spread { median: median / 1000.0, spread };
+        run.timed("save, ms", measured.name, set, measured.role, time);
+    }
 }

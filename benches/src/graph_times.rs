@@ -1,34 +1,77 @@
 //! How long saving, loading and freeing a graph takes.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::graph::data::{World, cut, deep_copy};
+use crate::graph::data::{Shape, World, cut, deep_copy};
 use crate::graph::{Contender, Kind, SETS, Set};
+use crate::harness::{self, Clock, Spread};
+use crate::report::Role;
+use crate::run::Run;
 
 /// Objects in a batch, at least: of a small graph, a single run would measure
 /// the interrupts.
 const BATCH: u32 = 200_000;
 
-/// What is measured of one object in one set.
-struct Figures {
-    kind: Kind,
-    /// Nanoseconds.
-    save: Option<f64>,
-    load: Option<f64>,
-    free: Option<f64>,
-    /// Bytes.
-    size: Option<f64>,
+/// A step that takes so long is measured once in a batch, and seldom: rivals are quadratic.
+const LONG: Duration = Duration::from_millis(500);
+
+/// Graphs of which the fixed cost of a save is a good part.
+const SMALL: [Set; 2] = [
+    Set { shape: Shape::Random, count: 1, rivals: &[Kind::ForyWeak, Kind::Fyrox] },
+    Set { shape: Shape::Random, count: 100, rivals: &[Kind::ForyWeak, Kind::Fyrox] },
+];
+
+/// Measures all graphs.
+pub(crate) fn run(run: &mut Run) -> Result<(), String> {
+    for set in SETS {
+        let title = set.title();
+        for Measured { name, role, size, steps } in measure(run, set) {
+            let each = |time: Spread| Spread { median: time.median / f64::from(set.count), ..time };
+            // The floor of a save is the floor of a load: each reads every object and follows every reference.
+            let save = if role == Role::Floor { steps[1] } else { steps[0] };
+            run.timed("save, ns per object", name, &title, role, each(save));
+            run.timed("load, ns per object", name, &title, role, each(steps[1]));
+            run.timed("free, ns per object", name, &title, role, each(steps[2]));
+            if let Some(size) = size {
+                let size = size / f64::from(set.count);
+                run.exact("size, bytes per object", name, &title, role, size);
+            }
+        }
+    }
+    for set in SMALL {
+        small(run, set);
+    }
+    Ok(())
 }
 
-/// Measures all graphs and prints the tables.
-pub(crate) fn run(rounds: u32, csv: bool) {
-    let columns: Vec<(String, Vec<Figures>)> =
-        SETS.iter().map(|set| (set.title(), measure(*set, rounds))).collect();
-    let print = if csv { print_csv } else { markdown };
-    print("graph, save, ns per object", &columns, |figures| figures.save);
-    print("graph, load, ns per object", &columns, |figures| figures.load);
-    print("graph, free, ns per object", &columns, |figures| figures.free);
-    print("graph, size, bytes per object", &columns, |figures| figures.size);
+/// Whole graphs of which many go into a batch; their parts are too short for a clock.
+fn small(run: &mut Run, set: Set) {
+    let (title, rounds) = (set.count.to_string(), run.rounds(31));
+    let world = set.shape.generate(set.count);
+    let kinds = || set.kinds().filter(|kind| *kind != Kind::DeepCopy);
+    let mut contenders: Vec<_> =
+        kinds().map(|kind| (kind, Runner::new(kind, &world).contender)).collect();
+    let savers = contenders.iter_mut().map(|(kind, contender)| {
+        harness::Contender::new(kind.name(), kind.role(), || contender.save())
+    });
+    run.measure("small, save, us", &title, 1.0, savers.collect(), rounds);
+    let loaders = contenders.iter_mut().map(|(kind, contender)| {
+        harness::Contender::new(kind.name(), kind.role(), || {
+            contender.load();
+            contender.free();
+        })
+    });
+    run.measure("small, load and free, us", &title, 1.0, loaders.collect(), rounds);
+    drop(contenders);
+    cut(&world);
+}
+
+/// Nanoseconds of a save, a load and a free.
+struct Measured {
+    name: &'static str,
+    role: Role,
+    size: Option<f64>,
+    steps: [Spread; 3],
 }
 
 /// One contender and the seconds of its batches, by step.
@@ -36,27 +79,33 @@ struct Runner<'w> {
     kind: Kind,
     contender: Box<dyn Contender + 'w>,
     size: Option<usize>,
+    is_long: bool,
     times: [Vec<f64>; 3],
 }
 
-fn measure(set: Set, rounds: u32) -> Vec<Figures> {
+fn measure(run: &mut Run, set: Set) -> Vec<Measured> {
+    let rounds = run.rounds(11);
     let world = set.shape.generate(set.count);
     let lid = hold_heap(&world);
     let mut runners: Vec<_> = set.kinds().map(|kind| Runner::new(kind, &world)).collect();
-    let runs = BATCH.div_ceil(set.count);
-    for _ in 0..rounds {
-        runners.iter_mut().for_each(|runner| runner.batch(runs));
+    let runs = if run.is_quick() { BATCH / 10 } else { BATCH }.div_ceil(set.count);
+    for round in 0..rounds {
+        for runner in &mut runners {
+            match runner.is_long {
+                true if round < 3 => runner.batch(1),
+                true => {}
+                false => runner.batch(runs),
+            }
+        }
     }
-    let objects = f64::from(set.count);
-    let figures = runners.into_iter().map(|runner| runner.figures(f64::from(runs), objects));
-    let figures = figures.collect();
+    let measured = runners.into_iter().map(Runner::measured).collect();
     cut(&world);
     drop(lid);
-    figures
+    measured
 }
 
 /// Keeps glibc from giving the end of the heap back to the system whenever a
-/// graph is freed: there stays a block behind the place of one more graph. It
+/// graph is freed: there stays a block after the place of one more graph. It
 /// would depend on who ran before whether a load pays for page faults.
 fn hold_heap(world: &World) -> Vec<u8> {
     let copy = deep_copy(world);
@@ -70,20 +119,22 @@ impl<'w> Runner<'w> {
     fn new(kind: Kind, world: &'w World) -> Self {
         let mut contender = kind.contender(world);
         contender.save();
-        contender.load();
+        let load = Clock::Thread.time(|| contender.load());
         if let Err(what) = contender.check() {
             panic!("{} lost something: {what}", kind.name());
         }
-        let size = contender.size();
+        let (size, is_long) = (contender.size(), load > LONG && kind == Kind::Fyrox);
         contender.free();
         contender.forget();
-        Self { kind, contender, size, times: Default::default() }
+        Self { kind, contender, size, is_long, times: Default::default() }
     }
 
     /// As in `harness`, the first run is not timed. Here it leaves the heap as
     /// the contender's own graphs do, not as those of the one before.
     fn batch(&mut self, runs: u32) {
-        self.run();
+        if !self.is_long {
+            self.run();
+        }
         let mut sums = [Duration::ZERO; 3];
         for _ in 0..runs {
             for (sum, time) in sums.iter_mut().zip(self.run()) {
@@ -91,91 +142,27 @@ impl<'w> Runner<'w> {
             }
         }
         for (times, sum) in self.times.iter_mut().zip(sums) {
-            times.push(sum.as_secs_f64());
+            times.push(sum.as_secs_f64() * 1e9 / f64::from(runs));
         }
     }
 
     /// Saves, loads and frees once.
     fn run(&mut self) -> [Duration; 3] {
         let contender = &mut self.contender;
-        let times =
-            [time(|| contender.save()), time(|| contender.load()), time(|| contender.free())];
+        let clock = Clock::Thread;
+        let times = [
+            clock.time(|| contender.save()),
+            clock.time(|| contender.load()),
+            clock.time(|| contender.free()),
+        ];
         contender.forget();
         times
     }
 
     #[expect(clippy::cast_precision_loss, reason = "no save has 2^52 bytes")]
-    fn figures(self, runs: f64, objects: f64) -> Figures {
-        let [save, load, free] = self.times.map(|mut times| {
-            times.sort_by(f64::total_cmp);
-            times[times.len() / 2] * 1e9 / runs / objects
-        });
-        // The floor of a save is the floor of a load: each reads every object
-        // and follows every reference.
-        let save = if self.kind == Kind::DeepCopy { load } else { save };
-        Figures {
-            kind: self.kind,
-            save: Some(save),
-            load: Some(load),
-            free: Some(free),
-            size: self.size.map(|size| size as f64 / objects),
-        }
+    fn measured(self) -> Measured {
+        let steps = self.times.map(|mut times| Spread::of(&mut times));
+        let size = self.size.map(|size| size as f64);
+        Measured { name: self.kind.name(), role: self.kind.role(), size, steps }
     }
-}
-
-fn time(step: impl FnOnce()) -> Duration {
-    let start = Instant::now();
-    step();
-    start.elapsed()
-}
-
-type Pick = fn(&Figures) -> Option<f64>;
-
-/// A figure, and its ratios to the floor and to the rival where there are such.
-type Cell = (f64, Option<f64>, Option<f64>);
-
-fn cell(figures: &[Figures], kind: Kind, pick: Pick) -> Option<Cell> {
-    let find = |wanted: &[Kind]| figures.iter().find(|it| wanted.contains(&it.kind)).and_then(pick);
-    let figure = find(&[kind])?;
-    let ratio = |to: Option<f64>| to.map(|to| figure / to);
-    let rival = find(&[Kind::Fory, Kind::ForyWeak]);
-    Some((figure, ratio(find(&[Kind::DeepCopy])), ratio(rival)))
-}
-
-fn print_csv(title: &str, columns: &[(String, Vec<Figures>)], pick: Pick) {
-    for (set, figures) in columns {
-        for kind in Kind::ALL {
-            if let Some((figure, to_floor, _)) = cell(figures, kind, pick) {
-                let ratio = to_floor.map(|ratio| format!("{ratio:.4}")).unwrap_or_default();
-                println!("\"{title}\",\"{}\",{set},{figure:.3},{ratio}", kind.name());
-            }
-        }
-    }
-}
-
-fn markdown(title: &str, columns: &[(String, Vec<Figures>)], pick: Pick) {
-    print!("| {title} (x floor, x fory) |");
-    columns.iter().for_each(|(set, _)| print!(" {set} |"));
-    println!("\n|---|{}", "---|".repeat(columns.len()));
-    for kind in Kind::ALL {
-        let cells: Vec<_> = columns.iter().map(|(_, it)| cell(it, kind, pick)).collect();
-        if cells.iter().all(Option::is_none) {
-            continue;
-        }
-        print!("| {} |", kind.name());
-        for cell in cells {
-            let ratio = |ratio: Option<f64>| match ratio {
-                Some(ratio) => format!("{ratio:.2}"),
-                None => String::from("-"),
-            };
-            match cell {
-                Some((figure, floor, rival)) => {
-                    print!(" {figure:.0} ({}, {}) |", ratio(floor), ratio(rival));
-                }
-                None => print!(" - |"),
-            }
-        }
-        println!();
-    }
-    println!();
 }

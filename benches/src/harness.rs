@@ -2,73 +2,148 @@
 
 use std::time::{Duration, Instant};
 
+use cpu_time::ThreadTime;
+
+use crate::report::Role;
+
 /// Shorter batches would measure the clock and the interrupts.
 const BATCH: Duration = Duration::from_millis(4);
+
+/// A run so long needs no other before it: what it finds in the caches hardly matters.
+const LONG: Duration = Duration::from_millis(20);
+
+/// What time is measured: that of the processor in this thread, which other programs do not move, or where a disk is
+/// waited for, that of the wall.
+#[derive(Clone, Copy)]
+pub(crate) enum Clock {
+    Thread,
+    Wall,
+}
+
+impl Clock {
+    pub(crate) fn time(self, run: impl FnOnce()) -> Duration {
+        match self {
+            Self::Thread => {
+                let start = ThreadTime::now();
+                run();
+                start.elapsed()
+            }
+            Self::Wall => {
+                let start = Instant::now();
+                run();
+                start.elapsed()
+            }
+        }
+    }
+}
 
 /// One thing to measure.
 pub(crate) struct Contender<'a> {
     name: &'static str,
-    /// Runs so many times, and says how long that took.
+    role: Role,
+    /// Runs that many times, and says how long that took.
     time: Box<dyn FnMut(u32) -> Duration + 'a>,
     /// Runs in a batch.
     runs: u32,
+    is_long: bool,
     /// Microseconds of one run, a round each.
     times: Vec<f64>,
 }
 
-#[allow(dead_code, reason = "a program needs one or the other")]
 impl<'a> Contender<'a> {
-    pub(crate) fn new(name: &'static str, run: impl FnMut() + 'a) -> Self {
+    pub(crate) fn new(name: &'static str, role: Role, run: impl FnMut() + 'a) -> Self {
+        Self::by(Clock::Thread, name, role, run)
+    }
+
+    pub(crate) fn by(clock: Clock, name: &'static str, role: Role, run: impl FnMut() + 'a) -> Self {
         // Were it inlined, what runs have in common might leave the loop.
         let mut run: Box<dyn FnMut() + 'a> = Box::new(run);
-        Self::timed(name, move |runs| {
-            let start = Instant::now();
-            for _ in 0..runs {
-                run();
-            }
-            start.elapsed()
-        })
+        Self::timed(name, role, move |runs| clock.time(|| (0..runs).for_each(|_| run())))
     }
 
     /// With something that comes before each run and is not timed; a run should last longer than the clock takes.
     pub(crate) fn prepared<S: ?Sized>(
         name: &'static str,
+        role: Role,
         subject: &'a mut S,
         prepare: fn(&mut S),
         run: fn(&mut S),
     ) -> Self {
-        Self::timed(name, move |runs| {
+        Self::timed(name, role, move |runs| {
             let mut taken = Duration::ZERO;
             for _ in 0..runs {
                 prepare(subject);
-                let start = Instant::now();
-                run(subject);
-                taken += start.elapsed();
+                taken += Clock::Thread.time(|| run(subject));
             }
             taken
         })
     }
 
     /// Finds how many runs fill a batch, which also warms up.
-    fn timed(name: &'static str, time: impl FnMut(u32) -> Duration + 'a) -> Self {
-        let mut contender = Self { name, time: Box::new(time), runs: 1, times: Vec::new() };
-        while contender.batch() < BATCH {
-            contender.runs *= 2;
+    fn timed(name: &'static str, role: Role, mut time: impl FnMut(u32) -> Duration + 'a) -> Self {
+        let (mut runs, mut batch) = (1, time(1));
+        let is_long = batch > LONG;
+        while batch < BATCH {
+            runs *= 2;
+            batch = time(runs);
         }
-        contender
+        Self { name, role, time: Box::new(time), runs, is_long, times: Vec::new() }
     }
 
     /// The others have emptied the caches, so the first run is not timed: it
     /// would weigh the more the fewer runs a batch has.
-    fn batch(&mut self) -> Duration {
-        (self.time)(1);
-        (self.time)(self.runs)
+    fn batch(&mut self) {
+        if !self.is_long {
+            (self.time)(1);
+        }
+        let batch = (self.time)(self.runs);
+        self.times.push(batch.as_secs_f64() * 1e6 / f64::from(self.runs));
     }
+}
 
-    fn median(&mut self) -> f64 {
-        self.times.sort_by(f64::total_cmp);
-        self.times[self.times.len() / 2]
+/// What was measured of one contender.
+pub(crate) struct Measured {
+    pub(crate) name: &'static str,
+    pub(crate) role: Role,
+    pub(crate) time: Spread,
+}
+
+/// The middle of several figures, and how far they lie apart as a part of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) spread: f64,
+}
+
+impl Spread {
+    /// From the tenth to the ninetieth of a hundred.
+    pub(crate) fn of(figures: &mut [f64]) -> Self {
+        let median = percentile(figures, 50);
+        let spread = (percentile(figures, 90) - percentile(figures, 10)) / median;
+        Self { median, spread }
     }
+}
+
+/// The figure that this part of them does not exceed.
+pub(crate) fn percentile(figures: &mut [f64], percent: usize) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[(figures.len() * percent / 100).min(figures.len() - 1)]
+}
+
+/// Microseconds of each contender. A round is one batch of each in turn, so that a slow moment of the machine hits all
+/// of them alike.
+pub(crate) fn measure(
+    mut contenders: Vec<Contender<'_>>,
+    rounds: u32,
+) -> impl Iterator<Item = Measured> {
+    for _ in 0..rounds {
+        contenders.iter_mut().for_each(Contender::batch);
+    }
+    contenders.into_iter().map(|Contender { name, role, mut times, .. }| Measured {
+        name,
+        role,
+        time: Spread::of(&mut times),
+    })
 }
 
 /// Makes glibc keep freed memory instead of giving it back to the system. It
@@ -76,20 +151,4 @@ impl<'a> Contender<'a> {
 /// pays for page faults would else depend on what ran before it.
 pub(crate) fn steady_heap() {
     drop(std::hint::black_box(vec![1_u8; (32 << 20) - (64 << 10)]));
-}
-
-/// The name of each contender and the median of its microseconds. A round is
-/// one batch of each in turn, so that a slow moment of the machine hits all of
-/// them alike.
-pub(crate) fn measure(
-    mut contenders: Vec<Contender<'_>>,
-    rounds: u32,
-) -> impl Iterator<Item = (&'static str, f64)> {
-    for _ in 0..rounds {
-        for contender in &mut contenders {
-            let batch = contender.batch();
-            contender.times.push(batch.as_secs_f64() * 1e6 / f64::from(contender.runs));
-        }
-    }
-    contenders.into_iter().map(|mut contender| (contender.name, contender.median()))
 }

@@ -1,6 +1,4 @@
-//! Compares `persist` with other codecs on the data sets of its example, and
-//! with what carries graphs on graphs.
-#![forbid(unsafe_code)]
+//! Measures `persist` and its rivals, and writes what a reader sees of it: the tables of the page, and the picture.
 
 // Formatted where it lives.
 #[rustfmt::skip]
@@ -8,134 +6,109 @@
 mod data;
 
 mod added;
+mod builds;
 mod codecs;
 mod conditions;
+mod files;
 mod first;
 mod graph;
 mod graph_times;
 mod harness;
+mod history;
+mod journal;
+mod memory;
 mod older;
 mod options;
-mod savedata;
+mod parts;
+mod report;
+mod run;
+mod sets;
+mod stall;
+mod values;
+mod world;
 
+use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use options::Options;
-use savedata::{Row, Rows};
+use options::{Options, USAGE};
+use report::Figures;
+use run::Run;
+
+type Section = (&'static str, fn(&mut Run) -> Result<(), String>);
+
+const SECTIONS: [Section; 12] = [
+    ("values", values::run),
+    ("files", files::run),
+    ("parts", parts::run),
+    ("first", first::run),
+    ("older", older::run),
+    ("graph", graph_times::run),
+    ("memory", memory::run),
+    ("stall", stall::run),
+    ("world", world::run),
+    ("history", history::run),
+    ("journal", journal::run),
+    ("builds", builds::run),
+];
 
 fn main() -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
         Err(reason) => {
-            eprintln!("{reason}\n{}", options::USAGE);
+            let sections = SECTIONS.map(|(name, _)| name).join(", ");
+            eprintln!("{reason}\n{USAGE}\nsections: {sections}");
             return ExitCode::FAILURE;
         }
     };
-    let rounds = options.rounds.unwrap_or(31);
+    match work(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures each section, and writes what was measured as soon as it is.
+fn work(options: &Options) -> Result<(), String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let stored = folder.join("figures.csv");
+    let mut figures = Figures::parse(&read(&stored)?)?;
+    for name in &options.sections {
+        let is_known = SECTIONS.iter().any(|(section, _)| section == name);
+        is_known.then_some(()).ok_or(format!("there is no section {name}"))?;
+    }
+    let is_wanted =
+        |name| options.sections.is_empty() || options.sections.iter().any(|it| it == name);
     harness::steady_heap();
-    let results: Vec<(&str, Rows)> = options
-        .sets
-        .iter()
-        .filter_map(|&set| {
-            let rows = match set {
-                "log" => savedata::run(&data::log::generate(), rounds),
-                "mesh" => savedata::run(&data::mesh::generate(), rounds),
-                "minecraft_savedata" => savedata::run(&data::minecraft::generate(), rounds),
-                "mk48" => savedata::run(&data::mk48::generate(), rounds),
-                // It has tables of its own.
-                _ => return None,
-            };
-            Some((set, rows))
-        })
-        .collect();
-    if options.csv {
-        conditions::lines().iter().for_each(|line| println!("# {line}"));
-        println!("table,row,set,figure,ratio");
-    }
-    if !results.is_empty() {
-        table(&options, "encode, us", &results, |rows| &rows.encode);
-        table(&options, "decode and drop, us", &results, |rows| &rows.decode);
-        table(&options, "size, bytes", &results, |rows| &rows.size);
-    }
-    if options.sets.contains(&"added") {
-        let rows = added::run(&data::minecraft::generate(), rounds);
-        let title = "load a save from before a field was added, us";
-        table(&options, title, &[("minecraft_savedata", rows)], |rows| rows);
-    }
-    if options.sets.contains(&"older") {
-        older(&older::run(&data::minecraft::generate(), rounds), options.csv);
-    }
-    if options.sets.contains(&"first") {
-        first(&first::run(options.rounds.unwrap_or(11)), options.csv);
-    }
-    if options.sets.contains(&"graph") {
-        graph_times::run(options.rounds.unwrap_or(11), options.csv);
-    }
-    ExitCode::SUCCESS
-}
-
-fn table<R>(options: &Options, title: &str, results: &[(&str, R)], rows: fn(&R) -> &[Row]) {
-    let print = if options.csv { csv } else { markdown };
-    print(title, results, rows);
-}
-
-fn first(rows: &[first::Row], csv: bool) {
-    if !csv {
-        println!("| save, ms | bytes | first | second | ratio |");
-        println!("|---|---|---|---|---|");
-    }
-    for first::Row { name, size, first, second } in rows {
-        let ratio = first / second;
-        if csv {
-            println!("\"first save, ms\",\"{name}\",{size},{first:.3},{ratio:.4}");
-        } else {
-            println!("| {name} | {size} | {first:.1} | {second:.1} | {ratio:.2} |");
+    for (name, measure) in SECTIONS {
+        if options.only_page || !is_wanted(name) {
+            continue;
         }
+        let start = Instant::now();
+        // Its own, since what is there is removed.
+        let folder = options.folder.join("persist-benches");
+        let mut run = Run::new(name, options.is_quick, folder);
+        measure(&mut run)?;
+        let (rounds, measured) = run.finish();
+        let rounds = if options.is_quick { format!("{rounds}, quick") } else { rounds.to_string() };
+        let condition = [name, &conditions::date(), &rounds, &conditions::machine()].join(" | ");
+        figures.replace("rivals", format!("rivals | {}", conditions::rivals()), Figures::default());
+        figures.replace(name, condition, measured);
+        write(&stored, &figures.to_string())?;
+        println!("{name}: {:.0} s", start.elapsed().as_secs_f64());
     }
+    let page = folder.join("../docs/internals/performance.md");
+    write(&page, &report::fill(&read(&page)?, &figures)?)?;
+    write(&folder.join("../docs/images/speed.svg"), &report::draw(&figures))
 }
 
-fn older(rows: &[older::Row], csv: bool) {
-    if !csv {
-        println!(
-            "| load of an older save of minecraft_savedata, us | its own schema | older | ratio |"
-        );
-        println!("|---|---|---|---|");
-    }
-    for older::Row { name, own, older } in rows {
-        let ratio = older / own;
-        if csv {
-            println!(
-                "\"load of an older save, us\",\"{name}\",minecraft_savedata,{older:.3},{ratio:.4}"
-            );
-        } else {
-            println!("| {name} | {own:.0} | {older:.0} | {ratio:.2} |");
-        }
-    }
-    if !csv {
-        println!();
-    }
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
 }
 
-fn csv<R>(title: &str, results: &[(&str, R)], table: fn(&R) -> &[Row]) {
-    for (set, rows) in results {
-        for Row { name, figure, ratio } in table(rows) {
-            println!("\"{title}\",\"{name}\",{set},{figure:.3},{ratio:.4}");
-        }
-    }
-}
-
-fn markdown<R>(title: &str, results: &[(&str, R)], table: fn(&R) -> &[Row]) {
-    let columns: Vec<&[Row]> = results.iter().map(|(_, rows)| table(rows)).collect();
-    print!("| {title} (x best rival) |");
-    results.iter().for_each(|(set, _)| print!(" {set} |"));
-    println!("\n|---|{}", "---|".repeat(columns.len()));
-    for (line, row) in columns.first().into_iter().flat_map(|rows| rows.iter().enumerate()) {
-        print!("| {} |", row.name);
-        for column in &columns {
-            let Row { figure, ratio, .. } = &column[line];
-            print!(" {figure:.0} ({ratio:.2}) |");
-        }
-        println!();
-    }
-    println!();
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }

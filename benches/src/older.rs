@@ -1,10 +1,16 @@
 //! The players of the block game as older programs of it might have had them: what a load of a
 //! save of another schema costs.
 
+use std::cell::RefCell;
 use std::hint::black_box;
 
+use persist::SaveManager;
+
+use crate::added;
 use crate::data::minecraft;
 use crate::harness::{Contender, measure};
+use crate::report::Role;
+use crate::run::Run;
 
 /// Every field has a new name.
 mod renamed {
@@ -419,35 +425,33 @@ mod changed {
     }
 }
 
-/// A load of a save of another schema: microseconds, and those of one of its own.
-pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) own: f64,
-    pub(crate) older: f64,
+/// Measures loads of older saves: into types that have changed, and after a field was added.
+pub(crate) fn run(run: &mut Run) -> Result<(), String> {
+    let value = minecraft::generate();
+    let save = persist::to_vec(&value).expect("it can be saved");
+    loads::<renamed::Players>(run, "renamed", &save);
+    loads::<reordered::Players>(run, "reordered", &save);
+    loads::<changed::Players>(run, "reordered and widened", &save);
+    added::measure(run, &value);
+    Ok(())
 }
 
-/// Measures whole loads into the changed types.
-pub(crate) fn run(value: &minecraft::Players, rounds: u32) -> Vec<Row> {
-    let save = persist::to_vec(value).expect("it can be saved");
-    vec![
-        row::<renamed::Players>("renamed", &save, rounds),
-        row::<reordered::Players>("reordered", &save, rounds),
-        row::<changed::Players>("reordered and widened", &save, rounds),
-    ]
-}
-
-fn row<T: persist::Persist>(name: &'static str, save: &[u8], rounds: u32) -> Row {
+fn loads<T: persist::Persist>(run: &mut Run, name: &'static str, save: &[u8]) {
     let value: T = persist::from_slice(save).expect("the types differ in what a load can mend");
     let own = persist::to_vec(&value).expect("it has just been loaded");
+    let saves = RefCell::new(SaveManager::new());
     let load = |save: &[u8]| {
-        let value: T = persist::from_slice(black_box(save)).expect("it was loaded before");
+        let (value, _) = saves
+            .borrow_mut()
+            .value_from_slice::<T>(black_box(save))
+            .expect("it was loaded before");
         drop(black_box(value));
     };
-    let mut figures = measure(
-        vec![Contender::new("own", || load(&own)), Contender::new("older", || load(save))],
-        rounds,
-    )
-    .map(|(_, figure)| figure);
-    let (own, older) = (figures.next().unwrap_or(0.0), figures.next().unwrap_or(0.0));
-    Row { name, own, older }
+    let load = &load;
+    let contender = |save| Contender::new(name, Role::Ours, move || load(save));
+    let rounds = run.rounds(31);
+    let contenders = vec![contender(own.as_slice()), contender(save)];
+    for (measured, set) in measure(contenders, rounds).zip(["own schema", "older schema"]) {
+        run.timed("load, us", name, set, Role::Ours, measured.time);
+    }
 }

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use fory::ForyStruct;
-use persist::Persist;
+// The derive alone: with the traits in scope, the methods `visit` of both would be meant.
+use fyrox_core::visitor::prelude::*;
 use rand::Rng;
 use rand_pcg::Lcg64Xsh32;
 
@@ -15,13 +16,13 @@ const NEAR: u32 = 64;
 pub(crate) type Link = Option<Rc<RefCell<Body>>>;
 
 /// What a save begins at.
-#[derive(Persist, ForyStruct)]
+#[derive(Default, persist::Persist, ForyStruct, Visit)]
 pub(crate) struct World {
     pub(crate) bodies: Vec<Rc<RefCell<Body>>>,
 }
 
 /// 52 bytes of numbers, a short text and two references.
-#[derive(Persist, ForyStruct)]
+#[derive(Default, persist::Persist, ForyStruct, Visit)]
 pub(crate) struct Body {
     /// Its place among the bodies, by which a deep copy finds the copy.
     pub(crate) number: u32,

@@ -2,11 +2,15 @@
 
 mod contenders;
 pub(crate) mod data;
-mod rival;
+mod fory;
+mod fyrox;
 
 use contenders::{DeepCopy, Persist};
 use data::{Shape, World};
-use rival::{Fory, ForyWeak};
+use fory::{Fory, ForyWeak};
+use fyrox::Fyrox;
+
+use crate::report::Role;
 
 /// Carries a graph out of memory and back. What it makes it keeps, so that a
 /// caller can measure each step alone.
@@ -34,18 +38,26 @@ pub(crate) enum Kind {
     DeepCopy,
     Fory,
     ForyWeak,
+    Fyrox,
     Persist,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::DeepCopy, Self::Fory, Self::ForyWeak, Self::Persist];
-
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::DeepCopy => "deep-copy",
+            Self::DeepCopy => "deep copy",
             Self::Fory => "fory",
-            Self::ForyWeak => "fory-weak",
+            Self::ForyWeak => "fory, weak",
+            Self::Fyrox => "fyrox-core",
             Self::Persist => "persist",
+        }
+    }
+
+    pub(crate) fn role(self) -> Role {
+        match self {
+            Self::DeepCopy => Role::Floor,
+            Self::Persist => Role::Ours,
+            _ => Role::Rival,
         }
     }
 
@@ -54,30 +66,32 @@ impl Kind {
             Self::DeepCopy => Box::new(DeepCopy::new(world)),
             Self::Fory => Box::new(Fory::new(world)),
             Self::ForyWeak => Box::new(ForyWeak::new(world)),
+            Self::Fyrox => Box::new(Fyrox::new(world)),
             Self::Persist => Box::new(Persist::new(world)),
         }
     }
 }
 
-/// A shape in a size, and the rival that can carry it.
+/// A shape in a size, and the rivals that can carry it.
 #[derive(Clone, Copy)]
 pub(crate) struct Set {
     pub(crate) shape: Shape,
     pub(crate) count: u32,
-    rival: Option<Kind>,
+    pub(crate) rivals: &'static [Kind],
 }
 
-const MILLION: u32 = 1_000_000;
-
-/// Strong references have the rival fail on cycles, weak ones have it overflow
-/// the stack at ten times the size given here; `graph-probe carry` shows both.
-/// An overflow ends the process, so what cannot be carried is not tried.
-pub(crate) const SETS: [Set; 5] = [
-    Set { shape: Shape::Random, count: MILLION, rival: None },
-    Set { shape: Shape::Local, count: MILLION, rival: None },
-    Set { shape: Shape::Earlier, count: MILLION, rival: Some(Kind::Fory) },
-    Set { shape: Shape::Random, count: 10_000, rival: Some(Kind::ForyWeak) },
-    Set { shape: Shape::Local, count: 10_000, rival: Some(Kind::ForyWeak) },
+/// Strong references have fory fail on cycles, weak ones have it overflow the stack at ten times the size given here;
+/// fyrox-core is quadratic. `probe carry` shows it. An overflow ends the process, so what cannot be carried is not
+/// tried.
+pub(crate) const SETS: [Set; 8] = [
+    Set { shape: Shape::Random, count: 1_000_000, rivals: &[] },
+    Set { shape: Shape::Local, count: 1_000_000, rivals: &[] },
+    Set { shape: Shape::Earlier, count: 1_000_000, rivals: &[Kind::Fory] },
+    Set { shape: Shape::Random, count: 100_000, rivals: &[] },
+    Set { shape: Shape::Local, count: 100_000, rivals: &[] },
+    Set { shape: Shape::Random, count: 10_000, rivals: &[Kind::ForyWeak, Kind::Fyrox] },
+    Set { shape: Shape::Local, count: 10_000, rivals: &[Kind::ForyWeak, Kind::Fyrox] },
+    Set { shape: Shape::Random, count: 1000, rivals: &[Kind::ForyWeak, Kind::Fyrox] },
 ];
 
 impl Set {
@@ -86,6 +100,6 @@ impl Set {
     }
 
     pub(crate) fn kinds(&self) -> impl Iterator<Item = Kind> + use<> {
-        [Some(Kind::DeepCopy), self.rival, Some(Kind::Persist)].into_iter().flatten()
+        [Kind::DeepCopy].into_iter().chain(self.rivals.iter().copied()).chain([Kind::Persist])
     }
 }

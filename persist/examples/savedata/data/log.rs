@@ -4,20 +4,18 @@ use persist::Persist;
 use rand::Rng;
 use rand_pcg::Lcg64Xsh32;
 
-#[cfg(rivals)]
-use super::rivals::{Decode, Encode, Savefile, SchemaRead, SchemaWrite};
 use super::{all, name, pick};
 
 /// A whole log.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Logs {
     pub logs: Vec<Log>,
 }
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Log {
     pub address: Address,
     pub identity: String,
@@ -30,7 +28,7 @@ pub struct Log {
 
 /// The four bytes of an IPv4 address.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Address {
     pub x0: u8,
     pub x1: u8,

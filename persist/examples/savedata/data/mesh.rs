@@ -5,19 +5,17 @@ use rand::Rng;
 use rand_pcg::Lcg64Xsh32;
 
 use super::all;
-#[cfg(rivals)]
-use super::rivals::{Decode, Encode, Savefile, SchemaRead, SchemaWrite};
 
 /// A whole mesh.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Mesh {
     pub triangles: Vec<Triangle>,
 }
 
 /// Three corners and the side that faces out. Not `repr(C)`, as in the suite.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Triangle {
     pub v0: Vector3,
     pub v1: Vector3,
@@ -27,7 +25,7 @@ pub struct Triangle {
 
 /// A place or a direction.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Vector3 {
     pub x: f32,
     pub y: f32,

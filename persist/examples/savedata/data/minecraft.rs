@@ -4,20 +4,18 @@ use persist::Persist;
 use rand::Rng;
 use rand_pcg::Lcg64Xsh32;
 
-#[cfg(rivals)]
-use super::rivals::{Decode, Encode, Savefile, SchemaRead, SchemaWrite};
 use super::{all, coin, many, maybe, name};
 
 /// Everyone on a server.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Players {
     pub players: Vec<Player>,
 }
 
 /// One player.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Player {
     pub game_type: GameType,
     pub previous_game_type: GameType,
@@ -51,7 +49,7 @@ pub struct Player {
 
 /// What a player may do to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 #[repr(u8)]
 pub enum GameType {
     Survival,
@@ -62,7 +60,7 @@ pub enum GameType {
 
 /// A stack in a bag.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Item {
     pub count: i8,
     pub slot: u8,
@@ -71,7 +69,7 @@ pub struct Item {
 
 /// How a player moves.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Abilities {
     pub walk_speed: f32,
     pub fly_speed: f32,
@@ -84,7 +82,7 @@ pub struct Abilities {
 
 /// An animal or a monster.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Entity {
     pub id: String,
     pub pos: (f64, f64, f64),
@@ -106,7 +104,7 @@ pub struct Entity {
 
 /// What a player has learnt to make.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct RecipeBook {
     pub recipes: Vec<String>,
     pub to_be_displayed: Vec<String>,

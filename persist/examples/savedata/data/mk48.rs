@@ -5,20 +5,18 @@ use rand::Rng;
 use rand::distributions::{Distribution, WeightedIndex};
 use rand_pcg::Lcg64Xsh32;
 
-#[cfg(rivals)]
-use super::rivals::{Decode, Encode, Savefile, SchemaRead, SchemaWrite};
 use super::{all, length};
 
 /// Everything a server sends.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Updates {
     pub updates: Vec<Update>,
 }
 
 /// What one player is told.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Update {
     pub contacts: Vec<Contact>,
     pub score: u32,
@@ -28,7 +26,7 @@ pub struct Update {
 
 /// A ship, seen or only heard.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Contact {
     pub damage: u8,
     pub entity_id: u32,
@@ -42,7 +40,7 @@ pub struct Contact {
 
 /// A class of ship.
 #[derive(Clone, Copy, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 #[repr(u8)]
 pub enum EntityType {
     ArleighBurke,
@@ -59,7 +57,7 @@ pub enum EntityType {
 
 /// Where a ship is told to go.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Guidance {
     pub angle: u16,
     pub submerge: bool,
@@ -68,7 +66,7 @@ pub struct Guidance {
 
 /// Where a ship is.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Transform {
     pub altitude: i8,
     pub angle: u16,
@@ -78,7 +76,7 @@ pub struct Transform {
 
 /// A piece of the map.
 #[derive(Clone, Debug, PartialEq, Persist)]
-#[cfg_attr(rivals, derive(SchemaWrite, SchemaRead, Encode, Decode, Savefile))]
+#[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct TerrainUpdate {
     pub chunk_id: (i8, i8),
     pub data: Vec<u8>,

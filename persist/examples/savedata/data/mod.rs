@@ -75,11 +75,3 @@ fn pick<T: Copy>(rng: &mut Lcg64Xsh32, table: &[T]) -> T {
 fn name(rng: &mut Lcg64Xsh32, table: &[&str]) -> String {
     pick(rng, table).to_owned()
 }
-
-/// What the types derive too where they are compared with other crates.
-#[cfg(rivals)]
-mod rivals {
-    pub(super) use bitcode::{Decode, Encode};
-    pub(super) use savefile_derive::Savefile;
-    pub(super) use wincode::{SchemaRead, SchemaWrite};
-}

@@ -1,5 +1,4 @@
 //! How many edits a second go into a journal, by when it waits for the disk, and how long a million of them take to come back.
-#![forbid(unsafe_code)]
 
 use std::fs::File;
 use std::io::Write;
@@ -11,10 +10,10 @@ use persist::{
     Component, FieldPath, History, ObjectId, Persist, Result, SaveManager, Session, field,
 };
 
-const OBJECTS: usize = 1_000;
+use crate::report::Role;
+use crate::run::Run;
 
-/// Each flush is measured for about this long.
-const TIME: Duration = Duration::from_secs(2);
+const OBJECTS: usize = 1_000;
 
 #[derive(Persist)]
 struct Transform {
@@ -25,32 +24,36 @@ struct Transform {
 
 impl Component for Transform {}
 
-fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    // In a folder of the user's: that for temporary files may be memory.
-    let folder = PathBuf::from(arguments.next().unwrap_or_else(|| "target/journal".into()));
-    let entries = arguments.next().and_then(|entries| entries.parse().ok()).unwrap_or(1_000_000);
-    std::fs::create_dir_all(&folder).expect("the folder can be made");
+/// Measures edits by when they are flushed, and the recovery of a long journal.
+pub(crate) fn run(run: &mut Run) -> Result<(), String> {
+    measure(run).map_err(|error| error.to_string())
+}
 
-    println!("| journal | edits a second | bytes of an edit |\n|---|---|---|");
+fn measure(run: &mut Run) -> Result<()> {
+    let folder = run.folder();
+    // Each flush is measured for about this long.
+    let (time, entries) = match run.is_quick() {
+        true => (Duration::from_millis(100), 20_000),
+        false => (Duration::from_secs(2), 1_000_000),
+    };
+    run.one_round();
     let policies = [
-        ("`Flush::EveryEdit`", Some(Flush::EveryEdit)),
-        ("`Flush::Every(100 ms)`", Some(Flush::Every(Duration::from_millis(100)))),
-        ("`Flush::OnIdle`", Some(Flush::OnIdle)),
-        ("no session", None),
+        ("`Flush::EveryEdit`", Flush::EveryEdit),
+        ("`Flush::Every(100 ms)`", Flush::Every(Duration::from_millis(100))),
+        ("`Flush::OnIdle`", Flush::OnIdle),
     ];
+    let rate = |run: &mut Run, name, role, rate| {
+        run.exact("edits a second", name, "edits", role, rate);
+    };
     for (name, flush) in policies {
-        let (rate, bytes) = match flush {
-            Some(flush) => appended(&folder, flush)?,
-            None => unrecorded()?,
-        };
-        println!("| {name} | {rate:.0} | {bytes:.1} |");
+        let (edits, bytes) = appended(&folder, flush, time)?;
+        rate(run, name, Role::Ours, edits);
+        run.exact("bytes of an edit", name, "edits", Role::Ours, bytes);
     }
-    let (written, flushed) = floor(&folder);
-    println!("| a `File`, one `write` of 50 bytes each | {written:.0} | |");
-    println!("| and `sync_data` behind each | {flushed:.0} | |");
-    println!();
-    recovered(&folder, entries)?;
+    rate(run, "no session", Role::Ours, unrecorded(time)?);
+    rate(run, "a `File`, one `write` of 50 bytes each", Role::Floor, floor(&folder, false, time));
+    rate(run, "and `sync_data` after each", Role::Floor, floor(&folder, true, time));
+    recovered(run, &folder, entries)?;
     std::fs::remove_dir_all(&folder).expect("the folder can be removed");
     Ok(())
 }
@@ -91,11 +94,11 @@ fn journal_size(folder: &Path) -> u64 {
 }
 
 /// Edits a second, and bytes of each.
-fn appended(folder: &Path, flush: Flush) -> Result<(f64, f64)> {
+fn appended(folder: &Path, flush: Flush, time: Duration) -> Result<(f64, f64)> {
     let (mut session, objects) = begin(folder, flush)?;
     let (path, before, start) = (field!(Transform.x), journal_size(folder), Instant::now());
     let mut count = 0;
-    while count % 64 != 0 || start.elapsed() < TIME {
+    while count % 64 != 0 || start.elapsed() < time {
         set(&mut session, &objects, &path, count)?;
         count += 1;
     }
@@ -109,7 +112,7 @@ fn set(session: &mut Session, objects: &[ObjectId], path: &FieldPath, n: usize) 
 }
 
 /// The same without a journal.
-fn unrecorded() -> Result<(f64, f64)> {
+fn unrecorded(time: Duration) -> Result<f64> {
     let (mut world, mut history) = (persist::World::new(), History::unlimited());
     history.set_proof(Proof::Off);
     let mut objects = Vec::new();
@@ -119,29 +122,25 @@ fn unrecorded() -> Result<(f64, f64)> {
         objects.push(object);
     }
     let (path, start, mut count) = (field!(Transform.x), Instant::now(), 0);
-    while count % 64 != 0 || start.elapsed() < TIME {
+    while count % 64 != 0 || start.elapsed() < time {
         history.set(&mut world, objects[count % OBJECTS], &path, count as f32)?;
         count += 1;
     }
-    Ok((count as f64 / start.elapsed().as_secs_f64(), 0.0))
+    Ok(count as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Writes a second that a file takes, and those of them that last.
-fn floor(folder: &Path) -> (f64, f64) {
-    let path = folder.join("floor");
-    let rate = |is_flushed: bool| {
-        let mut file = File::create(&path).expect("a file");
-        let (start, mut count) = (Instant::now(), 0);
-        while count % 64 != 0 || start.elapsed() < TIME {
-            file.write_all(&[7; 50]).expect("room");
-            if is_flushed {
-                file.sync_data().expect("a disk");
-            }
-            count += 1;
+/// Writes a second that a file takes, each of them flushed or not.
+fn floor(folder: &Path, is_flushed: bool, time: Duration) -> f64 {
+    let mut file = File::create(folder.join("floor")).expect("a file");
+    let (start, mut count) = (Instant::now(), 0);
+    while count % 64 != 0 || start.elapsed() < time {
+        file.write_all(&[7; 50]).expect("room");
+        if is_flushed {
+            file.sync_data().expect("a disk");
         }
-        f64::from(count) / start.elapsed().as_secs_f64()
-    };
-    (rate(false), rate(true))
+        count += 1;
+    }
+    f64::from(count) / start.elapsed().as_secs_f64()
 }
 
 /// The position, and where all objects are.
@@ -151,7 +150,7 @@ fn state(session: &Session, objects: &[ObjectId]) -> (usize, Vec<Option<f32>>) {
 }
 
 /// Edits that many times, and opens the session anew.
-fn recovered(folder: &Path, entries: usize) -> Result<()> {
+fn recovered(run: &mut Run, folder: &Path, entries: usize) -> Result<()> {
     let (mut session, objects) = begin(folder, Flush::OnIdle)?;
     let path = field!(Transform.x);
     for n in 0..entries {
@@ -175,13 +174,13 @@ fn recovered(folder: &Path, entries: usize) -> Result<()> {
     let session = open(folder, Flush::OnIdle)?;
     let restored = start.elapsed();
     assert_eq!(state(&session, &objects), before);
-    let row = |what: &str, time: Duration, size: u64| {
-        let (seconds, each) = (time.as_secs_f64(), time.as_secs_f64() * 1e9 / entries as f64);
-        println!("| {what} | {seconds:.2} | {each:.0} | {:.1} |", size as f64 / entries as f64);
+    let mut row = |what: &str, time: Duration, size: u64| {
+        let each = time.as_secs_f64() * 1e9 / entries as f64;
+        run.exact("ns of an entry", what, "entries", Role::Ours, each);
+        run.exact("bytes of an entry", what, "entries", Role::Ours, size as f64 / entries as f64);
     };
-    println!("| {entries} entries | s | ns each | bytes each |\n|---|---|---|---|");
-    row("recovery, each done again", replayed, size);
-    row("save of the session", saved, new_size);
-    row("recovery behind the save", restored, new_size);
+    row("recovery: each entry is replayed", replayed, size);
+    row("save of the session, which begins a new journal", saved, new_size);
+    row("recovery after that save: the entries are read", restored, new_size);
     Ok(())
 }

@@ -50,23 +50,11 @@ pub(crate) fn sum_each(world: &World) -> f32 {
     sum
 }
 
-/// A manager that is kept between saves, as a game keeps it.
-pub(crate) struct Saver(SaveManager);
-
-impl Saver {
-    pub(crate) fn new(_: &World) -> Self {
-        let mut saves = SaveManager::new();
-        saves.register_component::<Position>().expect("a component");
-        saves.register_component::<Velocity>().expect("a component");
-        saves.register_component::<Health>().expect("a component");
-        Self(saves)
-    }
-
-    pub(crate) fn save(&mut self, world: &World) -> Vec<u8> {
-        self.0.value_to_vec(world).expect("it saves")
-    }
-
-    pub(crate) fn load(&mut self, save: &[u8]) -> World {
-        self.0.value_from_slice(save).expect("it loads").0
-    }
+/// A manager that knows the components, to be kept between saves.
+pub(crate) fn manager() -> SaveManager {
+    let mut saves = SaveManager::new();
+    saves.register_component::<Position>().expect("a component");
+    saves.register_component::<Velocity>().expect("a component");
+    saves.register_component::<Health>().expect("a component");
+    saves
 }

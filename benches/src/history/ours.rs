@@ -7,7 +7,7 @@ use persist::{
     Command, Component, FieldPath, History, ObjectId, Persist, Result, Value, World, field,
 };
 
-use crate::subject::{Document, OBJECTS, Subject, Transform, transform};
+use super::subject::{Document, OBJECTS, Subject, Transform, transform};
 
 /// A command by hand.
 pub(crate) struct ByCommand {

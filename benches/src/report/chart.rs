@@ -2,11 +2,9 @@
 //!
 //! It needs the standard library alone, so that the library's own tests can draw it too and compare.
 
-mod figures;
-mod jobs;
-
-use figures::Figures;
-use jobs::{JOBS, Job, Measured};
+use super::figures::Figures;
+use super::jobs::{JOBS, Job, Measured};
+use super::wrapped;
 
 const WIDTH: f64 = 880.0;
 /// Where the bars of saves and of loads begin.
@@ -14,8 +12,8 @@ const PANELS: [(f64, &str); 2] = [(238.0, "save"), (562.0, "load")];
 const TOP: f64 = 106.0;
 const ROW: f64 = 46.0;
 /// The length of a bar of ratio 1, and the highest ratio that is drawn in full.
-const UNIT: f64 = 54.0;
-const MOST: f64 = 3.0;
+const UNIT: f64 = 46.0;
+const MOST: f64 = 2.5;
 
 /// Every colour is of middle brightness, so that it can be read on white and on black: the reader's ground shows
 /// through, and what a page says of it need not be what the system says.
@@ -31,25 +29,39 @@ text { font: 12px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-seri
 .cut { stroke: #3a7bd5; stroke-width: 2.5; fill: none }";
 
 const NOTES: [&str; 2] = [
-    "Older save, graphs, world: persist's bars include schema and checksums. Of wincode, bitcode, savefile only the last loads an older save.",
+    "Parts, older save, graphs, world: persist's bars include schema and checksums. Of the rivals on an older save only savefile loads it.",
     "fory's graph with cycles has weak pointers. hecs has a name for each object, but no order, tree or unique names.",
 ];
 
-/// The picture as SVG, or which figure is missing.
-pub(crate) fn draw(figures: &str) -> Result<String, String> {
-    let figures = Figures::parse(figures)?;
+/// The longest line of the foot, in letters.
+const LINE: usize = 130;
+
+/// The picture as SVG. What was not measured is left out.
+pub(crate) fn draw(figures: &Figures) -> String {
     let mut picture = Picture::default();
     picture.head();
-    for (row, job) in (0_u32..).zip(&JOBS) {
-        picture.job(TOP + f64::from(row) * ROW, job, &figures)?;
+    let mut foot = TOP;
+    for job in &JOBS {
+        if picture.job(foot, job, figures).is_ok() {
+            foot += ROW;
+        }
     }
-    let foot = TOP + JOBS.iter().map(|_| ROW).sum::<f64>();
     picture.lines(foot);
-    let notes = NOTES.into_iter().chain(figures.conditions.iter().copied());
-    for (line, note) in (1_u32..).zip(notes) {
-        picture.text(10.0, foot + 4.0 + 17.0 * f64::from(line), "", note);
+    let mut notes: Vec<String> = NOTES.map(str::to_owned).into();
+    for condition in figures.conditions() {
+        match condition[..] {
+            ["rivals", versions] => notes.extend(wrapped(versions, LINE)),
+            ["values", date, _, machine] => {
+                notes.extend(wrapped(&format!("{date}, {machine}"), LINE));
+            }
+            _ => {}
+        }
     }
-    Ok(picture.finish(foot + 4.0 + 17.0 * 4.0 + 12.0))
+    for note in &notes {
+        foot += 17.0;
+        picture.text(10.0, foot + 4.0, "", note);
+    }
+    picture.finish(foot + 16.0)
 }
 
 /// The elements, and the sentences for those who do not see them.
@@ -78,7 +90,7 @@ impl Picture {
         }
         for (x, name) in PANELS {
             self.text(x, TOP - 16.0, "strong", name);
-            for ratio in [1_u32, 2, 3] {
+            for ratio in [1_u32, 2] {
                 let x = x + UNIT * f64::from(ratio);
                 self.text(x - 6.0, TOP - 16.0, "", &format!("{ratio}×"));
             }
@@ -97,26 +109,30 @@ impl Picture {
         }
     }
 
-    fn job(&mut self, y: f64, job: &Job, figures: &Figures<'_>) -> Result<(), String> {
+    /// Draws nothing if a figure was not measured.
+    fn job(&mut self, y: f64, job: &Job, figures: &Figures) -> Result<(), String> {
+        let detail = job.detail(figures)?;
+        let save = job.save.as_ref().map(|step| step.measured(figures)).transpose()?;
+        let steps = [save, Some(job.load.measured(figures)?)];
         self.text(10.0, y + 12.0, "strong", job.title);
-        let detail = format!("{}, {}", job.detail, job.size.megabytes(figures)?);
         self.text(10.0, y + 28.0, "", &detail);
         let mut sentence = format!("{} ({detail}):", job.title);
-        for ((x, name), step) in PANELS.into_iter().zip([job.save.as_ref(), Some(&job.load)]) {
-            let Some(step) = step else {
+        let whats = [job.save.as_ref().map_or("", |step| step.what), job.load.what];
+        for (((x, name), measured), what) in PANELS.into_iter().zip(steps).zip(whats) {
+            let Some(measured) = measured else {
                 self.text(x + UNIT + 6.0, y + 12.0, "", "as any save");
                 continue;
             };
-            let measured = step.measured(figures)?;
-            self.pair(x, y, &measured);
+            self.pair(x, y, &measured, what);
             let (rival, numbers) = (measured.rival, numbers(&measured));
-            sentence += &format!(" {name} {numbers} the time of {rival};");
+            let what = if what.is_empty() { name } else { what.trim_end_matches(": ") };
+            sentence += &format!(" {what} {numbers} the time of {rival};");
         }
         self.described.push(sentence);
         Ok(())
     }
 
-    fn pair(&mut self, x: f64, y: f64, measured: &Measured) {
+    fn pair(&mut self, x: f64, y: f64, measured: &Measured<'_>, what: &str) {
         let Measured { alone, whole, best, rival } = measured;
         let length = |time: f64| UNIT * (time / best).min(MOST);
         let longest = whole.unwrap_or(*alone);
@@ -129,9 +145,9 @@ impl Picture {
             let arrow = format!(r#"<path class="cut" d="M{x:.1} {:.1}l5 5.5l-5 5.5"/>"#, y + 2.0);
             self.elements.push(arrow);
         }
-        // Behind the line at 1, and behind the arrow of a bar that is cut.
+        // After the line at 1, and after the arrow of a bar that is cut.
         let end = x + length(longest).max(UNIT) + if longest / best > MOST { 16.0 } else { 6.0 };
-        let ours = format!("{}, {}", millis(*alone), numbers(measured));
+        let ours = format!("{what}{}, {}", millis(*alone), numbers(measured));
         self.text(end, y + 12.0, "strong", &ours);
         self.bar(x, y + 19.0, UNIT, 11.0, "rival");
         self.text(x + UNIT + 6.0, y + 29.0, "", &format!("{rival} {}", millis(*best)));
@@ -167,7 +183,7 @@ impl Picture {
 }
 
 /// The ratio to the rival, and in brackets that of the whole save.
-fn numbers(measured: &Measured) -> String {
+fn numbers(measured: &Measured<'_>) -> String {
     let Measured { alone, whole, best, .. } = measured;
     let alone = ratio(alone / best);
     whole.map_or(alone.clone(), |whole| format!("{alone} ({})", ratio(whole / best)))
@@ -182,6 +198,7 @@ fn millis(time: f64) -> String {
     match time {
         ..1.0 => format!("{time:.2} ms"),
         ..10.0 => format!("{time:.1} ms"),
+        1000.0.. => format!("{:.1} s", time / 1000.0),
         _ => format!("{time:.0} ms"),
     }
 }

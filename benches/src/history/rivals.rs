@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use undo::Merged;
 use undo_2::Action;
 
-use crate::subject::{Document, Subject};
+use super::subject::{Document, Subject};
 
 /// A record of `undo`, which notes the time of each edit, undo and redo.
 pub(crate) struct OfUndo {

@@ -1,0 +1,93 @@
+//! A game in 300 parts, each a save of its own in memory.
+
+use std::hint::black_box;
+
+use persist::SaveManager;
+
+use crate::harness::Contender;
+use crate::report::Role;
+use crate::run::Run;
+use crate::sets::game::{self, Game};
+
+/// Saves into a new vector, as a program does that keeps the parts apart, and loads.
+struct Saver {
+    name: &'static str,
+    role: Role,
+    save: fn(&mut Kept, &Game) -> Vec<u8>,
+    load: fn(&mut Kept, &[u8]) -> Game,
+}
+
+/// What is kept from one part to the next.
+#[derive(Default)]
+struct Kept {
+    bitcode: bitcode::Buffer,
+    saves: SaveManager,
+}
+
+const SAVERS: [Saver; 5] = [
+    Saver {
+        name: "postcard",
+        role: Role::Rival,
+        save: |_, part| postcard::to_allocvec(part).expect("it can be saved"),
+        load: |_, save| postcard::from_bytes(save).expect("it was saved"),
+    },
+    Saver {
+        name: "bitcode",
+        role: Role::Rival,
+        save: |kept, part| kept.bitcode.encode(part).to_vec(),
+        load: |kept, save| kept.bitcode.decode(save).expect("it was saved"),
+    },
+    Saver {
+        name: "savefile, schema",
+        role: Role::Rival,
+        save: |_, part| {
+            let mut save = Vec::new();
+            savefile::save(&mut save, 0, part).expect("it can be saved");
+            save
+        },
+        load: |_, mut save| savefile::load(&mut save, 0).expect("it was saved"),
+    },
+    Saver {
+        name: "persist",
+        role: Role::Ours,
+        save: |kept, part| kept.saves.value_to_vec(part).expect("it can be saved"),
+        load: |kept, save| kept.saves.value_from_slice(save).expect("it was saved").0,
+    },
+    Saver {
+        name: "persist, no manager",
+        role: Role::Ours,
+        save: |_, part| persist::to_vec(part).expect("it can be saved"),
+        load: |_, save| persist::from_slice(save).expect("it was saved"),
+    },
+];
+
+/// Measures saves and loads of all parts.
+pub(crate) fn run(run: &mut Run) -> Result<(), String> {
+    let parts = game::generate().parts();
+    let mut saved = Vec::new();
+    for Saver { name, role, save, load } in SAVERS {
+        let mut kept = Kept::default();
+        let saves: Vec<Vec<u8>> = parts.iter().map(|part| save(&mut kept, part)).collect();
+        for (bytes, part) in saves.iter().zip(&parts) {
+            assert!(load(&mut kept, bytes) == *part, "{name} lost something");
+        }
+        run.kilobytes("size, kB", name, "game", role, saves.iter().map(Vec::len).sum());
+        saved.push(saves);
+    }
+    let savers = SAVERS.into_iter().map(|Saver { name, role, save, .. }| {
+        let (parts, mut kept) = (&parts, Kept::default());
+        Contender::new(name, role, move || {
+            parts.iter().for_each(|part| drop(black_box(save(&mut kept, black_box(part)))));
+        })
+    });
+    let rounds = run.rounds(15);
+    run.measure("save, ms", "game", 1000.0, savers.collect(), rounds);
+    let loaders = SAVERS.into_iter().zip(&saved).map(|(Saver { name, role, load, .. }, saves)| {
+        let mut kept = Kept::default();
+        Contender::new(name, role, move || {
+            saves.iter().for_each(|save| drop(black_box(load(&mut kept, black_box(save)))));
+        })
+    });
+    run.measure("load, ms", "game", 1000.0, loaders.collect(), rounds);
+    Ok(())
+}

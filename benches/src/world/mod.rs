@@ -1,0 +1,154 @@
+//! Compares a world of a million objects with hecs, which has entities and components, but no names, order
+//! or life cycle; and its save with one of hecs's own, through serde.
+
+mod hecs_save;
+pub(crate) mod ours;
+
+use std::hint::black_box;
+
+use persist::{Component, Persist, World};
+use serde::{Deserialize, Serialize};
+
+use crate::harness::Contender;
+use crate::report::Role;
+use crate::run::Run;
+
+/// Objects of the world.
+const OBJECTS: u32 = 1_000_000;
+
+#[derive(Persist, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Position {
+    pub(crate) x: f32,
+    pub(crate) y: f32,
+    pub(crate) z: f32,
+}
+
+#[derive(Persist, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Velocity {
+    pub(crate) x: f32,
+    pub(crate) y: f32,
+    pub(crate) z: f32,
+}
+
+#[derive(Persist, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Health {
+    pub(crate) now: u32,
+    pub(crate) most: u32,
+}
+
+/// What objects are called where the library has no names.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub(crate) struct Name(pub(crate) String);
+
+impl Component for Position {}
+impl Component for Velocity {}
+impl Component for Health {}
+
+pub(crate) fn components(n: u32) -> (Position, Velocity, Health) {
+    let at = n as f32;
+    (
+        Position { x: at, y: at * 0.5, z: -at },
+        Velocity { x: 1.0, y: 0.25, z: at * 0.125 },
+        Health { now: n % 100, most: 100 },
+    )
+}
+
+fn spawn_hecs() -> hecs::World {
+    let mut world = hecs::World::new();
+    for n in 0..OBJECTS {
+        world.spawn(components(n));
+    }
+    world
+}
+
+fn spawn_hecs_named() -> hecs::World {
+    let mut world = hecs::World::new();
+    for n in 0..OBJECTS {
+        let (position, velocity, health) = components(n);
+        world.spawn((Name(format!("Orc{n}")), position, velocity, health));
+    }
+    world
+}
+
+/// The world that is measured, as the tables name it.
+const SET: &str = "1000000";
+
+/// Measures spawning, queries, and a save and a load.
+pub(crate) fn run(run: &mut Run) -> Result<(), String> {
+    let table = |run: &mut Run, title, contenders: Vec<Contender<'_>>| {
+        let rounds = run.rounds(11);
+        run.measure(title, SET, 1000.0, contenders, rounds);
+    };
+    let spawned = [
+        Contender::new("hecs", Role::Rival, || drop(black_box(spawn_hecs()))),
+        Contender::new("hecs, with a name each", Role::Rival, || {
+            drop(black_box(spawn_hecs_named()));
+        }),
+        Contender::new("persist", Role::Ours, || drop(black_box(ours::spawn(OBJECTS)))),
+    ];
+    table(run, "spawn and drop, ms", spawned.into());
+
+    let (mut theirs, mut ours) = (spawn_hecs(), ours::spawn(OBJECTS));
+    let queried = [
+        Contender::new("hecs", Role::Rival, move || {
+            for (position, velocity) in theirs.query_mut::<(&mut Position, &Velocity)>() {
+                position.x += velocity.x * 0.1;
+                position.y += velocity.y * 0.1;
+                position.z += velocity.z * 0.1;
+            }
+        }),
+        Contender::new("persist", Role::Ours, move || ours::step(&mut ours)),
+        Contender::new("persist, for_each", Role::Ours, {
+            let mut world = ours::spawn(OBJECTS);
+            move || ours::step_each(&mut world)
+        }),
+    ];
+    table(run, "query of two components, one changed, ms", queried.into());
+
+    let (theirs, ours) = (spawn_hecs(), ours::spawn(OBJECTS));
+    let read = [
+        Contender::new("hecs", Role::Rival, || {
+            let mut sum = 0.0;
+            for (position, _, health) in &mut theirs.query::<(&Position, &Velocity, &Health)>() {
+                sum += position.x + health.now as f32;
+            }
+            black_box(sum);
+        }),
+        Contender::new("persist", Role::Ours, || {
+            black_box(ours::sum(&ours));
+        }),
+        Contender::new("persist, for_each", Role::Ours, || {
+            black_box(ours::sum_each(&ours));
+        }),
+    ];
+    table(run, "query of three components, ms", read.into());
+
+    let (theirs, mut saves) = (spawn_hecs_named(), ours::manager());
+    let save = hecs_save::save(&theirs);
+    let file = saves.value_to_vec(&ours).expect("it can be saved");
+    assert_eq!(hecs_save::save(&hecs_save::load(&save)), save, "hecs lost something");
+    let loaded: World = saves.value_from_slice(&file).expect("it was saved").0;
+    assert_eq!(
+        saves.value_to_vec(&loaded).expect("it can be saved"),
+        file,
+        "persist lost something"
+    );
+    drop(loaded);
+    run.kilobytes("size, kB", "hecs, postcard", SET, Role::Rival, save.len());
+    run.kilobytes("size, kB", "persist", SET, Role::Ours, file.len());
+    let saved = [
+        Contender::new("hecs, postcard", Role::Rival, || drop(black_box(hecs_save::save(&theirs)))),
+        Contender::new("persist", Role::Ours, || {
+            drop(black_box(saves.value_to_vec(&ours).expect("it can be saved")));
+        }),
+    ];
+    table(run, "save into memory, ms", saved.into());
+    let loaded = [
+        Contender::new("hecs, postcard", Role::Rival, || drop(black_box(hecs_save::load(&save)))),
+        Contender::new("persist", Role::Ours, || {
+            drop(black_box(saves.value_from_slice::<World>(&file).expect("it was saved")));
+        }),
+    ];
+    table(run, "load and drop, ms", loaded.into());
+    Ok(())
+}
