@@ -46,6 +46,21 @@ fn figures_are_read_as_they_are_written() {
 }
 
 #[test]
+fn a_section_that_is_measured_again_stays_at_its_place() {
+    let text = |date: &str, figure: &str| {
+        format!(
+            "# values | {date}\n# world | old\ntable,row,set,role,figure,spread\n\
+             \"values: encode, us\",\"persist\",\"log\",ours,{figure},\n\
+             \"world: size, kB\",\"persist\",\"1000000\",ours,3.0000,\n"
+        )
+    };
+    let mut figures = Figures::parse(&text("old", "1.0000")).unwrap();
+    let line = "\"values: encode, us\",\"persist\",\"log\",ours,2.0000,";
+    figures.replace("values", "values | new".to_owned(), Figures::parse(line).unwrap());
+    assert_eq!(figures.to_string(), text("new", "2.0000"));
+}
+
+#[test]
 fn a_job_that_was_not_measured_is_left_out_of_the_picture() {
     let lines = read("benches/figures.csv");
     let line = "\"world: load and drop, ms\",\"persist\"";

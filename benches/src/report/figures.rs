@@ -56,12 +56,16 @@ impl Figures {
         self.rows.push(row);
     }
 
-    /// Replaces what was measured of a section.
+    /// Replaces what was measured of a section, at its place.
     pub(crate) fn replace(&mut self, section: &str, condition: String, others: Self) {
-        self.conditions.retain(|line| section_of(line, '|') != section);
-        self.rows.retain(|row| section_of(&row.table, ':') != section);
-        self.conditions.push(condition);
-        self.rows.extend(others.rows);
+        let is_condition = |line: &String| section_of(line, '|') == section;
+        let at = self.conditions.iter().position(is_condition).unwrap_or(self.conditions.len());
+        self.conditions.retain(|line| !is_condition(line));
+        self.conditions.insert(at, condition);
+        let is_row = |row: &Row| section_of(&row.table, ':') == section;
+        let at = self.rows.iter().position(is_row).unwrap_or(self.rows.len());
+        self.rows.retain(|row| !is_row(row));
+        self.rows.splice(at..at, others.rows);
     }
 
     pub(crate) fn into_rows(self) -> impl Iterator<Item = Row> {
