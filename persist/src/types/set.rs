@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
-use std::ops::Range;
 
 use super::{compact_items, counted_items};
 use crate::codec::compact::{Coding, Compact, Plain};
@@ -15,33 +14,69 @@ use crate::{Error, ErrorKind, Limits, Result};
 
 /// Entries in the order of their encoded keys.
 pub(super) struct Encoded<V> {
-    /// The encoded keys, one after the other.
-    keys: Vec<u8>,
-    /// Where each key lies, and its value, as they came.
-    entries: Vec<(Range<usize>, Option<V>)>,
+    keys: Keys,
+    /// The value of each, as they came.
+    values: Vec<Option<V>>,
     /// The entries in the order of their keys.
     order: Vec<usize>,
     empty_elements: usize,
 }
 
+/// Encoded keys, one after the other, and where each ends.
+struct Keys {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Keys {
+    fn key(&self, entry: usize) -> &[u8] {
+        let start = entry.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[entry]]
+    }
+
+    /// The first bytes of a key as a number: most keys differ there, and numbers are quickly compared.
+    fn first(&self, entry: usize) -> u64 {
+        let (key, mut first) = (self.key(entry), [0; 8]);
+        let length = key.len().min(first.len());
+        first[..length].copy_from_slice(&key[..length]);
+        u64::from_be_bytes(first)
+    }
+
+    /// The order of the keys; `None` if two of them are equal.
+    fn in_order(&self) -> Option<Vec<usize>> {
+        let mut order: Vec<_> = (0..self.ends.len()).map(|at| (self.first(at), at)).collect();
+        order.sort_unstable_by(|(a, at), (b, bt)| {
+            a.cmp(b).then_with(|| self.key(*at).cmp(self.key(*bt)))
+        });
+        let is_twice = |pair: &[(u64, usize)]| {
+            pair[0].0 == pair[1].0 && self.key(pair[0].1) == self.key(pair[1].1)
+        };
+        let is_clear = !order.windows(2).any(is_twice);
+        is_clear.then(|| order.into_iter().map(|(_, at)| at).collect())
+    }
+}
+
 impl<V> Encoded<V> {
     /// Encodes the keys and puts the entries into the order of their bytes.
     pub(super) fn new<'k, C: Coding, K: Persist>(
-        values: impl Iterator<Item = (&'k K, V)>,
+        entries: impl Iterator<Item = (&'k K, V)>,
         limits: &Limits,
     ) -> Result<Self> {
-        let count = values.size_hint().0;
-        let mut keys = Buffer::with_size(count.saturating_mul(C::least::<K>()));
+        let count = entries.size_hint().0;
+        let mut buffer = Buffer::with_size(count.saturating_mul(C::least::<K>()));
         let mut links = NoLinks::default();
-        let mut entries = Vec::with_capacity(count);
-        for (key, value) in values {
-            let start = keys.len();
-            keys.append(limits, &mut links, |out| C::encode(key, out))?;
-            entries.push((start..keys.len(), Some(value)));
-        }
-        let keys = keys.into_bytes();
-        let key = |entry: usize| &keys[entries[entry].0.clone()];
-        let Some(order) = in_order(entries.len(), &|a, b| key(a).cmp(key(b))) else {
+        let mut values = Vec::with_capacity(count);
+        let mut ends = Vec::with_capacity(count);
+        buffer.append(limits, &mut links, |out| {
+            for (key, value) in entries {
+                C::encode(key, out)?;
+                ends.push(out.position());
+                values.push(Some(value));
+            }
+            Ok(())
+        })?;
+        let keys = Keys { bytes: buffer.into_bytes(), ends };
+        let Some(order) = keys.in_order() else {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 format!(
@@ -50,7 +85,7 @@ impl<V> Encoded<V> {
                 ),
             ));
         };
-        Ok(Self { keys, entries, order, empty_elements: links.empty_elements() })
+        Ok(Self { keys, values, order, empty_elements: links.empty_elements() })
     }
 
     /// Writes each key and, by `value`, what belongs to it.
@@ -62,16 +97,15 @@ impl<V> Encoded<V> {
         out.add_empty(self.empty_elements);
         out.nested_in::<T>(|out| {
             self.order.iter().try_for_each(|entry| {
-                let (key, entry) = &self.entries[*entry];
-                out.bytes(&self.keys[key.clone()])?;
-                entry.as_ref().map_or(Ok(()), |entry| value(entry, out))
+                out.bytes(self.keys.key(*entry))?;
+                self.values[*entry].as_ref().map_or(Ok(()), |entry| value(entry, out))
             })
         })
     }
 
     /// The values, in the order of the encoded keys.
     pub(super) fn into_values(mut self) -> impl Iterator<Item = V> {
-        self.order.into_iter().filter_map(move |entry| self.entries[entry].1.take())
+        self.order.into_iter().filter_map(move |entry| self.values[entry].take())
     }
 }
 
