@@ -62,8 +62,11 @@ pub fn decode_list<T: Persist + Block>(
 }
 
 /// Not into memory that is set to zero first, which would go through it twice.
-#[inline(never)]
 fn unaligned<T: Block>(bytes: &[u8]) -> Vec<T> {
+    if bytes.len() < size_of::<T>() * GROUP {
+        let items = bytes.chunks_exact(size_of::<T>());
+        return items.map(bytemuck::pod_read_unaligned).collect();
+    }
     let mut items = Vec::with_capacity(bytes.len() / size_of::<T>());
     let mut group = [T::zeroed(); GROUP];
     for bytes in bytes.chunks(size_of::<T>() * GROUP) {

@@ -118,20 +118,6 @@ macro_rules! numbers {
             fn __encode_slice(items: &[Self], out: &mut Encoder<'_>) -> Result<(), Stop> {
                 pod::encode_slice(items, out)
             }
-
-            #[inline(always)]
-            fn __decode_list(count: usize, input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
-                pod::decode_list(count, input)
-            }
-
-            #[inline(always)]
-            fn __decode_list_into(
-                list: &mut Vec<Self>,
-                count: usize,
-                input: &mut Decoder<'_>,
-            ) -> Result<(), Fail> {
-                pod::decode_list_into(list, count, input)
-            }
         }
     )*};
 }
