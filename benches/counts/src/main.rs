@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::rc::{Rc, Weak};
 
-use data::{Players, log, mesh, minecraft};
+use data::{Players, log, mesh, minecraft, mk48};
 use persist::codec::{Buffer, decode, decode_into};
 use persist::{Component, History, LoadOptions, Persist, SaveManager, World, field};
 
@@ -22,12 +22,13 @@ fn measured(run: &mut dyn FnMut()) {
 }
 
 fn main() {
-    let paths: [(&str, fn()); 16] = [
+    let paths: [(&str, fn()); 17] = [
         ("encode log", || encode(&log::generate())),
         ("decode log", || decoded(&log::generate())),
         ("into log", || into(&log::generate())),
         ("encode minecraft", || encode(&minecraft::generate())),
         ("decode minecraft", || decoded(&minecraft::generate())),
+        ("decode mk48", || decoded(&mk48::generate())),
         ("save mesh", || saved(&mesh::generate())),
         ("save minecraft", || saved(&minecraft::generate())),
         ("load minecraft", || loaded::<Players>(&minecraft::generate())),

@@ -87,9 +87,13 @@ pub(crate) fn decode_each<T: Persist>(
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
     if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
-        let mut items = Vec::new();
-        decode_fixed_into(&mut items, count, input)?;
-        return Ok(items);
+        let before = input.rest();
+        let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
+        let mut bad = false;
+        // Not by an `extend`, which first asks for more room than that.
+        let items =
+            segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)).collect();
+        return if bad { Err(bad_item::<T>(before, count, input)) } else { Ok(items) };
     }
     let mut items = Vec::new();
     items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
@@ -104,7 +108,7 @@ pub(crate) fn decode_each<T: Persist>(
     Ok(items)
 }
 
-/// Reads `count` items of fixed width in one segment.
+/// Reads `count` items of fixed width over those of a list.
 #[inline(always)]
 pub(super) fn decode_fixed_into<T: Persist>(
     items: &mut Vec<T>,
