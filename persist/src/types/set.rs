@@ -39,7 +39,7 @@ impl Keys {
         let (key, mut first) = (self.key(entry), [0; 8]);
         let length = key.len().min(first.len());
         first[..length].copy_from_slice(&key[..length]);
-        u64::from_be_bytes(first)
+        u64::from_le_bytes(first).swap_bytes()
     }
 
     /// The order of the keys; `None` if two of them are equal.
