@@ -57,6 +57,7 @@ fn store_long(count: u64, tail: &mut [u8]) {
 }
 
 /// Bytes of `count` without leading zeros; 1 to 8 for a count above zero.
+#[inline(always)]
 fn width(count: u64) -> usize {
     count.ilog2() as usize / 8 + 1
 }

@@ -5,7 +5,7 @@ use super::compact::Coding;
 use super::list::{large, large_box, levels};
 use super::row::Inline;
 use super::windows::Next;
-use super::{Fail, Persist, Pointed, Pointing, SaveLinks, Shared, Within, copy::copy, count};
+use super::{Fail, Link, Persist, Referent, SaveLinks, Within, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
 /// Stops an encode. [`Encoder::refuse`] has the reason, and is the only way to make one.
@@ -73,6 +73,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Returns where the encode ended, and how many windows it did not reach.
+    #[inline]
     pub(super) fn finish(self, result: Result<(), Stop>) -> Result<(usize, Option<usize>), Error> {
         let state = self.state;
         // Asked first: a type written by hand may not have passed its `Stop` on.
@@ -86,7 +87,9 @@ impl<'a> Encoder<'a> {
             return Err(too_large(state.limits));
         }
         let (empty, large) = (state.empty_elements.get(), state.large.get());
-        state.ask(|links| links.charge(empty, large, state.limits))?;
+        if empty > 0 || large > 0 {
+            state.ask(|links| links.charge(empty, large, state.limits))?;
+        }
         Ok((end, state.next.take().len()))
     }
 
@@ -231,11 +234,11 @@ impl<'a> Encoder<'a> {
         &mut self,
         address: usize,
         weak: bool,
-        pointed: Pointed,
-        target: &dyn Fn() -> Shared,
+        typed: bool,
+        target: &dyn Referent,
     ) -> Result<u64, Stop> {
-        let reference = Pointing { weak, pointed, within: self.state.within.get() };
-        self.ask(|links| links.link(address, reference, target))
+        let link = Link { weak, typed, within: self.state.within.get() };
+        self.ask(|links| links.link(address, link, target))
     }
 
     /// Asks who gives shared objects their ids.

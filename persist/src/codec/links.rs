@@ -9,18 +9,13 @@ use crate::{Error, ErrorKind, Limits, Result};
 
 /// Gives ids to the shared objects that an encode meets, and numbers to classes.
 pub(crate) trait SaveLinks {
-    /// The id of the object at `address`; `target` makes a counted pointer to it, asked for when the object is new.
-    /// A weak pointer reserves an id but does not make its target part of the save.
+    /// The id of the object at `address`, which is `target`. A weak pointer reserves an id but does not make its
+    /// target part of the save.
     ///
     /// # Errors
     ///
     /// Returns an error if the target may not be part of this save.
-    fn link(
-        &mut self,
-        address: usize,
-        pointing: Pointing,
-        target: &dyn Fn() -> Shared,
-    ) -> Result<u64>;
+    fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64>;
 
     /// The number of the class of type `class`, which is registered for trait `of`; its
     /// `name` is for an error.
@@ -52,7 +47,27 @@ pub(crate) trait SaveLinks {
     }
 }
 
-/// A reference as a save meets it.
+/// A reference as a save meets it. It fits a register: what is rarely asked is in [`Referent`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// True if it does not keep its target alive.
+    pub weak: bool,
+    /// True if the pointer says that its target is [of one type](Pointed::At).
+    pub typed: bool,
+    /// Where the reference is in the object that holds it.
+    pub within: Within,
+}
+
+/// The target of a reference that is saved.
+pub(crate) trait Referent {
+    /// What the reference says of it.
+    fn pointed(&self) -> Pointed;
+
+    /// A counted pointer to it.
+    fn share(&self) -> Shared;
+}
+
+/// A reference as a load meets it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pointing {
     /// True if it does not keep its target alive.
@@ -77,6 +92,12 @@ pub enum Pointed {
 }
 
 impl Pointed {
+    /// True for a type that has a size.
+    #[inline(always)]
+    pub(crate) fn is_typed(self) -> bool {
+        matches!(self, Self::At(_))
+    }
+
     /// The trait.
     pub(crate) fn of(self) -> Option<TypeId> {
         match self {
@@ -290,7 +311,7 @@ impl NoLinks {
 }
 
 impl SaveLinks for NoLinks {
-    fn link(&mut self, _: usize, _: Pointing, _: &dyn Fn() -> Shared) -> Result<u64> {
+    fn link(&mut self, _: usize, _: Link, _: &dyn Referent) -> Result<u64> {
         Self::error("a shared pointer has an id")
     }
 

@@ -80,8 +80,8 @@ pub(crate) use dynamic::{
 pub(crate) use field::FieldAccess;
 pub(crate) use field_names::{FieldNames, FieldStep};
 pub(crate) use links::{
-    Implementor, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Remapped, SaveLinks, Slot,
-    Within, charge_empty,
+    Implementor, Link, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Referent, Remapped,
+    SaveLinks, Slot, Within, charge_empty,
 };
 pub(crate) use list::{bad_part, decode_vec};
 pub(crate) use lock::Lock;

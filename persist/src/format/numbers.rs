@@ -170,6 +170,12 @@ impl ClassNumbers {
         }
     }
 
+    /// True if there are definitions that are not written yet.
+    #[inline]
+    pub(super) fn has_definitions(&self) -> bool {
+        self.first.is_some() || !self.ends.is_empty()
+    }
+
     /// Appends the definitions that are not written yet, in order, and returns how many they are.
     pub(super) fn take_definitions(&mut self, out: &mut Vec<u8>) -> Result<u64> {
         let mut count = 0;
@@ -177,7 +183,6 @@ impl ClassNumbers {
             out.extend_from_slice(&first.definitions);
             count = first.count;
         }
-        // Mostly there are none, and each record asks twice.
         let mut start = 0;
         for end in self.ends.drain(..) {
             definition::push(&self.bodies[start..end], out)?;

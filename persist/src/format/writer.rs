@@ -72,10 +72,13 @@ impl<'w> Writer<'w> {
     }
 
     /// Begins a block, unless one has begun.
+    #[inline]
     fn begin(&mut self) -> Result<()> {
-        if self.block.is_some() {
-            return Ok(());
-        }
+        if self.block.is_some() { Ok(()) } else { self.begin_block() }
+    }
+
+    #[cold]
+    fn begin_block(&mut self) -> Result<()> {
         self.block = Some(self.buffer.len());
         self.buffer
             .append(&self.limits, &mut NoLinks::default(), |out| out.take(BLOCK_HEAD).map(drop))
@@ -88,18 +91,20 @@ impl<'w> Writer<'w> {
         number: u64,
         (holder, added): (Holder, bool),
         id: u64,
-        links: &mut dyn RecordLinks,
+        links: &mut impl RecordLinks,
         payload: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<()> {
         self.begin()?;
-        self.define(links.numbers())?;
+        // Mostly there are none, and each record asks twice.
+        if links.numbers().has_definitions() {
+            self.define(links.numbers())?;
+        }
         let holder = holder.code() | if added { ADDED } else { 0 };
-        let limits = self.limits;
-        if self.records >= limits.objects {
-            return Err(too_many(limits.objects));
+        if self.records >= self.limits.objects {
+            return Err(too_many(self.limits.objects));
         }
         let start = self.buffer.len();
-        self.buffer.append(&limits, &mut *links, |out| {
+        self.buffer.append(&self.limits, links, |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
             count::encode(id, out)?;
@@ -112,9 +117,9 @@ impl<'w> Writer<'w> {
             }
             out.value(&SEPARATOR)
         })?;
-        let before = self.defined.len();
-        self.definitions += links.numbers().take_definitions(&mut self.defined)?;
-        if self.defined.len() > before {
+        if links.numbers().has_definitions() {
+            let before = self.defined.len();
+            self.definitions += links.numbers().take_definitions(&mut self.defined)?;
             self.late.push((start, before..self.defined.len()));
         }
         self.records += 1;
@@ -122,6 +127,7 @@ impl<'w> Writer<'w> {
     }
 
     /// Writes the definitions that are missing.
+    #[cold]
     fn define(&mut self, numbers: &mut ClassNumbers) -> Result<()> {
         let before = self.defined.len();
         self.definitions += numbers.take_definitions(&mut self.defined)?;

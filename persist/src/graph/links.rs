@@ -7,7 +7,7 @@ use super::components::Edges;
 use super::registry::ObjectEntry;
 use super::tables::SaveTables;
 use crate::codec::{
-    Pointed, Pointing, SaveLinks, Shared, Within, charge_empty, not_registered_yet,
+    Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet,
 };
 use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
 use crate::reflect::{Cell, TraitName};
@@ -39,6 +39,8 @@ pub(super) struct Links<'s> {
     traits: Vec<TraitName>,
     /// Trait objects that are pointed at as a type, too.
     types: Vec<(u32, TypeId)>,
+    /// Indices of the types of written objects that show only inside of a lock or cell.
+    inside: Vec<(u32, usize)>,
     /// The object being written, if it has no cell around it.
     from: Option<u32>,
     /// References from objects without a cell, where only `&mut` reaches them.
@@ -56,9 +58,6 @@ struct Known {
 
 /// From this number of objects between two of them on, the slots of addresses hardly are in the cache.
 const FAR: u32 = 1 << 15;
-
-/// No object type yet.
-const UNWRITTEN: u32 = u32::MAX;
 
 impl<'s> Links<'s> {
     pub(super) fn new(
@@ -83,6 +82,7 @@ impl<'s> Links<'s> {
             claims: Vec::new(),
             traits: Vec::new(),
             types: Vec::new(),
+            inside: Vec::new(),
             from: None,
             bare: Vec::new(),
             bare_weak: false,
@@ -117,9 +117,10 @@ impl<'s> Links<'s> {
         }
     }
 
-    /// True if the program added the object of this number.
-    pub(super) fn is_added(&self, number: u32) -> bool {
-        self.known.get(number as usize).is_some_and(|known| known.added)
+    /// The id of the object of this number, and whether the program added it.
+    #[inline]
+    pub(super) fn id_and_added(&self, number: u32) -> (u64, bool) {
+        (self.id(number), self.known.get(number as usize).is_some_and(|known| known.added))
     }
 
     /// The number in the save of a class of the program.
@@ -132,20 +133,16 @@ impl<'s> Links<'s> {
         self.registry.first_numbers.number(&mut self.tables.numbers, class, classes)
     }
 
-    /// The object of this number is written next, as one of this type.
+    /// The object of this number is written next; says whether it is made when it is whole.
     #[inline]
-    pub(super) fn begin(&mut self, number: u32, object: usize) {
-        let types = &mut self.tables.types;
-        let object_type = u32::try_from(object).unwrap_or(UNWRITTEN);
-        if number as usize >= types.len() {
-            types.resize(number as usize, UNWRITTEN);
-            types.push(object_type);
-        } else {
-            types[number as usize] = object_type;
-        }
+    pub(super) fn begin(&mut self, number: u32, is_built: bool) {
         self.at = number;
-        let (_, cell) = self.registry.objects[object].kind.holder.parts().unzip();
-        self.from = is_built(cell).then_some(number);
+        self.from = is_built.then_some(number);
+    }
+
+    /// The object of this number has this type, which shows only inside of it.
+    pub(super) fn see(&mut self, number: u32, object: usize) {
+        self.inside.push((number, object));
     }
 
     /// True if many of the last objects led to such as are not in the cache.
@@ -155,8 +152,18 @@ impl<'s> Links<'s> {
 
     /// The type as which an object was written, if it was.
     fn written(&self, number: u32) -> Option<&'s ObjectEntry> {
-        let object = *self.tables.types.get(number as usize).filter(|of| **of != UNWRITTEN)?;
-        Some(&self.registry.objects[object as usize])
+        if !self.tables.queue.has(number) {
+            return None;
+        }
+        let (pointer, object) = self.tables.objects.object(number);
+        let index = match object.seen_pointee() {
+            Some(pointee) => *self.registry.by_pointee.get(&(pointer, pointee))?,
+            None => {
+                let place = self.inside.binary_search_by_key(&number, |(number, _)| *number);
+                self.inside[place.ok()?].1
+            }
+        };
+        Some(&self.registry.objects[index])
     }
 
     /// The trait as whose trait object an object was pointed at.
@@ -171,7 +178,8 @@ impl<'s> Links<'s> {
     }
 
     /// Checks what could not be when it was met.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check(&mut self) -> Result<()> {
+        self.inside.sort_unstable();
         for (number, pointee) in &self.types {
             if let Some(entry) = self.written(*number)
                 && entry.kind.pointee != *pointee
@@ -234,6 +242,34 @@ impl<'s> Links<'s> {
         if u64::from(number) >= self.most || id > MAX_ID { Err(self.too_many(id)) } else { Ok(()) }
     }
 
+    /// Checks that a target is what the reference says, or notes what shows only when it is written.
+    #[inline(never)]
+    fn check_pointed(&mut self, number: u32, new: bool, pointed: Pointed) -> Result<()> {
+        let seen = || self.tables.objects.object(number).1.seen_pointee();
+        match pointed {
+            Pointed::At(pointee) if !new && self.boxed => match seen() {
+                Some(found) if found != pointee => return Err(two_types(self.id(number))),
+                Some(_) => {}
+                None => self.types.push((number, pointee)),
+            },
+            Pointed::Unsized(pointee) if !new => {
+                if seen() != Some(pointee) {
+                    return Err(two_types(self.id(number)));
+                }
+            }
+            Pointed::At(_) | Pointed::Unsized(_) | Pointed::Anything => {}
+            Pointed::As(of) => {
+                let known = self.traits.iter().position(|known| (known.id)() == (of.id)());
+                let of = known.unwrap_or_else(|| {
+                    self.traits.push(of);
+                    self.traits.len() - 1
+                });
+                self.claims.push((number, u32::try_from(of).unwrap_or(u32::MAX)));
+            }
+        }
+        Ok(())
+    }
+
     #[cold]
     fn too_many(&self, id: u64) -> Error {
         if id > MAX_ID {
@@ -288,42 +324,17 @@ impl SaveLinks for Links<'_> {
     }
 
     #[inline]
-    fn link(
-        &mut self,
-        address: usize,
-        pointing: Pointing,
-        target: &dyn Fn() -> Shared,
-    ) -> Result<u64> {
-        let Pointing { weak, pointed, within } = pointing;
+    fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64> {
+        let Link { weak, typed, within } = link;
         let (number, new) = self.tables.map.insert(address);
         if new {
-            self.meet(target(), number)?;
+            self.meet(target.share(), number)?;
         } else if number.abs_diff(self.at) > FAR {
             self.far += 1;
         }
-        let id = self.id(number);
-        let seen = || self.tables.objects[number as usize].object().seen_pointee();
-        match pointed {
-            // An object has several types only where one of them has no size.
-            Pointed::At(pointee) if !new && self.boxed => match seen() {
-                Some(found) if found != pointee => return Err(two_types(id)),
-                Some(_) => {}
-                None => self.types.push((number, pointee)),
-            },
-            Pointed::Unsized(pointee) if !new => {
-                if seen() != Some(pointee) {
-                    return Err(two_types(id));
-                }
-            }
-            Pointed::At(_) | Pointed::Unsized(_) | Pointed::Anything => {}
-            Pointed::As(of) => {
-                let known = self.traits.iter().position(|known| (known.id)() == (of.id)());
-                let of = known.unwrap_or_else(|| {
-                    self.traits.push(of);
-                    self.traits.len() - 1
-                });
-                self.claims.push((number, u32::try_from(of).unwrap_or(u32::MAX)));
-            }
+        // An object has several types only where one of them has no size.
+        if !typed || self.boxed && !new {
+            self.check_pointed(number, new, target.pointed())?;
         }
         if !weak {
             self.tables.queue.add(number);
@@ -334,7 +345,7 @@ impl SaveLinks for Links<'_> {
             self.bare.push((from, number));
             self.bare_weak |= weak;
         }
-        Ok(id)
+        Ok(self.id(number))
     }
 
     fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {

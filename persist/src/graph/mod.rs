@@ -10,6 +10,7 @@ mod ids;
 mod kept;
 mod links;
 mod load;
+mod object_list;
 mod outcome;
 mod passes;
 mod pending;

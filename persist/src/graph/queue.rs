@@ -39,6 +39,12 @@ impl Queue {
         }
     }
 
+    /// True if a number was put into the queue.
+    pub(super) fn has(&self, number: u32) -> bool {
+        let word = self.in_rest.get(number as usize / 64).copied().unwrap_or(0);
+        number < self.ordered || word >> (number % 64) & 1 == 1
+    }
+
     /// The number in this place of the queue.
     #[inline]
     pub(super) fn get(&self, place: usize) -> Option<u32> {

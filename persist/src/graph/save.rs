@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::Registry;
-use super::links::Links;
+use super::links::{Links, is_built};
 use super::registry::ObjectEntry;
 use super::tables::SaveTables;
 use super::targets::Targets;
@@ -58,6 +58,10 @@ struct LastType {
     index: usize,
     /// Number of the class in the save; 0 for a type whose objects take more than a record to write.
     class: u64,
+    holder: Holder,
+    /// True if its objects are made when they are whole.
+    is_built: bool,
+    footprint: u64,
 }
 
 impl<'s> Saver<'s> {
@@ -108,7 +112,7 @@ impl<'s> Saver<'s> {
         self.finish(writer, held)
     }
 
-    fn finish(self, writer: Writer<'_>, held: u64) -> Result<()> {
+    fn finish(mut self, writer: Writer<'_>, held: u64) -> Result<()> {
         self.links.check()?;
         writer.finish(held.saturating_add(self.links.large))?;
         *self.kept_tables = self.links.tables.cleared();
@@ -178,7 +182,7 @@ impl<'s> Saver<'s> {
                 self.look_ahead(next);
             }
             next += 1;
-            let shared = self.links.tables.objects[number as usize].clone();
+            let shared = self.links.tables.objects.get(number);
             held = held.saturating_add(self.write_object(number, &shared, writer)?);
             let kept = self.kept.and_then(|(kept, ids)| kept.get(ids.get(&shared.address())?));
             if let Some(kept) = kept {
@@ -194,8 +198,7 @@ impl<'s> Saver<'s> {
     fn look_ahead(&mut self, next: usize) {
         let SaveTables { map, objects, queue, .. } = &self.links.tables;
         let numbers = (next..next + AHEAD).map_while(|place| queue.get(place));
-        let objects = numbers.filter_map(|number| Some(objects.get(number as usize)?.object()));
-        map.touch(self.ahead.of_all(objects));
+        map.touch(self.ahead.of_all(numbers.map(|number| objects.object(number).1)));
     }
 
     /// Writes an object; returns what it takes in memory.
@@ -205,44 +208,70 @@ impl<'s> Saver<'s> {
         shared: &Shared,
         writer: &mut Writer<'_>,
     ) -> Result<u64> {
-        let (id, added) = (self.links.id(number), self.links.is_added(number));
-        let registry = self.registry;
-        let classes = &registry.program().classes[..];
+        let (id, added) = self.links.id_and_added(number);
         let pointee = shared.object().seen_pointee();
-        if pointee == Some(TypeId::of::<RefCell<Unknown>>()) {
-            self.links.begin_kept();
-            self.write_unknown(shared, look_at_kept, (None, added), id, writer)?;
-            return Ok(0);
-        }
-        let of = self.object_type(number, shared, pointee).map_err(|error| error.in_object(id))?;
-        let entry = &registry.objects[of.index];
-        let named = |error: Error| error.in_object(id).in_class(&*classes[entry.class].name);
-        self.links.begin(number, of.index);
-        if of.class == 0 {
-            if registry.traits(entry.class).before_save {
-                let mut links = NoVisitLinks;
-                let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut links);
-                shared.object().visit_object(&mut visitor).map_err(named)?;
+        let key = pointee.map(|pointee| (shared.pointer(), pointee));
+        let of = match self.last {
+            Some(last) if Some(last.key) == key => last,
+            _ if pointee == Some(TypeId::of::<RefCell<Unknown>>()) => {
+                self.links.begin_kept();
+                self.write_unknown(shared, look_at_kept, (None, added), id, writer)?;
+                return Ok(0);
             }
-            if let Some(stand_in) = registry.implementors.stand_in(entry.class) {
-                let wait = self.limits.lock_wait;
-                let look = |object: &dyn Any, look: &mut dyn FnMut(&Unknown)| {
-                    (entry.kind.look)(object, wait, &mut |value| {
-                        (stand_in.unknown)(value).into_iter().for_each(&mut *look);
-                    });
-                    (stand_in.unknown)(object).into_iter().for_each(look);
-                };
-                let holder = (Some(entry.kind.holder), added);
-                self.write_unknown(shared, look, holder, id, writer).map_err(named)?;
-                return Ok(entry.footprint);
-            }
-        }
-        let holder = (entry.kind.holder, added);
-        let class = if of.class == 0 { self.links.class_number(entry.class)? } else { of.class };
+            _ => self.object_type(number, shared, pointee).map_err(|error| error.in_object(id))?,
+        };
+        self.links.begin(number, of.is_built);
+        let entry = &self.registry.objects[of.index];
+        let class = if of.class > 0 {
+            of.class
+        } else if self.prepare(shared, entry, (id, added), writer).map_err(|error| {
+            error.in_object(id).in_class(&*self.registry.program().classes[entry.class].name)
+        })? {
+            return Ok(of.footprint);
+        } else {
+            self.links.class_number(entry.class)?
+        };
         writer
-            .record(class, holder, id, &mut self.links, |out| shared.object().encode_object(out))
-            .map_err(|error| named(error.in_field(&self.field_of(shared, entry))))?;
-        Ok(entry.footprint)
+            .record(class, (of.holder, added), id, &mut self.links, |out| {
+                shared.object().encode_object(out)
+            })
+            .map_err(|error| self.refused(error, shared, entry).in_object(id))?;
+        Ok(of.footprint)
+    }
+
+    /// Runs the hooks of an object before it is written; true if it was a stand-in, and is written.
+    #[cold]
+    fn prepare(
+        &mut self,
+        shared: &Shared,
+        entry: &ObjectEntry,
+        (id, added): (u64, bool),
+        writer: &mut Writer<'_>,
+    ) -> Result<bool> {
+        if self.registry.traits(entry.class).before_save {
+            let mut links = NoVisitLinks;
+            let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut links);
+            shared.object().visit_object(&mut visitor)?;
+        }
+        let Some(stand_in) = self.registry.implementors.stand_in(entry.class) else {
+            return Ok(false);
+        };
+        let wait = self.limits.lock_wait;
+        let look = |object: &dyn Any, look: &mut dyn FnMut(&Unknown)| {
+            (entry.kind.look)(object, wait, &mut |value| {
+                (stand_in.unknown)(value).into_iter().for_each(&mut *look);
+            });
+            (stand_in.unknown)(object).into_iter().for_each(look);
+        };
+        self.write_unknown(shared, look, (Some(entry.kind.holder), added), id, writer)?;
+        Ok(true)
+    }
+
+    /// The error with the field and the class of the object that was not encoded.
+    #[cold]
+    fn refused(&mut self, error: Error, shared: &Shared, entry: &ObjectEntry) -> Error {
+        let class = &self.registry.program().classes[entry.class].name;
+        error.in_field(&self.field_of(shared, entry)).in_class(&**class)
     }
 
     /// Writes an object that is kept as unknown, as the original.
@@ -330,19 +359,33 @@ impl<'s> Saver<'s> {
             None => shared.object().pointee(self.limits.lock_wait)?,
         };
         let key = (shared.pointer(), pointee);
-        if let Some(last) = self.last.filter(|last| last.key == key) {
-            return Ok(last);
+        let found = match self.last {
+            Some(last) if last.key == key => last,
+            _ => self.find_type(number, shared, key)?,
+        };
+        self.last = Some(found);
+        if seen.is_none() {
+            self.links.see(number, found.index);
         }
+        Ok(found)
+    }
+
+    #[cold]
+    fn find_type(
+        &mut self,
+        number: u32,
+        shared: &Shared,
+        key: (Pointer, TypeId),
+    ) -> Result<LastType> {
         let Some(index) = self.registry.by_pointee.get(&key).copied() else {
             return Err(self.unregistered(number, shared));
         };
-        let class = self.registry.objects[index].class;
+        let ObjectEntry { kind, class, footprint } = self.registry.objects[index];
         let takes_more = self.registry.traits(class).before_save
             || self.registry.implementors.stand_in(class).is_some();
         let class = if takes_more { 0 } else { self.links.class_number(class)? };
-        let found = LastType { key, index, class };
-        self.last = Some(found);
-        Ok(found)
+        let (holder, is_built) = (kind.holder, is_built(kind.holder.parts().map(|of| of.1)));
+        Ok(LastType { key, index, class, holder, is_built, footprint })
     }
 
     /// The path of the first field that refuses to be encoded on its own; empty

@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::rc::Rc;
 
-use crate::codec::{Buffer, Encoder, Object, Pointing, SaveLinks, Shared};
+use crate::codec::{Buffer, Encoder, Link, Object, Referent, SaveLinks};
 use crate::reflect::TraitName;
 use crate::{Limits, Result};
 
@@ -59,8 +59,8 @@ impl Targets {
 }
 
 impl SaveLinks for Found {
-    fn link(&mut self, address: usize, pointing: Pointing, _: &dyn Fn() -> Shared) -> Result<u64> {
-        if !pointing.weak {
+    fn link(&mut self, address: usize, link: Link, _: &dyn Referent) -> Result<u64> {
+        if !link.weak {
             self.targets.push(address);
         }
         Ok(1)

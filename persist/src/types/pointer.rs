@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::codec::{
     AsLengthy, Decoder, Encoder, Fail, Lengthy, Linked, Persist, PointTo, Pointed, Pointee,
-    Prototypes, Shared, Slot, Stop, TypeSet, Unsized, Visitor, count,
+    Prototypes, Referent, Shared, Slot, Stop, TypeSet, Unsized, Visitor, count,
 };
 use crate::reflect::{Holder, Kind, Pointer, Reference};
 use crate::{Error, ErrorKind, Result};
@@ -22,16 +22,15 @@ fn name<P: ?Sized + Pointee>(pointer: Pointer, weak: bool) -> String {
     kind::<P>(pointer, weak).to_string()
 }
 
-/// Writes the id of the object at `address`.
+/// Writes the id of the object at `address`, to which the pointer is a `P`.
 #[inline]
-fn encode_link(
+fn encode_link<P: ?Sized + Pointee>(
     address: usize,
     weak: bool,
-    pointed: Pointed,
-    target: &dyn Fn() -> Shared,
+    target: &dyn Referent,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    let id = out.link(address, weak, pointed, target)?;
+    let id = out.link(address, weak, P::As::pointed().is_typed(), target)?;
     count::encode(id, out)
 }
 
@@ -112,7 +111,7 @@ macro_rules! pointers {
             #[inline]
             fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 let address = P::As::address(self);
-                encode_link(address, false, P::As::pointed(), &|| P::As::$share(self), out)
+                encode_link::<P>(address, false, self, out)
             }
 
             #[inline]
@@ -124,6 +123,16 @@ macro_rules! pointers {
 
             fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
                 visitor.reference(self)
+            }
+        }
+
+        impl<P: ?Sized + Pointee> Referent for $strong<P> {
+            fn pointed(&self) -> Pointed {
+                P::As::pointed()
+            }
+
+            fn share(&self) -> Shared {
+                P::As::$share(self)
             }
         }
 
@@ -169,7 +178,7 @@ macro_rules! pointers {
             fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
                 let Some(target) = self.upgrade() else { return count::encode(0, out) };
                 let address = P::As::address(&target);
-                encode_link(address, true, P::As::pointed(), &|| P::As::$share(&target), out)
+                encode_link::<P>(address, true, &target, out)
             }
 
             #[inline]

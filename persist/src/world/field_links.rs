@@ -5,7 +5,8 @@ use std::any::TypeId;
 use std::rc::Rc;
 
 use crate::codec::{
-    Implementor, Linked, LoadLinks, Pointing, Prototypes, SaveLinks, Shared, Unknown, charge_empty,
+    Implementor, Link, Linked, LoadLinks, Pointing, Prototypes, Referent, SaveLinks, Unknown,
+    charge_empty,
 };
 use crate::graph::Registry;
 use crate::reflect::TraitName;
@@ -49,7 +50,7 @@ const POINTER: &str = "a shared pointer";
 const UNKNOWN: &str = "what the program does not know";
 
 impl SaveLinks for FieldLinks<'_> {
-    fn link(&mut self, _: usize, _: Pointing, _: &dyn Fn() -> Shared) -> Result<u64> {
+    fn link(&mut self, _: usize, _: Link, _: &dyn Referent) -> Result<u64> {
         self.unsupported(POINTER)
     }
 

@@ -6,8 +6,8 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Phase, Pointed, Pointee, Prototypes, Shared, Slot, Stop,
-    Visitor, WeakShared, Within, count,
+    Decoder, Encoder, Fail, Persist, Phase, Pointed, Pointee, Prototypes, Referent, Shared, Slot,
+    Stop, Visitor, WeakShared, Within, count,
 };
 use crate::reflect::{Holder, Kind};
 use crate::{Error, ErrorKind, Result};
@@ -195,8 +195,17 @@ fn link(target: Option<&Kept>, weak: bool, out: &mut Encoder<'_>) -> Result<u64,
         None => None,
     };
     let Some(target) = target else { return Ok(0) };
-    let pointed = target.object().seen_pointee().map_or(Pointed::Anything, Pointed::At);
-    out.link(target.address(), weak, pointed, &|| target.clone())
+    out.link(target.address(), weak, false, &target)
+}
+
+impl Referent for Shared {
+    fn pointed(&self) -> Pointed {
+        self.object().seen_pointee().map_or(Pointed::Anything, Pointed::At)
+    }
+
+    fn share(&self) -> Shared {
+        self.clone()
+    }
 }
 
 /// A count of pieces, each the number of its class and its value.

@@ -20,7 +20,7 @@ use self::variations::{Choices, Variation, Varied};
 use self::write::{Basic, Value, basic_id};
 use super::section::{PART, Section};
 use super::text::cell_of;
-use crate::codec::{Buffer, NoLinks, Pointing, SaveLinks, Shared};
+use crate::codec::{Buffer, Link, NoLinks, Referent, SaveLinks};
 use crate::format::{ClassNumbers, Compression, Header, RecordLinks, Sealer, Writer};
 use crate::reflect::TraitName;
 use crate::schema::Texts;
@@ -215,13 +215,8 @@ impl RecordLinks for Links {
 }
 
 impl SaveLinks for Links {
-    fn link(
-        &mut self,
-        address: usize,
-        pointing: Pointing,
-        target: &dyn Fn() -> Shared,
-    ) -> Result<u64> {
-        SaveLinks::link(&mut self.none, address, pointing, target)
+    fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64> {
+        SaveLinks::link(&mut self.none, address, link, target)
     }
 
     fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {

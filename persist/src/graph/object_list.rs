@@ -1,0 +1,101 @@
+//! The objects of a save by their numbers.
+
+use std::rc::Rc;
+
+use crate::codec::{Object, Shared};
+use crate::reflect::Pointer;
+
+/// Holds the objects that a save meets, so that no address comes back for another one while it runs.
+///
+/// They lie in chunks: a list of many grows without a copy, and has no room left over.
+#[derive(Default)]
+pub(super) struct ObjectList {
+    chunks: Vec<Chunk>,
+    len: usize,
+}
+
+/// Objects of a chunk.
+const CHUNK: usize = 1 << 10;
+
+enum Chunk {
+    /// All are in an `Rc` and have a size, as in most graphs: two words each.
+    Rc(Vec<Rc<dyn Object>>),
+    /// Three words each.
+    Any(Vec<Shared>),
+}
+
+impl ObjectList {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, shared: Shared) {
+        let place = self.len / CHUNK;
+        if place == self.chunks.len() {
+            // Only the first may stay small.
+            let room = if place == 0 { 0 } else { CHUNK };
+            self.chunks.push(Chunk::Rc(Vec::with_capacity(room)));
+        }
+        self.len += 1;
+        let chunk = &mut self.chunks[place];
+        match (shared.into_rc(), &mut *chunk) {
+            (Ok(object), Chunk::Rc(objects)) => objects.push(object),
+            (Ok(object), Chunk::Any(objects)) => objects.push(object.into()),
+            (Err(shared), chunk) => chunk.mixed().push(shared),
+        }
+    }
+
+    /// The object of this number.
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> Shared {
+        let place = number as usize % CHUNK;
+        match &self.chunks[number as usize / CHUNK] {
+            Chunk::Rc(objects) => objects[place].clone().into(),
+            Chunk::Any(objects) => objects[place].clone(),
+        }
+    }
+
+    /// The object of this number, and the sort of pointer to it.
+    pub(super) fn object(&self, number: u32) -> (Pointer, &dyn Object) {
+        let place = number as usize % CHUNK;
+        match &self.chunks[number as usize / CHUNK] {
+            Chunk::Rc(objects) => (Pointer::Rc, &*objects[place]),
+            Chunk::Any(objects) => (objects[place].pointer(), objects[place].object()),
+        }
+    }
+
+    /// Keeps the memory.
+    pub(super) fn clear(&mut self) {
+        for chunk in &mut self.chunks {
+            match chunk {
+                Chunk::Rc(objects) => objects.clear(),
+                Chunk::Any(_) => *chunk = Chunk::Rc(Vec::new()),
+            }
+        }
+        self.len = 0;
+    }
+
+    /// Bytes of memory.
+    pub(super) fn size(&self) -> usize {
+        let size = |chunk: &Chunk| match chunk {
+            Chunk::Rc(objects) => objects.capacity() * size_of::<Rc<dyn Object>>(),
+            Chunk::Any(objects) => objects.capacity() * size_of::<Shared>(),
+        };
+        self.chunks.iter().map(size).sum()
+    }
+}
+
+impl Chunk {
+    /// The objects as pointers of any sort.
+    #[cold]
+    fn mixed(&mut self) -> &mut Vec<Shared> {
+        if let Self::Rc(objects) = self {
+            *self = Self::Any(objects.drain(..).map(Shared::from).collect());
+        }
+        match self {
+            Self::Any(objects) => objects,
+            Self::Rc(_) => unreachable!(),
+        }
+    }
+}
