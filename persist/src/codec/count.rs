@@ -10,9 +10,22 @@ pub(crate) const SHORT: u64 = 247;
 
 /// The first byte of `count`.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "compared first; a width is at most 8")]
+#[expect(clippy::cast_possible_truncation, reason = "compared first")]
 pub(crate) fn head(count: u64) -> u8 {
-    if count <= SHORT { count as u8 } else { SHORT as u8 + width(count) as u8 }
+    if count <= SHORT { count as u8 } else { long_head(count) }
+}
+
+/// Apart, since lengths of texts mostly are short.
+#[cold]
+#[inline(never)]
+fn long_head(count: u64) -> u8 {
+    head_of(width(count))
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "a width is at most 8")]
+fn head_of(width: usize) -> u8 {
+    (SHORT as usize + width) as u8
 }
 
 /// Writes what follows the first byte of `count`.
@@ -31,9 +44,10 @@ pub(crate) fn encode(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
     if count > SHORT
         && let Some(next) = out.ahead::<9>()
     {
-        next[0] = head(count);
+        let width = width(count);
+        next[0] = head_of(width);
         next[1..].copy_from_slice(&count.to_le_bytes());
-        return out.take(1 + width(count)).map(drop);
+        return out.take(1 + width).map(drop);
     }
     out.take(1)?[0] = head(count);
     encode_tail(count, out)

@@ -88,6 +88,9 @@ impl Default for AddressMap {
     }
 }
 
+/// `bits` of 512 KiB of slots.
+const LARGE: u32 = 16;
+
 /// `bits` of the smallest map that has slots.
 const LEAST: u32 = NEAR + 2;
 
@@ -120,17 +123,23 @@ impl AddressMap {
 
     /// Reads where the searches for addresses begin, one right after the other. Of such short steps the processor does
     /// several at a time, so that their cache misses overlap.
-    pub(super) fn touch(&self, addresses: &[usize]) {
-        let slot = |address: &usize| self.slots.get(self.home(Hash::of(*address)?).0);
-        std::hint::black_box(addresses.iter().filter_map(slot).fold(0, |sum, slot| sum ^ slot));
+    pub(super) fn touch(&self, addresses: impl Iterator<Item = usize>) {
+        let slot = |address| self.slots.get(self.home(Hash::of(address)?).0);
+        std::hint::black_box(addresses.filter_map(slot).fold(0, |sum, slot| sum ^ slot));
+    }
+
+    /// True if the slots hardly stay in the cache next to all else.
+    #[inline]
+    pub(super) fn is_large(&self) -> bool {
+        self.bits > LARGE
     }
 
     #[inline]
     fn find(&self, hash: Hash) -> Found {
         let mask = self.slots.len().wrapping_sub(1);
-        let (home, mut wanted) = self.home(hash);
-        for place in home..home + (1 << FAR) {
-            let place = place & mask;
+        let (mut place, mut wanted) = self.home(hash);
+        for _ in 0..1 << FAR {
+            place &= mask;
             let Some(slot) = self.slots.get(place) else { break };
             // Only the number is left if all else is as wanted.
             let number = slot ^ wanted;
@@ -141,6 +150,7 @@ impl AddressMap {
                 return Found::Free(place, wanted);
             }
             wanted = wanted.wrapping_add(mask as u64 + 1);
+            place += 1;
         }
         Found::Nothing
     }

@@ -38,11 +38,10 @@ impl ObjectList {
             self.chunks.push(Chunk::Rc(Vec::with_capacity(room)));
         }
         self.len += 1;
-        let chunk = &mut self.chunks[place];
-        match (shared.into_rc(), &mut *chunk) {
+        match (shared.into_rc(), &mut self.chunks[place]) {
             (Ok(object), Chunk::Rc(objects)) => objects.push(object),
             (Ok(object), Chunk::Any(objects)) => objects.push(object.into()),
-            (Err(shared), chunk) => chunk.mixed().push(shared),
+            (Err(shared), chunk) => chunk.push(shared),
         }
     }
 
@@ -62,6 +61,15 @@ impl ObjectList {
         match &self.chunks[number as usize / CHUNK] {
             Chunk::Rc(objects) => (Pointer::Rc, &*objects[place]),
             Chunk::Any(objects) => (objects[place].pointer(), objects[place].object()),
+        }
+    }
+
+    /// Where the object of this number is.
+    pub(super) fn address(&self, number: u32) -> usize {
+        let place = number as usize % CHUNK;
+        match &self.chunks[number as usize / CHUNK] {
+            Chunk::Rc(objects) => Rc::as_ptr(&objects[place]).cast::<()>().addr(),
+            Chunk::Any(objects) => objects[place].address(),
         }
     }
 
@@ -87,15 +95,46 @@ impl ObjectList {
 }
 
 impl Chunk {
-    /// The objects as pointers of any sort.
-    #[cold]
-    fn mixed(&mut self) -> &mut Vec<Shared> {
-        if let Self::Rc(objects) = self {
-            *self = Self::Any(objects.drain(..).map(Shared::from).collect());
-        }
+    /// Adds a pointer of any sort.
+    #[inline(never)]
+    fn push(&mut self, shared: Shared) {
         match self {
-            Self::Any(objects) => objects,
-            Self::Rc(_) => unreachable!(),
+            Self::Rc(objects) => {
+                let mut any = Vec::with_capacity(objects.capacity());
+                any.extend(objects.drain(..).map(Shared::from));
+                any.push(shared);
+                *self = Self::Any(any);
+            }
+            Self::Any(objects) => objects.push(shared),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn objects_are_found_by_their_numbers_in_any_sort_of_pointer() {
+        let mut list = ObjectList::default();
+        for sorts in [1, 3, 700, 1] {
+            let objects: Vec<Shared> = (0..3000_u32)
+                .map(|i| match i % sorts {
+                    0 => Shared::from(Rc::new(i) as Rc<dyn Object>),
+                    _ => Shared::from(Arc::new(i) as Arc<dyn Object>),
+                })
+                .collect();
+            objects.iter().for_each(|object| list.push(object.clone()));
+            for (number, object) in (0..).zip(&objects) {
+                assert_eq!(list.get(number).address(), object.address());
+                assert_eq!(list.address(number), object.address());
+                assert_eq!(list.object(number).0, object.pointer());
+                assert_eq!(list.object(number).1.address(), object.address());
+            }
+            list.clear();
+            assert_eq!(list.len(), 0);
         }
     }
 }
