@@ -99,11 +99,16 @@ pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<u64, Fail> {
 }
 
 /// Reads the rest of a count that ends within eight bytes of the end.
-#[cold]
 #[inline(never)]
 fn load_last(width: usize, input: &mut Decoder<'_>) -> Result<u64, Fail> {
     let tail = input.take(width)?;
-    let count = tail.iter().rev().fold(0, |count, byte| count << 8 | u64::from(*byte));
+    // The references of an object are often its last fields.
+    let count = match *tail {
+        [one] => u64::from(one),
+        [one, two] => u64::from(u16::from_le_bytes([one, two])),
+        [one, two, three] => u64::from(u32::from_le_bytes([one, two, three, 0])),
+        _ => tail.iter().rev().fold(0, |count, byte| count << 8 | u64::from(*byte)),
+    };
     checked(count, width)
 }
 

@@ -1,9 +1,10 @@
+use std::any::TypeId;
 use std::fmt::Display;
 
 use super::compact::Coding;
 use super::list::{is_large, is_large_for, large_box, levels};
 use super::row::{Inline, decode_row_into};
-use super::{Linked, LoadLinks, Note, Persist, Pointed, Pointing, Within, count};
+use super::{Linked, LoadLinks, Note, Persist, Pointed, Pointing, Shared, Within, count};
 use crate::{Error, ErrorKind, Limits};
 
 /// Why a decode stopped, in one byte so that results stay in registers.
@@ -210,6 +211,12 @@ impl<'a> Decoder<'a> {
         pointed: Pointed,
     ) -> crate::Result<Linked<'_>> {
         self.links.link(id, Pointing { weak, pointed, within: self.within })
+    }
+
+    /// What [`LoadLinks::plain_link`] finds.
+    #[inline]
+    pub(crate) fn plain_link(&mut self, id: u64, pointee: TypeId, weak: bool) -> Option<&Shared> {
+        self.links.plain_link(id, pointee, weak, self.within)
     }
 
     /// Leaves the reason why this value cannot be loaded.

@@ -142,6 +142,22 @@ pub(crate) trait LoadLinks {
     /// If the save has no such object.
     fn link(&mut self, id: u64, pointing: Pointing) -> Result<Linked<'_>>;
 
+    /// Like [`link`](Self::link), for a pointer to a `pointee`, if nothing is amiss. If what this returns is of
+    /// another type, [`unlink`](Self::unlink) and [`link`](Self::link) are called.
+    fn plain_link(
+        &mut self,
+        id: u64,
+        pointee: TypeId,
+        weak: bool,
+        within: Within,
+    ) -> Option<&Shared> {
+        let _ = (id, pointee, weak, within);
+        None
+    }
+
+    /// Forgets the reference that was set aside last.
+    fn unlink(&mut self) {}
+
     /// How to make trait objects of class number `number` of the save for trait `of`.
     ///
     /// # Errors

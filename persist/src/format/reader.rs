@@ -2,6 +2,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::definition::{self, Bad, Why};
 use super::header::newer;
+use super::records::{RecordPlace, Records};
 use super::{
     ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD,
     Header, MAX_ID, SEPARATOR, TRAILER_SIZE,
@@ -16,37 +17,7 @@ pub(crate) struct Scan {
     pub(crate) header: Header,
     pub(crate) classes: Vec<ClassSchema>,
     /// In file order.
-    pub(crate) records: Vec<RecordPlace>,
-}
-
-/// Where a record lies in the save, and what it says of itself.
-#[derive(Clone, Copy)]
-pub(crate) struct RecordPlace {
-    pub(crate) id: u64,
-    /// First byte of the payload.
-    pub(crate) start: usize,
-    pub(crate) length: u32,
-    /// Index of its class in the save.
-    pub(crate) class: u32,
-    pub(crate) holder: Holder,
-    pub(crate) added: bool,
-}
-
-impl RecordPlace {
-    /// True if it is the one value of the save.
-    pub(crate) fn is_value(&self) -> bool {
-        self.holder == Holder::VALUE && self.added
-    }
-
-    /// True if it is no object, but a value that a program kept of the one with its id.
-    pub(crate) fn is_kept(&self) -> bool {
-        self.holder == Holder::VALUE && !self.added
-    }
-
-    pub(crate) fn payload<'s>(&self, save: &'s [u8]) -> &'s [u8] {
-        // The scan has found the payload inside the save.
-        save.get(self.start..self.start + self.length as usize).unwrap_or_default()
-    }
+    pub(crate) records: Records,
 }
 
 pub(super) fn cut_short(length: usize) -> Error {
@@ -160,7 +131,7 @@ pub(crate) struct Outline<'s> {
     pub(crate) header: Header,
     pub(crate) definitions: Vec<Definition<'s>>,
     /// In file order.
-    pub(crate) records: Vec<RecordPlace>,
+    pub(crate) records: Records,
 }
 
 impl Outline<'_> {
@@ -242,7 +213,7 @@ pub(super) struct Scanner<'s> {
 impl<'s> Scanner<'s> {
     /// With room for that many records.
     pub(super) fn new(header: Header, records: usize) -> Self {
-        let records = Vec::with_capacity(records);
+        let records = Records::with_capacity(records);
         let outline = Outline { header, definitions: Vec::new(), records };
         Self { outline, ignored: usize::MAX }
     }
@@ -330,7 +301,7 @@ impl<'s> Scanner<'s> {
                     self.outline.definitions.push(Definition { at, start, body });
                 }
                 Some(record) if record.class as usize >= self.ignored => {}
-                Some(record) => self.record(RecordPlace { start, length, ..record }, at, limits)?,
+                Some(record) => self.record(RecordPlace { start, ..record }, at, limits)?,
             }
         }
         Ok(())
@@ -355,9 +326,10 @@ impl<'s> Scanner<'s> {
             let what = format!("the record here has object id {id}, ids are 1 to {MAX_ID}");
             return Err(damaged(at, &what));
         }
-        // The number of classes is bounded by their bytes, of which there are fewer than 2^32.
-        let class = u32::try_from(class).map_err(|_| damaged(at, "there are too many classes"))?;
-        Ok(RecordPlace { id, start: 0, length: 0, class, holder, added: code & ADDED != 0 })
+        // So many are not in memory.
+        let class = u32::try_from(class).ok().filter(|class| *class < Records::MOST_CLASSES);
+        let Some(class) = class else { return Err(damaged(at, "there are too many classes")) };
+        Ok(RecordPlace { id, start: 0, class, holder, added: code & ADDED != 0 })
     }
 
     fn record(&mut self, record: RecordPlace, at: usize, limits: &Limits) -> Result<()> {

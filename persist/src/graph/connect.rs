@@ -7,7 +7,8 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use super::pending::{Pass, Pending};
-use super::table::{Entry, Table};
+use super::entry::Entry;
+use super::table::{Table, TypeIndex};
 use crate::codec::{Prototypes, Slot, VisitLinks};
 use crate::{Error, ErrorKind, Result};
 
@@ -52,18 +53,27 @@ impl<'c, 'l> Connector<'c, 'l> {
     /// True if the object is kept as unknown, so that its type does not say whether it
     /// refers to others.
     pub(super) fn is_late_record(&self, record: usize) -> bool {
-        self.table.late_ranges.contains_key(&record)
+        !self.table.late_ranges.is_empty() && self.table.late_ranges.contains_key(&record)
     }
 
     /// Looks at the targets of records that come next, so that they are in cache when they
     /// are connected. Only a loop that is as short as this one waits for many of them at once.
     pub(super) fn touch(&self, records: Range<usize>) {
-        let starts = &self.table.starts;
-        let pending = &self.table.pending[starts[records.start]..starts[records.end]];
+        let start = |record: usize| self.table.starts[record - self.table.first] as usize;
+        let pending = &self.table.pending[start(records.start)..start(records.end)];
         let targets = pending.iter().filter_map(|reference| reference.target());
         let shared = targets.filter_map(|target| self.table.entries[target].shared());
         let count = shared.fold(0_usize, |sum, shared| sum.wrapping_add(shared.strong_count()));
         black_box(count);
+    }
+
+    /// True if the object was whole when it was shared.
+    pub(super) fn is_built(&self, record: usize) -> bool {
+        self.table.is_built(record)
+    }
+
+    pub(super) fn kind(&self, record: usize) -> Option<usize> {
+        self.table.kinds[record].map(TypeIndex::get)
     }
 
     pub(super) fn entry(&self, record: usize) -> &Entry {

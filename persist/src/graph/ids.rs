@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::pending::Pending;
-use crate::format::RecordPlace;
+use crate::format::Records;
 use crate::{Error, ErrorKind, Result};
 
 /// No record.
@@ -23,17 +23,15 @@ pub(super) enum Ids {
 }
 
 impl Ids {
-    pub(super) fn new(records: &[RecordPlace]) -> Result<Self> {
+    pub(super) fn new(records: &Records) -> Result<Self> {
         if records.len() >= Pending::MOST {
             return Err(Error::new(ErrorKind::TooLarge, "a save has at most 536870910 objects"));
         }
-        let starts = records.first().map_or(1, |record| record.id);
-        if (starts..).zip(records).all(|(id, record)| id == record.id) {
-            return Ok(Self::Ordered { first: starts, count: records.len() as u64 });
+        if let Some(first) = records.first_id() {
+            return Ok(Self::Ordered { first, count: records.len() as u64 });
         }
         let first = records.iter().map(|record| record.id).min().unwrap_or(1);
-        let last = records.iter().map(|record| record.id).max().unwrap_or(1);
-        let span = last - first;
+        let span = records.last_id() - first;
         let mut ids = if span < records.len() as u64 * 4 + 64 {
             let size = usize::try_from(span + 1).unwrap_or_default();
             Self::Dense { first, records: vec![NOBODY; size] }

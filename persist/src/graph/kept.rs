@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use super::Loader;
 use super::pending::Pending;
-use super::table::{Entry, Refused, Table, TypeIndex};
+use super::entry::Entry;
+use super::table::{Refused, Table, TypeIndex};
 use crate::codec::{
     ForeignClass, Linked, Made, Object, Part, Piece, Remapped, Shared, Unknown, UnknownContent,
     Within, left_over, not_registered,
@@ -126,7 +127,7 @@ impl Table<'_> {
 
     /// Has a record kept whose class the program does not have.
     pub(super) fn ask_for(&mut self, record: usize) {
-        let is_value = self.records[record].holder == Holder::VALUE;
+        let is_value = self.records.get(record).holder == Holder::VALUE;
         if matches!(self.entries[record], Entry::None)
             && !is_value
             && self.filling != Some(record)
@@ -146,7 +147,7 @@ impl Table<'_> {
         if self.kinds[place].is_some() || self.asked_for.contains(&place) {
             return Ok(false);
         }
-        let Some(kind) = self.registry.object(class, self.records[place].holder) else {
+        let Some(kind) = self.registry.object(class, self.records.get(place).holder) else {
             return Ok(false);
         };
         if self.stand_ins[kind].is_none() {
@@ -167,7 +168,7 @@ impl Table<'_> {
         (weak, within): (bool, Within),
         of: TraitName,
     ) -> Result<Linked<'static>> {
-        let RecordPlace { class, holder, .. } = self.records[record as usize];
+        let RecordPlace { class, holder, .. } = self.records.get(record as usize);
         let resolved = self.resolved[class as usize];
         if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
             // It is registered, but not in the holder that it has.
@@ -195,7 +196,7 @@ impl Loader<'_> {
     /// Second pass, for an object of a class that the program does not have, but
     /// which something that is kept refers to.
     pub(super) fn keep_object(&mut self, index: usize) -> Result<()> {
-        let record = self.table.records[index];
+        let record = self.table.records.get(index);
         let start = self.table.pending.len();
         let payload = record.payload(self.save);
         self.table.dangling = 0;
@@ -226,7 +227,7 @@ impl Loader<'_> {
             }
         };
         self.table.entries[index] = match made {
-            Some(Made::Open(shared)) => Entry::Open(shared),
+            Some(Made::Open(shared)) => Entry::Shared(shared),
             Some(Made::Draft(draft)) => Entry::Draft(draft),
             None => Entry::None,
         };
@@ -236,7 +237,7 @@ impl Loader<'_> {
     /// Notes the records whose class the program does not have: those that are
     /// kept, and those that are skipped.
     pub(super) fn count_unknown(&mut self) {
-        for (entry, record) in self.table.entries.iter().zip(&self.table.records) {
+        for (entry, record) in self.table.entries.iter().zip(self.table.records.iter()) {
             let is_skipped = matches!(entry, Entry::None) && record.holder != Holder::VALUE;
             if is_skipped && !self.plans.is_inlined(record.id) {
                 self.skipped.entry(record.class).or_insert((0, record.id)).0 += 1;

@@ -5,7 +5,10 @@ use super::handles::Handles;
 use super::ids::Ids;
 use super::outcome::{LoadedObjects, Outcome};
 use super::rewrite::FIRST_MADE;
-use super::table::{Entry, MADE, Refused, Table, TypeIndex};
+use super::connect::Aside;
+use super::entry::Entry;
+use super::passes::CHUNK;
+use super::table::{MADE, Refused, Table, TypeIndex};
 use crate::codec::{Decoder, Fail, NoVisitLinks, Persist, Phase, Unknown, Visitor, left_over};
 use crate::format::{Outline, Plain, RecordPlace, outline};
 use crate::reflect::Holder;
@@ -55,8 +58,8 @@ impl<'l> Loader<'l> {
         root: Option<usize>,
     ) -> Result<Box<Self>> {
         let mut outline = outline(save.bytes, limits)?;
-        let kept: Vec<_> = outline.records.extract_if(.., |record| record.is_kept()).collect();
-        let stored_root = outline.records.iter().find(|record| record.holder == Holder::VALUE);
+        let kept = outline.records.take_kept();
+        let stored_root = outline.records.value();
         let root = stored_root.map(|record| record.class as usize).zip(root);
         let how = (limits, options.drop_unknown);
         let matched = registry.schemas.matched(&outline.definitions, how, root, || {
@@ -77,7 +80,7 @@ impl<'l> Loader<'l> {
             before.entry(record.id).or_default().push(record);
         }
         let plans = Plans::of(matched, registry.program(), options);
-        let first_free = records.iter().map(|record| record.id).max().unwrap_or(0) + 1;
+        let first_free = records.last_id() + 1;
         let mut table =
             Table::new(registry, limits, (ids, records), stored, resolved, Handles::new(remap));
         table.save_bytes = save.weight;
@@ -117,8 +120,7 @@ impl<'l> Loader<'l> {
 
     /// Loads the objects of a save that a manager wrote.
     pub(crate) fn load(mut self: Box<Self>) -> Result<(LoadedObjects, Outcome)> {
-        if let Some(root) = self.table.records.iter().find(|record| record.holder == Holder::VALUE)
-        {
+        if let Some(root) = self.table.records.value() {
             let class = &self.plans.stored[root.class as usize].name;
             return Err(Error::new(
                 ErrorKind::WrongClass,
@@ -146,7 +148,6 @@ impl<'l> Loader<'l> {
             .table
             .records
             .iter()
-            .copied()
             .filter(|record| record.holder == Holder::VALUE)
             .collect();
         let wanted = &self.registry.program().classes[class].name;
@@ -250,34 +251,45 @@ impl<'l> Loader<'l> {
         mut visit_root: impl FnMut(&mut R, &mut Visitor<'_>) -> Result<()>,
     ) -> Result<R> {
         self.create()?;
-        self.table.resolves = self.resolves();
+        self.choose_pass();
+        let in_chunks = self.table.in_chunks;
+        let wanted = self.wanted(|traits| traits.references);
+        let mut late = Aside::new();
         let mut root = root(self)?;
         let root_end = self.table.pending.len();
         let mut next = 0;
         // Values that become objects come on as they are met.
         while next < self.table.records.len() {
-            self.table.starts.push(self.table.pending.len());
+            if in_chunks && next.is_multiple_of(CHUNK) {
+                self.connect_filled(&wanted, &mut late)?;
+            }
+            self.table.begin_record()?;
             if !self.waits(next) {
                 self.fill_object(next)?;
             }
             next += 1;
         }
-        self.table.starts.push(self.table.pending.len());
+        if in_chunks {
+            self.connect_filled(&wanted, &mut late)?;
+        }
+        self.table.begin_record()?;
         self.keep_unknown()?;
         self.fill_late()?;
         self.free_inlined();
         self.count_unknown();
         self.check_policy()?;
-        if self.table.records.iter().any(|record| record.holder == Holder::VALUE) {
+        if self.table.records.has_value() {
             // Nobody else could get at the others, or cut their cycles.
             self.table.keep_reached(0..root_end);
         }
-        let alive =
-            (0..self.table.records.len()).filter(|record| self.table.kinds[*record].is_some());
-        let references: usize = alive.map(|record| self.table.range(record).len()).sum();
-        self.outcome.references = (root_end + references) as u64;
+        let kinds = self.table.kinds.iter().enumerate();
+        let freed = kinds.filter(|(_, kind)| kind.is_none());
+        let of_freed: usize = freed.map(|(record, _)| self.table.range(record).len()).sum();
+        self.outcome.references += (self.table.pending.len() - of_freed) as u64;
         let aside = self.build()?;
-        let late = self.connect(aside, |visitor| visit_root(&mut root, visitor))?;
+        if !in_chunks {
+            late = self.connect(aside, &wanted, |visitor| visit_root(&mut root, visitor))?;
+        }
         for phase in [Phase::Validate, Phase::AfterLoad] {
             let mut links = NoVisitLinks;
             visit_root(&mut root, &mut Visitor::new(phase, self.limits, &mut links))?;
@@ -291,33 +303,36 @@ impl<'l> Loader<'l> {
     fn create(&mut self) -> Result<()> {
         let registry = self.registry;
         let mut counts = vec![0_u64; self.plans.stored.len()];
-        let mut held = 0_u64;
+        let (mut held, most_held) = (0_u64, self.limits.most_expanded(self.table.save_bytes));
+        let prototypes = registry.prototypes();
         // Records of one type mostly stand together.
         let mut last = (u32::MAX, Holder::VALUE, None);
         self.table.reserve();
         for at in 0..self.table.records.len() {
-            let record = self.table.records[at];
+            let record = self.table.records.get(at);
             let class = record.class as usize;
-            let resolved = self.plans.resolve(class);
             if (last.0, last.1) != (record.class, record.holder) {
+                let resolved = self.plans.resolve(class);
                 let object = resolved.and_then(|class| registry.object(class, record.holder));
+                let object = object.filter(|_| record.holder != Holder::VALUE);
                 last = (record.class, record.holder, object);
             }
-            let object = last.2;
-            if record.holder == Holder::VALUE || object.is_none() {
+            let Some(object) = last.2 else {
                 self.table.entries.push(Entry::None);
                 self.table.kinds.push(None);
                 continue;
-            }
+            };
             counts[class] += 1;
-            let Some(object) = object else { continue };
             // A small record may claim a large object, but not many of them.
             held = held.saturating_add(registry.objects[object].footprint);
-            self.limits.check_expansion(self.table.save_bytes, held).map_err(|error| {
-                error.at(record.start as u64).in_class(&*self.plans.stored[class].name)
-            })?;
-            let entry = self.table.make(object).map_err(|error| {
-                error.in_object(record.id).in_class(&*self.plans.stored[class].name)
+            if held > most_held {
+                let refused = self.limits.check_expansion(self.table.save_bytes, held);
+                refused.map_err(|error| {
+                    error.at(record.start as u64).in_class(self.table.name(record.class))
+                })?;
+            }
+            let entry = self.table.make(object, &prototypes).map_err(|error| {
+                error.in_object(record.id).in_class(self.table.name(record.class))
             })?;
             self.table.entries.push(entry);
             self.table.kinds.push(TypeIndex::new(object));
@@ -330,19 +345,28 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// True if references can lead to their targets as they are decoded: every object is in
-    /// its cell for good. Among more objects, each look at one is a cache miss of its own.
-    fn resolves(&self) -> bool {
+    /// Chooses when references are connected. If every object is in its cell for good, no
+    /// pass of its own is needed: they lead to their targets as they are decoded, or, among more
+    /// objects, where each look at one is a cache miss of its own, a few records later.
+    fn choose_pass(&mut self) {
         const MOST: usize = 1 << 14;
-        self.table.records.len() <= MOST
-            && self.before.is_empty()
+        let records = self.table.records.len();
+        let is_plain = self.before.is_empty()
             && (0..self.plans.stored.len()).all(|class| self.plans.is_identical(class))
-            && self.table.entries.iter().all(|entry| matches!(entry, Entry::Open(_)))
+            && self.table.entries.iter().all(|entry| matches!(entry, Entry::Shared(_)));
+        self.table.resolves = is_plain && records <= MOST;
+        // A cell that can be set once runs the hooks of its content when it is connected: then
+        // all others must be filled.
+        self.table.in_chunks = is_plain
+            && records > MOST
+            && !self.table.records.has_value()
+            && !self.registry.any_traits(|traits| traits.after_load);
+        self.table.starts.reserve_exact(if self.table.in_chunks { CHUNK } else { records } + 1);
     }
 
     /// Second pass, for one object.
     pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
-        let record = self.table.records[index];
+        let record = self.table.records.get(index);
         if let Some(mut draft) = self.table.entries[index].take_draft() {
             self.table.filling = Some(index);
             self.fill(&record, Some(index), |input| draft.fill(input))?;
@@ -367,13 +391,6 @@ impl<'l> Loader<'l> {
         if record.class >= MADE {
             return self.fill_made(record, read);
         }
-        let stored = record.payload(self.save);
-        let place = |error: Error| match error.offset() {
-            Some(offset) => error.moved_to(record.start as u64 + offset),
-            None => error.at(record.start as u64),
-        };
-        let classes = self.plans.stored.clone();
-        let named = |error: Error| error.in_object(record.id).in_class(&*classes[class].name);
         let kept = self.kept_before(record.id);
         // One of what is kept may be a field of the program.
         let identical = self.plans.is_identical(class) && kept.is_empty();
@@ -381,59 +398,93 @@ impl<'l> Loader<'l> {
             kept
         } else {
             let rewritten = self.rewrite(record, &kept);
-            rewritten.map_err(|error| named(place(self.plans.of_instance(class, error))))?
+            rewritten.map_err(|error| self.placed(record, self.plans.of_instance(class, error)))?
         };
-        let payload = if identical { stored } else { &self.scratch[..] };
+        let payload = if identical { record.payload(self.save) } else { &self.scratch[..] };
         self.table.dangling = 0;
         self.table.handles.enter(record);
         let mut input = Decoder::new(payload, self.limits, &mut self.table);
         let result = read(&mut input);
-        let (left, refused) = (input.rest().len(), input.take_error());
-        self.count_noted(record);
+        let left = input.rest().len();
         match result {
             Ok(value) if left == 0 => {
-                self.keep(keeps, index, record.id).map_err(|error| named(place(error)))?;
+                self.count_noted(record);
+                if !keeps.is_empty() {
+                    let kept = self.keep(keeps, index, record.id);
+                    kept.map_err(|error| self.placed(record, error))?;
+                }
                 Ok(value)
             }
             result => {
-                // What the typed decoder says, if the schema does not show more.
-                let handles = &self.table.handles;
-                let error = result.err().map_or_else(|| left_over(left), |f| handles.explain(f));
-                // The schema of the save often shows the field; a reason that
-                // the type gave is better than any.
-                let mut is_target = |met: Met<'_>, _: usize, _: usize| match met {
-                    Met::Reference { id, weak, class, holder } => match self.table.find(id) {
-                        Some(record) => {
-                            self.table.is_target(record, class, holder)
-                                && (class.is_some()
-                                    || self.table.refused != Some(Refused::Record(record)))
-                        }
-                        None => weak,
-                    },
-                    Met::Handle { arena, bits } => handles.refused != Some((arena, bits)),
-                    Met::Class(class) => !self.table.is_refused(class),
-                };
-                let found = locate(class, &self.plans.stored, stored, self.limits, &mut is_target);
-                let is_shown = found.is_some();
-                let error = match (refused, found) {
-                    (Some(error), Some((found, offset))) => place(error)
-                        .in_field(found.field().unwrap_or_default())
-                        .moved_to((record.start + offset) as u64),
-                    (Some(error), None) => place(error),
-                    (None, Some((error, offset))) => error.at((record.start + offset) as u64),
-                    (None, None) if identical => {
-                        error.at((record.start + stored.len() - left) as u64)
-                    }
-                    (None, None) => error.at(record.start as u64),
-                };
-                let target = self.plans.resolve(class).filter(|_| !is_shown);
-                let Some(target) = target else { return Err(named(error)) };
-                let rewritten = std::mem::take(&mut self.scratch);
-                let payload = if identical { stored } else { &rewritten[..] };
-                let stored = Some((class, stored));
-                Err(named(self.in_bad_field(error, (target, payload), stored)))
+                let refused = input.take_error();
+                self.count_noted(record);
+                Err(self.explained(record, identical, refused, (left, result.err())))
             }
         }
+    }
+
+    /// An error with its place, the object and the class of a record.
+    #[cold]
+    fn placed(&self, record: &RecordPlace, error: Error) -> Error {
+        let error = in_save(record, error);
+        error.in_object(record.id).in_class(self.table.name(record.class))
+    }
+
+    /// The error for a record whose decode failed, or left so many bytes.
+    #[cold]
+    fn explained(
+        &mut self,
+        record: &RecordPlace,
+        identical: bool,
+        refused: Option<Error>,
+        (left, fail): (usize, Option<Fail>),
+    ) -> Error {
+        let class = record.class as usize;
+        let stored = record.payload(self.save);
+        // What the typed decoder says, if the schema does not show more.
+        let handles = &self.table.handles;
+        let error = fail.map_or_else(|| left_over(left), |fail| handles.explain(fail));
+        // The schema of the save often shows the field; a reason that
+        // the type gave is better than any.
+        let mut is_target = |met: Met<'_>, _: usize, _: usize| match met {
+            Met::Reference { id, weak, class, holder } => match self.table.find(id) {
+                Some(record) => {
+                    self.table.is_target(record, class, holder)
+                        && (class.is_some()
+                            || self.table.refused != Some(Refused::Record(record)))
+                }
+                None => weak,
+            },
+            Met::Handle { arena, bits } => handles.refused != Some((arena, bits)),
+            Met::Class(class) => !self.table.is_refused(class),
+        };
+        let found = locate(class, &self.plans.stored, stored, self.limits, &mut is_target);
+        let is_shown = found.is_some();
+        let error = match (refused, found) {
+            (Some(error), Some((found, offset))) => in_save(record, error)
+                .in_field(found.field().unwrap_or_default())
+                .moved_to((record.start + offset) as u64),
+            (Some(error), None) => in_save(record, error),
+            (None, Some((error, offset))) => error.at((record.start + offset) as u64),
+            (None, None) if identical => error.at((record.start + stored.len() - left) as u64),
+            (None, None) => error.at(record.start as u64),
+        };
+        let target = self.plans.resolve(class).filter(|_| !is_shown);
+        let name = self.plans.stored[class].name.clone();
+        let named = |error: Error| error.in_object(record.id).in_class(name);
+        let Some(target) = target else { return named(error) };
+        let rewritten = std::mem::take(&mut self.scratch);
+        let payload = if identical { stored } else { &rewritten[..] };
+        let stored = Some((class, stored));
+        named(self.in_bad_field(error, (target, payload), stored))
+    }
+}
+
+/// An error of a record with its place in the save.
+fn in_save(record: &RecordPlace, error: Error) -> Error {
+    match error.offset() {
+        Some(offset) => error.moved_to(record.start as u64 + offset),
+        None => error.at(record.start as u64),
     }
 }
 

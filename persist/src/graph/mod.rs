@@ -3,6 +3,7 @@
 
 mod components;
 mod connect;
+mod entry;
 mod fault;
 mod handles;
 mod identity;
@@ -30,7 +31,7 @@ pub use registry::{Counted, Registry};
 pub(crate) use components::Edges;
 pub(crate) use connect::Emptying;
 pub(crate) use load::Loader;
-pub(crate) use outcome::{LoadedObject, LoadedObjects, Outcome};
+pub(crate) use outcome::{LoadedObjects, Outcome};
 pub(crate) use registry::Implementors;
 pub(crate) use save::Saver;
 pub(crate) use tables::SaveTables;

@@ -1,35 +1,145 @@
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
-use super::table::Entry;
+use super::entry::Entry;
+use super::table::TypeIndex;
+use super::unheld::free_unheld;
 use super::{Implementors, Loader};
 use crate::ObjectId;
 use crate::codec::{Shared, Unknown};
-use crate::format::Header;
+use crate::format::{Header, Records};
 use crate::schema::{PlannedRow, Run};
 
-/// An object that has come back.
-pub(crate) struct LoadedObject {
-    pub(crate) id: ObjectId,
-    /// `None` when it has been freed.
-    pub(crate) shared: Option<Shared>,
-    pub(crate) added: bool,
-    /// Index of its class in the registry, if the program has it.
-    pub(crate) class: Option<usize>,
-    /// True if it is without a cell: it cannot be emptied.
-    pub(crate) built: bool,
-}
-
-/// What a load has made.
+/// What a load has made: the objects in the order of ids, those that the program had added first.
+#[derive(Default)]
 pub(crate) struct LoadedObjects {
-    pub(crate) objects: Vec<LoadedObject>,
-    /// Indices of the objects without a cell, each after those that hold it.
-    pub(crate) order: Vec<usize>,
+    entries: Vec<Entry>,
+    records: Records,
+    /// Index of the class of each in the registry, if the program has it.
+    classes: Vec<Option<TypeIndex>>,
+    /// Whether it is without a cell, so that it cannot be emptied; empty if none is.
+    built: Vec<bool>,
+    /// The objects without a cell, each before those that it holds.
+    order: Vec<u32>,
     /// What is kept of each object, and of the value.
     pub(crate) kept: HashMap<ObjectId, Unknown>,
     pub(crate) root_kept: Unknown,
     /// What empties the others.
     pub(crate) implementors: Rc<Implementors>,
+}
+
+impl LoadedObjects {
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The object at a place; `None` if it has been freed.
+    pub(crate) fn get(&self, place: usize) -> Option<&Shared> {
+        self.entries[place].shared()
+    }
+
+    /// Those that have not been freed, with their places.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Shared)> {
+        let entries = self.entries.iter().enumerate();
+        entries.filter_map(|(place, entry)| Some((place, entry.shared()?)))
+    }
+
+    pub(crate) fn id(&self, place: usize) -> ObjectId {
+        // The scan refuses a record without an id.
+        ObjectId::new(self.records.id(place)).unwrap_or(ObjectId::NOWHERE)
+    }
+
+    pub(crate) fn is_added(&self, place: usize) -> bool {
+        self.records.is_added(place)
+    }
+
+    pub(crate) fn class(&self, place: usize) -> Option<usize> {
+        self.classes[place].map(TypeIndex::get)
+    }
+
+    pub(crate) fn is_built(&self, place: usize) -> bool {
+        self.built.get(place).copied().unwrap_or(false)
+    }
+
+    /// The place of the object with this id.
+    pub(crate) fn find(&self, id: ObjectId) -> Option<usize> {
+        // Both those that were added and those that were met are in the order of ids.
+        let all = 0..self.len();
+        let added = partition_point(all.clone(), |place| self.is_added(place));
+        [0..added, added..all.end].into_iter().find_map(|part| {
+            let end = part.end;
+            let place = partition_point(part, |place| self.id(place) < id);
+            (place < end && self.id(place) == id).then_some(place)
+        })
+    }
+
+    /// Lets go of an object.
+    pub(crate) fn free(&mut self, place: usize) {
+        self.entries[place] = Entry::None;
+    }
+
+    /// Lets go of those without a cell, each while those that it holds are held here too.
+    pub(crate) fn free_built(&mut self) {
+        for place in std::mem::take(&mut self.order) {
+            self.free(place as usize);
+        }
+    }
+
+    /// Lets go of all, and frees those that are kept as unknown and that nothing else leads to.
+    pub(crate) fn free_all(&mut self) {
+        let entries = std::mem::take(&mut self.entries);
+        // Mostly the program has all classes.
+        if self.classes.iter().all(Option::is_some) {
+            return;
+        }
+        let shared = |entry| if let Entry::Shared(shared) = entry { Some(shared) } else { None };
+        free_unheld(&entries.into_iter().filter_map(shared).collect::<Vec<_>>());
+    }
+
+    /// Puts them into their order.
+    fn arrange(&mut self) {
+        let added = partition_point(0..self.len(), |place| self.is_added(place));
+        let is_in_order = |places: Range<usize>| {
+            self.records.first_id().is_some()
+                || places.clone().zip(places.skip(1)).all(|(one, next)| self.id(one) < self.id(next))
+        };
+        let is_arranged = self.entries.iter().all(|entry| entry.shared().is_some())
+            && (added..self.len()).all(|place| !self.is_added(place))
+            && is_in_order(0..added)
+            && is_in_order(added..self.len());
+        if is_arranged {
+            return;
+        }
+        let places = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
+        let mut places: Vec<u32> =
+            places.filter(|place| self.get(*place as usize).is_some()).collect();
+        places.sort_by_key(|place| (!self.is_added(*place as usize), self.id(*place as usize)));
+        if !self.order.is_empty() {
+            let new = places.iter().zip(0_u32..).map(|(old, new)| (*old, new));
+            let new: HashMap<u32, u32> = new.collect();
+            let order = self.order.iter().filter_map(|old| new.get(old).copied());
+            self.order = order.collect();
+        }
+        let at = |place: &u32| *place as usize;
+        self.records = self.records.select(&places);
+        self.classes = places.iter().map(|place| self.classes[at(place)]).collect();
+        if !self.built.is_empty() {
+            self.built = places.iter().map(|place| self.built[at(place)]).collect();
+        }
+        let mut take = |place| std::mem::replace(&mut self.entries[place], Entry::None);
+        self.entries = places.iter().map(|place| take(at(place))).collect();
+    }
+}
+
+/// The first index that does not fulfil what all before it do.
+fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut start, mut end) = (range.start, range.end);
+    while start < end {
+        let middle = start.midpoint(end);
+        if is_before(middle) { start = middle + 1 } else { end = middle }
+    }
+    start
 }
 
 /// What a load did besides making objects.
@@ -120,37 +230,25 @@ impl Loader<'_> {
         self.outcome.nulled = self.named_counts(&handles.nulled);
         self.outcome.dead = self.named_counts(&handles.dead);
         self.outcome.remapped = handles.remapped;
-        let entries = std::mem::take(&mut self.table.entries);
-        let order = std::mem::take(&mut self.table.order);
-        let mut objects = Vec::with_capacity(entries.len());
-        let kinds = std::mem::take(&mut self.table.kinds);
-        for ((entry, record), kind) in entries.into_iter().zip(&self.table.records).zip(kinds) {
-            let (shared, built) = match entry {
-                Entry::Open(shared) => (shared, false),
-                Entry::Built(shared) => (shared, true),
-                Entry::None | Entry::Draft(_) => continue,
-            };
-            if let Some(id) = ObjectId::new(record.id) {
-                let class = kind.map(|kind| self.registry.objects[kind.get()].class);
-                let (shared, added) = (Some(shared), record.added);
-                objects.push(LoadedObject { id, shared, added, class, built });
-            }
-        }
-        objects.sort_by_key(|object| (!object.added, object.id));
-        let ids: Vec<u64> =
-            order.iter().rev().map(|record| self.table.records[*record as usize].id).collect();
-        let order = if ids.is_empty() {
-            Vec::new()
-        } else {
-            let places: HashMap<u64, usize> =
-                objects.iter().enumerate().map(|(i, object)| (object.id.get(), i)).collect();
-            ids.iter().filter_map(|id| places.get(id).copied()).collect()
-        };
-        let implementors = self.registry.implementors.clone();
         let keeps = std::mem::take(&mut self.keeps).into_iter();
-        let id = |record: usize| ObjectId::new(self.table.records[record].id);
+        let id = |record: usize| ObjectId::new(self.table.records.id(record));
         let kept = keeps.filter_map(|(record, kept)| Some((id(record)?, kept))).collect();
-        let root_kept = std::mem::take(&mut self.root_keeps);
-        (LoadedObjects { objects, order, kept, root_kept, implementors }, self.outcome)
+        let class = |kind: TypeIndex| TypeIndex::new(self.registry.objects[kind.get()].class);
+        let mut classes = std::mem::take(&mut self.table.kinds);
+        classes.iter_mut().for_each(|kind| *kind = kind.and_then(class));
+        let mut order = std::mem::take(&mut self.table.order);
+        order.reverse();
+        let mut objects = LoadedObjects {
+            entries: std::mem::take(&mut self.table.entries),
+            records: std::mem::take(&mut self.table.records),
+            classes,
+            built: std::mem::take(&mut self.table.built),
+            order,
+            kept,
+            root_kept: std::mem::take(&mut self.root_keeps),
+            implementors: self.registry.implementors.clone(),
+        };
+        objects.arrange();
+        (objects, self.outcome)
     }
 }

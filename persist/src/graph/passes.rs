@@ -1,19 +1,22 @@
 //! The passes of a load after the filling: objects without a cell are made, ids
 //! become pointers, hooks run.
 
+use std::ops::Range;
+
 use super::Loader;
 use super::components::Edges;
 use super::connect::{Aside, Connector};
 use super::links::circle_error;
 use super::pending::{Pass, Pending};
 use super::registry::Traits;
-use super::table::{Entry, Table, TypeIndex};
+use super::entry::Entry;
+use super::table::{Table, TypeIndex};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
 use crate::{Error, Result};
 
 /// How many records are connected after one look at all their targets: few enough that
-/// these are still in cache.
-const CHUNK: usize = 128;
+/// these are still in cache, as are the objects if they have just been filled.
+pub(super) const CHUNK: usize = 128;
 
 impl Loader<'_> {
     /// Third pass: objects that could not be filled in place are shared, each after
@@ -23,6 +26,7 @@ impl Loader<'_> {
         if !self.table.entries.iter().any(|entry| matches!(entry, Entry::Draft(_))) {
             return Ok(aside);
         }
+        self.table.built = vec![false; self.table.entries.len()];
         let order = self.order()?;
         for record in order.into_iter().map(|record| record as usize) {
             let Some(mut draft) = self.table.entries[record].take_draft() else { continue };
@@ -43,7 +47,8 @@ impl Loader<'_> {
             });
             visited.map_err(|error| self.named(record, error))?;
             aside.extend(contents.map(|contents| (record, contents)));
-            self.table.entries[record] = Entry::Built(draft.build());
+            self.table.entries[record] = Entry::Shared(draft.build());
+            self.table.built[record] = true;
         }
         Ok(aside)
     }
@@ -54,7 +59,7 @@ impl Loader<'_> {
         let found = edges.components();
         if let Some(circle) = found.circles(&edges).first() {
             let record = circle[0] as usize;
-            let class = self.table.name(self.table.records[record].class);
+            let class = self.table.name(self.table.records.get(record).class);
             return Err(self.named(record, circle_error(class, circle.len())));
         }
         let is_lasting_once = |reference: &Pending| reference.is_once() && !reference.is_weak();
@@ -100,42 +105,66 @@ impl Loader<'_> {
     pub(super) fn connect(
         &mut self,
         mut aside: Aside,
+        wanted: &[bool],
         visit_root: impl FnOnce(&mut Visitor<'_>) -> Result<()>,
     ) -> Result<Aside> {
         // A debug build visits all the same: the mistakes of a hand-written impl show in small graphs too.
         if !self.table.waits && aside.is_empty() && !cfg!(debug_assertions) {
             return Ok(aside);
         }
-        let limits = self.limits;
-        let wanted = self.wanted(|traits| traits.references);
-        let root = 0..self.table.starts.first().copied().unwrap_or(0);
-        let mut late = Aside::new();
-        let keeps = &self.keeps;
+        let root = self.table.root();
         let mut connector = Connector::new(&mut self.table);
         connector.begin(root, Pass::Whole);
-        let mut visitor = Visitor::new(Phase::Connect, limits, &mut connector);
+        let mut visitor = Visitor::new(Phase::Connect, self.limits, &mut connector);
         visit_root(&mut visitor)?;
         self.root_keeps.__visit_shared(&mut visitor)?;
         connector.end()?;
-        let records = wanted.len();
-        for (record, wanted) in wanted.into_iter().enumerate() {
-            if record.is_multiple_of(CHUNK) {
-                connector.touch(record..records.min(record + CHUNK));
-            }
-            let is_late = connector.is_late_record(record);
+        let mut late = Aside::new();
+        let records = self.table.records.len();
+        for start in (0..records).step_by(CHUNK) {
+            let chunk = start..records.min(start + CHUNK);
+            self.connect_records(chunk, wanted, &mut aside, &mut late)?;
+        }
+        Ok(late)
+    }
+
+    /// Connects the records that have been filled since the last call, while they are in cache,
+    /// and forgets their references.
+    pub(super) fn connect_filled(&mut self, wanted: &[bool], late: &mut Aside) -> Result<()> {
+        let first = self.table.first;
+        let filled = first..first + self.table.starts.len();
+        self.table.begin_record()?;
+        self.connect_records(filled.clone(), wanted, &mut Aside::new(), late)?;
+        self.outcome.references += self.table.pending.len() as u64;
+        self.table.first = filled.end;
+        self.table.starts.clear();
+        self.table.pending.clear();
+        Ok(())
+    }
+
+    fn connect_records(
+        &mut self,
+        records: Range<usize>,
+        wanted: &[bool],
+        aside: &mut Aside,
+        late: &mut Aside,
+    ) -> Result<()> {
+        let limits = self.limits;
+        let keeps = &self.keeps;
+        let mut connector = Connector::new(&mut self.table);
+        connector.touch(records.clone());
+        for record in records {
             // Mostly nothing is kept; then not even a hash is asked for.
             let kept = if keeps.is_empty() { None } else { keeps.get(&record) };
-            if !wanted && !is_late && kept.is_none() && !aside.contains_key(&record) {
+            let contents = if aside.is_empty() { None } else { aside.remove(&record) };
+            let is_wanted = connector.kind(record).is_some_and(|kind| wanted[kind]);
+            if !is_wanted && !connector.is_late_record(record) && kept.is_none() && contents.is_none()
+            {
                 continue;
             }
-            let (shared, pass) = match connector.entry(record) {
-                Entry::Open(shared) => (shared.clone(), Pass::Whole),
-                Entry::Built(shared) => (shared.clone(), Pass::Cells),
-                Entry::None | Entry::Draft(_) => continue,
-            };
+            let Some(shared) = connector.entry(record).shared().cloned() else { continue };
+            let pass = if connector.is_built(record) { Pass::Cells } else { Pass::Whole };
             connector.begin_record(record, pass);
-            // Mostly there is none; then not even a hash is asked for.
-            let contents = if aside.is_empty() { None } else { aside.remove(&record) };
             connector.give(contents);
             let mut visitor = Visitor::new(Phase::Connect, limits, &mut connector);
             let visited = shared
@@ -144,11 +173,15 @@ impl Loader<'_> {
                 .and_then(|()| kept.map_or(Ok(()), |kept| kept.__visit_shared(&mut visitor)));
             let result = visited.and_then(|()| connector.end());
             if let Err(error) = result {
+                if std::mem::take(&mut self.table.in_chunks) {
+                    // Now that each target is looked at, the decode says in which field it is.
+                    self.fill_object(record)?;
+                }
                 return Err(self.named(record, error));
             }
             late.extend(connector.take().map(|contents| (record, contents)));
         }
-        Ok(late)
+        Ok(())
     }
 
     /// Fifth and sixth pass: hooks, inner values first.
@@ -160,7 +193,8 @@ impl Loader<'_> {
         let mut links = NoVisitLinks;
         let mut visitor = Visitor::new(phase, self.limits, &mut links);
         for (record, entry) in self.table.entries.iter().enumerate() {
-            if let Some(shared) = entry.shared().filter(|_| wanted[record]) {
+            let kind = self.table.kinds[record].filter(|kind| wanted[kind.get()]);
+            if let Some(shared) = entry.shared().filter(|_| kind.is_some()) {
                 shared
                     .object()
                     .visit_object(&mut visitor)
@@ -193,18 +227,15 @@ impl Loader<'_> {
         })
     }
 
-    /// For each record, whether objects of its type are visited.
-    fn wanted(&self, wanted: impl Fn(Traits) -> bool) -> Vec<bool> {
+    /// For each type, whether its objects are visited.
+    pub(super) fn wanted(&self, wanted: impl Fn(Traits) -> bool) -> Vec<bool> {
         let objects = self.registry.objects.iter();
-        let types: Vec<bool> =
-            objects.map(|entry| wanted(self.registry.traits(entry.class))).collect();
-        let kinds = self.table.kinds.iter();
-        kinds.map(|kind| kind.is_some_and(|kind| types[kind.get()])).collect()
+        objects.map(|entry| wanted(self.registry.traits(entry.class))).collect()
     }
 
     /// An error with the object and the class of a record.
     pub(super) fn named(&self, record: usize, error: Error) -> Error {
-        let record = &self.table.records[record];
+        let record = self.table.records.get(record);
         error.in_object(record.id).in_class(self.table.name(record.class))
     }
 }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::pending::Pending;
 use super::table::{Refused, Table};
 use crate::codec::{
-    Implementor, Linked, LoadLinks, Note, Pointed, Pointing, Prototypes, Remapped, Unknown,
-    charge_empty,
+    Implementor, Linked, LoadLinks, Note, Pointed, Pointing, Prototypes, Remapped, Shared, Unknown,
+    Within, charge_empty,
 };
 use crate::format::RecordPlace;
 use crate::reflect::{Holder, TraitName};
@@ -22,7 +22,7 @@ impl LoadLinks for Table<'_> {
         let kind = record.and_then(|record| self.kinds[record as usize]);
         let (Some(record), Some(kind)) = (record, kind) else {
             if let (Some(record), Pointed::As(of)) = (record, pointed) {
-                let RecordPlace { class, holder, .. } = self.records[record as usize];
+                let RecordPlace { class, holder, .. } = self.records.get(record as usize);
                 self.check_contested(class as usize, |this, class| {
                     this.registry.object(class, holder).is_some()
                         && this.caster((of.id)(), class).is_some()
@@ -47,6 +47,9 @@ impl LoadLinks for Table<'_> {
                 return self.unregistered(id, record, (weak, within), of);
             }
         }
+        if let (true, Pointed::At(pointee)) = (self.in_chunks, pointed) {
+            self.learn(pointee, kind);
+        }
         self.pending.push(Pending::new(Some(record), weak, within));
         let target = if self.resolves { self.entries[record as usize].shared() } else { None };
         self.waits |= target.is_none();
@@ -54,6 +57,24 @@ impl LoadLinks for Table<'_> {
             Some(object) => Linked::To { object, caster },
             None => Linked::Nobody,
         })
+    }
+
+    #[inline]
+    fn plain_link(&mut self, id: u64, pointee: TypeId, weak: bool, within: Within) -> Option<&Shared> {
+        let record = self.find(id)?;
+        let target = if self.resolves {
+            self.entries[record as usize].shared()?
+        } else {
+            let kind = if self.in_chunks { self.guess(pointee) } else { self.kinds[record as usize] };
+            self.waits = true;
+            self.stand_ins[kind?.get()].as_ref()?
+        };
+        self.pending.push(Pending::new(Some(record), weak, within));
+        Some(target)
+    }
+
+    fn unlink(&mut self) {
+        self.pending.pop();
     }
 
     fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>> {
@@ -127,7 +148,7 @@ impl LoadLinks for Table<'_> {
                 kind.holder.around_class(false, &(kind.name)())
             }
             None => {
-                let RecordPlace { class, holder, .. } = self.records[record];
+                let RecordPlace { class, holder, .. } = self.records.get(record);
                 holder.around_class(false, self.name(class))
             }
         }
@@ -136,7 +157,7 @@ impl LoadLinks for Table<'_> {
     fn is_elsewhere(&self, id: u64, holder: Holder, of_trait: bool) -> bool {
         let Some(record) = self.find(id).map(|record| record as usize) else { return false };
         // Of a class that is registered for the pointer, the target itself is looked at.
-        self.kinds[record].is_none() && (self.records[record].holder != holder || !of_trait)
+        self.kinds[record].is_none() && (self.records.get(record).holder != holder || !of_trait)
     }
 
     fn pending(&self) -> usize {

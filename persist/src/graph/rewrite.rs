@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::Loader;
 use super::pending::Pending;
-use super::table::{Entry, MADE};
+use super::entry::Entry;
+use super::table::{MADE, Table};
 use crate::codec::{Decoder, Fail, Piece, Unknown, left_over};
 use crate::format::{MAX_ID, RecordPlace};
 use crate::options::LoadPolicy;
@@ -16,10 +17,6 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const FIRST_MADE: u64 = MAX_ID + 1;
 
 fn kept_of<'l>(before: &HashMap<u64, Vec<RecordPlace>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
-    // Mostly nothing was kept; then not even a hash is asked for.
-    if before.is_empty() {
-        return Keeps::new();
-    }
     let records = before.get(&id).map_or(&[][..], |records| records);
     records.iter().map(|record| (record.class as usize, record.payload(save))).collect()
 }
@@ -31,7 +28,7 @@ impl<'l> Loader<'l> {
         let (save, table, before) = (self.save, &self.table, &self.before);
         let objects = |id, class, holder| {
             let found = table.find(id)?;
-            let record = table.records.get(found as usize)?;
+            let record = table.records.get(found as usize);
             (table.is_target(found, Some(class), holder))
                 .then(|| Found { payload: record.payload(save), kept: kept_of(before, id, save) })
         };
@@ -61,8 +58,9 @@ impl<'l> Loader<'l> {
     }
 
     /// What earlier programs kept of an object.
+    #[inline]
     pub(super) fn kept_before(&self, id: u64) -> Keeps<'l> {
-        kept_of(&self.before, id, self.save)
+        if self.before.is_empty() { Keeps::new() } else { kept_of(&self.before, id, self.save) }
     }
 
     /// Keeps values of an object, or of the value that is loaded.
@@ -122,8 +120,8 @@ impl<'l> Loader<'l> {
             self.table.held_bytes.saturating_add(registry.objects[object].footprint);
         self.limits.check_expansion(self.table.save_bytes, self.table.held_bytes)?;
         let number = MADE + u32::try_from(class).unwrap_or_default();
-        let (start, length) = (self.made.len(), 0);
-        let record = RecordPlace { id, start, length, class: number, holder, added: false };
+        let start = self.made.len();
+        let record = RecordPlace { id, start, class: number, holder, added: false };
         self.table.enter(made_id, record, object)?;
         self.made.push(payload);
         self.outcome.count_objects(name, 1);
@@ -154,12 +152,18 @@ impl<'l> Loader<'l> {
     }
 
     /// Counts what a decode has noted of the object that was read.
+    #[inline]
     pub(super) fn count_noted(&mut self, record: &RecordPlace) {
+        let Table { dangling, nones, kept, .. } = &self.table;
+        if *dangling > 0 || !nones.is_empty() || !kept.is_empty() {
+            self.count_some(record);
+        }
+    }
+
+    #[cold]
+    fn count_some(&mut self, record: &RecordPlace) {
         if self.table.dangling > 0 {
             self.dangling.entry(record.class).or_insert((0, record.id)).0 += self.table.dangling;
-        }
-        if self.table.nones.is_empty() && self.table.kept.is_empty() {
-            return;
         }
         for (noted, counts) in
             [(&mut self.table.nones, &mut self.nones), (&mut self.table.kept, &mut self.kept)]
@@ -177,8 +181,13 @@ impl<'l> Loader<'l> {
 
     /// True for an object that has become a value already, so that it may be nowhere else: it is
     /// filled when something is found to lead to it.
+    #[inline]
     pub(super) fn waits(&mut self, index: usize) -> bool {
-        let record = &self.table.records[index];
+        self.plans.has_inlined() && self.is_inlined(index)
+    }
+
+    fn is_inlined(&mut self, index: usize) -> bool {
+        let record = self.table.records.get(index);
         let waits = !record.added
             && record.class < MADE
             && self.plans.is_inlined(record.id)
@@ -210,7 +219,7 @@ impl<'l> Loader<'l> {
                 while self.table.starts.len() <= self.table.records.len() {
                     let made = self.table.starts.len() - 1;
                     self.fill_behind(made)?;
-                    self.table.starts.push(self.table.pending.len());
+                    self.table.begin_record()?;
                 }
             } else if let Some(record) = self.table.late.pop_front() {
                 self.keep_object(record)?;
@@ -247,7 +256,7 @@ impl<'l> Loader<'l> {
         let mut freed = HashSet::new();
         for id in inlined {
             let Some(record) = self.table.find(id).map(|record| record as usize) else { continue };
-            let is_added = self.table.records[record].added;
+            let is_added = self.table.records.is_added(record);
             if is_added || any.contains(&record) {
                 self.plans.count_unshared(id);
             }
@@ -259,7 +268,7 @@ impl<'l> Loader<'l> {
             freed.insert(record);
             self.keeps.remove(&record);
             if self.table.kinds[record].take().is_some() {
-                let class = self.table.records[record].class as usize;
+                let class = self.table.records.get(record).class as usize;
                 self.outcome.uncount_object(&self.plans.stored[class].name);
             }
         }
@@ -277,7 +286,7 @@ impl<'l> Loader<'l> {
                 self.dangling.entry(record.class).or_insert((0, record.id)).0 += count as u64;
             }
         }
-        let root = 0..self.table.starts.first().copied().unwrap_or(0);
+        let root = self.table.root();
         let count = self.table.pending[root].iter().filter(|held| is_freed(held)).count();
         let value = self.table.records.iter().find(|record| record.is_value());
         if let Some(value) = value.filter(|_| count > 0) {
@@ -291,10 +300,14 @@ impl<'l> Loader<'l> {
     ///
     /// If one could become one of several classes that it has.
     pub(super) fn keep_unknown(&mut self) -> Result<()> {
-        let is_value = self.table.records.iter().any(RecordPlace::is_value);
+        let is_value = self.table.records.has_value();
         let keeps = !is_value && !self.plans.options().drop_unknown;
+        let is_contested = !self.table.contested.is_empty();
         for i in 0..self.table.records.len() {
-            let record = self.table.records[i];
+            if !is_contested && !matches!(self.table.entries[i], Entry::None) {
+                continue;
+            }
+            let record = self.table.records.get(i);
             let is_removed = || self.registry.is_removed_class(self.table.name(record.class));
             if self.plans.is_inlined(record.id) || is_removed() {
                 continue;

@@ -6,14 +6,15 @@ use std::rc::Rc;
 
 use super::Registry;
 use super::connect::Emptying;
+use super::entry::Entry;
 use super::handles::Handles;
 use super::ids::Ids;
 use super::pending::Pending;
-use crate::codec::{Draft, Made, Phase, Shared, Visitor};
-use crate::format::RecordPlace;
+use crate::codec::{Made, Phase, Prototypes, Shared, Visitor};
+use crate::format::{RecordPlace, Records};
 use crate::reflect::Holder;
 use crate::schema::{Stored, contested};
-use crate::{Limits, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// The objects of the load, and the references set aside.
 pub(super) struct Table<'l> {
@@ -26,6 +27,8 @@ pub(super) struct Table<'l> {
     more_ids: HashMap<u64, u32>,
     /// By record.
     pub(super) entries: Vec<Entry>,
+    /// Whether an object was whole when it was shared, by record; empty if none was.
+    pub(super) built: Vec<bool>,
     /// Index into the registry's object types, by record.
     pub(super) kinds: Vec<Option<TypeIndex>>,
     /// An object of each type, the stand-in while references wait.
@@ -38,7 +41,7 @@ pub(super) struct Table<'l> {
     /// Whether the object's trait objects by value have been rewritten.
     pub(super) rewritten: Vec<bool>,
     /// The records of the save, then those of values that have become objects.
-    pub(super) records: Vec<RecordPlace>,
+    pub(super) records: Records,
     /// True if every object is in its entry before the first one is filled: then a reference
     /// leads to its target as soon as it is decoded.
     pub(super) resolves: bool,
@@ -47,7 +50,14 @@ pub(super) struct Table<'l> {
     /// The references, in the order of decoding.
     pub(super) pending: Vec<Pending>,
     /// Where those of each record begin, in the order of records, and the end.
-    pub(super) starts: Vec<usize>,
+    pub(super) starts: Vec<u32>,
+    /// The record whose references these are first.
+    pub(super) first: usize,
+    /// True if references are connected a few records after they are decoded, so that only
+    /// then their targets are looked at.
+    pub(super) in_chunks: bool,
+    /// Object types by what references lead to, for references whose targets are not looked at.
+    guesses: Vec<(TypeId, TypeIndex)>,
     /// Objects that cannot be emptied, each after those that it holds.
     pub(super) order: Vec<u32>,
     /// Why the decode stopped, if a class is not registered for a trait.
@@ -75,7 +85,7 @@ pub(super) struct Table<'l> {
 }
 
 /// From here on the classes of records are the program's: of values that have become objects.
-pub(super) const MADE: u32 = 1 << 31;
+pub(super) const MADE: u32 = Records::MOST_CLASSES;
 
 /// What a decode refused since its class is not registered for a trait.
 #[derive(Clone, Copy, PartialEq)]
@@ -100,42 +110,11 @@ impl TypeIndex {
     }
 }
 
-/// An object of a load.
-pub(super) enum Entry {
-    /// The record is not made into an object.
-    None,
-    /// In a cell: made empty, then filled.
-    Open(Shared),
-    /// Filled before it is shared.
-    Draft(Box<dyn Draft>),
-    /// Shared when it was whole.
-    Built(Shared),
-}
-
-impl Entry {
-    pub(super) fn shared(&self) -> Option<&Shared> {
-        match self {
-            Self::Open(shared) | Self::Built(shared) => Some(shared),
-            Self::None | Self::Draft(_) => None,
-        }
-    }
-
-    pub(super) fn take_draft(&mut self) -> Option<Box<dyn Draft>> {
-        if !matches!(self, Self::Draft(_)) {
-            return None;
-        }
-        match std::mem::replace(self, Self::None) {
-            Self::Draft(draft) => Some(draft),
-            _ => None,
-        }
-    }
-}
-
 impl<'l> Table<'l> {
     pub(super) fn new(
         registry: &'l Registry,
         limits: &'l Limits,
-        (ids, records): (Ids, Vec<RecordPlace>),
+        (ids, records): (Ids, Records),
         stored: Rc<Stored>,
         resolved: Rc<[Option<usize>]>,
         handles: Handles<'l>,
@@ -147,6 +126,7 @@ impl<'l> Table<'l> {
             kept_names: HashMap::new(),
             more_ids: HashMap::new(),
             entries: Vec::new(),
+            built: Vec::new(),
             kinds: Vec::new(),
             stand_ins: vec![None; registry.objects.len()],
             stored,
@@ -158,6 +138,9 @@ impl<'l> Table<'l> {
             waits: false,
             pending: Vec::new(),
             starts: Vec::new(),
+            first: 0,
+            in_chunks: false,
+            guesses: Vec::new(),
             order: Vec::new(),
             refused: None,
             filling: None,
@@ -178,12 +161,39 @@ impl<'l> Table<'l> {
     /// The references of a record.
     pub(super) fn range(&self, record: usize) -> Range<usize> {
         let late = if self.late_ranges.is_empty() { None } else { self.late_ranges.get(&record) };
-        late.cloned().unwrap_or(self.starts[record]..self.starts[record + 1])
+        late.cloned().unwrap_or_else(|| {
+            let at = record - self.first;
+            self.starts[at] as usize..self.starts[at + 1] as usize
+        })
+    }
+
+    /// The references of the value that is loaded.
+    pub(super) fn root(&self) -> Range<usize> {
+        0..self.starts.first().map_or(0, |start| *start as usize)
+    }
+
+    /// What is decoded from now on are the references of the next record.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TooLarge`] if there are 2^32 references.
+    #[inline]
+    pub(super) fn begin_record(&mut self) -> Result<()> {
+        let Ok(start) = u32::try_from(self.pending.len()) else {
+            return Err(Error::new(ErrorKind::TooLarge, "a save has at most 4294967295 references"));
+        };
+        self.starts.push(start);
+        Ok(())
+    }
+
+    /// True if the object was whole when it was shared.
+    pub(super) fn is_built(&self, record: usize) -> bool {
+        self.built.get(record).copied().unwrap_or(false)
     }
 
     /// True if a record is of the class, or of any, in the holder.
     pub(super) fn is_target(&self, record: u32, class: Option<usize>, holder: Holder) -> bool {
-        let record = &self.records[record as usize];
+        let record = self.records.get(record as usize);
         class.is_none_or(|class| class == record.class as usize) && record.holder == holder
     }
 
@@ -234,7 +244,11 @@ impl<'l> Table<'l> {
     /// The record of an object.
     #[inline]
     pub(super) fn find(&self, id: u64) -> Option<u32> {
-        self.ids.find(id).or_else(|| self.more_ids.get(&id).copied())
+        match self.ids.find(id) {
+            // Mostly no value has become an object; then not even a hash is asked for.
+            None if !self.more_ids.is_empty() => self.more_ids.get(&id).copied(),
+            found => found,
+        }
     }
 
     /// Makes room for every record.
@@ -242,24 +256,39 @@ impl<'l> Table<'l> {
         let records = self.records.len();
         self.entries.reserve_exact(records);
         self.kinds.reserve_exact(records);
-        self.starts.reserve_exact(records + 1);
+    }
+
+    /// The type of object to which such a reference mostly leads; the target itself is looked
+    /// at when it is connected.
+    #[inline]
+    pub(super) fn guess(&self, pointee: TypeId) -> Option<TypeIndex> {
+        self.guesses.iter().find(|(known, _)| *known == pointee).map(|(_, kind)| *kind)
+    }
+
+    /// Notes what a reference has led to.
+    pub(super) fn learn(&mut self, pointee: TypeId, kind: TypeIndex) {
+        const MOST: usize = 16;
+        match self.guesses.iter().position(|(known, _)| *known == pointee) {
+            Some(known) => self.guesses[known].1 = kind,
+            None if self.guesses.len() < MOST => self.guesses.push((pointee, kind)),
+            None => {}
+        }
     }
 
     /// Makes an empty object of a type.
-    pub(super) fn make(&mut self, object: usize) -> Result<Entry> {
-        let kind = &self.registry.objects[object].kind;
-        let prototypes = self.registry.prototypes();
-        Ok(match (kind.make)(&prototypes)? {
-            Made::Open(shared) => {
-                self.stand_ins[object].get_or_insert_with(|| shared.clone());
-                Entry::Open(shared)
-            }
-            Made::Draft(draft) => {
-                if self.stand_ins[object].is_none() {
-                    self.stand_ins[object] = Some((kind.make)(&prototypes)?.shared());
-                }
-                Entry::Draft(draft)
-            }
+    #[inline]
+    pub(super) fn make(&mut self, object: usize, prototypes: &Prototypes<'_>) -> Result<Entry> {
+        let make = self.registry.objects[object].kind.make;
+        let made = make(prototypes)?;
+        if self.stand_ins[object].is_none() {
+            self.stand_ins[object] = Some(match &made {
+                Made::Open(shared) => shared.clone(),
+                Made::Draft(_) => make(prototypes)?.shared(),
+            });
+        }
+        Ok(match made {
+            Made::Open(shared) => Entry::Shared(shared),
+            Made::Draft(draft) => Entry::Draft(draft),
         })
     }
 
@@ -270,7 +299,7 @@ impl<'l> Table<'l> {
         self.more_ids.insert(made_id, place);
         self.records.push(record);
         self.kinds.push(TypeIndex::new(object));
-        let entry = self.make(object)?;
+        let entry = self.make(object, &self.registry.prototypes())?;
         self.entries.push(entry);
         Ok(())
     }
@@ -286,6 +315,16 @@ impl<'l> Table<'l> {
             self.casters.len() - 1
         });
         self.casters[place].1.get(class).copied().flatten()
+    }
+
+    /// Empties the cells of objects.
+    fn empty(&self, records: impl Iterator<Item = usize>) {
+        let mut emptying = Emptying(self.registry.prototypes());
+        for shared in records.filter_map(|record| self.entries[record].shared()) {
+            let mut visitor = Visitor::new(Phase::Dismantle, &Limits::FREEING, &mut emptying);
+            // One that cannot be emptied, since the program borrows it, is the program's.
+            let _ = shared.object().visit_object(&mut visitor);
+        }
     }
 
     /// Frees the objects to which no strong references lead from the value whose
@@ -310,8 +349,12 @@ impl<'l> Table<'l> {
             return;
         }
         self.stand_ins.clear();
-        for record in (0..reached.len()).filter(|record| !reached[*record]) {
-            // Nothing is connected yet: it holds stand-ins only.
+        let freed = || (0..reached.len()).filter(|record| !reached[*record]);
+        if self.resolves {
+            self.empty(freed());
+        }
+        for record in freed() {
+            // Nothing that it holds is freed with it: those are stand-ins, or it has been emptied.
             self.entries[record] = Entry::None;
             self.kinds[record] = None;
         }
@@ -328,12 +371,7 @@ impl Drop for Table<'_> {
                 *entry = Entry::None;
             }
         }
-        let mut emptying = Emptying(self.registry.prototypes());
-        for shared in self.entries.iter().filter_map(Entry::shared) {
-            let mut visitor = Visitor::new(Phase::Dismantle, &Limits::FREEING, &mut emptying);
-            // One that cannot be emptied, since the program borrows it, is the program's.
-            let _ = shared.object().visit_object(&mut visitor);
-        }
+        self.empty(0..self.entries.len());
         for record in self.order.iter().rev() {
             self.entries[*record as usize] = Entry::None;
         }

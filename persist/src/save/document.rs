@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::SaveOutcome;
 use crate::codec::Buffer;
 use crate::format::{
-    Compression, Header, Plain, RecordPlace, Scan, Sealer, Writer, scan_definitions, unpacked,
+    Compression, Header, Plain, RecordPlace, Records, Scan, Sealer, Writer, scan_definitions, unpacked,
 };
 use crate::reflect::Holder;
 use crate::schema::{KindSchema, Met, Reader, Stored, Strict, locate, write_class};
@@ -131,7 +131,7 @@ impl Document {
         mut fault: impl FnMut(Error) -> Result<()>,
     ) -> Result<Self> {
         let Plain { bytes: save, weight, compression } = save;
-        let before = |at: &usize| scan.records.partition_point(|record| record.start < *at);
+        let before = |at: &usize| scan.records.before(*at);
         let defined = definitions.iter().map(before).collect();
         let mut document = Self {
             header: scan.header,
@@ -144,9 +144,9 @@ impl Document {
         };
         let mut reader = Reader::new(limits, weight);
         let names: Vec<_> = document.stored.iter().map(|class| (&*class.name).into()).collect();
-        for record in &scan.records {
+        for record in scan.records.iter() {
             let class_name = names.get(record.class as usize).cloned().unwrap_or_default();
-            let entry = match document.read(record, class_name, save, &mut reader) {
+            let entry = match document.read(&record, class_name, save, &mut reader) {
                 Ok(entry) => entry,
                 Err(error) => {
                     let name = &*document.stored[record.class as usize].name;
@@ -322,11 +322,11 @@ impl Document {
     }
 
     /// Checks the references of a save that was read, as a load does.
-    fn check_references(&self, records: &[RecordPlace], save: &[u8]) -> Result<()> {
+    fn check_references(&self, records: &Records, save: &[u8]) -> Result<()> {
         if !self.stored.refers() {
             return Ok(());
         }
-        for record in records {
+        for record in records.iter() {
             let mut wrong = None;
             let mut meet = |met: Met<'_>, _: usize, _: usize| {
                 let Met::Reference { id, weak, class, holder } = met else { return true };

@@ -5,10 +5,8 @@ use std::rc::Rc;
 
 use super::LoadReport;
 use super::source::Rescue;
-use crate::codec::{Object, Persist, Phase, Prototypes, Unknown, Visitor};
-use crate::graph::{
-    Counted, Edges, Emptying, Implementors, LoadedObject, LoadedObjects, Targets, free_unheld,
-};
+use crate::codec::{Object, Persist, Phase, Prototypes, Shared, Unknown, Visitor};
+use crate::graph::{Counted, Edges, Emptying, LoadedObjects, Targets};
 use crate::reflect::ClassId;
 use crate::schema::LoadEvent;
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
@@ -27,12 +25,8 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 /// library, and a cycle of strong pointers is never freed. [`dismantle`](Self::dismantle)
 /// frees both, flat.
 pub struct Loaded {
-    pub(super) objects: Vec<LoadedObject>,
-    /// The objects without a cell, each before those that it holds.
-    order: Vec<usize>,
-    implementors: Rc<Implementors>,
-    /// What is kept of each object, and of the value that was loaded.
-    pub(super) kept: HashMap<ObjectId, Unknown>,
+    pub(super) objects: LoadedObjects,
+    /// What is kept of the value that was loaded.
     pub(super) root_kept: Option<(ClassId, Unknown)>,
     report: LoadReport,
     /// True once the objects are a manager's.
@@ -41,10 +35,13 @@ pub struct Loaded {
 
 impl Loaded {
     /// `root` is the class of the value that was loaded, if one was.
-    pub(super) fn new(loaded: LoadedObjects, root: Option<ClassId>, report: LoadReport) -> Self {
-        let LoadedObjects { objects, order, kept, root_kept, implementors } = loaded;
-        let root_kept = root.zip(Some(root_kept));
-        Self { objects, order, implementors, kept, root_kept, report, adopted: false }
+    pub(super) fn new(
+        mut objects: LoadedObjects,
+        root: Option<ClassId>,
+        report: LoadReport,
+    ) -> Self {
+        let root_kept = root.zip(Some(std::mem::take(&mut objects.root_kept)));
+        Self { objects, root_kept, report, adopted: false }
     }
 
     /// Adds what the report says of a damaged save.
@@ -109,23 +106,18 @@ impl Loaded {
     /// [`ErrorKind::NotFound`] if the save has none; [`ErrorKind::WrongClass`]
     /// if such a pointer cannot lead to it.
     pub fn pointer<Q: Counted + Persist>(&self, id: ObjectId) -> Result<Q> {
-        // Both those that were added and those that were met are in the order of ids.
-        let added = self.objects.partition_point(|object| object.added);
-        let mut parts = [&self.objects[..added], &self.objects[added..]].into_iter();
-        let found = parts.find_map(|part| {
-            part.binary_search_by_key(&id, |object| object.id).ok().map(|place| &part[place])
-        });
-        let Some(found) = found else { return Err(self.no_object(&id.to_string())) };
-        self.find(found).ok_or_else(|| {
+        let Some(place) = self.objects.find(id) else {
+            return Err(self.no_object(&id.to_string()));
+        };
+        self.objects.get(place).and_then(|shared| self.find(place, shared)).ok_or_else(|| {
             let wanted = Q::persist_name();
             Error::new(ErrorKind::WrongClass, format!("object {id} is not of type {wanted}"))
         })
     }
 
-    fn find<Q: Counted>(&self, object: &LoadedObject) -> Option<Q> {
-        let shared = object.shared.as_ref()?;
+    fn find<Q: Counted>(&self, place: usize, shared: &Shared) -> Option<Q> {
         let caster = match Q::of() {
-            Some(of) => Some(self.implementors.caster(of, object.class?)?),
+            Some(of) => Some(self.objects.implementors.caster(of, self.objects.class(place)?)?),
             None => None,
         };
         Q::find(shared, caster)
@@ -138,12 +130,12 @@ impl Loaded {
 
     /// The objects that pointers of type `Q` can lead to.
     pub fn pointers<Q: Counted>(&self) -> impl Iterator<Item = Q> + use<'_, Q> {
-        self.objects.iter().filter_map(|object| self.find(object))
+        self.objects.iter().filter_map(|(place, shared)| self.find(place, shared))
     }
 
     /// The ids of all objects.
     pub fn ids(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
-        self.objects.iter().map(|object| object.id)
+        (0..self.objects.len()).map(|place| self.objects.id(place))
     }
 
     /// How many objects there are.
@@ -155,7 +147,7 @@ impl Loaded {
     /// True if the save held no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
+        self.objects.len() == 0
     }
 
     /// What was defaulted, dropped, unknown, dangling.
@@ -195,13 +187,13 @@ impl Loaded {
         let places = self.places();
         let mut targets = Targets::new();
         let mut edges = Edges::new(self.objects.len());
-        for object in &self.objects {
-            let found = object.shared.as_ref().map_or(&[][..], |s| targets.of(s.object()));
+        for (_, shared) in self.objects.iter() {
+            let found = targets.of(shared.object());
             let known = found.iter().filter_map(|address| places.get(address));
             edges.push(known.filter_map(|place| u32::try_from(*place).ok()));
         }
         let circles = edges.components().circles(&edges);
-        let id = |place: u32| self.objects[place as usize].id;
+        let id = |place: u32| self.objects.id(place as usize);
         let mut circles: Vec<Vec<ObjectId>> =
             circles.into_iter().map(|circle| circle.into_iter().map(id).collect()).collect();
         circles.iter_mut().for_each(|circle| circle.sort_unstable());
@@ -217,33 +209,27 @@ impl Loaded {
     /// cannot be cut.
     pub fn dismantle(mut self) {
         self.forget_kept();
-        let prototypes = Prototypes::new(&*self.implementors);
-        for object in &self.objects {
-            if let Some(shared) = &object.shared {
-                empty(shared.object(), prototypes);
-            }
+        let prototypes = Prototypes::new(&*self.objects.implementors);
+        for (_, shared) in self.objects.iter() {
+            empty(shared.object(), prototypes);
         }
-        // Each is freed while this still holds those behind its pointers.
-        for place in std::mem::take(&mut self.order) {
-            self.objects[place].shared = None;
-        }
-        self.objects.clear();
+        self.objects.free_built();
+        drop(std::mem::take(&mut self.objects));
     }
 
     /// Lets go of what is kept of the objects, while those that it leads to are held here.
     fn forget_kept(&mut self) {
-        self.kept.clear();
+        self.objects.kept.clear();
         self.root_kept = None;
     }
 
     fn places(&self) -> HashMap<usize, usize> {
-        let objects = self.objects.iter().enumerate();
-        objects.filter_map(|(i, object)| Some((object.shared.as_ref()?.address(), i))).collect()
+        self.objects.iter().map(|(place, shared)| (shared.address(), place)).collect()
     }
 
     /// True if nothing else holds an object.
     fn is_alone(&self, place: usize) -> bool {
-        self.objects[place].shared.as_ref().is_some_and(|shared| shared.strong_count() == 1)
+        self.objects.get(place).is_some_and(|shared| shared.strong_count() == 1)
     }
 }
 
@@ -262,8 +248,7 @@ impl Drop for Loaded {
         self.forget_kept();
         self.free_alone();
         if !self.adopted {
-            let rest = self.objects.iter_mut().filter_map(|object| object.shared.take());
-            free_unheld(&rest.collect::<Vec<_>>());
+            self.objects.free_all();
         }
     }
 }
@@ -281,14 +266,14 @@ impl Loaded {
         let mut met = vec![false; self.objects.len()];
         alone.iter().for_each(|place| met[*place] = true);
         while let Some(place) = alone.pop() {
-            let Some(shared) = self.objects[place].shared.clone() else { continue };
+            let Some(shared) = self.objects.get(place).cloned() else { continue };
             let found = targets.of(shared.object());
-            if self.objects[place].built {
+            if self.objects.is_built(place) {
                 // What it holds is held here too, and so not freed with it.
-                self.objects[place].shared = None;
+                self.objects.free(place);
                 drop(shared);
             } else {
-                empty(shared.object(), Prototypes::new(&*self.implementors));
+                empty(shared.object(), Prototypes::new(&*self.objects.implementors));
             }
             let found = found.iter().filter_map(|address| places.get(address).copied());
             alone.extend(found.filter(|place| {

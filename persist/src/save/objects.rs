@@ -77,16 +77,16 @@ impl Objects {
     pub(super) fn adopt(&mut self, mut loaded: Loaded) {
         self.clear();
         loaded.adopted = true;
-        self.kept = std::mem::take(&mut loaded.kept);
+        self.kept = std::mem::take(&mut loaded.objects.kept);
         self.root_kept = loaded.root_kept.take();
-        for object in &loaded.objects {
-            let Some(shared) = &object.shared else { continue };
-            self.last_id = self.last_id.max(object.id.get());
-            self.ids.insert(shared.address(), object.id);
-            if object.added {
-                self.added.insert(object.id, shared.clone());
+        for (place, shared) in loaded.objects.iter() {
+            let id = loaded.objects.id(place);
+            self.last_id = self.last_id.max(id.get());
+            self.ids.insert(shared.address(), id);
+            if loaded.objects.is_added(place) {
+                self.added.insert(id, shared.clone());
             } else {
-                self.met.insert(object.id, shared.downgrade());
+                self.met.insert(id, shared.downgrade());
             }
         }
     }

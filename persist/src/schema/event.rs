@@ -161,6 +161,11 @@ impl Plans<'_> {
     }
 
     /// True if an object has become a value.
+    #[inline]
+    pub(crate) fn has_inlined(&self) -> bool {
+        !self.inlined.is_empty()
+    }
+
     pub(crate) fn is_inlined(&self, object: u64) -> bool {
         !self.inlined.is_empty() && self.inlined.contains_key(&object)
     }

@@ -40,9 +40,27 @@ fn decode_link<P: ?Sized + Pointee, Q>(
     pointer: Pointer,
     weak: bool,
     input: &mut Decoder<'_>,
-    find: fn(&Shared, Option<&dyn Any>) -> Option<Q>,
+    find: impl Fn(&Shared, Option<&dyn Any>) -> Option<Q>,
 ) -> Result<Option<Q>, Fail> {
     let id = count::decode(input)?;
+    if let Pointed::At(pointee) = P::As::pointed()
+        && let Some(object) = input.plain_link(id, pointee, weak)
+    {
+        match find(object, None) {
+            Some(found) => return Ok(Some(found)),
+            None => input.links().unlink(),
+        }
+    }
+    decode_other::<P, Q>((id, pointer, weak), input, find)
+}
+
+/// A reference to a trait object, or one that leads nowhere or to something of another type.
+#[inline(never)]
+fn decode_other<P: ?Sized + Pointee, Q>(
+    (id, pointer, weak): (u64, Pointer, bool),
+    input: &mut Decoder<'_>,
+    find: impl Fn(&Shared, Option<&dyn Any>) -> Option<Q>,
+) -> Result<Option<Q>, Fail> {
     let found = match input.link(id, weak, P::As::pointed()) {
         Ok(Linked::To { object, caster }) => find(object, caster),
         Ok(Linked::Nobody) => {

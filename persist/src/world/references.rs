@@ -75,7 +75,7 @@ impl World {
         let mut references = Vec::new();
         let mut behind = Vec::new();
         let mut root = 0;
-        for record in &found.records {
+        for record in found.records.iter() {
             let payload = record.payload(&save);
             if record.is_value() {
                 root = record.id;
@@ -94,7 +94,7 @@ impl World {
             return Ok(references);
         }
         let mut leads = HashMap::new();
-        for record in &found.records {
+        for record in found.records.iter() {
             let mut targets = Vec::new();
             let paths =
                 paths(record.class as usize, &stored, record.payload(&save), limits, |met| {

@@ -53,7 +53,7 @@ impl<'p> Classes<'p> {
 
     fn read(&mut self, definitions: &[u8]) -> Result<()> {
         let scan = scan(definitions, &Limits::DEFAULT)?;
-        if !scan.records.is_empty() {
+        if scan.records.len() > 0 {
             return Err(wrong("records among its classes"));
         }
         let count = scan.classes.len();
