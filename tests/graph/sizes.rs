@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use persist::{ErrorKind, Limits, Persist, SaveManager};
+use persist_tests::support::forge::{Forged, Item, counted};
 
 /// On both sides of a chunk, and of the largest graph that is connected while it is decoded.
 const SIZES: [usize; 8] = [1, 2, 127, 128, 129, 16_383, 16_384, 16_385];
@@ -169,4 +170,57 @@ fn an_object_that_is_borrowed_is_refused_also_where_a_save_looks_ahead() {
     drop(borrowed);
     assert!(save == saves.value_to_vec(&level).unwrap());
     cut(level.nodes);
+}
+
+#[derive(Default, Persist)]
+struct Link {
+    next: Option<Rc<RefCell<Link>>>,
+    #[persist(skip)]
+    token: Token,
+}
+
+#[derive(Default, Persist)]
+struct Other {
+    number: u32,
+}
+
+/// The error of a load in which the reference of one of the links leads to an object of another class.
+fn wrong_target(count: usize) -> persist::Error {
+    let links: Vec<Rc<RefCell<Link>>> = (0..count).map(|_| Rc::default()).collect();
+    let mut saves = SaveManager::new();
+    let other: Rc<RefCell<Other>> = Rc::default();
+    for (at, link) in links.iter().enumerate() {
+        link.borrow_mut().next = Some(links[(at * 31 + 1) % count].clone());
+        saves.add(link).unwrap();
+    }
+    saves.add(&other).unwrap();
+    let mut forged = Forged::parse(&saves.to_vec().unwrap());
+    links.iter().for_each(|link| link.borrow_mut().next = None);
+    drop(links);
+    let last = forged.items.iter().rev().find_map(|item| match item {
+        Item::Record { id, .. } => Some(*id),
+        Item::Definition(_) => None,
+    });
+    for item in &mut forged.items {
+        if let Item::Record { id: 77, payload, .. } = item {
+            *payload = counted(last.unwrap());
+        }
+    }
+    let error = saves.from_slice(&forged.build()).map(drop).unwrap_err();
+    drop(saves);
+    assert_eq!(ALIVE.get(), 0, "of {count}");
+    error
+}
+
+#[test]
+fn a_reference_to_another_class_is_named_by_its_field_in_graphs_of_any_size() {
+    for count in [100, 16_000, 17_000] {
+        let error = wrong_target(count);
+        assert_eq!(error.kind(), ErrorKind::WrongClass);
+        assert_eq!((error.object(), error.field()), (Some(77), Some("next")), "{error}");
+        assert!(
+            error.message().contains("Rc<RefCell<Other>>, where Rc<RefCell<Link>> is expected"),
+            "{error}"
+        );
+    }
 }

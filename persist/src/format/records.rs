@@ -77,6 +77,10 @@ impl Default for RecordIds {
     }
 }
 
+fn head(class: u32, holder: Holder, added: bool) -> u32 {
+    class << HEAD_BITS | holder.packed() << 1 | u32::from(added)
+}
+
 /// Bits of a head beside the class.
 const HEAD_BITS: u32 = 6;
 
@@ -96,6 +100,23 @@ impl Records {
     #[inline]
     pub(crate) fn push(&mut self, record: RecordPlace) {
         let RecordPlace { id, start, class, holder, added } = record;
+        if let (Starts::Short(starts), Ok(start)) = (&mut self.starts, u32::try_from(start))
+            && let RecordIds::From(first) = self.ids
+            && first + self.heads.len() as u64 == id
+            && holder != Holder::VALUE
+        {
+            self.last_id = id;
+            self.heads.push(head(class, holder, added));
+            starts.push(start);
+        } else {
+            self.push_other(record);
+        }
+    }
+
+    /// Appends any record.
+    #[inline(never)]
+    fn push_other(&mut self, record: RecordPlace) {
+        let RecordPlace { id, start, class, holder, added } = record;
         match (&mut self.starts, u32::try_from(start)) {
             (Starts::Short(starts), Ok(start)) => starts.push(start),
             (Starts::Long(starts), _) => starts.push(start),
@@ -108,7 +129,7 @@ impl Records {
             RecordIds::Each(ids) => ids.push(id),
         }
         self.last_id = self.last_id.max(id);
-        self.heads.push(class << HEAD_BITS | holder.packed() << 1 | u32::from(added));
+        self.heads.push(head(class, holder, added));
         if holder == Holder::VALUE {
             self.has_value = true;
             self.kept += usize::from(!added);

@@ -6,8 +6,8 @@ use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
 use std::ops::Range;
 
-use super::pending::{Pass, Pending};
 use super::entry::Entry;
+use super::pending::{Pass, Pending};
 use super::table::{Table, TypeIndex};
 use crate::codec::{Prototypes, Slot, VisitLinks};
 use crate::{Error, ErrorKind, Result};

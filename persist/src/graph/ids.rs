@@ -64,13 +64,17 @@ impl Ids {
         Ok(ids)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, id: u64) -> Option<u32> {
+        let Self::Ordered { first, count } = self else { return self.find_other(id) };
+        let at = id.wrapping_sub(*first);
+        if at < *count { u32::try_from(at).ok() } else { None }
+    }
+
+    #[inline(never)]
+    fn find_other(&self, id: u64) -> Option<u32> {
         match self {
-            Self::Ordered { first, count } => {
-                let at = id.checked_sub(*first).filter(|at| at < count)?;
-                u32::try_from(at).ok()
-            }
+            Self::Ordered { .. } => None,
             Self::Dense { first, records } => {
                 let at = usize::try_from(id.checked_sub(*first)?).ok()?;
                 records.get(at).copied().filter(|record| *record != NOBODY)

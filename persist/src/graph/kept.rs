@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::Loader;
-use super::pending::Pending;
 use super::entry::Entry;
+use super::pending::Pending;
 use super::table::{Refused, Table, TypeIndex};
 use crate::codec::{
     ForeignClass, Linked, Made, Object, Part, Piece, Remapped, Shared, Unknown, UnknownContent,
@@ -237,9 +237,10 @@ impl Loader<'_> {
     /// Notes the records whose class the program does not have: those that are
     /// kept, and those that are skipped.
     pub(super) fn count_unknown(&mut self) {
-        for (entry, record) in self.table.entries.iter().zip(self.table.records.iter()) {
-            let is_skipped = matches!(entry, Entry::None) && record.holder != Holder::VALUE;
-            if is_skipped && !self.plans.is_inlined(record.id) {
+        let entries = self.table.entries.iter().enumerate();
+        for (index, _) in entries.filter(|(_, entry)| matches!(entry, Entry::None)) {
+            let record = self.table.records.get(index);
+            if record.holder != Holder::VALUE && !self.plans.is_inlined(record.id) {
                 self.skipped.entry(record.class).or_insert((0, record.id)).0 += 1;
             }
         }

@@ -1,13 +1,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Registry;
+use super::connect::Aside;
+use super::entry::Entry;
 use super::handles::Handles;
 use super::ids::Ids;
 use super::outcome::{LoadedObjects, Outcome};
-use super::rewrite::FIRST_MADE;
-use super::connect::Aside;
-use super::entry::Entry;
 use super::passes::CHUNK;
+use super::rewrite::FIRST_MADE;
 use super::table::{MADE, Refused, Table, TypeIndex};
 use crate::codec::{Decoder, Fail, NoVisitLinks, Persist, Phase, Unknown, Visitor, left_over};
 use crate::format::{Outline, Plain, RecordPlace, outline};
@@ -144,12 +144,8 @@ impl<'l> Loader<'l> {
         mut self: Box<Self>,
         class: usize,
     ) -> Result<(T, LoadedObjects, Outcome)> {
-        let roots: Vec<_> = self
-            .table
-            .records
-            .iter()
-            .filter(|record| record.holder == Holder::VALUE)
-            .collect();
+        let roots: Vec<_> =
+            self.table.records.iter().filter(|record| record.holder == Holder::VALUE).collect();
         let wanted = &self.registry.program().classes[class].name;
         let &[root] = &roots[..] else {
             let message = match roots.len() {
@@ -367,7 +363,9 @@ impl<'l> Loader<'l> {
     /// Second pass, for one object.
     pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.records.get(index);
-        if let Some(mut draft) = self.table.entries[index].take_draft() {
+        if matches!(self.table.entries[index], Entry::Draft(_))
+            && let Some(mut draft) = self.table.entries[index].take_draft()
+        {
             self.table.filling = Some(index);
             self.fill(&record, Some(index), |input| draft.fill(input))?;
             self.table.filling = None;
@@ -430,7 +428,7 @@ impl<'l> Loader<'l> {
         error.in_object(record.id).in_class(self.table.name(record.class))
     }
 
-    /// The error for a record whose decode failed, or left so many bytes.
+    /// The error for a record whose decode failed, or left bytes.
     #[cold]
     fn explained(
         &mut self,
@@ -450,8 +448,7 @@ impl<'l> Loader<'l> {
             Met::Reference { id, weak, class, holder } => match self.table.find(id) {
                 Some(record) => {
                     self.table.is_target(record, class, holder)
-                        && (class.is_some()
-                            || self.table.refused != Some(Refused::Record(record)))
+                        && (class.is_some() || self.table.refused != Some(Refused::Record(record)))
                 }
                 None => weak,
             },

@@ -39,7 +39,7 @@ impl LoadedObjects {
         self.entries[place].shared()
     }
 
-    /// Those that have not been freed, with their places.
+    /// The objects that have not been freed, with their places.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Shared)> {
         let entries = self.entries.iter().enumerate();
         entries.filter_map(|(place, entry)| Some((place, entry.shared()?)))
@@ -102,7 +102,10 @@ impl LoadedObjects {
         let added = partition_point(0..self.len(), |place| self.is_added(place));
         let is_in_order = |places: Range<usize>| {
             self.records.first_id().is_some()
-                || places.clone().zip(places.skip(1)).all(|(one, next)| self.id(one) < self.id(next))
+                || places
+                    .clone()
+                    .zip(places.skip(1))
+                    .all(|(one, next)| self.id(one) < self.id(next))
         };
         let is_arranged = self.entries.iter().all(|entry| entry.shared().is_some())
             && (added..self.len()).all(|place| !self.is_added(place))

@@ -6,10 +6,10 @@ use std::ops::Range;
 use super::Loader;
 use super::components::Edges;
 use super::connect::{Aside, Connector};
+use super::entry::Entry;
 use super::links::circle_error;
 use super::pending::{Pass, Pending};
 use super::registry::Traits;
-use super::entry::Entry;
 use super::table::{Table, TypeIndex};
 use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
 use crate::{Error, Result};
@@ -158,7 +158,10 @@ impl Loader<'_> {
             let kept = if keeps.is_empty() { None } else { keeps.get(&record) };
             let contents = if aside.is_empty() { None } else { aside.remove(&record) };
             let is_wanted = connector.kind(record).is_some_and(|kind| wanted[kind]);
-            if !is_wanted && !connector.is_late_record(record) && kept.is_none() && contents.is_none()
+            if !is_wanted
+                && !connector.is_late_record(record)
+                && kept.is_none()
+                && contents.is_none()
             {
                 continue;
             }

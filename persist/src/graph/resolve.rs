@@ -60,12 +60,19 @@ impl LoadLinks for Table<'_> {
     }
 
     #[inline]
-    fn plain_link(&mut self, id: u64, pointee: TypeId, weak: bool, within: Within) -> Option<&Shared> {
+    fn plain_link(
+        &mut self,
+        id: u64,
+        pointee: TypeId,
+        weak: bool,
+        within: Within,
+    ) -> Option<&Shared> {
         let record = self.find(id)?;
         let target = if self.resolves {
             self.entries[record as usize].shared()?
         } else {
-            let kind = if self.in_chunks { self.guess(pointee) } else { self.kinds[record as usize] };
+            let kind =
+                if self.in_chunks { self.guess(pointee) } else { self.kinds[record as usize] };
             self.waits = true;
             self.stand_ins[kind?.get()].as_ref()?
         };

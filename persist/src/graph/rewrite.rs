@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::Loader;
-use super::pending::Pending;
 use super::entry::Entry;
+use super::pending::Pending;
 use super::table::{MADE, Table};
 use crate::codec::{Decoder, Fail, Piece, Unknown, left_over};
 use crate::format::{MAX_ID, RecordPlace};

@@ -180,7 +180,10 @@ impl<'l> Table<'l> {
     #[inline]
     pub(super) fn begin_record(&mut self) -> Result<()> {
         let Ok(start) = u32::try_from(self.pending.len()) else {
-            return Err(Error::new(ErrorKind::TooLarge, "a save has at most 4294967295 references"));
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                "a save has at most 4294967295 references",
+            ));
         };
         self.starts.push(start);
         Ok(())
@@ -242,13 +245,18 @@ impl<'l> Table<'l> {
     }
 
     /// The record of an object.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, id: u64) -> Option<u32> {
         match self.ids.find(id) {
             // Mostly no value has become an object; then not even a hash is asked for.
-            None if !self.more_ids.is_empty() => self.more_ids.get(&id).copied(),
+            None if !self.more_ids.is_empty() => self.find_made(id),
             found => found,
         }
+    }
+
+    #[cold]
+    fn find_made(&self, id: u64) -> Option<u32> {
+        self.more_ids.get(&id).copied()
     }
 
     /// Makes room for every record.
@@ -276,15 +284,16 @@ impl<'l> Table<'l> {
     }
 
     /// Makes an empty object of a type.
-    #[inline]
+    #[inline(always)]
     pub(super) fn make(&mut self, object: usize, prototypes: &Prototypes<'_>) -> Result<Entry> {
         let make = self.registry.objects[object].kind.make;
         let made = make(prototypes)?;
         if self.stand_ins[object].is_none() {
-            self.stand_ins[object] = Some(match &made {
+            let stand_in = match &made {
                 Made::Open(shared) => shared.clone(),
                 Made::Draft(_) => make(prototypes)?.shared(),
-            });
+            };
+            self.stand_ins[object] = Some(stand_in);
         }
         Ok(match made {
             Made::Open(shared) => Entry::Shared(shared),

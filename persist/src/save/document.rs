@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::SaveOutcome;
 use crate::codec::Buffer;
 use crate::format::{
-    Compression, Header, Plain, RecordPlace, Records, Scan, Sealer, Writer, scan_definitions, unpacked,
+    Compression, Header, Plain, RecordPlace, Records, Scan, Sealer, Writer, scan_definitions,
+    unpacked,
 };
 use crate::reflect::Holder;
 use crate::schema::{KindSchema, Met, Reader, Stored, Strict, locate, write_class};
