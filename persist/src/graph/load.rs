@@ -16,8 +16,9 @@ use crate::schema::{ClassSchema, Form, Matched, Met, Plans, locate};
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
-/// Loads a graph in passes: every object is made empty; each is filled, its
-/// references set aside as ids; then ids become pointers; then hooks run.
+/// Loads a graph in passes: every object is made empty; each is filled, its references set
+/// aside as ids; then ids become pointers, in most saves while others are still to be filled;
+/// then hooks run.
 pub(crate) struct Loader<'l> {
     pub(super) registry: &'l Registry,
     pub(super) limits: &'l Limits,

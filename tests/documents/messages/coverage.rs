@@ -42,8 +42,8 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("graph/kept.rs", "a {name} stands for a trait", HARM),
     ("graph/links.rs", "the object ids are used up", HUGE),
     ("graph/links.rs", "the class of a kept value is lost", INVARIANT),
-    ("graph/table.rs", "a save has at most", HUGE),
     ("graph/rewrite.rs", "the save did not come back whole", INVARIANT),
+    ("graph/table.rs", "a save has at most", HUGE),
     ("history/journal/evolution.rs", "a change without the value", HARM),
     ("history/journal/frame.rs", "an edit of {} bytes", HUGE),
     (
