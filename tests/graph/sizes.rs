@@ -203,7 +203,7 @@ fn wrong_target(count: usize) -> persist::Error {
     });
     for item in &mut forged.items {
         if let Item::Record { id: 77, payload, .. } = item {
-            *payload = counted(last.unwrap());
+            *payload = [&[1], &counted(last.unwrap())[..]].concat();
         }
     }
     let error = saves.from_slice(&forged.build()).map(drop).unwrap_err();
