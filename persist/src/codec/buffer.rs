@@ -1,3 +1,4 @@
+use std::mem;
 use std::ops::Range;
 
 use super::encoder::EncodeState;
@@ -5,6 +6,9 @@ use super::row::cut_mut;
 use super::windows::{Next, SMALLEST, Window};
 use super::{Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop};
 use crate::{Error, ErrorKind, Limits, Result};
+
+/// Bytes of a window that is taken out of its buffer, and not copied.
+const LONG: usize = 64 << 10;
 
 /// A reusable buffer that values are encoded into, one at a time.
 ///
@@ -74,7 +78,7 @@ impl Buffer {
         }
         let (used, rest) = self.table.split_at_mut(self.used);
         let (window, next) = match used.last_mut() {
-            Some(Window { bytes, start }) => (&mut bytes[self.len - *start..], Next::Rest(rest)),
+            Some(Window { bytes, base, .. }) => (&mut bytes[self.len - *base..], Next::Rest(rest)),
             None => (&mut self.first[self.len..], Next::All(&mut self.table)),
         };
         let state = EncodeState::new(self.len, next, limits, links);
@@ -98,11 +102,11 @@ impl Buffer {
     /// A part of what was written, in the windows where it lies; no piece is empty.
     pub(crate) fn pieces(&self, part: Range<usize>) -> impl Iterator<Item = &[u8]> {
         let used = &self.table[..self.used];
-        let windows = std::iter::once((&self.first, 0));
-        let windows = windows.chain(used.iter().map(|window| (&window.bytes, window.start)));
+        let windows = std::iter::once((&self.first, 0, 0));
+        let windows = windows.chain(used.iter().map(|it| (&it.bytes, it.start, it.base)));
         let ends = used.iter().map(|window| window.start).chain([self.len]);
-        windows.zip(ends).filter_map(move |((bytes, start), end)| {
-            let [from, to] = [part.start, part.end.min(end)].map(|at| at.saturating_sub(start));
+        windows.zip(ends).filter_map(move |((bytes, start, base), end)| {
+            let (from, to) = (part.start.max(start) - base, part.end.min(end).checked_sub(base)?);
             bytes.get(from..to).filter(|piece| !piece.is_empty())
         })
     }
@@ -130,7 +134,31 @@ impl Buffer {
         self.first.get(..self.len).unwrap_or_default()
     }
 
+    /// Takes what was written out of the buffer, if most of it lies in a window of its own, to which the rest is
+    /// copied; and says how much that was.
+    pub(crate) fn take_run(&mut self) -> Option<(Vec<u8>, usize)> {
+        let used = &mut self.table[..self.used];
+        let is_run =
+            |window: &Window| window.base == 0 && window.bytes.len() - window.start >= LONG;
+        let place = used.iter().rposition(is_run)?;
+        let end = used.get(place + 1).map_or(self.len, |next| next.start);
+        let start = used[place].start;
+        let mut whole = mem::take(&mut used[place].bytes);
+        whole.truncate(end);
+        let mut front = &mut whole[..start];
+        for piece in self.pieces(0..start) {
+            cut_mut(&mut front, piece.len()).copy_from_slice(piece);
+        }
+        self.pieces(end..self.len).for_each(|piece| whole.extend_from_slice(piece));
+        let rest = self.len - (end - start);
+        self.clear();
+        Some((whole, rest))
+    }
+
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
+        if let Some((whole, _)) = self.take_run() {
+            return whole;
+        }
         if self.used > 0 {
             return self.pieces(0..self.len).collect::<Vec<_>>().concat();
         }
@@ -150,8 +178,8 @@ impl Buffer {
     /// Bytes that were written as one.
     pub(crate) fn part_mut(&mut self, at: usize, len: usize) -> &mut [u8] {
         let window = self.table[..self.used].iter_mut().rev().find(|window| window.start <= at);
-        let (bytes, start) = window.map_or((&mut self.first, 0), |of| (&mut of.bytes, of.start));
-        &mut bytes[at - start..][..len]
+        let (bytes, base) = window.map_or((&mut self.first, 0), |of| (&mut of.bytes, of.base));
+        &mut bytes[at - base..][..len]
     }
 
     /// Puts bytes between those that were written.

@@ -4,7 +4,7 @@ use std::mem;
 use super::compact::Coding;
 use super::list::{large, large_box, levels};
 use super::row::Inline;
-use super::windows::Next;
+use super::windows::{Next, Run};
 use super::{Fail, Link, Persist, Referent, SaveLinks, Within, copy::copy, count};
 use crate::{Error, ErrorKind, Limits};
 
@@ -108,7 +108,7 @@ impl<'a> Encoder<'a> {
     pub fn take(&mut self, len: usize) -> Result<&'a mut [u8], Stop> {
         let mut rest = mem::take(&mut self.rest);
         if len > rest.len() {
-            rest = grow(rest.len(), len, &[], self.state).unwrap_or_default();
+            rest = grow(rest.len(), len, None, self.state).unwrap_or_default();
         }
         let (taken, rest) = rest.split_at_mut_checked(len).ok_or(Stop(()))?;
         self.rest = rest;
@@ -130,12 +130,36 @@ impl<'a> Encoder<'a> {
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         let rest = mem::take(&mut self.rest);
         if bytes.len() > rest.len() {
-            self.rest = grow(rest.len(), bytes.len(), bytes, self.state).ok_or(Stop(()))?;
-            return Ok(());
+            return self.run(rest.len(), &Run::Bytes(bytes));
         }
         let (taken, rest) = rest.split_at_mut(bytes.len());
         copy(taken, bytes);
         self.rest = rest;
+        Ok(())
+    }
+
+    /// Writes rows of that many bytes each by a function, which gets whole rows and their offset.
+    #[inline(always)]
+    pub(super) fn rows(
+        &mut self,
+        len: usize,
+        row: usize,
+        write: impl Fn(usize, &mut [u8]),
+    ) -> Result<(), Stop> {
+        let rest = mem::take(&mut self.rest);
+        if len > rest.len() {
+            return self.run(rest.len(), &Run::Rows { len, row, write: &write });
+        }
+        let (taken, rest) = rest.split_at_mut(len);
+        write(0, taken);
+        self.rest = rest;
+        Ok(())
+    }
+
+    /// Writes a run that does not fit what is left of the window.
+    #[inline(always)]
+    fn run(&mut self, left: usize, run: &Run<'_>) -> Result<(), Stop> {
+        self.rest = grow(left, run.len(), Some(run), self.state).ok_or(Stop(()))?;
         Ok(())
     }
 
@@ -354,27 +378,27 @@ fn keep(state: &EncodeState<'_>, error: Error) -> Stop {
 }
 
 /// The window after a full one. `left` bytes of that stay free, since the `len` bytes that are taken lie together.
-/// The window begins after `bytes`, which are written first. `None` if the value is refused.
+/// The window begins after the run, which is written first. `None` if the value is refused.
 #[cold]
 #[inline(never)]
 fn grow<'a>(
     left: usize,
     len: usize,
-    bytes: &[u8],
+    run: Option<&Run<'_>>,
     state: &EncodeState<'a>,
 ) -> Option<&'a mut [u8]> {
     let start = state.end.get() - left;
     let total = (start - state.start).saturating_add(len) as u64;
     // Nothing follows a `Stop`, even if a hand-written type does not pass it on.
     let next = state.next.take();
-    let window = if total > state.limits.bytes { None } else { next.window(start, len, bytes) };
+    let window = if total > state.limits.bytes { None } else { next.window(start, len, run) };
     let Some((window, next)) = window else {
         keep(state, too_large(state.limits));
         return None;
     };
     state.next.set(next);
     state.end.set(start + window.len());
-    window.get_mut(bytes.len()..)
+    window.get_mut(run.map_or(0, Run::len)..)
 }
 
 #[cold]

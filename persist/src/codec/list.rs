@@ -46,10 +46,13 @@ pub(super) const fn levels<T>() -> u32 {
 pub(crate) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
     if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
         // What overflows does not fit either.
-        let segment = out.take(items.len().saturating_mul(T::__HEAD))?;
-        for (item, head) in items.iter().zip(segment.chunks_exact_mut(T::__HEAD)) {
-            item.__encode_head(head);
-        }
+        let len = items.len().saturating_mul(T::__HEAD);
+        out.rows(len, T::__HEAD, |offset, rows| {
+            let items = &items[offset / T::__HEAD..];
+            for (item, head) in items.iter().zip(rows.chunks_exact_mut(T::__HEAD)) {
+                item.__encode_head(head);
+            }
+        })?;
     } else {
         out.apart(|out| {
             items.iter().try_for_each(|item| {

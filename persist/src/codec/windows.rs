@@ -13,12 +13,57 @@ fn least(place: usize) -> usize {
     (4..place).fold(quadrupled, |size, _| size.saturating_add(size / 4))
 }
 
+/// Bytes of a piece of rows that is cleared and then written: it stays in the nearest cache between the two.
+const PIECE: usize = 4096;
+
 /// A part of a buffer's memory, in which a value continues when the one before it is full.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     pub(super) bytes: Vec<u8>,
     /// Bytes of the value before it.
     pub(super) start: usize,
+    /// Where in the value the memory begins: at `start`, or at 0 if it has room for all that comes before it.
+    pub(super) base: usize,
+}
+
+/// Many bytes that are written together.
+pub(super) enum Run<'r> {
+    Bytes(&'r [u8]),
+    /// Rows of that many bytes each; the function writes whole rows from an offset on.
+    Rows {
+        len: usize,
+        row: usize,
+        write: &'r dyn Fn(usize, &mut [u8]),
+    },
+}
+
+impl Run<'_> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Rows { len, .. } => *len,
+        }
+    }
+
+    fn write(&self, to: &mut [u8]) {
+        match self {
+            Self::Bytes(bytes) => to.copy_from_slice(bytes),
+            Self::Rows { write, .. } => write(0, to),
+        }
+    }
+
+    fn append(&self, to: &mut Vec<u8>) {
+        let (len, row, write) = match self {
+            Self::Bytes(bytes) => return to.extend_from_slice(bytes),
+            Self::Rows { len, row, write } => (*len, *row, write),
+        };
+        let piece = (PIECE / row).max(1) * row;
+        for offset in (0..len).step_by(piece) {
+            let at = to.len();
+            to.resize(at + piece.min(len - offset), 0);
+            write(offset, &mut to[at..]);
+        }
+    }
 }
 
 /// The windows that an encode has not reached.
@@ -38,12 +83,12 @@ impl Default for Next<'_> {
 
 impl<'a> Next<'a> {
     /// A window of at least `len` bytes, and the windows after it. `start` bytes of the value lie before it.
-    /// It begins with `bytes`.
+    /// It begins with the run, which has `len` bytes.
     pub(super) fn window(
         self,
         start: usize,
         len: usize,
-        bytes: &[u8],
+        run: Option<&Run<'_>>,
     ) -> Option<(&'a mut [u8], Self)> {
         let windows = match self {
             Self::All(table) => {
@@ -54,25 +99,37 @@ impl<'a> Next<'a> {
         };
         let place = MOST.checked_sub(windows.len())?;
         let (window, rest) = windows.split_first_mut()?;
-        window.start = start;
+        (window.start, window.base) = (start, start);
         let least = least(place);
         let is_small = window.bytes.len() < len;
         if is_small {
             // Freed before the larger one is allocated.
             window.bytes = Vec::new();
         }
-        if is_small && bytes.len() >= least {
-            // Long ones fill a window, which then is not cleared first.
-            window.bytes = bytes.to_vec();
-        } else {
-            if is_small {
-                // It is cleared first, so what it has too much is paid for; and it is still in the cache when it is
-                // written.
-                window.bytes = vec![0; (start / 4).max(least).max(len)];
+        match run {
+            // A long one fills a window, which then is not cleared first. If most of the value lies there, the rest
+            // can be put around it.
+            Some(run) if is_small && len >= least => {
+                window.base = if len >= start { 0 } else { start };
+                let room = start - window.base;
+                let mut bytes = Vec::with_capacity(room + len + SMALLEST);
+                bytes.resize(room, 0);
+                run.append(&mut bytes);
+                bytes.resize(room + len + SMALLEST, 0);
+                window.bytes = bytes;
             }
-            window.bytes[..bytes.len()].copy_from_slice(bytes);
+            _ => {
+                if is_small {
+                    // It is cleared first, so what it has too much is paid for; and it is still in the cache when it
+                    // is written.
+                    window.bytes = vec![0; (start / 4).max(least).max(len)];
+                }
+                if let Some(run) = run {
+                    run.write(&mut window.bytes[..len]);
+                }
+            }
         }
-        Some((&mut window.bytes, Self::Rest(rest)))
+        Some((&mut window.bytes[start - window.base..], Self::Rest(rest)))
     }
 
     /// How many these are, if the table is there.

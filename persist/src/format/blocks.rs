@@ -2,6 +2,7 @@
 //! that becomes one elsewhere.
 
 use std::io::Write;
+use std::mem;
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -13,9 +14,6 @@ use crate::{Error, ErrorKind, Limits, Result};
 
 /// Bytes that are written before the next are put into the checksum, so that they are in cache for both.
 const CACHED: usize = 256 << 10;
-
-/// As many in memory, where no write is a call of the system.
-const CACHED_IN_MEMORY: usize = 16 << 10;
 
 /// Takes the parts of a save in order.
 ///
@@ -29,29 +27,14 @@ pub(crate) trait Blocks {
 
     /// Ends the save, whose objects take that many bytes of memory even when they are empty.
     fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>>;
-}
 
-/// Where the bytes of a save go.
-enum Out<'w> {
-    Stream(&'w mut dyn Write),
-    Memory(&'w mut Vec<u8>),
-}
-
-impl Out<'_> {
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        match self {
-            Self::Stream(out) => out.write_all(bytes).map_err(write_error),
-            Self::Memory(out) => {
-                out.extend_from_slice(bytes);
-                Ok(())
-            }
-        }
-    }
+    /// May move what stays out of the buffer: after each block, and after the trailer.
+    fn keep(&mut self, _: &mut Buffer) {}
 }
 
 /// Compresses the blocks, puts checksums to them and writes them.
 pub(crate) struct Sealer<'w> {
-    out: Out<'w>,
+    out: &'w mut dyn Write,
     limits: &'w Limits,
     packer: Packer,
     written: u64,
@@ -65,18 +48,7 @@ impl<'w> Sealer<'w> {
         compression: Compression,
         limits: &'w Limits,
     ) -> Self {
-        let (out, packer) = (Out::Stream(out), Packer::new(compression));
-        Self { out, limits, packer, written: 0, of_file: None }
-    }
-
-    /// Adds them to what is in memory.
-    pub(crate) fn in_memory(
-        out: &'w mut Vec<u8>,
-        compression: Compression,
-        limits: &'w Limits,
-    ) -> Self {
-        let (out, packer) = (Out::Memory(out), Packer::new(compression));
-        Self { out, limits, packer, written: 0, of_file: None }
+        Self { out, limits, packer: Packer::new(compression), written: 0, of_file: None }
     }
 
     /// These blocks under the header that the save has in a file.
@@ -88,7 +60,7 @@ impl<'w> Sealer<'w> {
     fn emit(&mut self, bytes: &[u8]) -> Result<()> {
         self.written += bytes.len() as u64;
         check_total(self.written, self.limits)?;
-        self.out.write(bytes)
+        self.out.write_all(bytes).map_err(write_error)
     }
 }
 
@@ -107,19 +79,11 @@ impl Blocks for Sealer<'_> {
         self.written += (length + CRC_SIZE) as u64;
         check_total(self.written, self.limits)?;
         let mut crc = crc32fast::Hasher::new();
-        let cached = match &mut self.out {
-            Out::Stream(_) => CACHED,
-            Out::Memory(out) => {
-                // A large one mostly is the last.
-                out.reserve(length + CRC_SIZE + TRAILER_SIZE);
-                CACHED_IN_MEMORY
-            }
-        };
-        for piece in pieces.iter().flat_map(|piece| piece.chunks(cached)) {
+        for piece in pieces.iter().flat_map(|piece| piece.chunks(CACHED)) {
             crc.update(piece);
-            self.out.write(piece)?;
+            self.out.write_all(piece).map_err(write_error)?;
         }
-        self.out.write(&crc.finalize().to_le_bytes())?;
+        self.out.write_all(&crc.finalize().to_le_bytes()).map_err(write_error)?;
         Ok(None)
     }
 
@@ -127,9 +91,7 @@ impl Blocks for Sealer<'_> {
         let total = self.written + TRAILER_SIZE as u64;
         self.emit(&trailer(records, definitions, total))?;
         // A buffered writer would swallow what it cannot write when it is dropped.
-        if let Out::Stream(out) = &mut self.out {
-            out.flush().map_err(write_error)?;
-        }
+        self.out.flush().map_err(write_error)?;
         self.limits.check_expansion(self.packer.weight(total), memory).map(|()| None)
     }
 }
@@ -144,15 +106,32 @@ fn trailer(records: u64, definitions: u64, total: u64) -> Vec<u8> {
     trailer
 }
 
-/// Puts checksums to the blocks where they are: what the buffer holds in the end is the save.
-pub(crate) struct InPlace<'l> {
+/// Puts checksums to the blocks where they are, of a save in memory.
+pub(crate) struct InMemory<'l> {
     limits: &'l Limits,
     written: u64,
+    /// True if the blocks stay in the buffer until the save ends, else they are moved out of it one by one.
+    stays: bool,
+    ended: bool,
+    save: Vec<u8>,
+    cleared: usize,
 }
 
-impl<'l> InPlace<'l> {
-    pub(crate) fn new(limits: &'l Limits) -> Self {
-        Self { limits, written: 0 }
+impl<'l> InMemory<'l> {
+    /// A save in whose buffer is room for the whole of it.
+    pub(crate) fn in_place(limits: &'l Limits) -> Self {
+        let save = Vec::new();
+        Self { limits, written: 0, stays: true, ended: false, save, cleared: 0 }
+    }
+
+    /// A save of about that many bytes, without long lists.
+    pub(crate) fn with_capacity(size: usize, limits: &'l Limits) -> Self {
+        Self { stays: false, save: Vec::with_capacity(size), ..Self::in_place(limits) }
+    }
+
+    /// The save, and how many of its bytes lay in memory that was cleared first: all but those of long lists.
+    pub(crate) fn into_save(self) -> (Vec<u8>, usize) {
+        (self.save, self.cleared)
     }
 
     fn count(&mut self, bytes: usize) -> Result<()> {
@@ -161,7 +140,7 @@ impl<'l> InPlace<'l> {
     }
 }
 
-impl Blocks for InPlace<'_> {
+impl Blocks for InMemory<'_> {
     fn header(&mut self, header: &Header) -> Result<Option<Vec<u8>>> {
         self.limits.check_metadata(header.metadata_length())?;
         let bytes = header.write();
@@ -179,7 +158,28 @@ impl Blocks for InPlace<'_> {
     fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Option<Vec<u8>>> {
         self.count(TRAILER_SIZE)?;
         self.limits.check_expansion(self.written, memory)?;
+        self.ended = true;
         Ok(Some(trailer(records, definitions, self.written)))
+    }
+
+    fn keep(&mut self, buffer: &mut Buffer) {
+        if self.stays && !self.ended {
+            return;
+        }
+        let taken = if self.save.is_empty() { buffer.take_run() } else { None };
+        if let Some(taken) = taken {
+            (self.save, self.cleared) = taken;
+            return;
+        }
+        self.cleared += buffer.len();
+        if self.stays {
+            self.save = mem::take(buffer).into_bytes();
+            return;
+        }
+        // A large one mostly is the last.
+        self.save.reserve(buffer.len() + TRAILER_SIZE);
+        buffer.pieces(0..buffer.len()).for_each(|piece| self.save.extend_from_slice(piece));
+        buffer.clear();
     }
 }
 

@@ -20,7 +20,7 @@ mod version_vector;
 mod wreck;
 mod writer;
 
-pub(crate) use blocks::{Blocks, InPlace, Sealer, Snapshot, write_again};
+pub(crate) use blocks::{Blocks, InMemory, Sealer, Snapshot, write_again};
 pub use compression::Compression;
 pub(crate) use definition::KIND_DEPTH;
 pub(crate) use digest::Digest;

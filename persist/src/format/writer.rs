@@ -192,7 +192,9 @@ impl<'w> Writer<'w> {
             self.close(BLOCK_DEFINITIONS)?;
         }
         let trailer = self.out.finish(self.records, self.definitions, memory)?;
-        self.put(trailer.as_deref().unwrap_or_default())
+        self.put(trailer.as_deref().unwrap_or_default())?;
+        self.out.keep(self.buffer);
+        Ok(())
     }
 
     fn close_if_full(&mut self) -> Result<()> {
@@ -235,12 +237,13 @@ impl<'w> Writer<'w> {
         let crc = self.out.block(&pieces)?;
         self.late.clear();
         match crc {
-            Some(crc) => self.put(&crc),
-            None => {
-                self.buffer.clear();
-                Ok(())
+            Some(crc) => {
+                self.put(&crc)?;
+                self.out.keep(self.buffer);
             }
+            None => self.buffer.clear(),
         }
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use super::output::Output;
 use super::source::{Rescue, Source};
 use super::{LoadReport, Loaded, SaveOutcome, to_vec};
 use crate::codec::{Buffer, Implements, NoVisitLinks, Persist, Phase, Pointee, Visitor};
-use crate::format::{Blocks, Compression, Header, InPlace, LONGEST_DEVICE, Sealer, unpacked};
+use crate::format::{Blocks, Compression, Header, InMemory, LONGEST_DEVICE, Sealer, unpacked};
 use crate::graph::{Counted, LoadedObjects, Loader, Outcome, Registry, SaveTables};
 use crate::storage::{Patient, SaveOptions, Storage};
 use crate::types::{Remap, Renumber};
@@ -65,7 +65,7 @@ pub struct SaveManager {
     /// Kept between saves, so that those after the first find it large enough.
     pub(super) buffer: Buffer,
     tables: SaveTables,
-    /// Bytes of the last two saves in memory: the next one is about as long.
+    /// Bytes of the last two saves in memory, without their long lists: the next one is about as long.
     last_sizes: [usize; 2],
     pub(super) output: Output,
     pub(super) worker: Worker,
@@ -457,21 +457,27 @@ impl SaveManager {
     ) -> Result<Vec<u8>> {
         let (compression, limits) = (self.output.options.compression, self.output.limits);
         let [last, before] = self.last_sizes;
-        let mut save = if compression == Compression::None && last.min(before) >= IN_PLACE {
-            let size = last.min(before);
-            let kept = mem::replace(&mut self.buffer, Buffer::with_size(size + size / 64));
-            let result = write(self, &mut InPlace::new(&limits));
-            let filled = mem::replace(&mut self.buffer, kept);
-            result.map(|()| filled.into_bytes())?
-        } else {
+        let size = last.min(before);
+        let (mut save, cleared) = if compression != Compression::None {
             let mut save = Vec::with_capacity(last + last / 64);
-            write(self, &mut Sealer::in_memory(&mut save, compression, &limits))?;
-            save
+            write(self, &mut Sealer::new(&mut save, compression, &limits))?;
+            let size = save.len();
+            (save, size)
+        } else if size >= IN_PLACE {
+            let kept = mem::replace(&mut self.buffer, Buffer::with_size(size + size / 64));
+            let mut out = InMemory::in_place(&limits);
+            let result = write(self, &mut out);
+            self.buffer = kept;
+            result.map(|()| out.into_save())?
+        } else {
+            let mut out = InMemory::with_capacity(last + last / 64, &limits);
+            write(self, &mut out)?;
+            out.into_save()
         };
         if save.capacity() / 4 > save.len() {
             save.shrink_to_fit();
         }
-        self.last_sizes = [save.len(), last];
+        self.last_sizes = [cleared, last];
         Ok(save)
     }
 

@@ -203,7 +203,7 @@ impl World {
             class,
             &mut encode,
             |_| String::new(),
-            &mut Sealer::in_memory(&mut save, Compression::None, &limits),
+            &mut Sealer::new(&mut save, Compression::None, &limits),
             &Header::default(),
             &mut Buffer::new(),
         )?;

@@ -231,7 +231,7 @@ impl<T: 'static> CommandClasses<T> {
 /// All classes of a registry, in their order, as a save without records.
 pub(super) fn definitions(registry: &Registry) -> Result<Vec<u8>> {
     let (mut save, limits, mut buffer) = (Vec::new(), Limits::DEFAULT, Buffer::new());
-    let mut sealer = Sealer::in_memory(&mut save, Compression::None, &limits);
+    let mut sealer = Sealer::new(&mut save, Compression::None, &limits);
     let mut writer = Writer::new(&mut sealer, &Header::default(), &limits, &mut buffer)?;
     for class in &registry.program().classes {
         writer.definition(class)?;

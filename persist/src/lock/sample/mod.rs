@@ -147,7 +147,7 @@ impl<'s> Samples<'s> {
         };
         let mut bytes = Vec::new();
         let (mut buffer, limits) = (Buffer::new(), Limits::DEFAULT);
-        let mut sealer = Sealer::in_memory(&mut bytes, Compression::None, &limits);
+        let mut sealer = Sealer::new(&mut bytes, Compression::None, &limits);
         let mut writer = Writer::new(&mut sealer, &Header::default(), &limits, &mut buffer)?;
         let mut links = Links::default();
         let mut write = |object: usize, id: u64, payload: Vec<u8>, links: &mut Links| {
