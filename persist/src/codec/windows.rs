@@ -13,8 +13,12 @@ fn least(place: usize) -> usize {
     (4..place).fold(quadrupled, |size, _| size.saturating_add(size / 4))
 }
 
-/// Bytes of a piece of rows that is cleared and then written: it stays in the nearest cache between the two.
-const PIECE: usize = 4096;
+/// Bytes of a piece of rows that is cleared and then written: it stays in the nearest cache between the two. Longer
+/// ones are slower, since `memset` then uses `rep stosb`.
+const PIECE: usize = 2048;
+
+/// Bytes from which on an allocator gets memory from the system, which is clear.
+const FROM_SYSTEM: usize = 32 << 20;
 
 /// A part of a buffer's memory, in which a value continues when the one before it is full.
 #[derive(Debug, Default)]
@@ -112,11 +116,16 @@ impl<'a> Next<'a> {
             Some(run) if is_small && len >= least => {
                 window.base = if len >= start { 0 } else { start };
                 let room = start - window.base;
-                let mut bytes = Vec::with_capacity(room + len + SMALLEST);
-                bytes.resize(room, 0);
-                run.append(&mut bytes);
-                bytes.resize(room + len + SMALLEST, 0);
-                window.bytes = bytes;
+                let whole = room + len + SMALLEST;
+                if matches!(run, Run::Rows { .. }) && whole > FROM_SYSTEM {
+                    window.bytes = vec![0; whole];
+                    run.write(&mut window.bytes[room..room + len]);
+                } else {
+                    window.bytes.reserve_exact(whole);
+                    window.bytes.resize(room, 0);
+                    run.append(&mut window.bytes);
+                    window.bytes.resize(whole, 0);
+                }
             }
             _ => {
                 if is_small {

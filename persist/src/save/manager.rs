@@ -456,14 +456,14 @@ impl SaveManager {
         write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
     ) -> Result<Vec<u8>> {
         let (compression, limits) = (self.output.options.compression, self.output.limits);
+        if compression != Compression::None {
+            let mut save = Vec::new();
+            write(self, &mut Sealer::new(&mut save, compression, &limits))?;
+            return Ok(save);
+        }
         let [last, before] = self.last_sizes;
         let size = last.min(before);
-        let (mut save, cleared) = if compression != Compression::None {
-            let mut save = Vec::with_capacity(last + last / 64);
-            write(self, &mut Sealer::new(&mut save, compression, &limits))?;
-            let size = save.len();
-            (save, size)
-        } else if size >= IN_PLACE {
+        let (mut save, cleared) = if size >= IN_PLACE {
             let kept = mem::replace(&mut self.buffer, Buffer::with_size(size + size / 64));
             let mut out = InMemory::in_place(&limits);
             let result = write(self, &mut out);
