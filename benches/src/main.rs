@@ -6,6 +6,7 @@
 mod data;
 
 mod added;
+mod blocks;
 mod builds;
 mod codecs;
 mod conditions;
@@ -38,8 +39,9 @@ use run::Run;
 
 type Section = (&'static str, fn(&mut Run) -> Result<(), String>);
 
-const SECTIONS: [Section; 12] = [
+const SECTIONS: [Section; 13] = [
     ("values", values::run),
+    ("blocks", blocks::run),
     ("files", files::run),
     ("parts", parts::run),
     ("first", first::run),

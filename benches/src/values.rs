@@ -63,16 +63,16 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
 }
 
 /// The same data in other types of ours, whose bytes or speed differ.
-struct Twin {
-    name: &'static str,
+pub(crate) struct Twin {
+    pub(crate) name: &'static str,
     size: usize,
-    encode: Box<dyn FnMut()>,
-    decode: Box<dyn FnMut()>,
+    pub(crate) encode: Box<dyn FnMut()>,
+    pub(crate) decode: Box<dyn FnMut()>,
 }
 
 impl Twin {
     /// The value as one of type `C`, which loads the saves of the other.
-    fn of<C: persist::Persist + PartialEq>(
+    pub(crate) fn of<C: persist::Persist + PartialEq>(
         name: &'static str,
         value: &impl persist::Persist,
     ) -> Self {
@@ -175,7 +175,7 @@ fn measure<T: Subject>(
 }
 
 /// The bytes by a codec, once they have been seen to give the value back.
-fn checked<T: PartialEq>(entry: &mut Entry<T>, value: &T) -> Bytes {
+pub(crate) fn checked<T: PartialEq>(entry: &mut Entry<T>, value: &T) -> Bytes {
     let mut bytes = Bytes::new();
     bytes.extend_from_slice(entry.codec.encode(value));
     assert!(entry.codec.decode(&bytes) == *value, "{} lost something", entry.name);
@@ -191,14 +191,14 @@ fn sizes(run: &mut Run, name: &str, set: &str, role: Role, bytes: &[u8]) {
     run.kilobytes("by Zstandard 3, kB", name, set, role, packed.len());
 }
 
-fn encode<'a, T>(entry: &'a mut Entry<T>, value: &'a T) -> Contender<'a> {
+pub(crate) fn encode<'a, T>(entry: &'a mut Entry<T>, value: &'a T) -> Contender<'a> {
     let Entry { name, role, codec } = entry;
     Contender::new(name, *role, move || {
         black_box(codec.encode(black_box(value)));
     })
 }
 
-fn decode<'a, T>(entry: &'a mut Entry<T>, bytes: &'a [u8]) -> Contender<'a> {
+pub(crate) fn decode<'a, T>(entry: &'a mut Entry<T>, bytes: &'a [u8]) -> Contender<'a> {
     let Entry { name, role, codec } = entry;
     Contender::new(name, *role, move || drop(black_box(codec.decode(black_box(bytes)))))
 }

@@ -66,6 +66,18 @@ const TABLES: &[Table] = &[
         ratios: &[Base::BestRival],
     },
     Table {
+        name: "blocks saved",
+        title: "encode, us (x savefile)",
+        cells: columns!("blocks: encode, us": "480 kB" "6 MB" "60 MB"),
+        ratios: &[Base::Row("savefile")],
+    },
+    Table {
+        name: "blocks loaded",
+        title: "decode and drop, us (x savefile)",
+        cells: columns!("blocks: decode and drop, us": "480 kB" "6 MB" "60 MB"),
+        ratios: &[Base::Row("savefile")],
+    },
+    Table {
         name: "size",
         title: "size, kB (x best rival)",
         cells: values!("values: size, kB"),
