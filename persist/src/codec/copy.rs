@@ -33,6 +33,28 @@ fn ends<const N: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
+/// True if both have the same bytes. Short ones are compared by the same two chunks.
+#[inline(always)]
+pub(crate) fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    let len = a.len();
+    if len != b.len() {
+        false
+    } else if len > 32 || len < 4 {
+        a == b
+    } else if len >= 16 {
+        are_ends_equal::<16>(a, b)
+    } else if len >= 8 {
+        are_ends_equal::<8>(a, b)
+    } else {
+        are_ends_equal::<4>(a, b)
+    }
+}
+
+#[inline(always)]
+fn are_ends_equal<const N: usize>(a: &[u8], b: &[u8]) -> bool {
+    a.first_chunk::<N>() == b.first_chunk::<N>() && a.last_chunk::<N>() == b.last_chunk::<N>()
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -42,6 +64,19 @@ mod tests {
             let mut target = vec![0; len];
             super::copy(&mut target, &source[..len]);
             assert_eq!(target, source[..len]);
+        }
+    }
+    #[test]
+    fn one_other_byte_is_found_in_every_length() {
+        let bytes: Vec<u8> = (1..=80).collect();
+        for len in 0..=bytes.len() {
+            let mut other = bytes[..len].to_vec();
+            assert!(super::is_equal(&other, &bytes[..len]));
+            for at in 0..len {
+                other[at] ^= 0x80;
+                assert!(!super::is_equal(&other, &bytes[..len]));
+                other[at] ^= 0x80;
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 use super::Fail;
+use super::copy::is_equal;
 
 /// The first `len` bytes of `rest` as a `String`; `len` is at most `rest.len()`.
 ///
@@ -33,41 +34,38 @@ pub(crate) fn decode_text(rest: &[u8], len: usize) -> Result<String, Fail> {
 
 /// Reads the first `len` bytes of `rest` over `text`, which keeps its buffer if that is enough.
 ///
-/// A short one is checked as a block too, in the buffer where it belongs.
+/// A text that is the same stays as it is, and has been checked before. A short one is checked as a block too.
 #[inline(always)]
 pub(crate) fn decode_text_into(text: &mut String, rest: &[u8], len: usize) -> Result<(), Fail> {
+    if is_equal(text.as_bytes(), &rest[..len]) {
+        return Ok(());
+    }
+    if text.capacity() < len {
+        *text = decode_text(rest, len)?;
+        return Ok(());
+    }
     if len <= 16
         && let Some(chunk) = rest.first_chunk::<16>()
-        && text.capacity() >= 16
     {
         return over(text, &masked(*chunk, len), len);
     }
     if len <= 32
         && len > 16
         && let Some(chunk) = rest.first_chunk::<32>()
-        && text.capacity() >= 32
     {
         return over(text, &masked_pair(chunk, len), len);
     }
-    if text.capacity() < len {
-        *text = decode_text(rest, len)?;
-        return Ok(());
-    }
-    let Ok(checked) = std::str::from_utf8(&rest[..len]) else { return Err(Fail::Text) };
-    text.clear();
-    text.push_str(checked);
-    Ok(())
+    over(text, &rest[..len], len)
 }
 
-/// Puts the first `len` bytes of a block into a buffer that holds the block.
+/// Puts the first `len` bytes of a block over `text`, which has room for those.
 #[inline(always)]
 fn over(text: &mut String, block: &[u8], len: usize) -> Result<(), Fail> {
-    let mut bytes = std::mem::take(text).into_bytes();
-    bytes.clear();
-    bytes.extend_from_slice(block);
-    let Ok(mut checked) = String::from_utf8(bytes) else { return Err(Fail::Text) };
-    checked.truncate(len);
-    *text = checked;
+    let Some(checked) = std::str::from_utf8(block).ok().and_then(|block| block.get(..len)) else {
+        return Err(Fail::Text);
+    };
+    text.clear();
+    text.push_str(checked);
     Ok(())
 }
 
@@ -99,6 +97,16 @@ mod tests {
         std::str::from_utf8(bytes).ok().map(str::to_owned)
     }
 
+    /// What may be there before: a shorter text, a longer one, one of the same length, and the same.
+    fn old(bytes: &[u8]) -> [String; 4] {
+        [
+            String::from("old"),
+            "old".repeat(20),
+            "x".repeat(bytes.len()),
+            naive(bytes).unwrap_or_default(),
+        ]
+    }
+
     #[test]
     fn short_text_is_checked_as_the_standard_library_does() {
         let samples: [&[u8]; 8] = [
@@ -126,13 +134,15 @@ mod tests {
                                 naive(&bytes),
                                 "{bytes:x?} + {after}"
                             );
-                            let mut over = String::from("old");
-                            let result = decode_text_into(&mut over, &input, len);
-                            assert_eq!(
-                                result.ok().map(|()| over),
-                                naive(&bytes),
-                                "{bytes:x?} + {after}"
-                            );
+                            for old in old(&bytes) {
+                                let mut over = old;
+                                let result = decode_text_into(&mut over, &input, len);
+                                assert_eq!(
+                                    result.ok().map(|()| over),
+                                    naive(&bytes),
+                                    "{bytes:x?} + {after}"
+                                );
+                            }
                         }
                     }
                 }
