@@ -1,7 +1,6 @@
 //! Maps: a count, then key and value of each entry.
 
-use std::collections::BTreeMap;
-use std::collections::hash_map::{self, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
@@ -152,10 +151,10 @@ where
                     .map_err(|error| input.refuse(error))?;
                 places.push((begin..keys.len(), references));
             }
-            match map.entry(key) {
-                hash_map::Entry::Vacant(entry) => entry.insert(value),
-                hash_map::Entry::Occupied(_) => return Err(Fail::Duplicate),
-            };
+            // Not by an `entry`, which looks for a place twice.
+            if map.insert(key, value).is_some() {
+                return Err(Fail::Duplicate);
+            }
         }
         Ok(())
     })?;
