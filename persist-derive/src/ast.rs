@@ -24,6 +24,8 @@ pub struct Input {
     /// Names of fields or variants that older saves hold and that are gone for good.
     pub removed: Vec<Given<String>>,
     pub transparent: Option<Given<()>>,
+    /// The type that it is stored as, by `From` and `TryFrom`.
+    pub via: Option<Given<Adapter>>,
     /// The memory of a value is its encoding.
     pub pod: Option<Given<()>>,
     /// The integers of its fields take as few bytes as they need.
@@ -105,8 +107,12 @@ pub struct Field {
     /// Name and type, or type alone, as they stand in the source.
     pub written: String,
     pub store: Store,
+    /// Its first attribute.
+    pub attribute: Option<Span>,
     pub skip: Option<Given<()>>,
     pub default: Option<Given<DefaultValue>>,
+    /// What a load fills, if that is given.
+    pub empty: Option<Given<DefaultValue>>,
     pub id: Option<Given<u32>>,
     /// A function from an older type of the field.
     pub convert: Option<Given<ExprPath>>,
@@ -124,8 +130,44 @@ pub enum Store {
     Skip,
     /// As its own type.
     Plain,
-    /// As another type, through a module.
-    With(Path),
+    /// As another type.
+    With(Given<Adapter>),
+}
+
+/// How a value is stored as another type. Its span is that of what the attribute says.
+pub struct Adapter {
+    /// The attribute.
+    pub name: &'static str,
+    pub shape: Shape,
+}
+
+/// What stands in `with = "..."` and its like.
+pub enum Shape {
+    /// `_`: as it is.
+    Same,
+    Module(Module),
+    /// Through a type that implements `With`.
+    By(Box<Type>),
+    /// As this type, by `From` and `TryFrom`.
+    Via(Box<Type>),
+    /// A container of the standard library, and how its parts are stored.
+    Lift(Container, Vec<Shape>),
+}
+
+pub struct Module {
+    pub path: Path,
+    /// `with_iter`: it stores items one by one.
+    pub iter: bool,
+    /// Which of the modules of the type it is.
+    pub index: usize,
+}
+
+pub enum Container {
+    /// Such as `Vec`, without its arguments.
+    Path(Path),
+    Tuple,
+    /// `[m]`.
+    Items,
 }
 
 pub enum DefaultValue {
@@ -167,16 +209,20 @@ impl Fields {
     pub fn stored(&self) -> impl Iterator<Item = &Field> {
         self.0.iter().filter(|field| field.is_stored())
     }
-
-    pub fn any_with(&self) -> bool {
-        self.0.iter().any(|field| matches!(field.store, Store::With(_)))
-    }
 }
 
 impl Field {
     /// Makes it compact, as its type says, if it is stored as its own type.
     pub fn compact(&mut self) {
         self.is_compact |= matches!(self.store, Store::Plain) && self.unknown.is_none();
+    }
+
+    /// How it is stored as another type, if it is.
+    pub fn adapter(&self) -> Option<&Given<Adapter>> {
+        match &self.store {
+            Store::With(adapter) => Some(adapter),
+            _ => None,
+        }
     }
 
     /// True if it has a record.
@@ -188,6 +234,23 @@ impl Field {
     pub fn has_default(&self) -> bool {
         // Where nothing unknown was stored, nothing is kept.
         self.default.is_some() || self.unknown.is_some() || is_option(&self.ty)
+    }
+}
+
+impl Adapter {
+    /// Gives the modules their indices, from `next` on.
+    pub fn number(&mut self, next: &mut usize) {
+        fn each(shape: &mut Shape, next: &mut usize) {
+            match shape {
+                Shape::Module(module) => {
+                    module.index = *next;
+                    *next += 1;
+                }
+                Shape::Lift(_, parts) => parts.iter_mut().for_each(|part| each(part, next)),
+                Shape::Same | Shape::By(_) | Shape::Via(_) => {}
+            }
+        }
+        each(&mut self.shape, next);
     }
 }
 

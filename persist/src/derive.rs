@@ -51,6 +51,7 @@
 /// | `after_load = path` | A function `fn(&mut Self)` that runs when all is validated, after those inside. Like `before_save` it may return a `Result<(), E>`. |
 /// | `migrate = path`, `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)`, or one for each step, that brings records of older versions to the class's version; see below. |
 /// | `transparent` | A struct with one field is saved as that field, without a class of its own. |
+/// | `via = "Stored"` | Saved as a `Stored` without a class of its own: `Stored: From<&Type>` and `Type: TryFrom<Stored>`. |
 /// | `pod` | A struct of fixed-width numbers, arrays of them and other `pod` types is copied as one block of memory. It derives bytemuck's `NoUninit` and `AnyBitPattern`. The bytes stay the same. |
 /// | `compact` | The integers of 16 to 64 bits of all fields take as few bytes as they need, also in options, lists, arrays, tuples and maps, but not in other classes. |
 /// | `bound = "T: Asset"` | These bounds, instead of those that are found. |
@@ -74,7 +75,10 @@
 /// | `default`, `default = value` | What the field gets from a save that does not hold it: `Default::default()`, or the value. Without it a missing field is an error, except that a missing `Option` is `None`. |
 /// | `rename = "x"` | Name of the field in the save. |
 /// | `alias = "old"` | A name under which older saves may hold the field; may be repeated. |
-/// | `with = module` | Saved as another type, by the module's functions; see below. |
+/// | `empty = value` | What the field has in the empty value that a load fills. Unlike `default` it leaves a missing field an error. |
+/// | `with = module` | Saved as another type, by the module's functions, also inside of containers; see below. |
+/// | `with_iter = module` | Saved as a list of the module's `Item`s, which `store` gives by an iterator and `restore` takes as a `Vec`. |
+/// | `via = "Stored"` | Saved as a `Stored`, which is `From<&Field>`, and from which the field's type is `TryFrom`. |
 /// | `id = 4` | A number by which a save knows the field under any name. It stays what it is, and no other field of the struct or variant ever has the same. |
 /// | `convert = path` | A function `fn(Old) -> New` or `fn(Old) -> Result<New, E>` for saves in which the field has another type; see below. |
 /// | `compact` | The integers of the field take as few bytes as they need, as for a type. |
@@ -216,10 +220,14 @@
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// The error of `restore` can be anything that can be shown as text. Without
-/// `default` the field's type must implement `Default`, for the empty value;
-/// the field still must be in the save. References and hooks inside of what
+/// `store` may return a reference or a `Cow` of `Stored` too. The error of `restore` can be anything
+/// that can be shown as text. Without `default` or `empty` the field's type must implement `Default`,
+/// for the empty value; the field still must be in the save. References and hooks inside of what
 /// the module stores are out of reach, and a class that has any is refused.
+///
+/// In quotes, `with` has the form of the field's type: `with = "HashMap<_, Vec<Option<flow>>>"`
+/// applies the module inside of the containers, where `_` is what is `Persist` itself. A path that begins
+/// with a capital letter names a type that implements [`With`](crate::With).
 ///
 /// # By hand
 ///

@@ -155,6 +155,8 @@ pub use codec::Persist;
 #[doc(inline)]
 pub use codec::dynamic::Unknown;
 #[doc(inline)]
+pub use codec::with::With;
+#[doc(inline)]
 pub use history::{Command, History, Session};
 #[doc(inline)]
 pub use save::{Document, Loaded, SaveManager, from_slice, load, save, to_vec};
@@ -169,11 +171,10 @@ pub mod __private {
     pub use crate::__dynamic;
     pub use crate::codec::content::Content;
     pub use crate::codec::convert::{Conversion, convert};
-    pub use crate::codec::decoder::restored;
     pub use crate::codec::dynamic::{
         ArcTo, AsTrait, Dynamic, Implements, Portable, RcTo, StandIn, TraitObject,
     };
-    pub use crate::codec::field::{FieldAccess, replaced};
+    pub use crate::codec::field::FieldAccess;
     pub use crate::codec::field_names::{FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
     pub use crate::codec::persist::kind_of_class;
@@ -198,6 +199,15 @@ pub mod __private {
 
     pub mod compact {
         pub use crate::codec::compact::{get, get_into, put, put_head, put_rest};
+    }
+
+    pub mod with {
+        pub use crate::codec::with::{
+            Adapter, By, Lift, Module, Same, Through, Via, empty_via, get, get_fixed, get_into,
+            get_restored, get_whole, put, put_each, put_head, put_rest, put_stored, put_whole,
+            reach,
+        };
+        pub use crate::types::Items;
     }
 
     pub mod pod {

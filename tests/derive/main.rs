@@ -8,3 +8,4 @@ mod golden;
 mod hygiene;
 mod hygiene_of_evolution;
 mod savedata_sizes;
+mod stored_as;

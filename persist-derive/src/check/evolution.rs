@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ast::{Body, Field, Fields, Given, Input, Migration, Store, Variant};
+use crate::ast::{Body, Field, Fields, Given, Input, Migration, Variant};
 use crate::ctxt::Ctxt;
 
 /// Notes every mistake.
@@ -97,12 +97,10 @@ fn others(cx: &Ctxt, variants: &[Variant]) {
         if let Some(second) = stored.next() {
             cx.error(second.span(), "an `other` variant holds one `persist::Unknown` or nothing; remove this field or mark it `skip`");
         }
-        let with = match &field.store {
-            Store::With(module) => Some(module.segments[0].ident.span()),
-            _ => None,
-        };
+        let (adapter, with) = super::stored_as(field);
         let given = [
-            ("with", with),
+            (adapter, with),
+            ("empty", field.empty.as_ref().map(|given| given.span)),
             ("convert", field.convert.as_ref().map(|given| given.span)),
             ("default", field.default.as_ref().map(|given| given.span)),
             ("unknown", field.unknown.as_ref().map(|given| given.span)),
@@ -171,8 +169,9 @@ fn ids(cx: &Ctxt, fields: &Fields) {
 }
 
 fn convert(cx: &Ctxt, field: &Field) {
-    if let (Some(Given { span, .. }), Store::With(_)) = (&field.convert, &field.store) {
-        cx.error(*span, "what a `with` module stores it restores itself, older types too; remove `convert` or `with`");
+    if let (Some(Given { span, .. }), Some(given)) = (&field.convert, field.adapter()) {
+        let name = given.value.name;
+        cx.error(*span, format!("what `{name}` stores it restores itself, older types too; remove `convert` or `{name}`"));
     }
 }
 
@@ -183,6 +182,7 @@ fn unknown(cx: &Ctxt, field: &Field) {
     }
     let given = [
         ("default", "is empty where nothing was stored", field.default.as_ref().map(|it| it.span)),
+        ("empty", "is empty by itself", field.empty.as_ref().map(|it| it.span)),
         ("convert", "has no older type", field.convert.as_ref().map(|it| it.span)),
     ];
     for (name, why, span) in given {
@@ -190,7 +190,10 @@ fn unknown(cx: &Ctxt, field: &Field) {
             cx.error(span, format!("an `unknown` field {why}; remove `{name}`"));
         }
     }
-    if let Store::With(module) = &field.store {
-        cx.error_over(module, "an `unknown` field keeps what was stored as it is; remove `with`");
+    if let (name, Some(span)) = super::stored_as(field) {
+        cx.error(
+            span,
+            format!("an `unknown` field keeps what was stored as it is; remove `{name}`"),
+        );
     }
 }

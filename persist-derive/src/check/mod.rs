@@ -17,10 +17,14 @@ const MOST_VARIANTS: usize = 1 << 16;
 
 /// Notes every mistake.
 pub fn check(cx: &Ctxt, input: &Input) {
+    borrowing(cx, input);
+    if input.via.is_some() {
+        via(cx, input);
+        return;
+    }
     version(cx, input);
     id_of_generic(cx, input);
     packed(cx, input);
-    borrowing(cx, input);
     transparent(cx, input);
     pod(cx, input);
     compact(cx, input);
@@ -105,9 +109,6 @@ fn transparent(cx: &Ctxt, input: &Input) {
     for other in stored {
         cx.error(other.span(), "a transparent type has one field that is saved; mark the others `skip` or remove `transparent`");
     }
-    if let Store::With(module) = &inner.store {
-        cx.error_over(module, "the field of a transparent type is saved as it is; put `with` on the fields of this type, or remove `transparent`");
-    }
     let given = [
         ("rename", inner.renamed),
         ("alias", inner.aliases.first().map(|given| given.span)),
@@ -119,6 +120,20 @@ fn transparent(cx: &Ctxt, input: &Input) {
     for (name, span) in given {
         if let Some(span) = span {
             cx.error(span, format!("the field of a transparent type has no name in the save and is never missing; remove `{name}`"));
+        }
+    }
+}
+
+/// A type with `via` is another type to a save: its own fields are not there.
+fn via(cx: &Ctxt, input: &Input) {
+    let transparent = input.transparent.as_ref().map(|given| ("transparent", given.span));
+    let class_only = input.class_only.iter().map(|given| (given.value, given.span));
+    for (value, span) in transparent.into_iter().chain(class_only) {
+        cx.error(span, format!("`{value}` means nothing on a type with `via`, which is saved as that other type; put it there, or remove one of the two"));
+    }
+    for field in input.all_fields() {
+        if let Some(span) = field.attribute {
+            cx.error(span, "the fields of a type with `via` are not saved themselves; put the attribute on the type in `via`, or remove it");
         }
     }
 }
@@ -140,13 +155,10 @@ fn pod(cx: &Ctxt, input: &Input) {
         cx.error(span, "a type without fields has no bytes to copy; remove `pod`");
     }
     for field in &fields.0 {
-        let with = match &field.store {
-            Store::With(module) => Some(module.span()),
-            _ => None,
-        };
+        let (adapter, with) = stored_as(field);
         let given = [
             ("skip", field.skip.as_ref().map(|given| given.span)),
-            ("with", with),
+            (adapter, with),
             ("convert", field.convert.as_ref().map(|given| given.span)),
             ("unknown", field.unknown.as_ref().map(|given| given.span)),
         ];
@@ -165,14 +177,20 @@ fn compact(cx: &Ctxt, input: &Input) {
     }
     for field in input.all_fields() {
         let Some(Given { span, .. }) = field.compact else { continue };
+        if let (true, Some(given)) = (input.pod.is_none(), field.adapter()) {
+            let name = given.value.name;
+            cx.error(
+                span,
+                format!("`{name}` says how the field is stored; remove `compact` or `{name}`"),
+            );
+            continue;
+        }
         let why = if input.pod.is_some() {
             "a `pod` type is saved as it lies in memory, which is not compact; remove one of the two"
         } else if input.transparent.is_some() {
             "a transparent type is saved as its field's type is; put `compact` on the fields of this type"
         } else if field.unknown.is_some() {
             "unknown fields are kept as they are stored; remove `compact`"
-        } else if let Store::With(_) = field.store {
-            "the module says how the field is stored; remove `compact` or `with`"
         } else {
             continue;
         };
@@ -238,15 +256,24 @@ fn skip(cx: &Ctxt, field: &Field) {
         ("convert", "has no older type", field.convert.as_ref().map(|given| given.span)),
         ("unknown", "cannot hold what is", field.unknown.as_ref().map(|given| given.span)),
         ("compact", "takes no bytes", field.compact.as_ref().map(|given| given.span)),
+        ("empty", "has what `default` gives it", field.empty.as_ref().map(|given| given.span)),
     ];
     for (name, and, span) in given {
         if let Some(span) = span {
             cx.error(span, format!("{why} and {and}; remove `{name}` or `skip`"));
         }
     }
-    if let Store::With(module) = &field.store {
-        cx.error_over(module, format!("{why} and needs no module; remove `with` or `skip`"));
+    if let (name, Some(span)) = stored_as(field) {
+        cx.error(
+            span,
+            format!("{why} and is not stored as another type; remove `{name}` or `skip`"),
+        );
     }
+}
+
+/// The attribute by which a field is stored as another type, and its place.
+fn stored_as(field: &Field) -> (&'static str, Option<Span>) {
+    field.adapter().map_or(("with", None), |given| (given.value.name, Some(given.span)))
 }
 
 fn field_names(cx: &Ctxt, fields: &Fields) {

@@ -8,7 +8,8 @@ use syn::{
     parse_quote,
 };
 
-use crate::ast::{DefaultValue, Input, Store, mentions, ungroup};
+use super::adapter::kept_types;
+use crate::ast::{DefaultValue, Input, Shape, Store, mentions, ungroup};
 
 /// The generics of the impls.
 pub struct Bounds {
@@ -23,9 +24,25 @@ impl Bounds {
         let params: Vec<Ident> =
             input.generics.type_params().map(|param| param.ident.clone()).collect();
         let mut usage = Usage { params: &params, used: Vec::new(), associated: Vec::new() };
-        for field in input.all_fields() {
-            if let Store::Plain = field.store {
-                usage.visit_type(&field.ty);
+        match &input.via {
+            // Its fields are not stored.
+            Some(via) => {
+                if let Shape::Via(stored) = &via.value.shape {
+                    usage.visit_type(stored);
+                }
+            }
+            None => {
+                let mut stored = Vec::new();
+                for field in input.all_fields() {
+                    match &field.store {
+                        Store::Plain => stored.push(&field.ty),
+                        Store::With(given) => {
+                            kept_types(&given.value.shape, &field.ty, &mut stored);
+                        }
+                        Store::Skip => {}
+                    }
+                }
+                stored.into_iter().for_each(|ty| usage.visit_type(ty));
             }
         }
 
@@ -73,10 +90,10 @@ impl Bounds {
 /// known without the parameters.
 fn defaults(input: &Input, params: &[Ident]) -> Vec<WherePredicate> {
     let mut predicates: Vec<WherePredicate> = Vec::new();
-    for field in input.all_fields() {
+    for field in input.all_fields().filter(|_| input.via.is_none()) {
         let std = match (&field.default, &field.store) {
             (Some(given), _) => matches!(given.value, DefaultValue::Std),
-            (None, store) => !matches!(store, Store::Plain),
+            (None, store) => !matches!(store, Store::Plain) && field.empty.is_none(),
         };
         let ty = &field.ty;
         let mut usage = Usage { params, used: Vec::new(), associated: Vec::new() };

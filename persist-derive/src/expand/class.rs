@@ -5,7 +5,7 @@ use quote::ToTokens as _;
 
 use super::bounds::Bounds;
 use super::convert::conversion;
-use super::{migration, module_stored, stored};
+use super::{adapter, migration, stored};
 use crate::ast::{Body, Field, Fields, Given, Input, Store, empty_variant};
 
 /// `CLASS`, `FIELDS` and `VARIANTS`.
@@ -97,9 +97,9 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
         emit! { None }
     };
     let kind = match &field.store {
-        Store::With(module) => {
-            let stored = module_stored(module);
-            emit! { <#stored as _Persist>::persist_kind }
+        Store::With(given) => {
+            let adapter = adapter::as_adapter(given, &ty.to_token_stream());
+            emit! { #adapter::kind }
         }
         _ => {
             let stored = stored(ty);
@@ -116,12 +116,13 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     });
     let default = field.has_default().then(|| emit! { .with_default() });
     let with = matches!(field.store, Store::With(_)).then(|| emit! { .with_module() });
+    let empty = field.empty.as_ref().map(|_| emit! { .with_empty() });
     let id = field.id.as_ref().map(|given| given.value).map(|id| emit! { .id_number(#id) });
     let convert = conversion(field).map(|conversion| emit! { .converts(|| #conversion.kind()) });
     let unknown = (other || field.unknown.is_some()).then(|| emit! { .keeps_unknown() });
     emit! {
         _persist::FieldRecord::new::<#ty>(#name, _persist::Option::#offset, #kind)
-            #aliases #default #with #id #convert #unknown
+            #aliases #default #with #empty #id #convert #unknown
     }
 }
 

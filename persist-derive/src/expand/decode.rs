@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, field_default, module_restore, passed, path, pod, row_call, tried};
+use super::{Access, call, field_default, passed, path, pod, row_call, tried};
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
@@ -14,8 +14,8 @@ pub fn expand(input: &Input) -> TokenStream {
                 let mut __segment = __head;
                 _Ok(#value)
             };
-            // With a `with` module it is never fixed.
-            let (body, fixed) = if fields.any_with() {
+            // With a field that is stored as another type it is never fixed.
+            let (body, fixed) = if fields.stored().any(|field| field.adapter().is_some()) {
                 (linear, None)
             } else {
                 let value = construct(&emit! { Self }, fields, |_, field| {
@@ -110,10 +110,6 @@ fn variant(variants: &[Variant]) -> TokenStream {
 
 /// Reads a stored field of a struct or variant.
 fn read(index: usize, field: &Field, row: usize) -> TokenStream {
-    if let Store::With(module) = &field.store {
-        let restore = module_restore(module);
-        return emit! { #restore? };
-    }
     let (row, index) = (row::nth(row), row::nth(index));
     let place = emit! { Self, #row, #index };
     tried(&row_call(field, "get", &place, &emit! { &mut __segment, __input }))
@@ -143,11 +139,6 @@ fn construct(
 /// `__decode_into` and `__keep_skipped` of a struct: fields that are not stored stay as they are.
 fn into(fields: &Fields) -> TokenStream {
     let reads = fields.stored().enumerate().map(|(index, field)| {
-        if let Store::With(module) = &field.store {
-            let restore = module_restore(module);
-            let target = Access::Own.target(field);
-            return emit! { #target = #restore?; };
-        }
         let value = Access::Own.mutable(field);
         let index = row::nth(index);
         let arguments = emit! { #value, &mut __segment, __input };

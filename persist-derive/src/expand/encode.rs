@@ -3,8 +3,8 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, module_write, passed, path, pattern, pod, row_call};
-use crate::ast::{Body, Fields, Input, Store, Variant};
+use super::{Access, passed, path, pattern, pod, row_call};
+use crate::ast::{Body, Fields, Input, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
     let (head, tail) = match &input.body {
@@ -42,11 +42,6 @@ fn of_struct(fields: &Fields) -> (TokenStream, Option<TokenStream>) {
     let mut tails = TokenStream::new();
     for (index, field) in fields.stored().enumerate() {
         let value = Access::Own.shared(field);
-        if let Store::With(module) = &field.store {
-            let write = module_write(module, &value);
-            tails.extend(emit! { #write?; });
-            continue;
-        }
         let index = row::nth(index);
         let place = emit! { Self, #index };
         let head = row_call(field, "put_head", &place, &emit! { #value, &mut __segment });
@@ -90,10 +85,6 @@ fn fields(fields: &Fields, variant: usize) -> TokenStream {
     let variant = row::nth(variant);
     let writes = fields.stored().enumerate().map(|(index, field)| {
         let value = Access::Matched.shared(field);
-        if let Store::With(module) = &field.store {
-            let write = module_write(module, &value);
-            return emit! { #write?; };
-        }
         let index = row::nth(index);
         let place = emit! { Self, #variant, #index };
         passed(&row_call(field, "put", &place, &emit! { #value, &mut __segment, __out }))

@@ -3,8 +3,8 @@
 use proc_macro2::TokenStream;
 
 use super::convert::conversion;
-use super::{Access, field_default, module_write, path, stored};
-use crate::ast::{Body, Field, Fields, Input, Store};
+use super::{Access, adapter, field_default, path, stored};
+use crate::ast::{Body, Field, Fields, Input};
 
 pub fn expand(input: &Input) -> TokenStream {
     let variant = variant(input);
@@ -86,14 +86,15 @@ fn make(input: &Input) -> Option<TokenStream> {
                 let ty = &field.ty;
                 let default = field_default(field);
                 let value = emit! { &__value };
-                let write = match &field.store {
-                    Store::With(module) => module_write(module, &value),
-                    _ => {
+                let arguments = emit! { #value, __out };
+                let write = match field.adapter() {
+                    Some(adapter) => adapter::call(field, adapter, "put_whole", &arguments),
+                    None => {
                         let stored = stored(&field.ty);
                         if field.is_compact {
-                            emit! { #stored::__encode_compact(#value, __out) }
+                            emit! { #stored::__encode_compact(#arguments) }
                         } else {
-                            emit! { #stored::persist_encode(#value, __out) }
+                            emit! { #stored::persist_encode(#arguments) }
                         }
                     }
                 };

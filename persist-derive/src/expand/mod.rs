@@ -4,6 +4,7 @@
 //! absolute paths and names every trait in full, so that nothing the user has
 //! shadowed can get in between.
 
+mod adapter;
 mod bounds;
 mod class;
 mod compact;
@@ -35,13 +36,18 @@ pub fn expand(input: &Input) -> TokenStream {
         Body::Struct(fields) if input.transparent.is_some() => {
             transparent::expand(input, fields, &bounds)
         }
-        _ => class(input, &bounds),
+        _ => match &input.via {
+            Some(via) => transparent::expand_via(input, via, &bounds),
+            None => class(input, &bounds),
+        },
     };
+    let modules = adapter::modules(input, &bounds);
     emit! {
         // Of the lints only this one looks into the code of a derive.
         #[allow(deprecated)]
         const _: () = {
             #import
+            #modules
             #impls
         };
     }
@@ -96,12 +102,16 @@ fn prototype(input: &Input) -> TokenStream {
             empty(&path(variant), &variant.fields)
         }
     };
+    persist_empty(&emit! { _Ok(#value) })
+}
+
+fn persist_empty(result: &TokenStream) -> TokenStream {
     emit! {
         #[inline(never)]
         fn persist_empty(
             __prototypes: &_persist::Prototypes<'_>,
         ) -> _persist::Result<Self, _persist::Error> {
-            _Ok(#value)
+            #result
         }
     }
 }
@@ -114,8 +124,9 @@ fn pointee(bounds: &Bounds) -> TokenStream {
 /// An empty struct or variant.
 fn empty(path: &TokenStream, fields: &Fields) -> TokenStream {
     let members = fields.0.iter().map(|field| &field.member);
-    let values = fields.0.iter().map(|field| match (&field.default, &field.store) {
-        (None, Store::Plain) => {
+    let values = fields.0.iter().map(|field| match (&field.empty, &field.default, &field.store) {
+        (Some(given), ..) => default_value(&given.value, &field.ty.to_token_stream()),
+        (None, None, Store::Plain) => {
             let stored = stored(&field.ty);
             tried(&emit! { #stored::persist_empty(__prototypes) })
         }
@@ -163,13 +174,17 @@ fn call(field: &Field, call: &TokenStream) -> TokenStream {
     quote_spanned! {span=> #stored::#call }
 }
 
-/// A call of the function that writes or reads a field of a row: of `Persist`, or of the same name for compact fields.
+/// A call of the function that writes or reads a field of a row: of `Persist`, or of the same name for compact fields
+/// and for those that are stored as another type.
 fn row_call(
     field: &Field,
     name: &str,
     place: &TokenStream,
     arguments: &TokenStream,
 ) -> TokenStream {
+    if let Some(adapter) = field.adapter() {
+        return adapter::call(field, adapter, name, arguments);
+    }
     if !field.is_compact {
         let name = Ident::new(&format!("__{name}"), Span::mixed_site());
         return call(field, &emit! { #name::<#place>(#arguments) });
@@ -199,41 +214,6 @@ fn passed(result: &TokenStream) -> TokenStream {
 fn stored(ty: &Type) -> TokenStream {
     let span = ty.span().resolved_at(Span::mixed_site());
     quote_spanned! {span=> <#ty as _Persist> }
-}
-
-/// An item of a `with` module, at the place where the user named the module.
-fn module_item(module: &Path, item: &str) -> TokenStream {
-    let span = module.span();
-    let item = Ident::new(item, span);
-    quote_spanned! {span=> #module::#item }
-}
-
-/// The type that a `with` module stores.
-fn module_stored(module: &Path) -> TokenStream {
-    module_item(module, "Stored")
-}
-
-/// Writes what a `with` module stores of a field.
-fn module_write(module: &Path, field: &TokenStream) -> TokenStream {
-    let span = module.span().resolved_at(Span::mixed_site());
-    let store = module_item(module, "store");
-    // A level of nesting: what is stored may hold the type itself.
-    quote_spanned! {span=> __out.nested(|__out| __out.value(&#store(#field))) }
-}
-
-/// Reads what a `with` module stores and turns it into the field.
-fn module_restore(module: &Path) -> TokenStream {
-    let span = module.span().resolved_at(Span::mixed_site());
-    let restore = module_item(module, "restore");
-    let stored = module_stored(module);
-    let name = module.to_token_stream().to_string().replace(' ', "");
-    quote_spanned! {span=>
-        _persist::restored(
-            #restore(__input.nested(|__input| __input.value::<#stored>())?),
-            #name,
-            __input,
-        )
-    }
 }
 
 /// A pattern or constructor of a variant; braces fit every sort of it.
@@ -273,15 +253,6 @@ impl Access {
         match self {
             Self::Own => emit! { &mut self.#member },
             Self::Matched => local.to_token_stream(),
-        }
-    }
-
-    /// The field as the left side of an assignment.
-    fn target(self, field: &Field) -> TokenStream {
-        let Field { member, local, .. } = field;
-        match self {
-            Self::Own => emit! { self.#member },
-            Self::Matched => emit! { *#local },
         }
     }
 }

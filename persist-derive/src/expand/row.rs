@@ -1,11 +1,10 @@
 //! The rows: what the stored fields of the struct or of each variant are, and the consts that follow.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::ToTokens as _;
-use syn::{Path, Type};
+use quote::{ToTokens as _, quote_spanned};
 
 use super::bounds::Bounds;
-use super::{module_restore, module_stored, module_write, stored};
+use super::{adapter, stored};
 use crate::ast::{Body, Fields, Input, Store, Variant};
 
 /// A `Row` for the struct, or for each variant that stores anything.
@@ -13,10 +12,10 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let row = |index: usize, fields: &Fields| {
         let index = nth(index);
         let parts = fields.stored().map(|field| match &field.store {
-            Store::With(module) => {
-                let stored = module_stored(module);
-                let access = access(&field.ty, module);
-                emit! { _persist::Part::with::<#stored>(&#access) }
+            Store::With(given) => {
+                let (ty, adapter) = (&field.ty, adapter::adapter(given));
+                let span = given.span.resolved_at(Span::mixed_site());
+                quote_spanned! {span=> _persist::Part::with::<#ty, #adapter>() }
             }
             _ => {
                 let stored = stored(&field.ty);
@@ -52,24 +51,6 @@ pub fn nth(index: usize) -> TokenStream {
         Ident::new(&format!("_{index}"), Span::mixed_site()).into_token_stream()
     } else {
         emit! { _persist::Nth<#index> }
-    }
-}
-
-/// How a field that a `with` module stores is written and read by itself.
-fn access(ty: &Type, module: &Path) -> TokenStream {
-    let write = module_write(module, &emit! { __value });
-    let restore = module_restore(module);
-    emit! {
-        _persist::FieldAccess::with(
-            |__value, __out| match __value.downcast_ref::<#ty>() {
-                _persist::Option::Some(__value) => #write,
-                _persist::Option::None => _Err(__out.no_field()),
-            },
-            |__value, __input| {
-                let __new: #ty = #restore?;
-                _persist::replaced(__value, __new)
-            },
-        )
     }
 }
 

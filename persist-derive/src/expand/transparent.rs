@@ -1,10 +1,11 @@
-//! A type that is stored as its one field.
+//! A type that is stored as its one field, or by `via` as another type: without a class of its own.
 
 use proc_macro2::TokenStream;
+use quote::ToTokens as _;
 
 use super::bounds::Bounds;
-use super::{field_default, prototype, stored};
-use crate::ast::{Fields, Input, Store};
+use super::{adapter, default_value, field_default, prototype, stored, tried};
+use crate::ast::{Adapter, Fields, Given, Input, Shape, Store};
 
 pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
     // The check has found exactly one.
@@ -24,6 +25,18 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
     let skipped = fields.0.iter().filter(|field| matches!(field.store, Store::Skip));
     let skipped = skipped.map(|field| &field.member);
     let prototype = prototype(input);
+    if let Some(given) = inner.adapter() {
+        let items = Through {
+            given,
+            ty: inner.ty.to_token_stream(),
+            value: emit! { self.#member },
+            whole: &|value| emit! { Self { #member: #value, #(#rest),* } },
+            prototype,
+        };
+        let persist = items.persist(bounds);
+        let (names, pointee) = (super::class::names(input, bounds), super::pointee(bounds));
+        return emit! { #persist #names #pointee };
+    }
     let u8 = emit! { _persist::u8 };
     let usize = emit! { _persist::usize };
     let bool = emit! { _persist::bool };
@@ -136,4 +149,93 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
     );
     let names = super::class::names(input, bounds);
     emit! { #persist #names #pointee }
+}
+
+/// A type with `via`.
+pub fn expand_via(input: &Input, via: &Given<Adapter>, bounds: &Bounds) -> TokenStream {
+    let Shape::Via(stored) = &via.value.shape else { return TokenStream::new() };
+    let empty = match &input.default {
+        Some(given) => {
+            let value = default_value(&given.value, &emit! { Self });
+            emit! { _Ok(#value) }
+        }
+        None => emit! { _persist::with::empty_via::<Self, #stored>(__prototypes) },
+    };
+    let items = Through {
+        given: via,
+        ty: emit! { Self },
+        value: emit! { *self },
+        whole: &Clone::clone,
+        prototype: super::persist_empty(&empty),
+    };
+    let persist = items.persist(bounds);
+    let pointee = super::pointee(bounds);
+    emit! { #persist #pointee }
+}
+
+/// A type that is stored through an adapter, of itself or of its one field.
+struct Through<'a> {
+    given: &'a Given<Adapter>,
+    /// The type that the adapter stores.
+    ty: TokenStream,
+    /// The value of it in `self`.
+    value: TokenStream,
+    /// The whole of such a value.
+    whole: &'a dyn Fn(&TokenStream) -> TokenStream,
+    prototype: TokenStream,
+}
+
+impl Through<'_> {
+    /// The `impl Persist`.
+    fn persist(&self, bounds: &Bounds) -> TokenStream {
+        let Self { given, ty, value, whole, prototype } = self;
+        let stored = adapter::as_adapter(given, ty);
+        let adapter = adapter::adapter(given);
+        let whole = whole(&tried(&emit! { _persist::with::get_whole::<#ty, #adapter>(__input) }));
+        bounds.implement(
+            &emit! { _persist::Persist },
+            &emit! {
+                const __MIN: _persist::usize = #stored::MIN;
+                const __LEAF: _persist::bool = true;
+
+                fn persist_kind() -> _persist::Kind {
+                    #stored::kind()
+                }
+
+                fn persist_name() -> _persist::String {
+                    #stored::name()
+                }
+
+                fn __reach(__types: &mut _persist::TypeSet) {
+                    _persist::with::reach::<#ty, #adapter>(__types);
+                }
+
+                #prototype
+
+                #[inline]
+                fn persist_encode(
+                    &self,
+                    __out: &mut _persist::Encoder<'_>,
+                ) -> _persist::Result<(), _persist::Stop> {
+                    _persist::with::put_whole::<#ty, #adapter>(&#value, __out)
+                }
+
+                #[inline]
+                fn persist_decode(
+                    __input: &mut _persist::Decoder<'_>,
+                ) -> _persist::Result<Self, _persist::Fail> {
+                    _Ok(#whole)
+                }
+
+                #[inline]
+                fn __decode_into(
+                    &mut self,
+                    __head: &[_persist::u8],
+                    __input: &mut _persist::Decoder<'_>,
+                ) -> _persist::Result<(), _persist::Fail> {
+                    _persist::with::get_into::<#ty, #adapter>(&mut #value, &mut &*__head, __input)
+                }
+            },
+        )
+    }
 }

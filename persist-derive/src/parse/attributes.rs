@@ -1,13 +1,14 @@
 //! The attributes of each place: type, field, variant, trait.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens as _;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, ExprPath, LitStr, Path, Token, WherePredicate};
 
 use super::case::Case;
-use super::items::{Item, items, once, options};
-use crate::ast::{DefaultValue, Given, Migration};
+use super::items::{Item, items, once, options, text};
+use super::shape;
+use crate::ast::{Adapter, DefaultValue, Given, Migration};
 use crate::ctxt::Ctxt;
 
 /// The attributes of a struct or enum.
@@ -20,6 +21,7 @@ pub struct TypeAttributes {
     pub removed: Vec<Given<String>>,
     pub rename_all: Option<Given<Case>>,
     pub transparent: Option<Given<()>>,
+    pub via: Option<Given<Adapter>>,
     pub pod: Option<Given<()>>,
     pub compact: Option<Given<()>>,
     pub krate: Option<Given<Path>>,
@@ -34,11 +36,15 @@ pub struct TypeAttributes {
 /// The attributes of a field.
 #[derive(Default)]
 pub struct FieldAttributes {
+    pub first: Option<Span>,
     pub skip: Option<Given<()>>,
     pub default: Option<Given<DefaultValue>>,
+    pub empty: Option<Given<DefaultValue>>,
     pub rename: Option<Given<String>>,
     pub aliases: Vec<Given<String>>,
-    pub with: Option<Given<Path>>,
+    pub with: Option<Given<Adapter>>,
+    pub with_iter: Option<Given<Adapter>>,
+    pub via: Option<Given<Adapter>>,
     pub id: Option<Given<u32>>,
     pub convert: Option<Given<ExprPath>>,
     pub unknown: Option<Given<()>>,
@@ -79,11 +85,12 @@ impl TypeAttributes {
                 "removed" => found.removed.extend(item.save_name(cx, "\"old_name\"")),
                 "rename_all" => once(cx, &mut found.rename_all, item, case(cx, item)),
                 "transparent" => once(cx, &mut found.transparent, item, item.flag(cx)),
+                "via" => once_at(cx, &mut found.via, item, shape::via(cx, item)),
                 "pod" => once(cx, &mut found.pod, item, item.flag(cx)),
                 "compact" => once(cx, &mut found.compact, item, item.flag(cx)),
                 "crate" => once(cx, &mut found.krate, item, module(cx, item, "my_engine::persist")),
                 "bound" => once(cx, &mut found.bound, item, bound(cx, item)),
-                "default" => once(cx, &mut found.default, item, default(item)),
+                "default" => once(cx, &mut found.default, item, default(cx, item)),
                 "before_save" => {
                     once(cx, &mut found.before_save, item, item.path(cx, "Hero::tidy"));
                 }
@@ -122,12 +129,16 @@ impl FieldAttributes {
     pub fn parse(cx: &Ctxt, attributes: &[Attribute]) -> Self {
         let mut found = Self::default();
         for item in &items(cx, attributes) {
+            found.first.get_or_insert(item.span());
             match &*item.name.to_string() {
                 "skip" => once(cx, &mut found.skip, item, item.flag(cx)),
-                "default" => once(cx, &mut found.default, item, default(item)),
+                "default" => once(cx, &mut found.default, item, default(cx, item)),
+                "empty" => once(cx, &mut found.empty, item, empty(cx, item)),
                 "rename" => rename(cx, &mut found.rename, item),
                 "alias" => found.aliases.extend(item.save_name(cx, "\"old_name\"")),
-                "with" => once(cx, &mut found.with, item, module(cx, item, "my_module")),
+                "with" => once_at(cx, &mut found.with, item, shape::with(cx, item)),
+                "with_iter" => once_at(cx, &mut found.with_iter, item, shape::with_iter(cx, item)),
+                "via" => once_at(cx, &mut found.via, item, shape::via(cx, item)),
                 "id" => once(cx, &mut found.id, item, item.integer(cx, "7")),
                 "convert" => once(cx, &mut found.convert, item, item.path(cx, "from_metres")),
                 "unknown" => once(cx, &mut found.unknown, item, item.flag(cx)),
@@ -136,6 +147,21 @@ impl FieldAttributes {
             }
         }
         found
+    }
+
+    /// How the field is stored as another type: what one of several attributes says.
+    pub fn adapter(&mut self, cx: &Ctxt) -> Option<Given<Adapter>> {
+        let given = [self.with.take(), self.with_iter.take(), self.via.take()];
+        let mut given = given.into_iter().flatten();
+        let first = given.next()?;
+        for other in given {
+            let (first, other_name) = (first.value.name, other.value.name);
+            cx.error(
+                other.span,
+                format!("a field is stored in one way; remove `{first}` or `{other_name}`"),
+            );
+        }
+        Some(first)
     }
 }
 
@@ -175,18 +201,39 @@ impl TraitOptions {
     }
 }
 
-fn default(item: &Item) -> Option<DefaultValue> {
-    Some(match &item.value {
-        Some(value) => DefaultValue::Expr(Box::new(value.clone())),
-        None => DefaultValue::Std,
-    })
+/// A value, or as in serde the path of a function in a string.
+fn default(cx: &Ctxt, item: &Item) -> Option<DefaultValue> {
+    let Some(value) = &item.value else { return Some(DefaultValue::Std) };
+    let Some(text) = text(value) else {
+        return Some(DefaultValue::Expr(Box::new(value.clone())));
+    };
+    match text.parse::<ExprPath>() {
+        Ok(path) => Some(DefaultValue::Expr(Box::new(syn::parse_quote!(#path())))),
+        Err(_) => {
+            cx.error_over(text, format!("a string after `{}` is the path of a function, as in serde; write a value that is text as `{0} = {}.into()`", item.name, text.token()));
+            None
+        }
+    }
+}
+
+/// The value that a load fills.
+fn empty(cx: &Ctxt, item: &Item) -> Option<DefaultValue> {
+    if item.value.is_none() {
+        cx.error(item.span(), "`empty` needs a value; write `empty = Colour::WHITE`, or `default` for that of `Default`");
+        return None;
+    }
+    default(cx, item)
 }
 
 /// A new name, whose span is the string's.
 fn rename(cx: &Ctxt, place: &mut Option<Given<String>>, item: &Item) {
-    let name = item.save_name(cx, "\"name\"");
-    let span = name.as_ref().map(|given| given.span);
-    once(cx, place, item, name.map(|given| given.value));
+    once_at(cx, place, item, item.save_name(cx, "\"name\""));
+}
+
+/// Like [`once`], with a span of the value's own.
+fn once_at<T>(cx: &Ctxt, place: &mut Option<Given<T>>, item: &Item, value: Option<Given<T>>) {
+    let span = value.as_ref().map(|given| given.span);
+    once(cx, place, item, value.map(|given| given.value));
     if let (Some(given), Some(span)) = (place, span) {
         given.span = span;
     }
@@ -197,7 +244,7 @@ fn case(cx: &Ctxt, item: &Item) -> Option<Case> {
     Case::parse(cx, &text.value(), &text)
 }
 
-fn module(cx: &Ctxt, item: &Item, example: &str) -> Option<Path> {
+pub fn module(cx: &Ctxt, item: &Item, example: &str) -> Option<Path> {
     let path = item.path(cx, example)?;
     if path.qself.is_some() {
         cx.error_over(&path, format!("expected a module; write `{} = {example}`", item.name));
@@ -242,6 +289,7 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
             "removed",
             "rename_all",
             "transparent",
+            "via",
             "pod",
             "compact",
             "crate",
@@ -256,7 +304,20 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
     (
         Place::Field,
         "a field",
-        &["skip", "default", "rename", "alias", "with", "id", "convert", "unknown", "compact"],
+        &[
+            "skip",
+            "default",
+            "empty",
+            "rename",
+            "alias",
+            "with",
+            "with_iter",
+            "via",
+            "id",
+            "convert",
+            "unknown",
+            "compact",
+        ],
     ),
     (
         Place::Variant,

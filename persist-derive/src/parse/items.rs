@@ -6,9 +6,10 @@ use std::str::FromStr;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
+use syn::parse::discouraged::Speculative as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Meta, Token};
+use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Meta, Token, Type};
 
 use crate::ast::{Given, Migration, Step};
 use crate::ctxt::Ctxt;
@@ -20,12 +21,17 @@ use crate::ctxt::Ctxt;
 pub struct Item {
     pub name: Ident,
     pub value: Option<Expr>,
+    /// The value of an attribute that takes a type, where it is one without quotes.
+    pub ty: Option<Type>,
     /// What stands in parentheses.
     pub list: Option<Vec<Expr>>,
 }
 
 /// The attributes that may have parentheses.
 const LISTS: [&str; 1] = ["migrate"];
+
+/// The attributes whose value is a type.
+const TYPES: [&str; 2] = ["with", "via"];
 
 /// All items of all `#[persist(...)]` here.
 pub fn items(cx: &Ctxt, attributes: &[Attribute]) -> Vec<Item> {
@@ -79,16 +85,35 @@ fn item(input: ParseStream<'_>) -> syn::Result<Item> {
     let name = Ident::parse_any(input)
         .map_err(|error| syn::Error::new(error.span(), "expected the name of an attribute"))?;
     if input.peek(syn::token::Paren) {
+        if name == "rename" {
+            return Err(input.error("a field or variant has one name, by which it is saved and loaded; write `rename = \"new\"`, and `alias = \"old\"` for a name that older saves have"));
+        }
         if LISTS.iter().all(|list| name != list) {
             return Err(input.error(format!("write `{name} = value`, without parentheses")));
         }
-        return Ok(Item { name, value: None, list: Some(list(input)?) });
+        return Ok(Item { name, value: None, ty: None, list: Some(list(input)?) });
     }
-    let value = match input.parse::<Option<Token![=]>>()? {
-        Some(_) => Some(input.parse()?),
-        None => None,
-    };
-    Ok(Item { name, value, list: None })
+    let (mut value, mut ty) = (None, None);
+    if input.parse::<Option<Token![=]>>()?.is_some() {
+        if TYPES.iter().any(|of_type| name == of_type) {
+            ty = whole_type(input);
+        }
+        if ty.is_none() {
+            value = Some(input.parse()?);
+        }
+    }
+    Ok(Item { name, value, ty, list: None })
+}
+
+/// The type that comes next, if it is all there is before the next comma.
+fn whole_type(input: ParseStream<'_>) -> Option<Type> {
+    let ahead = input.fork();
+    let ty = ahead.parse().ok()?;
+    if !ahead.is_empty() && !ahead.peek(Token![,]) {
+        return None;
+    }
+    input.advance_to(&ahead);
+    Some(ty)
 }
 
 fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
@@ -127,16 +152,26 @@ impl Item {
 
     /// For an attribute whose value is a string.
     pub fn text(&self, cx: &Ctxt, example: &str) -> Option<LitStr> {
-        match self.value(cx, example)? {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.clone()),
-            other => {
-                cx.error_over(
-                    other,
-                    format!("expected a string; write `{} = {example}`", self.name),
-                );
-                None
-            }
+        let value = self.value(cx, example)?;
+        let text = text(value);
+        if text.is_none() {
+            let message = format!("expected a string; write `{} = {example}`", self.name);
+            cx.error_over(value, message);
         }
+        text.cloned()
+    }
+
+    /// For an attribute whose value is a type, with or without quotes.
+    pub fn ty(&self, cx: &Ctxt, what: &str, example: &str) -> Option<Type> {
+        if self.ty.is_some() {
+            return self.ty.clone();
+        }
+        let value = self.value(cx, example)?;
+        let ty = text(value).and_then(|text| text.parse().ok());
+        if ty.is_none() {
+            cx.error_over(value, format!("expected {what}; write `{} = {example}`", self.name));
+        }
+        ty
     }
 
     /// For an attribute whose value is a name in the save.
@@ -236,6 +271,14 @@ fn step(cx: &Ctxt, step: &Expr) -> Option<Step> {
         "expected the version that a step begins at, and its function; write `migrate(1 = to_2, 2 = to_3)`",
     );
     None
+}
+
+/// The expression, if it is a string.
+pub fn text(expr: &Expr) -> Option<&LitStr> {
+    match ungroup(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
+        _ => None,
+    }
 }
 
 /// The expression without the invisible parentheses of `macro_rules!`.

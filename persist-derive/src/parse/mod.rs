@@ -4,6 +4,7 @@ mod attributes;
 mod case;
 mod dynamic;
 mod items;
+mod shape;
 mod written;
 
 use proc_macro2::Span;
@@ -38,6 +39,12 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
     if attributes.compact.is_some() {
         body.fields_mut().for_each(Field::compact);
     }
+    let mut modules = 0;
+    for field in body.fields_mut() {
+        if let Store::With(adapter) = &mut field.store {
+            adapter.value.number(&mut modules);
+        }
+    }
     Some(Input {
         ident: input.ident.clone(),
         generics: input.generics.clone(),
@@ -48,6 +55,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
         aliases: attributes.aliases,
         removed: attributes.removed,
         transparent: attributes.transparent,
+        via: attributes.via,
         pod: attributes.pod,
         compact: attributes.compact,
         krate: attributes.krate,
@@ -87,7 +95,8 @@ fn fields(cx: &Ctxt, input: &syn::Fields, case: Option<Case>) -> Fields {
 }
 
 fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Field {
-    let attributes = FieldAttributes::parse(cx, &input.attrs);
+    let mut attributes = FieldAttributes::parse(cx, &input.attrs);
+    let adapter = attributes.adapter(cx);
     let (member, own, span) = match &input.ident {
         Some(ident) => {
             let own = ident.unraw().to_string();
@@ -110,14 +119,16 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         aliases: attributes.aliases,
         ty: input.ty.clone(),
         written: written::field(input),
-        store: match (&attributes.skip, attributes.with) {
+        store: match (&attributes.skip, adapter) {
             (Some(_), None) => Store::Skip,
             (None, None) => Store::Plain,
             // With `skip` it is a mistake that the check reports.
-            (_, Some(given)) => Store::With(given.value),
+            (_, Some(adapter)) => Store::With(adapter),
         },
+        attribute: attributes.first,
         skip: attributes.skip,
         default: attributes.default,
+        empty: attributes.empty,
         id: attributes.id,
         convert: attributes.convert,
         unknown: attributes.unknown,

@@ -169,3 +169,35 @@ fn styles_of_rename_all() {
     assert_eq!(names("kebab-case"), ["giant-rat", "hit-points"]);
     assert_eq!(names("SCREAMING-KEBAB-CASE"), ["GIANT-RAT", "HIT-POINTS"]);
 }
+
+#[test]
+fn lifts() {
+    snapshot(
+        "lifts",
+        &expansion(
+            r#"
+        struct Bag<T> {
+            #[persist(with = "HashMap<_, Option<colour>>", empty = HashMap::new())]
+            colours: HashMap<T, Option<Colour>>,
+            #[persist(with_iter = tiles)]
+            tiles: Tiles,
+            #[persist(via = "[f32; 4]", default = "identity")]
+            turn: Quat,
+        }
+        "#,
+        ),
+    );
+}
+
+#[test]
+fn types_that_are_stored_as_another() {
+    snapshot(
+        "types_that_are_stored_as_another",
+        &[
+            "#[persist(transparent)] struct Path(#[persist(with = \"[Point]\")] [Vec2; 3]);",
+            "#[persist(via = \"Vec<T>\")] struct Grid<T> { cells: T }",
+        ]
+        .map(expansion)
+        .join("\n"),
+    );
+}

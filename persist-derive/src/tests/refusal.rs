@@ -195,7 +195,6 @@ struct Two {
 }"#,
             "#[persist(transparent)] enum E { A(u8) }",
             "#[persist(transparent)] struct None(#[persist(skip)] u8);",
-            "#[persist(transparent)] struct With(#[persist(with = m)] u8);",
         ],
     );
 }
@@ -246,5 +245,66 @@ fn styles_and_versions_that_do_not_exist() {
     refusals(
         "styles_and_versions_that_do_not_exist",
         &["#[persist(rename_all = \"Camel\", version = 0)]\nstruct Hero { a: u8 }"],
+    );
+}
+
+#[test]
+fn what_is_stored_as_another_type_in_two_ways() {
+    refusals(
+        "what_is_stored_as_another_type_in_two_ways",
+        &[
+            r#"struct Hero {
+    #[persist(with = m, via = "u8", with_iter = n)]
+    a: u8,
+    #[persist(via = String, compact, convert = f)]
+    b: u8,
+    #[persist(with_iter = m, skip, empty = 3)]
+    c: u8,
+    #[persist(unknown, via = u8, empty = x)]
+    d: Unknown,
+}"#,
+            "#[persist(via = u8, transparent, class = \"x\", version = 2)] struct Hero(#[persist(with = m)] u8);",
+            "#[persist(via)] enum E { A(Box<E>) }",
+            "enum E { A, #[persist(other)] B(#[persist(via = u8, empty = x)] Unknown) }",
+        ],
+    );
+}
+
+#[test]
+fn forms_that_are_no_adapter() {
+    refusals(
+        "forms_that_are_no_adapter",
+        &[r#"struct Hero {
+    #[persist(with = _)]
+    a: u8,
+    #[persist(with = "[m; 3]")]
+    b: [u8; 3],
+    #[persist(with = "Vec<m")]
+    c: Vec<u8>,
+    #[persist(with = "HashMap<m::<u8>, &str, fn()>")]
+    d: u8,
+    #[persist(with = "Option<'static, m>")]
+    e: u8,
+    #[persist(with_iter = "m", via = 3)]
+    f: u8,
+    #[persist(with)]
+    g: u8,
+    #[persist(with = (), empty)]
+    h: u8,
+}"#],
+    );
+}
+
+#[test]
+fn what_serde_has_in_another_way() {
+    refusals(
+        "what_serde_has_in_another_way",
+        &[r#"#[persist(default = "a b")]
+struct Hero {
+    #[persist(rename(serialize = "a", deserialize = "b"), alias = "c")]
+    a: u8,
+    #[persist(default = "no path", empty = "")]
+    b: String,
+}"#],
     );
 }

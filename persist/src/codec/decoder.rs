@@ -1,11 +1,10 @@
 use std::any::TypeId;
-use std::fmt::Display;
 
 use super::compact::Coding;
 use super::list::{is_large, is_large_for, large_box, levels};
 use super::row::{Inline, decode_row_into};
 use super::{Linked, LoadLinks, Note, Persist, Pointed, Pointing, Shared, Within, count};
-use crate::{Error, ErrorKind, Limits};
+use crate::{Error, Limits};
 
 /// Why a decode stopped, in one byte so that results stay in registers.
 ///
@@ -156,7 +155,11 @@ impl<'a> Decoder<'a> {
 
     /// Like [`elements`](Self::elements), of elements that are coded in a way of their own.
     pub(crate) fn elements_in<C: Coding, T: Persist>(&mut self, head: u8) -> Result<usize, Fail> {
-        let least = C::least::<T>();
+        self.elements_with::<T>(head, C::least::<T>())
+    }
+
+    /// Like [`elements`](Self::elements), of elements that take `least` bytes or more.
+    pub(crate) fn elements_with<T>(&mut self, head: u8, least: usize) -> Result<usize, Fail> {
         let memory = if is_large_for::<T>(least) { size_of::<T>() } else { 0 };
         self.elements_called(head, least, memory, const { super::list::weight::<T>() })
     }
@@ -300,7 +303,13 @@ impl<'a> Decoder<'a> {
     /// Counts a value that is about to be put into a box.
     #[inline(always)]
     pub(crate) fn charge_box<T: Persist>(&mut self) -> Result<(), Fail> {
-        match large_box::<T>() {
+        self.charge_box_of::<T>(T::__MIN)
+    }
+
+    /// Counts a value that is about to be put into a box, and takes `least` bytes or more.
+    #[inline(always)]
+    pub(crate) fn charge_box_of<T>(&mut self, least: usize) -> Result<(), Fail> {
+        match large_box::<T>(least) {
             Some(bytes) => self.charge(0, bytes),
             None => Ok(()),
         }
@@ -314,16 +323,4 @@ impl<'a> Decoder<'a> {
     pub(crate) fn links(&mut self) -> &mut dyn LoadLinks {
         self.links
     }
-}
-
-/// What the `restore` function of a `with` module gave.
-#[doc(hidden)]
-pub fn restored<T, E: Display>(
-    result: Result<T, E>,
-    module: &str,
-    input: &mut Decoder<'_>,
-) -> Result<T, Fail> {
-    result.map_err(|error| {
-        input.refuse(Error::new(ErrorKind::Refused, format!("`{module}` refused: {error}")))
-    })
 }

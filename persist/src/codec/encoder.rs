@@ -312,10 +312,16 @@ impl<'a> Encoder<'a> {
     /// Counts elements that may have no bytes, which are limited in number.
     #[inline(always)]
     pub(crate) fn count_empty<C: Coding, T: Persist>(&mut self, count: usize) {
-        if C::least::<T>() == 0 {
+        self.count_elements::<T>(count, C::least::<T>());
+    }
+
+    /// Counts elements that take `least` bytes or more.
+    #[inline(always)]
+    pub(crate) fn count_elements<T>(&mut self, count: usize, least: usize) {
+        if least == 0 {
             self.add_empty(count.saturating_mul(super::list::weight::<T>()));
         }
-        if let Some(bytes) = large::<T>(count, C::least::<T>()) {
+        if let Some(bytes) = large::<T>(count, least) {
             self.add_large(bytes);
         }
     }
@@ -323,7 +329,13 @@ impl<'a> Encoder<'a> {
     /// Counts a value in a box, as a loader does.
     #[inline(always)]
     pub(crate) fn count_box<T: Persist>(&mut self) {
-        if let Some(bytes) = large_box::<T>() {
+        self.count_box_of::<T>(T::__MIN);
+    }
+
+    /// Counts a value in a box that takes `least` bytes or more.
+    #[inline(always)]
+    pub(crate) fn count_box_of<T>(&mut self, least: usize) {
+        if let Some(bytes) = large_box::<T>(least) {
             self.add_large(bytes);
         }
     }
@@ -346,9 +358,20 @@ impl<'a> Encoder<'a> {
         count: usize,
         elements: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
+        self.filled_with(count, C::least::<T>(), elements)
+    }
+
+    /// Writes that many elements, and checks that each has `least` bytes.
+    #[inline(always)]
+    pub(crate) fn filled_with(
+        &mut self,
+        count: usize,
+        least: usize,
+        elements: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         let before = self.position();
         elements(self)?;
-        if self.position() - before < count.saturating_mul(C::least::<T>()) {
+        if self.position() - before < count.saturating_mul(least) {
             return Err(too_short(self.state, count));
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use super::with::{self, Adapter};
 use super::{Decoder, Encoder, Fail, Persist, Stop};
 
 /// How a field is written and read by itself.
@@ -24,13 +25,10 @@ impl FieldAccess {
         Self { encode: F::__encode_compact_field, decode: F::__decode_compact_field }
     }
 
-    /// Of a field that a `with` module stores.
+    /// Of a field of type `F` that an adapter stores.
     #[must_use]
-    pub const fn with(
-        encode: fn(&dyn Any, &mut Encoder<'_>) -> Result<(), Stop>,
-        decode: fn(Option<&mut dyn Any>, &mut Decoder<'_>) -> Result<(), Fail>,
-    ) -> Self {
-        Self { encode, decode }
+    pub(super) const fn with<F: Any, A: Adapter<F>>() -> Self {
+        Self { encode: encode_with::<F, A>, decode: decode_with::<F, A> }
     }
 
     /// Writes a field.
@@ -52,9 +50,18 @@ impl FieldAccess {
     }
 }
 
-/// Puts what a `with` module has restored into its field, if there is one.
-#[doc(hidden)]
-pub fn replaced<F: Any>(field: Option<&mut dyn Any>, new: F) -> Result<(), Fail> {
+fn encode_with<F: Any, A: Adapter<F>>(field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    match field.downcast_ref::<F>() {
+        Some(field) => with::put_whole::<F, A>(field, out),
+        None => Err(out.no_field()),
+    }
+}
+
+fn decode_with<F: Any, A: Adapter<F>>(
+    field: Option<&mut dyn Any>,
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
+    let new = with::get_whole::<F, A>(input)?;
     if let Some(field) = field {
         *field.downcast_mut::<F>().ok_or(Fail::Value)? = new;
     }

@@ -29,9 +29,8 @@ pub(super) const fn is_large_for<T>(least: usize) -> bool {
 /// Bytes in memory of a value in a box, if those are many for the fewest bytes that
 /// it can take. A box takes one byte, or a list would refuse that many.
 #[inline(always)]
-pub(super) fn large_box<T: Persist>() -> Option<u64> {
-    let is_large = const { size_of::<T>() > 256 * if T::__MIN > 1 { T::__MIN } else { 1 } };
-    is_large.then_some(size_of::<T>() as u64)
+pub(super) fn large_box<T>(least: usize) -> Option<u64> {
+    is_large_for::<T>(least.max(1)).then_some(size_of::<T>() as u64)
 }
 
 /// Levels of nesting that a value takes inside of a `T`: frames hold whole values,

@@ -56,6 +56,7 @@ mod text;
 pub(crate) mod type_set;
 pub(crate) mod visitor;
 mod windows;
+pub(crate) mod with;
 
 pub use buffer::{Buffer, decode, decode_into};
 pub use decoder::{Decoder, Fail};
@@ -91,3 +92,4 @@ pub(crate) use prototypes::PrototypeTable;
 pub(crate) use text::{decode_text, decode_text_into};
 pub(crate) use type_set::{ClassAccess, Draft, Factory, Made, ObjectType, TypeSet};
 pub(crate) use visitor::{NoVisitLinks, Phase, VisitLinks, Visitor, Visits};
+pub(crate) use with::ADAPTED;

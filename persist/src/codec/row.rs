@@ -7,10 +7,12 @@
 //! A field is encoded in place only while all of its code is within [`BUDGET`]; else it is called. So the code of a
 //! type grows with its own fields, never with what they hold.
 
+use std::any::Any;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
 
 use super::index::Index;
+use super::with::{self, Adapter};
 use super::{Decoder, Encoder, Fail, FieldAccess, Persist, Stop, TypeSet};
 
 /// The cost of what is still encoded in place. Measured on a crate of 200 structs, with the instructions of the public
@@ -100,19 +102,18 @@ impl Part {
         }
     }
 
-    /// Of a field stored through a `with` module, as `T`.
+    /// Of a field of type `F` that an adapter stores.
     #[must_use]
-    pub const fn with<T: Persist>(access: &'static FieldAccess) -> Self {
-        // What the module stores may be a box without bytes. Nothing of `T` is looked at, since it may hold the type
-        // itself.
+    pub const fn with<F: Any, A: Adapter<F>>() -> Self {
+        // What is stored may be a box without bytes. Nothing of it is looked at, since it may hold the type itself.
         Self {
             head: 0,
             fixed: false,
             min: 0,
             leaf: true,
             cost: CALL,
-            reach: reach_stored::<T>,
-            access,
+            reach: with::reach::<F, A>,
+            access: const { &FieldAccess::with::<F, A>() },
         }
     }
 
@@ -121,12 +122,6 @@ impl Part {
     pub fn access(&self) -> &'static FieldAccess {
         self.access
     }
-}
-
-/// Enters what a `with` module stores, which no visit reaches.
-fn reach_stored<T: Persist>(types: &mut TypeSet) {
-    T::__reach(types);
-    types.unvisited("stored through a `with` module", T::persist_kind, T::persist_name);
 }
 
 /// Segments of fields.

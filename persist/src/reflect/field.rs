@@ -39,8 +39,10 @@ pub struct FieldRecord {
     pub convert: Option<fn() -> Kind>,
     /// True if a load gives the field its default where the save does not have it.
     pub has_default: bool,
-    /// True if a `with` module stores the field.
+    /// True if the field is stored as another type, through `with`, `with_iter` or `via`.
     pub has_module: bool,
+    /// True if the field has an empty value of its own.
+    pub(crate) has_empty: bool,
     /// True if the field holds the stored fields that the program does not have.
     pub keeps_unknown: bool,
 }
@@ -60,6 +62,7 @@ impl FieldRecord {
             convert: None,
             has_default: false,
             has_module: false,
+            has_empty: false,
             keeps_unknown: false,
         }
     }
@@ -104,12 +107,25 @@ impl FieldRecord {
         self
     }
 
-    /// Marks the field as stored through a `with` module.
+    /// Marks the field as having an empty value of its own.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn with_empty(mut self) -> Self {
+        self.has_empty = true;
+        self
+    }
+
+    /// Marks the field as stored as another type.
     #[doc(hidden)]
     #[must_use]
     pub const fn with_module(mut self) -> Self {
         self.has_module = true;
         self
+    }
+
+    /// True if the field's type makes the empty value that a load fills.
+    pub(crate) fn is_made_empty(&self) -> bool {
+        !(self.has_default || self.has_module || self.has_empty)
     }
 
     /// Kind of the stored value.

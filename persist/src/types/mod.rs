@@ -7,6 +7,7 @@ mod array;
 mod atomic;
 mod cell;
 mod handle;
+mod lift;
 mod map;
 mod net;
 mod number;
@@ -26,6 +27,7 @@ mod wrapper;
 
 pub(crate) use handle::BITS_OF_NO_KEY;
 pub use handle::{Arena, Handle};
+pub use lift::Items;
 pub use remap::{Missing, Remap};
 
 pub(crate) use object_id::WorldObjects;

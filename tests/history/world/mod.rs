@@ -19,6 +19,7 @@ mod refused;
 mod resources;
 mod scene;
 mod stage;
+mod stored_as;
 mod structure;
 mod texts;
 mod unknown;

@@ -3,13 +3,10 @@
 use std::rc::Rc;
 
 use super::{Implementors, Registry, Traits};
-use crate::codec::CONVERTED;
+use crate::codec::{ADAPTED, CONVERTED};
 use crate::reflect::{FieldRecord, Kind, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema, Target};
 use crate::{Error, ErrorKind, Result};
-
-/// Where the derive says that a type is stored by a field's `with` module.
-const WITH_MODULE: &str = "stored through a `with` module";
 
 impl Traits {
     fn add_hooks(&mut self, target: Option<Target>) {
@@ -23,7 +20,7 @@ impl Traits {
 /// The kinds of the fields that are made empty by themselves.
 fn made<'f>(fields: &'f [FieldSchema], records: &[FieldRecord]) -> Vec<&'f KindSchema> {
     let fields = fields.iter().zip(records);
-    let made = fields.filter(|(_, record)| !record.has_default && !record.has_module);
+    let made = fields.filter(|(_, record)| record.is_made_empty());
     made.map(|(field, _)| &field.kind).collect()
 }
 
@@ -63,7 +60,7 @@ impl Registry {
             Traits { dynamic: true, .. } => "a trait object",
             _ => "a class with hooks",
         };
-        let advice = if place == WITH_MODULE {
+        let advice = if place == ADAPTED {
             "what is stored in place of a field is not there to be connected or to run hooks; keep such parts in fields of their own"
         } else if place == CONVERTED {
             "an older value is not there to be connected or to run hooks; use `alias`, or `version` and `migrate`"
@@ -204,7 +201,7 @@ impl Registry {
         done[class] = Some(0);
         let mut of_fields = |fields: &[FieldSchema], records: &[FieldRecord]| {
             let stored = fields.iter().zip(records);
-            let made = stored.filter(|(_, record)| !record.has_default && !record.has_module);
+            let made = stored.filter(|(_, record)| record.is_made_empty());
             made.fold(0_u64, |sum, (field, _)| {
                 sum.saturating_add(self.footprint_of_kind(&field.kind, done))
             })
@@ -301,14 +298,12 @@ impl Registry {
         records: &[FieldRecord],
         path: &mut Path,
     ) -> Result<()> {
-        fields
-            .iter()
-            .zip(records)
-            .filter(|(_, record)| !record.has_default && !record.has_module)
-            .try_for_each(|(field, _)| {
+        fields.iter().zip(records).filter(|(_, record)| record.is_made_empty()).try_for_each(
+            |(field, _)| {
                 self.check_prototype_kind(&field.kind, path)
                     .map_err(|error| error.in_field(&field.name))
-            })
+            },
+        )
     }
 
     fn check_prototype_kind(&self, kind: &KindSchema, path: &mut Path) -> Result<()> {

@@ -1,0 +1,164 @@
+//! Fields that are stored as another type: the adapter type of each, and the code of its modules.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens as _, quote_spanned};
+use syn::Type;
+use syn::spanned::Spanned as _;
+
+use super::bounds::Bounds;
+use super::dynamic::moved;
+use crate::ast::{Adapter, Container, Field, Given, Input, Module, Shape};
+
+/// The type that says how a value is stored, as `persist::__private::with` has them; all of it at the place of the
+/// attribute.
+pub fn adapter(adapter: &Given<Adapter>) -> TokenStream {
+    moved(of_shape(&adapter.value.shape), adapter.span.resolved_at(Span::mixed_site()))
+}
+
+/// `<A as Adapter<T>>`, likewise.
+pub fn as_adapter(given: &Given<Adapter>, ty: &TokenStream) -> TokenStream {
+    let adapter = adapter(given);
+    let span = given.span.resolved_at(Span::mixed_site());
+    quote_spanned! {span=> <#adapter as _persist::with::Adapter<#ty>> }
+}
+
+/// A call of the function that writes or reads a field.
+pub fn call(
+    field: &Field,
+    adapter: &Given<Adapter>,
+    name: &str,
+    arguments: &TokenStream,
+) -> TokenStream {
+    let ty = &field.ty;
+    let span = adapter.span.resolved_at(Span::mixed_site());
+    let name = Ident::new(name, span);
+    let adapter = self::adapter(adapter);
+    quote_spanned! {span=> _persist::with::#name::<#ty, #adapter>(#arguments) }
+}
+
+fn of_shape(shape: &Shape) -> TokenStream {
+    match shape {
+        Shape::Same => emit! { _persist::with::Same },
+        Shape::Module(module) => {
+            let index = module.index;
+            emit! { _persist::with::Through<Self, __With<#index>> }
+        }
+        Shape::By(ty) => emit! { _persist::with::By<#ty> },
+        Shape::Via(ty) => emit! { _persist::with::Via<#ty> },
+        Shape::Lift(container, parts) => of_container(container, parts.iter().map(of_shape)),
+    }
+}
+
+fn of_container(container: &Container, parts: impl Iterator<Item = TokenStream>) -> TokenStream {
+    match container {
+        Container::Path(path) => emit! { #path<#(#parts),*> },
+        Container::Tuple => emit! { (#(#parts,)*) },
+        Container::Items => emit! { _persist::with::Items<#(#parts),*> },
+    }
+}
+
+/// A marker for the modules of a type, and what each stores and restores. It is written once for each module, so that
+/// whatever is wrong there is one error.
+pub fn modules(input: &Input, bounds: &Bounds) -> Option<TokenStream> {
+    let mut impls = TokenStream::new();
+    for field in input.all_fields() {
+        if let Some(adapter) = field.adapter() {
+            let ty = field.ty.to_token_stream();
+            of_modules(adapter, &adapter.value.shape, &ty, bounds, &mut impls);
+        }
+    }
+    // It is of this type alone, so that what a private module stores stays private.
+    (!impls.is_empty()).then(|| emit! { enum __With<const N: _persist::usize> {} #impls })
+}
+
+/// The modules in a shape, each with the type of what it stores: its part of the field's.
+fn of_modules(
+    adapter: &Given<Adapter>,
+    shape: &Shape,
+    ty: &TokenStream,
+    bounds: &Bounds,
+    impls: &mut TokenStream,
+) {
+    match shape {
+        Shape::Module(module) => impls.extend(implementation(module, ty, bounds)),
+        Shape::Lift(container, parts) => {
+            let span = adapter.span.resolved_at(Span::mixed_site());
+            let same = of_container(container, parts.iter().map(|_| of_shape(&Shape::Same)));
+            let same = moved(same, span);
+            for (index, part) in parts.iter().enumerate() {
+                let ty = quote_spanned! {span=>
+                    <#same as _persist::with::Lift<#ty, #index>>::Part
+                };
+                of_modules(adapter, part, &ty, bounds, impls);
+            }
+        }
+        Shape::Same | Shape::By(_) | Shape::Via(_) => {}
+    }
+}
+
+/// What a module stores and restores, at the place where the user named it.
+fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenStream {
+    let Module { path, iter, index } = module;
+    let span = path.span();
+    let item = |name: &str| {
+        let name = Ident::new(name, span);
+        quote_spanned! {span=> #path::#name }
+    };
+    let (store, restore) = (item("store"), item("restore"));
+    let span = span.resolved_at(Span::mixed_site());
+    let (stored, put) = if *iter {
+        let item = item("Item");
+        let stored = quote_spanned! {span=> _persist::std::vec::Vec<#item> };
+        (stored, quote_spanned! {span=> put_each::<#item, _>(#store(__value), __out) })
+    } else {
+        let stored = item("Stored");
+        let put = quote_spanned! {span=> put_stored::<#stored, _>(&#store(__value), __out) };
+        (stored, put)
+    };
+    let name = path.to_token_stream().to_string().replace(' ', "");
+    bounds.implement(
+        &emit! { _persist::with::Module<__With<#index>> },
+        &quote_spanned! {span=>
+            type Field = #ty;
+            type Stored = #stored;
+            const NAME: &'static _persist::str = #name;
+
+            fn store(
+                __value: &Self::Field,
+                __out: &mut _persist::Encoder<'_>,
+            ) -> _persist::Result<(), _persist::Stop> {
+                _persist::with::#put
+            }
+
+            fn restore(
+                __input: &mut _persist::Decoder<'_>,
+            ) -> _persist::Result<Self::Field, _persist::Fail> {
+                let __stored = __input.value::<#stored>()?;
+                _persist::with::get_restored(#restore(__stored), #name, __input)
+            }
+        },
+    )
+}
+
+/// The types in a field that a lift stores as they are, as far as the field's type is written in its form: for what is
+/// asked of type parameters.
+pub fn kept_types<'t>(shape: &Shape, ty: &'t Type, kept: &mut Vec<&'t Type>) {
+    let parts: Vec<&Type> = match (shape, crate::ast::ungroup(ty)) {
+        (Shape::Same, _) => return kept.push(ty),
+        (Shape::Lift(Container::Tuple, _), Type::Tuple(tuple)) => tuple.elems.iter().collect(),
+        (Shape::Lift(Container::Items, _), Type::Array(array)) => vec![&array.elem],
+        (Shape::Lift(Container::Path(_), _), Type::Path(path)) => {
+            let arguments = path.path.segments.last().map(|last| &last.arguments);
+            let Some(syn::PathArguments::AngleBracketed(arguments)) = arguments else { return };
+            let types = arguments.args.iter().filter_map(|argument| match argument {
+                syn::GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            });
+            types.collect()
+        }
+        _ => return,
+    };
+    if let Shape::Lift(_, shapes) = shape {
+        shapes.iter().zip(parts).for_each(|(shape, ty)| kept_types(shape, ty, kept));
+    }
+}

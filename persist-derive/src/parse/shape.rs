@@ -1,0 +1,109 @@
+//! What `with`, `with_iter` and `via` say.
+
+use quote::ToTokens as _;
+use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
+use syn::{GenericArgument, Path, PathArguments, Type};
+
+use super::attributes::module;
+use super::items::Item;
+use crate::ast::{Adapter, Container, Given, Module, Shape, ungroup};
+use crate::ctxt::Ctxt;
+
+/// The containers whose parts are stored each through an adapter of its own, if they have arguments.
+const LIFTS: [&str; 9] = [
+    "Option",
+    "Box",
+    "Vec",
+    "VecDeque",
+    "LinkedList",
+    "HashMap",
+    "BTreeMap",
+    "HashSet",
+    "BTreeSet",
+];
+
+const WHAT: &str = "a module, a type that implements `persist::With`, or a container of those such as `Option<my_module>`";
+
+/// `with = "HashMap<_, my_module>"`.
+pub fn with(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
+    let ty = item.ty(cx, WHAT, "my_module")?;
+    let shape = shape(cx, &ty)?;
+    if let Shape::Same = shape {
+        cx.error_over(&ty, "`_` stands for what is stored as it is, which a field is without `with`; name a module, or remove `with`");
+        return None;
+    }
+    Some(Given { span: ty.span(), value: Adapter { name: "with", shape } })
+}
+
+/// `with_iter = my_module`.
+pub fn with_iter(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
+    let path = module(cx, item, "my_module")?;
+    let span = path.span();
+    let shape = Shape::Module(Module { path, iter: true, index: 0 });
+    Some(Given { span, value: Adapter { name: "with_iter", shape } })
+}
+
+/// `via = "Stored"`.
+pub fn via(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
+    let ty = item.ty(cx, "a type", "\"Stored\"")?;
+    let span = ty.span();
+    Some(Given { span, value: Adapter { name: "via", shape: Shape::Via(Box::new(ty)) } })
+}
+
+fn shape(cx: &Ctxt, ty: &Type) -> Option<Shape> {
+    let ty = ungroup(ty);
+    match ty {
+        Type::Infer(_) => return Some(Shape::Same),
+        Type::Tuple(tuple) if !tuple.elems.is_empty() => {
+            return lift(cx, Container::Tuple, &tuple.elems.iter().collect::<Vec<_>>());
+        }
+        Type::Slice(slice) => return lift(cx, Container::Items, &[&*slice.elem]),
+        Type::Array(array) => {
+            let elem = array.elem.to_token_stream();
+            cx.error_over(
+                ty,
+                format!("arrays of every length are `[{elem}]` here; remove the length"),
+            );
+            return None;
+        }
+        Type::Path(path) if path.qself.is_none() => {
+            if let Some(shape) = of_path(cx, ty, &path.path) {
+                return shape;
+            }
+        }
+        _ => {}
+    }
+    cx.error_over(ty, format!("expected {WHAT}; write `with = my_module`"));
+    None
+}
+
+/// A path is a module, a container or a type by its last name; none of them if it has arguments of another sort.
+fn of_path(cx: &Ctxt, ty: &Type, path: &Path) -> Option<Option<Shape>> {
+    let last = path.segments.last()?;
+    let name = last.ident.unraw().to_string();
+    if !name.starts_with(char::is_uppercase) {
+        let module = Module { path: path.clone(), iter: false, index: 0 };
+        let is_bare = path.segments.iter().all(|segment| segment.arguments.is_none());
+        return is_bare.then_some(Some(Shape::Module(module)));
+    }
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) if LIFTS.contains(&&*name) => {
+            let parts = arguments.args.iter().map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            });
+            let parts: Option<Vec<&Type>> = parts.collect();
+            let mut container = path.clone();
+            container.segments.last_mut()?.arguments = PathArguments::None;
+            Some(lift(cx, Container::Path(container), &parts?))
+        }
+        _ => Some(Some(Shape::By(Box::new(ty.clone())))),
+    }
+}
+
+fn lift(cx: &Ctxt, container: Container, parts: &[&Type]) -> Option<Shape> {
+    let shapes: Vec<_> = parts.iter().filter_map(|part| shape(cx, part)).collect();
+    // All mistakes are noted before one that is wrong makes the whole wrong.
+    (shapes.len() == parts.len()).then_some(Shape::Lift(container, shapes))
+}

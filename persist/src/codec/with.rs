@@ -1,0 +1,529 @@
+//! Fields that are stored as another type: what an adapter is, and those that a program names.
+//!
+//! An adapter is a type that says how a `T` is stored. The derive builds one for each field with `with`, `with_iter` or
+//! `via`. `#[persist(with = "HashMap<_, Option<m>>")]` is `HashMap<Same, Option<Through<marker of m>>>`: the containers
+//! of the standard library are adapters of themselves (`types/lift.rs`), around those of what they hold.
+
+use std::any::type_name;
+use std::borrow::Borrow;
+use std::fmt::Display;
+use std::marker::PhantomData;
+
+use super::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, count};
+use crate::reflect::Kind;
+use crate::{Error, ErrorKind};
+
+/// Stores values of a type `T` that is not `Persist`, as another type.
+///
+/// A field names the type that implements it: `#[persist(with = Tiles)]`. A module with `Stored`, `store` and `restore`
+/// is shorter. The trait is for a type with parameters, and for a `restore_into` of its own.
+///
+/// ```
+/// use std::borrow::Borrow;
+/// use std::convert::Infallible;
+///
+/// use persist::{Persist, With};
+///
+/// /// Stands for another crate.
+/// mod grid {
+///     #[derive(Default, Debug, PartialEq)]
+///     pub struct Grid { pub cells: Vec<u8> }
+/// }
+///
+/// struct Cells;
+///
+/// impl With<grid::Grid> for Cells {
+///     type Stored = Vec<u8>;
+///     type Error = Infallible;
+///
+///     // The cells are written from where they are.
+///     fn store(grid: &grid::Grid) -> impl Borrow<Vec<u8>> {
+///         &grid.cells
+///     }
+///
+///     fn restore(cells: Vec<u8>) -> Result<grid::Grid, Infallible> {
+///         Ok(grid::Grid { cells })
+///     }
+/// }
+///
+/// #[derive(Persist, Debug, PartialEq)]
+/// struct Level {
+///     #[persist(with = Cells)]
+///     ground: grid::Grid,
+///     #[persist(with = "Vec<Cells>")]
+///     floors: Vec<grid::Grid>,
+/// }
+///
+/// let grid = |cells: &[u8]| grid::Grid { cells: cells.to_vec() };
+/// let level = Level { ground: grid(&[1, 2]), floors: vec![grid(&[3])] };
+/// assert_eq!(persist::from_slice::<Level>(&persist::to_vec(&level)?)?, level);
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say how to store a `{T}`: it does not implement `With<{T}>`",
+    label = "not `With<{T}>`",
+    note = "a path that begins with a capital letter names a type that implements `persist::With`, any other a module with `Stored`, `store` and `restore`"
+)]
+pub trait With<T>: 'static {
+    /// The type that is saved.
+    type Stored: Persist;
+
+    /// Why a stored value cannot be a `T`; [`Infallible`](std::convert::Infallible) if every one can.
+    type Error: Display;
+
+    /// What is saved of a value: a `Stored`, a `&Stored` or a `Cow<Stored>`.
+    fn store(value: &T) -> impl Borrow<Self::Stored>;
+
+    /// The value that was stored.
+    ///
+    /// # Errors
+    ///
+    /// Returns why there is no such value. The error of the load names the object, the class and the field.
+    fn restore(stored: Self::Stored) -> Result<T, Self::Error>;
+
+    /// Restores over an existing value, whose allocations can be kept: for
+    /// [`decode_into`](crate::codec::decode_into), undo and redo.
+    ///
+    /// # Errors
+    ///
+    /// Like [`restore`](With::restore). The target must be a valid value then too.
+    fn restore_into(target: &mut T, stored: Self::Stored) -> Result<(), Self::Error> {
+        *target = Self::restore(stored)?;
+        Ok(())
+    }
+}
+
+/// How values of type `T` are stored: what the derive's code calls.
+#[diagnostic::on_unimplemented(
+    message = "a field of type `{T}` cannot be stored through `{Self}`",
+    label = "`with` has another form than the type of the field",
+    note = "write `with` in the form of the field's type: `Vec<Option<m>>` where the field is a list of options; `_` is what is `Persist`"
+)]
+pub trait Adapter<T>: 'static {
+    /// The fewest bytes of a value.
+    const MIN: usize;
+
+    /// What the bytes mean.
+    fn kind() -> Kind;
+
+    /// The name of what is stored, as part of the name of a generic class.
+    fn name() -> String;
+
+    /// Enters the classes of what is stored.
+    fn reach(types: &mut TypeSet);
+
+    /// Who restores what is inside, for the error of two keys that become equal.
+    #[must_use]
+    fn module() -> Option<&'static str> {
+        None
+    }
+
+    /// Writes a value.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if it does not fit or refuses.
+    fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop>;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a value.
+    fn decode(input: &mut Decoder<'_>) -> Result<T, Fail>;
+
+    /// Reads over an existing value.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a value; the target then is a valid mixture.
+    fn decode_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        *target = Self::decode(input)?;
+        Ok(())
+    }
+}
+
+/// The type of a part of a `T`, which this container has at place `N`. The derive asks for the types that the modules
+/// in `with = "HashMap<_, m>"` store, so that the field's type may be an alias.
+#[diagnostic::on_unimplemented(
+    message = "`with` has another form than the field, whose type is `{T}`",
+    label = "the field is no such container",
+    note = "write `with` in the form of the field's type: `Vec<Option<m>>` where the field is a list of options; `_` is what is `Persist`"
+)]
+pub trait Lift<T, const N: usize> {
+    /// That type.
+    type Part;
+}
+
+/// `_` in a lift: a value that is stored as it is.
+pub enum Same {}
+
+impl<T: Persist> Adapter<T> for Same {
+    const MIN: usize = T::__MIN;
+
+    fn kind() -> Kind {
+        T::persist_kind()
+    }
+
+    fn name() -> String {
+        T::persist_name()
+    }
+
+    fn reach(types: &mut TypeSet) {
+        T::__reach(types);
+    }
+
+    #[inline]
+    fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(value)
+    }
+
+    #[inline]
+    fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
+        input.value()
+    }
+
+    #[inline]
+    fn decode_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        input.value_into(target)
+    }
+}
+
+/// The items of an adapter that stores values as an `S`.
+macro_rules! stored_as {
+    ($stored:ty, $module:expr) => {
+        const MIN: usize = <$stored>::__MIN;
+
+        fn kind() -> Kind {
+            <$stored>::persist_kind()
+        }
+
+        fn name() -> String {
+            <$stored>::persist_name()
+        }
+
+        fn reach(types: &mut TypeSet) {
+            <$stored>::__reach(types);
+        }
+
+        fn module() -> Option<&'static str> {
+            Some($module)
+        }
+    };
+}
+
+/// Through a type that implements [`With`].
+pub struct By<W>(PhantomData<W>);
+
+impl<T, W: With<T>> Adapter<T> for By<W> {
+    stored_as!(W::Stored, short_name::<W>());
+
+    #[inline]
+    fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(W::store(value).borrow())
+    }
+
+    #[inline]
+    fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
+        restored(W::restore(input.value()?), short_name::<W>, input)
+    }
+
+    #[inline]
+    fn decode_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        restored(W::restore_into(target, input.value()?), short_name::<W>, input)
+    }
+}
+
+/// What a module does for a type `Self` that has such a field. `M` is a marker of that type's own: it tells its modules
+/// apart.
+pub trait Module<M>: 'static {
+    /// The type of the field.
+    type Field;
+
+    /// The type that is saved.
+    type Stored: Persist;
+
+    /// The module, as it is written.
+    const NAME: &'static str;
+
+    /// Writes what is stored of a field.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if it does not fit or refuses.
+    fn store(field: &Self::Field, out: &mut Encoder<'_>) -> Result<(), Stop>;
+
+    /// Reads what is stored and makes a field of it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a value, or if the module refuses.
+    fn restore(input: &mut Decoder<'_>) -> Result<Self::Field, Fail>;
+}
+
+/// Through a [`Module`] of the type `S`.
+pub struct Through<S, M>(PhantomData<(S, M)>);
+
+impl<S: Module<M>, M: 'static> Adapter<S::Field> for Through<S, M> {
+    stored_as!(S::Stored, S::NAME);
+
+    #[inline]
+    fn encode(value: &S::Field, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        S::store(value, out)
+    }
+
+    #[inline]
+    fn decode(input: &mut Decoder<'_>) -> Result<S::Field, Fail> {
+        S::restore(input)
+    }
+}
+
+/// As an `S`, by `From` and `TryFrom`.
+pub struct Via<S>(PhantomData<S>);
+
+impl<T, S> Adapter<T> for Via<S>
+where
+    S: Persist + for<'a> From<&'a T>,
+    T: TryFrom<S, Error: Display>,
+{
+    stored_as!(S, short_name::<S>());
+
+    #[inline]
+    fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(&S::from(value))
+    }
+
+    #[inline]
+    fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
+        restored(T::try_from(input.value()?), short_name::<S>, input)
+    }
+}
+
+/// The empty value of a type with `via`: what its empty stored form becomes.
+///
+/// # Errors
+///
+/// Returns why there is none.
+pub fn empty_via<T, S>(prototypes: &super::Prototypes<'_>) -> crate::Result<T>
+where
+    S: Persist,
+    T: TryFrom<S, Error: Display>,
+{
+    T::try_from(S::persist_empty(prototypes)?).map_err(|error| {
+        let name = short_name::<T>();
+        Error::new(
+            ErrorKind::Refused,
+            format!(
+                "the empty value of `{}` is no `{name}`: {error}; give `{name}` one by `#[persist(default = value)]`",
+                short_name::<S>()
+            ),
+        )
+    })
+}
+
+/// The name of a type without its modules and arguments.
+fn short_name<T>() -> &'static str {
+    let name = type_name::<T>();
+    let name = name.split('<').next().unwrap_or(name);
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+/// What is restored, or the reason why not, under the name of who refused.
+#[inline(always)]
+fn restored<T, E: Display>(
+    result: Result<T, E>,
+    name: fn() -> &'static str,
+    input: &mut Decoder<'_>,
+) -> Result<T, Fail> {
+    result.map_err(|error| refused(name(), &error, input))
+}
+
+#[cold]
+#[inline(never)]
+fn refused(name: &str, error: &dyn Display, input: &mut Decoder<'_>) -> Fail {
+    input.refuse(Error::new(ErrorKind::Refused, format!("`{name}` refused: {error}")))
+}
+
+/// The fault of a key or element that becomes equal to one before it; they are counted from 0.
+#[cold]
+#[inline(never)]
+pub(crate) fn twice(
+    module: Option<&str>,
+    what: &str,
+    index: usize,
+    input: &mut Decoder<'_>,
+) -> Fail {
+    match module {
+        None => Fail::Duplicate,
+        Some(module) => input.refuse(Error::new(
+            ErrorKind::InvalidValue,
+            format!("`{module}` makes {what} {index} equal to one before it, so that one of the two would be lost"),
+        )),
+    }
+}
+
+// What the derive's code of a module calls.
+
+/// Writes what `store` gave: an `S`, a `&S` or a `Cow<S>`.
+///
+/// # Errors
+///
+/// [`Stop`] if it does not fit or refuses.
+#[inline(always)]
+pub fn put_stored<S: Persist, B: Borrow<S>>(stored: &B, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    out.value(stored.borrow())
+}
+
+/// Writes the items that the `store` of a `with_iter` module gives, as a list.
+///
+/// # Errors
+///
+/// [`Stop`] if they do not fit, refuse or are not as many as the iterator said.
+pub fn put_each<S: Persist, I: ExactSizeIterator<Item: Borrow<S>>>(
+    items: I,
+    out: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    let (count, mut left) = (items.len(), items.len());
+    out.take(1)?[0] = count::head(count as u64);
+    count::encode_tail(count as u64, out)?;
+    out.count_elements::<S>(count, S::__MIN);
+    let elements = |out: &mut Encoder<'_>| {
+        out.apart(|out| {
+            let mut items = items;
+            items.try_for_each(|item| match left.checked_sub(1) {
+                Some(after) => {
+                    left = after;
+                    out.value(item.borrow())
+                }
+                None => Err(miscounted(count, out)),
+            })
+        })?;
+        if left == 0 { Ok(()) } else { Err(miscounted(count, out)) }
+    };
+    if S::__LEAF {
+        return elements(out);
+    }
+    out.filled_with(count, S::__MIN, |out| out.nested_in::<S>(elements))
+}
+
+#[cold]
+fn miscounted(count: usize, out: &mut Encoder<'_>) -> Stop {
+    out.refuse(Error::new(
+        ErrorKind::InvalidValue,
+        format!("the iterator of a `with_iter` module said that it had {count} items, and had another number; correct its `len`"),
+    ))
+}
+
+/// What the `restore` of a module gave.
+///
+/// # Errors
+///
+/// [`Fail::Refused`] if it is an error.
+#[inline(always)]
+pub fn get_restored<T, E: Display>(
+    result: Result<T, E>,
+    name: &'static str,
+    input: &mut Decoder<'_>,
+) -> Result<T, Fail> {
+    result.map_err(|error| refused(name, &error, input))
+}
+
+// The derive's code for a field of type `T` through `A`. It has no part in the segments of its neighbours. Each is a
+// level of nesting, since what is stored may hold the type itself.
+
+/// Like [`Persist::__put_head`].
+#[inline(always)]
+pub fn put_head<T, A: Adapter<T>>(value: &T, segment: &mut &mut [u8]) {
+    let _ = (value, segment);
+}
+
+/// Like [`Persist::__put_rest`].
+///
+/// # Errors
+///
+/// Returns what [`Adapter::encode`] does.
+#[inline]
+pub fn put_rest<'o, T, A: Adapter<T>>(
+    value: &T,
+    segment: &mut &'o mut [u8],
+    out: &mut Encoder<'o>,
+) -> Result<(), Stop> {
+    put::<T, A>(value, segment, out)
+}
+
+/// Like [`Persist::__put`].
+///
+/// # Errors
+///
+/// Returns what [`Adapter::encode`] does.
+#[inline]
+pub fn put<'o, T, A: Adapter<T>>(
+    value: &T,
+    _: &mut &'o mut [u8],
+    out: &mut Encoder<'o>,
+) -> Result<(), Stop> {
+    put_whole::<T, A>(value, out)
+}
+
+/// Writes a field by itself.
+///
+/// # Errors
+///
+/// Returns what [`Adapter::encode`] does.
+#[inline]
+pub fn put_whole<T, A: Adapter<T>>(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    out.nested(|out| A::encode(value, out))
+}
+
+/// Like [`Persist::__get`].
+///
+/// # Errors
+///
+/// Returns what [`Adapter::decode`] does.
+#[inline]
+pub fn get<'i, T, A: Adapter<T>>(_: &mut &[u8], input: &mut Decoder<'i>) -> Result<T, Fail> {
+    get_whole::<T, A>(input)
+}
+
+/// Reads a field by itself.
+///
+/// # Errors
+///
+/// Returns what [`Adapter::decode`] does.
+#[inline]
+pub fn get_whole<T, A: Adapter<T>>(input: &mut Decoder<'_>) -> Result<T, Fail> {
+    input.nested(A::decode)
+}
+
+/// Like [`Persist::__get_into`].
+///
+/// # Errors
+///
+/// Returns what [`Adapter::decode_into`] does.
+#[inline]
+pub fn get_into<T, A: Adapter<T>>(
+    target: &mut T,
+    _: &mut &[u8],
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
+    input.nested(|input| A::decode_into(target, input))
+}
+
+/// Like [`Persist::__get_fixed`].
+///
+/// # Panics
+///
+/// Never: a row with such a field is not fixed, and is not read so.
+#[inline(always)]
+pub fn get_fixed<T, A: Adapter<T>>(_: &mut &[u8], _: &mut bool) -> T {
+    unreachable!("only rows that are all head are read so")
+}
+
+/// Enters what a field stores, which no visit reaches.
+pub fn reach<T, A: Adapter<T>>(types: &mut TypeSet) {
+    A::reach(types);
+    types.unvisited(ADAPTED, A::kind, A::name);
+}
+
+/// Where the value stands that a field stores in its place.
+pub(crate) const ADAPTED: &str = "stored through `with` or `via`";
