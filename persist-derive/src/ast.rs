@@ -58,6 +58,8 @@ pub struct Hooks {
     pub before_save: Option<Given<ExprPath>>,
     pub after_load: Option<Given<ExprPath>>,
     pub validate: Option<Given<ExprPath>>,
+    /// The type of the context that they, and `migrate`, get as well.
+    pub context: Option<Given<Type>>,
 }
 
 pub enum Migration {
@@ -160,6 +162,8 @@ pub struct Module {
     pub iter: bool,
     /// Which of the modules of the type it is.
     pub index: usize,
+    /// The type of the context that its functions get as well.
+    pub context: Option<Type>,
 }
 
 pub enum Container {
@@ -238,19 +242,16 @@ impl Field {
 }
 
 impl Adapter {
-    /// Gives the modules their indices, from `next` on.
-    pub fn number(&mut self, next: &mut usize) {
-        fn each(shape: &mut Shape, next: &mut usize) {
+    /// Calls a function for each module.
+    pub fn modules(&mut self, each: &mut dyn FnMut(&mut Module)) {
+        fn walk(shape: &mut Shape, each: &mut dyn FnMut(&mut Module)) {
             match shape {
-                Shape::Module(module) => {
-                    module.index = *next;
-                    *next += 1;
-                }
-                Shape::Lift(_, parts) => parts.iter_mut().for_each(|part| each(part, next)),
+                Shape::Module(module) => each(module),
+                Shape::Lift(_, parts) => parts.iter_mut().for_each(|part| walk(part, each)),
                 Shape::Same | Shape::By(_) | Shape::Via(_) => {}
             }
         }
-        each(&mut self.shape, next);
+        walk(&mut self.shape, each);
     }
 }
 

@@ -50,6 +50,7 @@
 /// | `validate = path` | A function `fn(&Self) -> Result<(), E>` that runs when all is loaded, after those inside; `E` can be shown as text. |
 /// | `after_load = path` | A function `fn(&mut Self)` that runs when all is validated, after those inside. Like `before_save` it may return a `Result<(), E>`. |
 /// | `migrate = path`, `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)`, or one for each step, that brings records of older versions to the class's version; see below. |
+/// | `context = Items` | `before_save`, `validate`, `after_load` and `migrate` get a `&Items` as their last argument: the context of the save, load or edit; see [`SaveManager::set_context`](crate::SaveManager::set_context). |
 /// | `transparent` | A struct with one field is saved as that field, without a class of its own. |
 /// | `via = "Stored"` | Saved as a `Stored` without a class of its own: `Stored: From<&Type>` and `Type: TryFrom<Stored>`. |
 /// | `pod` | A struct of fixed-width numbers, arrays of them and other `pod` types is copied as one block of memory. It derives bytemuck's `NoUninit` and `AnyBitPattern`. The bytes stay the same. |
@@ -79,6 +80,7 @@
 /// | `with = module` | Saved as another type, by the module's functions, also inside of containers; see below. |
 /// | `with_iter = module` | Saved as a list of the module's `Item`s, which `store` gives by an iterator and `restore` takes as a `Vec`. |
 /// | `via = "Stored"` | Saved as a `Stored`, which is `From<&Field>`, and from which the field's type is `TryFrom`. |
+/// | `context = Items` | `store` and `restore` of the modules in `with` or `with_iter` get a `&Items` as their last argument: the context of the save, load or edit. |
 /// | `id = 4` | A number by which a save knows the field under any name. It stays what it is, and no other field of the struct or variant ever has the same. |
 /// | `convert = path` | A function `fn(Old) -> New` or `fn(Old) -> Result<New, E>` for saves in which the field has another type; see below. |
 /// | `compact` | The integers of the field take as few bytes as they need, as for a type. |

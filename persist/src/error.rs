@@ -78,6 +78,9 @@ pub enum ErrorKind {
     Borrowed,
     /// An object would be above itself.
     Circular,
+    /// A type needs a context that the save, load or edit does not have; see
+    /// [`SaveManager::set_context`](crate::SaveManager::set_context).
+    WrongContext,
     /// The program's own hook, `validate` or `with` module refused.
     Refused,
     /// The operating system refused to read or write.
@@ -216,6 +219,12 @@ impl Error {
     /// What is said of it where no backup is good, and advice to restore one is of no use.
     pub(crate) fn cause(&self) -> String {
         self.to_string().replacen("; restore a backup", "", 1)
+    }
+
+    /// Names the function of the program that could not be called.
+    pub(crate) fn in_hook(self, hook: &str, class: &str) -> Self {
+        let message = format!("`{hook}` of {class}: {}", self.message());
+        self.reworded(message)
     }
 
     /// Replaces the message.

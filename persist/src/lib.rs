@@ -125,6 +125,7 @@
 
 pub mod codec;
 mod derive;
+mod env;
 mod error;
 mod format;
 mod graph;
@@ -182,6 +183,7 @@ pub mod __private {
     pub use crate::codec::type_set::TypeSet;
     pub use crate::codec::visitor::{Outcome, Phase, Visitor};
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
+    pub use crate::env::Env;
     pub use crate::error::Error;
     pub use crate::lock::check::{Mode, check, check_file};
     pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};

@@ -77,6 +77,30 @@ mod bare {
     //! No prelude at all.
     #![no_implicit_prelude]
 
+    /// What the hooks of a `Guild` get.
+    pub struct Game;
+
+    #[derive(::persist::Persist)]
+    #[persist(
+        context = Game,
+        before_save = Guild::tidy,
+        after_load = Guild::tidy,
+        validate = Guild::check,
+        version = 2,
+        migrate = Guild::migrate
+    )]
+    pub struct Guild {
+        pub members: u32,
+    }
+
+    impl Guild {
+        fn tidy(&mut self, _: &Game) {}
+
+        fn check(&self, _: &Game) {}
+
+        fn migrate(_: &mut ::persist::Record, _: u32, _: &Game) {}
+    }
+
     #[derive(::persist::Persist, ::std::fmt::Debug, ::std::cmp::PartialEq)]
     #[persist(before_save = tidy, after_load = tidy, validate = check, version = 2)]
     pub struct Hero {
@@ -146,6 +170,12 @@ fn a_module_without_prelude_can_derive() {
     round_trip(&bare::Weather::Rain { strength: 0.5 });
     round_trip(&bare::Weather::Sun);
     assert_eq!(round_trip(&bare::Metres(1.0)).len(), 8);
+
+    let mut saves = persist::SaveManager::new();
+    saves.set_context(std::rc::Rc::new(bare::Game));
+    saves.add(&std::rc::Rc::new(std::cell::RefCell::new(bare::Guild { members: 3 }))).unwrap();
+    let save = saves.to_vec().unwrap();
+    saves.from_slice(&save).unwrap();
 }
 
 #[derive(Persist, Debug, PartialEq)]

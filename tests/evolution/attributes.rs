@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 #![allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
 
-use persist::__private::{Migration, convert};
+use persist::__private::{Env, Migration, convert};
 use persist::codec::{self, Buffer, Decoder, Encoder, Fail, Prototypes, Reflect, Stop};
 use persist::reflect::Kind;
 use persist::save::Registry;
@@ -119,14 +119,15 @@ fn steps_of_a_migration_are_in_the_table() {
         panic!("two steps")
     };
     let mut record = Record::new("Hero");
-    first(&mut record, 1).unwrap();
+    first(&mut record, 1, &Env::DEFAULT).unwrap().unwrap();
     assert_eq!(record.get("seen"), Some(&Value::U32(1)));
-    second(&mut record, 2).unwrap();
+    second(&mut record, 2, &Env::DEFAULT).unwrap().unwrap();
     assert_eq!(record.get("seen"), None);
-    assert_eq!(second(&mut record, 2).unwrap_err(), "nothing seen in 2");
+    let refused = second(&mut record, 2, &Env::DEFAULT).unwrap();
+    assert_eq!(refused.unwrap_err(), "nothing seen in 2");
 
     let Migration::Every(every) = Shape::CLASS.migration else { panic!("one function") };
-    every(&mut record, 7).unwrap();
+    every(&mut record, 7, &Env::DEFAULT).unwrap().unwrap();
     assert_eq!(record.get("radius"), Some(&Value::F64(7.0)));
 }
 

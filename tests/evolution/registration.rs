@@ -177,7 +177,7 @@ macro_rules! by_hand {
     };
 }
 
-const DONE: Migrate = |_, _| Ok(());
+const DONE: Migrate = |_, _, _| Ok(Ok(()));
 
 const fn class<T: 'static>(version: u32, migration: Migration) -> Class {
     Class::new::<T>("ByHand", Body::Struct(&[])).version(version).migration(migration)

@@ -1,6 +1,7 @@
 //! Objects and values through a manager: files, streams, hooks, limits, locks and failed loads.
 
 mod background;
+mod context;
 mod failed_loads;
 mod files;
 mod hooks;

@@ -14,6 +14,7 @@ pub mod disk;
 pub mod fixture_types;
 pub mod forge;
 pub mod game;
+pub mod items;
 pub mod shapes;
 
 use std::cell::RefCell;

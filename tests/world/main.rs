@@ -3,6 +3,7 @@
 mod actor;
 mod changes;
 mod components;
+mod context;
 mod fields;
 mod hostile_saves;
 mod kept;

@@ -28,6 +28,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
     transparent(cx, input);
     pod(cx, input);
     compact(cx, input);
+    context(cx, input);
     default_of_enum(cx, input);
     evolution::check(cx, input);
     match &input.body {
@@ -121,6 +122,16 @@ fn transparent(cx: &Ctxt, input: &Input) {
         if let Some(span) = span {
             cx.error(span, format!("the field of a transparent type has no name in the save and is never missing; remove `{name}`"));
         }
+    }
+}
+
+/// Only functions of the type's own get a context.
+fn context(cx: &Ctxt, input: &Input) {
+    let Some(Given { span, .. }) = &input.hooks.context else { return };
+    // What a type has none of that is saved as another one is said elsewhere.
+    let is_other = input.transparent.is_some() || input.via.is_some();
+    if !is_other && !input.hooks.any() && input.migration.is_none() {
+        cx.error(*span, "`context` on a type is for its functions, and it has none; add `before_save`, `validate`, `after_load` or `migrate`, or remove `context`");
     }
 }
 

@@ -98,7 +98,7 @@ fn of_modules(
 
 /// What a module stores and restores, at the place where the user named it.
 fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenStream {
-    let Module { path, iter, index } = module;
+    let Module { path, iter, index, context } = module;
     let span = path.span();
     let item = |name: &str| {
         let name = Ident::new(name, span);
@@ -106,15 +106,29 @@ fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenSt
     };
     let (store, restore) = (item("store"), item("restore"));
     let span = span.resolved_at(Span::mixed_site());
+    let argument = context.as_ref().map(|_| quote_spanned! {span=> , __context });
     let (stored, put) = if *iter {
         let item = item("Item");
         let stored = quote_spanned! {span=> _persist::std::vec::Vec<#item> };
-        (stored, quote_spanned! {span=> put_each::<#item, _>(#store(__value), __out) })
+        (stored, quote_spanned! {span=> put_each::<#item, _>(#store(__value #argument), __out) })
     } else {
         let stored = item("Stored");
-        let put = quote_spanned! {span=> put_stored::<#stored, _>(&#store(__value), __out) };
+        let put =
+            quote_spanned! {span=> put_stored::<#stored, _>(&#store(__value #argument), __out) };
         (stored, put)
     };
+    let of_save = context.as_ref().map(|context| {
+        quote_spanned! {span=>
+            let _persist::Option::Some(__context) =
+                _persist::with::context::<#context, #stored>(__out)?
+            else {
+                return _Ok(());
+            };
+        }
+    });
+    let of_load = context.as_ref().map(|context| {
+        quote_spanned! {span=> let __context = __input.context::<#context>()?; }
+    });
     let name = path.to_token_stream().to_string().replace(' ', "");
     bounds.implement(
         &emit! { _persist::with::Module<__With<#index>> },
@@ -127,14 +141,16 @@ fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenSt
                 __value: &Self::Field,
                 __out: &mut _persist::Encoder<'_>,
             ) -> _persist::Result<(), _persist::Stop> {
+                #of_save
                 _persist::with::#put
             }
 
             fn restore(
                 __input: &mut _persist::Decoder<'_>,
             ) -> _persist::Result<Self::Field, _persist::Fail> {
+                #of_load
                 let __stored = __input.value::<#stored>()?;
-                _persist::with::get_restored(#restore(__stored), #name, __input)
+                _persist::with::get_restored(#restore(__stored #argument), #name, __input)
             }
         },
     )

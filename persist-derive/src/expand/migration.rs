@@ -5,18 +5,18 @@ use quote::quote_spanned;
 use syn::ExprPath;
 use syn::spanned::Spanned as _;
 
-use crate::ast::{Input, Migration};
+use crate::ast::{Given, Input, Migration};
 
 pub fn expand(input: &Input) -> Option<TokenStream> {
     let migration = match &input.migration.as_ref()?.value {
         Migration::Every(function) => {
-            let function = wrapped(function);
+            let function = wrapped(input, function);
             emit! { Every(#function) }
         }
         Migration::Steps(steps) => {
             let steps = steps.iter().map(|step| {
                 let from = step.from.value;
-                let function = wrapped(&step.function);
+                let function = wrapped(input, &step.function);
                 emit! { (#from, #function) }
             });
             emit! { Steps(const { &[#(#steps),*] }) }
@@ -27,9 +27,14 @@ pub fn expand(input: &Input) -> Option<TokenStream> {
 
 /// A `Migrate` of a function that may return nothing; at the place where the user named
 /// it, so that errors point there.
-fn wrapped(function: &ExprPath) -> TokenStream {
+fn wrapped(input: &Input, function: &ExprPath) -> TokenStream {
     let span = function.span().resolved_at(Span::mixed_site());
+    let context = input.hooks.context.as_ref().map(|Given { value: context, .. }| {
+        quote_spanned! {span=> , __env.context::<#context>()? }
+    });
     quote_spanned! {span=>
-        |__record, __from| _persist::Outcome::into_result(#function(__record, __from))
+        |__record, __from, __env| {
+            _Ok(_persist::Outcome::into_result(#function(__record, __from #context)))
+        }
     }
 }

@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 
 use super::convert::conversion;
 use super::{Access, call, passed, pattern, row};
-use crate::ast::{Body, Field, Fields, Given, Input, Store};
+use crate::ast::{Body, Field, Fields, Given, Hooks, Input, Store};
 
 pub fn expand(input: &Input) -> TokenStream {
     let reach = reach(input);
@@ -15,9 +15,9 @@ pub fn expand(input: &Input) -> TokenStream {
     let visit_shared = fields(input, &emit! { __visit_field_shared }, Access::shared);
     // Outer values tidy up before inner ones; inner ones are whole before outer.
     let hooks = &input.hooks;
-    let before_save = hook(hooks.before_save.as_ref(), "BeforeSave", true);
-    let validate = hook(hooks.validate.as_ref(), "Validate", false);
-    let after_load = hook(hooks.after_load.as_ref(), "AfterLoad", true);
+    let before_save = hook(hooks, hooks.before_save.as_ref(), "BeforeSave", true);
+    let validate = hook(hooks, hooks.validate.as_ref(), "Validate", false);
+    let after_load = hook(hooks, hooks.after_load.as_ref(), "AfterLoad", true);
     let no_hook = hooks.before_save.is_some().then(|| {
         emit! { __visitor.no_hook(&<Self as _persist::Reflect>::CLASS.name())?; }
     });
@@ -95,18 +95,25 @@ fn each(
 }
 
 /// Runs a hook; all at the place where the user named it, so that errors point there.
-fn hook(path: Option<&Given<ExprPath>>, phase: &str, mutable: bool) -> TokenStream {
+fn hook(hooks: &Hooks, path: Option<&Given<ExprPath>>, phase: &str, mutable: bool) -> TokenStream {
     let Some(Given { value: path, .. }) = path else { return TokenStream::new() };
     let span = path.span().resolved_at(Span::mixed_site());
     let phase = Ident::new(phase, span);
     let mutable = mutable.then(|| quote_spanned! {span=> mut });
     // The phase is checked here too: the name is made only for the one that needs it.
+    let (method, call) = match &hooks.context {
+        None => (quote_spanned! {span=> hook }, quote_spanned! {span=> || #path(&#mutable *self) }),
+        Some(Given { value: context, .. }) => (
+            quote_spanned! {span=> hook_with },
+            quote_spanned! {span=> |__context: &#context| #path(&#mutable *self, __context) },
+        ),
+    };
     quote_spanned! {span=>
         if __visitor.phase() == _persist::Phase::#phase {
-            __visitor.hook(
+            __visitor.#method(
                 _persist::Phase::#phase,
                 &<Self as _persist::Reflect>::CLASS.name(),
-                || #path(&#mutable *self),
+                #call,
             )?;
         }
     }

@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens as _;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, ExprPath, LitStr, Path, Token, WherePredicate};
+use syn::{Attribute, ExprPath, LitStr, Path, Token, Type, WherePredicate};
 
 use super::case::Case;
 use super::items::{Item, items, once, options, text};
@@ -31,6 +31,7 @@ pub struct TypeAttributes {
     pub after_load: Option<Given<ExprPath>>,
     pub validate: Option<Given<ExprPath>>,
     pub migration: Option<Given<Migration>>,
+    pub context: Option<Given<Type>>,
 }
 
 /// The attributes of a field.
@@ -45,6 +46,7 @@ pub struct FieldAttributes {
     pub with: Option<Given<Adapter>>,
     pub with_iter: Option<Given<Adapter>>,
     pub via: Option<Given<Adapter>>,
+    pub context: Option<Given<Type>>,
     pub id: Option<Given<u32>>,
     pub convert: Option<Given<ExprPath>>,
     pub unknown: Option<Given<()>>,
@@ -97,6 +99,7 @@ impl TypeAttributes {
                 "after_load" => once(cx, &mut found.after_load, item, item.path(cx, "Hero::wake")),
                 "validate" => once(cx, &mut found.validate, item, item.path(cx, "Hero::check")),
                 "migrate" => once(cx, &mut found.migration, item, item.migration(cx)),
+                "context" => once(cx, &mut found.context, item, item.ty(cx, "a type", "Items")),
                 _ => unknown(cx, item, Place::Type),
             }
         }
@@ -118,6 +121,7 @@ impl TypeAttributes {
             ("after_load", self.after_load.as_ref().map(|given| given.span)),
             ("validate", self.validate.as_ref().map(|given| given.span)),
             ("migrate", self.migration.as_ref().map(|given| given.span)),
+            ("context", self.context.as_ref().map(|given| given.span)),
         ]
         .into_iter()
         .filter_map(|(value, span)| Some(Given { span: span?, value }))
@@ -139,6 +143,7 @@ impl FieldAttributes {
                 "with" => once_at(cx, &mut found.with, item, shape::with(cx, item)),
                 "with_iter" => once_at(cx, &mut found.with_iter, item, shape::with_iter(cx, item)),
                 "via" => once_at(cx, &mut found.via, item, shape::via(cx, item)),
+                "context" => once(cx, &mut found.context, item, item.ty(cx, "a type", "Items")),
                 "id" => once(cx, &mut found.id, item, item.integer(cx, "7")),
                 "convert" => once(cx, &mut found.convert, item, item.path(cx, "from_metres")),
                 "unknown" => once(cx, &mut found.unknown, item, item.flag(cx)),
@@ -153,7 +158,20 @@ impl FieldAttributes {
     pub fn adapter(&mut self, cx: &Ctxt) -> Option<Given<Adapter>> {
         let given = [self.with.take(), self.with_iter.take(), self.via.take()];
         let mut given = given.into_iter().flatten();
-        let first = given.next()?;
+        let mut first = given.next();
+        if let Some(Given { span, value: context }) = self.context.take() {
+            let mut is_used = false;
+            if let Some(adapter) = &mut first {
+                adapter.value.modules(&mut |module| {
+                    module.context = Some(context.clone());
+                    is_used = true;
+                });
+            }
+            if !is_used {
+                cx.error(span, "`context` on a field is for the module that stores it; add `with = my_module`, or remove `context`");
+            }
+        }
+        let first = first?;
         for other in given {
             let (first, other_name) = (first.value.name, other.value.name);
             cx.error(
@@ -299,6 +317,7 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
             "after_load",
             "validate",
             "migrate",
+            "context",
         ],
     ),
     (
@@ -313,6 +332,7 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
             "with",
             "with_iter",
             "via",
+            "context",
             "id",
             "convert",
             "unknown",

@@ -42,7 +42,10 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
     let mut modules = 0;
     for field in body.fields_mut() {
         if let Store::With(adapter) = &mut field.store {
-            adapter.value.number(&mut modules);
+            adapter.value.modules(&mut |module| {
+                module.index = modules;
+                modules += 1;
+            });
         }
     }
     Some(Input {
@@ -65,6 +68,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
             before_save: attributes.before_save,
             after_load: attributes.after_load,
             validate: attributes.validate,
+            context: attributes.context,
         },
         migration: attributes.migration,
         packed: packed(&input.attrs),

@@ -40,7 +40,7 @@ pub fn with(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
 pub fn with_iter(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
     let path = module(cx, item, "my_module")?;
     let span = path.span();
-    let shape = Shape::Module(Module { path, iter: true, index: 0 });
+    let shape = Shape::Module(Module { path, iter: true, index: 0, context: None });
     Some(Given { span, value: Adapter { name: "with_iter", shape } })
 }
 
@@ -83,7 +83,7 @@ fn of_path(cx: &Ctxt, ty: &Type, path: &Path) -> Option<Option<Shape>> {
     let last = path.segments.last()?;
     let name = last.ident.unraw().to_string();
     if !name.starts_with(char::is_uppercase) {
-        let module = Module { path: path.clone(), iter: false, index: 0 };
+        let module = Module { path: path.clone(), iter: false, index: 0, context: None };
         let is_bare = path.segments.iter().all(|segment| segment.arguments.is_none());
         return is_bare.then_some(Some(Shape::Module(module)));
     }

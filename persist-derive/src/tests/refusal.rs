@@ -98,7 +98,7 @@ fn values_of_the_wrong_sort() {
         "values_of_the_wrong_sort",
         &[
             r#"#[persist(class = Hero, id = "7", version = -1, alias = 3, bound = "T Foo", rename_all = camel)]
-#[persist(before_save = "Hero::tidy", after_load = |x| x, validate, crate = "a", transparent = true, default)]
+#[persist(before_save = "Hero::tidy", after_load = |x| x, validate, context = "Items", crate = "a", transparent = true, default)]
 struct Hero {
     #[persist(skip = true, rename = "", alias, with = <A as B>::C)]
     a: u8,
@@ -225,6 +225,19 @@ fn compact_where_something_else_says_how_it_is_stored() {
             "#[persist(pod)] struct Vertex { #[persist(compact)] x: u32 }",
             "struct Hero { #[persist(compact, skip)] path: u32, #[persist(compact, with = m)] size: u32, \
              #[persist(compact, unknown)] rest: Unknown }",
+        ],
+    );
+}
+
+#[test]
+fn a_context_for_nothing() {
+    refusals(
+        "a_context_for_nothing",
+        &[
+            "#[persist(context = Items)] struct Hero { name: String }",
+            "#[persist(context = RefCell<Items>, transparent)] struct Metres(u32);",
+            "#[persist(context = 3)] struct Hero;",
+            "struct Hero { #[persist(context = Items)] a: u8, #[persist(with = Cells, context = Items)] b: u8, #[persist(via = u8, context = Items)] c: u16 }",
         ],
     );
 }

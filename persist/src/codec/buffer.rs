@@ -5,7 +5,8 @@ use super::encoder::EncodeState;
 use super::row::cut_mut;
 use super::windows::{Next, SMALLEST, Window};
 use super::{Decoder, Encoder, Fail, NoLinks, Persist, SaveLinks, Stop};
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::env::Env;
+use crate::{Error, ErrorKind, Result};
 
 /// Bytes of a window that is taken out of its buffer, and not copied.
 const LONG: usize = 64 << 10;
@@ -51,25 +52,25 @@ impl Buffer {
     /// What the value refuses: a string or nesting beyond the default
     /// [`Limits`], and any shared pointer, since only a whole save has ids.
     pub fn encode<T: Persist>(&mut self, value: &T) -> Result<&[u8]> {
-        self.encode_with(&Limits::DEFAULT, &mut NoLinks::default(), |out| out.value(value))
+        self.encode_with(&Env::DEFAULT, &mut NoLinks::default(), |out| out.value(value))
     }
 
     /// What `write` writes, valid until the next call.
     pub(crate) fn encode_with(
         &mut self,
-        limits: &Limits,
+        env: &Env<'_>,
         links: &mut dyn SaveLinks,
         write: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<&[u8]> {
         self.clear();
-        self.append(limits, links, write)?;
+        self.append(env, links, write)?;
         Ok(self.gather())
     }
 
     /// Adds what `write` writes.
     pub(crate) fn append(
         &mut self,
-        limits: &Limits,
+        env: &Env<'_>,
         links: &mut dyn SaveLinks,
         write: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<()> {
@@ -81,7 +82,7 @@ impl Buffer {
             Some(Window { bytes, base, .. }) => (&mut bytes[self.len - *base..], Next::Rest(rest)),
             None => (&mut self.first[self.len..], Next::All(&mut self.table)),
         };
-        let state = EncodeState::new(self.len, next, limits, links);
+        let state = EncodeState::new(self.len, next, env, links);
         let mut out = Encoder::new(window, &state);
         let result = write(&mut out);
         let (end, left) = out.finish(result)?;
@@ -217,7 +218,7 @@ pub fn decode_into<T: Persist>(target: &mut T, bytes: &[u8]) -> Result<()> {
 
 fn whole<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>) -> Result<T> {
     let mut links = NoLinks::default();
-    let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
+    let mut input = Decoder::new(bytes, &Env::DEFAULT, &mut links);
     let result = read(&mut input);
     let offset = (bytes.len() - input.rest().len()) as u64;
     match result {

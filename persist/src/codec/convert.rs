@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 
 use super::compact::{Coding, Compact, Plain};
 use super::{Buffer, Decoder, Encoder, NoLinks, Persist, Reflect, Stop, TypeSet, left_over};
+use crate::env::Env;
 use crate::reflect::{Class, Inner, Kind};
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// The bytes of a field, as its `convert` makes them of those of a value of its older type;
 /// `variant` is 0 for a struct.
@@ -41,9 +42,9 @@ use crate::{Error, ErrorKind, Limits, Result};
 pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut buffer = Buffer::new();
     let mut left = 0;
-    buffer.append(&Limits::DEFAULT, &mut NoLinks::default(), |out| {
+    buffer.append(&Env::DEFAULT, &mut NoLinks::default(), |out| {
         let mut links = NoLinks::default();
-        let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
+        let mut input = Decoder::new(bytes, &Env::DEFAULT, &mut links);
         let result = T::persist_make_field(variant, field, Some(&mut input), out);
         left = input.rest().len();
         result

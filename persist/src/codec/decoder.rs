@@ -1,9 +1,10 @@
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 
 use super::compact::Coding;
 use super::list::{is_large, is_large_for, large_box, levels};
 use super::row::{Inline, decode_row_into};
 use super::{Linked, LoadLinks, Note, Persist, Pointed, Pointing, Shared, Within, count};
+use crate::env::Env;
 use crate::{Error, Limits};
 
 /// Why a decode stopped, in one byte so that results stay in registers.
@@ -39,7 +40,7 @@ pub struct Decoder<'a> {
     rest: &'a [u8],
     depth: u32,
     within: Within,
-    limits: &'a Limits,
+    env: &'a Env<'a>,
     links: &'a mut dyn LoadLinks,
     error: Option<Error>,
     /// The class of the value that was skipped last.
@@ -47,12 +48,12 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    pub(crate) fn new(rest: &'a [u8], limits: &'a Limits, links: &'a mut dyn LoadLinks) -> Self {
+    pub(crate) fn new(rest: &'a [u8], env: &'a Env<'a>, links: &'a mut dyn LoadLinks) -> Self {
         Self {
             rest,
-            depth: limits.depth,
+            depth: env.limits.depth,
             within: Within::Bare,
-            limits,
+            env,
             links,
             error: None,
             skipped: None,
@@ -202,7 +203,7 @@ impl<'a> Decoder<'a> {
     /// Counts elements; see [`LoadLinks::charge`].
     #[inline(never)]
     pub(crate) fn charge(&mut self, empty: usize, memory: u64) -> Result<(), Fail> {
-        let charged = self.links.charge(empty, memory, self.limits);
+        let charged = self.links.charge(empty, memory, &self.env.limits);
         charged.map_err(|error| self.refuse(error))
     }
 
@@ -229,6 +230,15 @@ impl<'a> Decoder<'a> {
     pub fn refuse(&mut self, error: Error) -> Fail {
         self.error.get_or_insert(error);
         Fail::Refused
+    }
+
+    /// The context of the load: a value of the program's own; [`Encoder::context`](super::Encoder::context) has an example.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the load has none, or one of another type; the error then says so.
+    pub fn context<C: Any>(&mut self) -> Result<&'a C, Fail> {
+        self.env.context().map_err(|error| self.refuse(error))
     }
 
     /// Leaves that a value was skipped, since its class, of this number in the
@@ -315,8 +325,12 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    pub(crate) fn env(&self) -> &'a Env<'a> {
+        self.env
+    }
+
     pub(crate) fn limits(&self) -> &'a Limits {
-        self.limits
+        &self.env.limits
     }
 
     /// Who knows the objects of the save.

@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::cell::Cell;
 use std::mem;
 
@@ -6,6 +7,7 @@ use super::list::{large, large_box, levels};
 use super::row::Inline;
 use super::windows::{Next, Run};
 use super::{Fail, Link, Persist, Referent, SaveLinks, Within, copy::copy, count};
+use crate::env::Env;
 use crate::{Error, ErrorKind, Limits};
 
 /// Stops an encode. [`Encoder::refuse`] has the reason, and is the only way to make one.
@@ -26,7 +28,7 @@ pub(super) struct EncodeState<'a> {
     /// `None` while they are asked.
     links: Cell<Option<&'a mut dyn SaveLinks>>,
     next: Cell<Next<'a>>,
-    limits: &'a Limits,
+    env: &'a Env<'a>,
     depth: Cell<u32>,
     within: Cell<Within>,
     empty_elements: Cell<usize>,
@@ -41,14 +43,14 @@ impl<'a> EncodeState<'a> {
     pub(super) fn new(
         start: usize,
         next: Next<'a>,
-        limits: &'a Limits,
+        env: &'a Env<'a>,
         links: &'a mut dyn SaveLinks,
     ) -> Self {
         Self {
             links: Cell::new(Some(links)),
             next: Cell::new(next),
-            limits,
-            depth: Cell::new(limits.depth),
+            env,
+            depth: Cell::new(env.limits.depth),
             within: Cell::default(),
             empty_elements: Cell::default(),
             large: Cell::default(),
@@ -83,12 +85,12 @@ impl<'a> Encoder<'a> {
         result.map_err(|_| Error::from(Fail::Refused))?;
         let end = self.position();
         // A window that is there from a larger value takes it without growing.
-        if (end - state.start) as u64 > state.limits.bytes {
-            return Err(too_large(state.limits));
+        if (end - state.start) as u64 > state.env.limits.bytes {
+            return Err(too_large(&state.env.limits));
         }
         let (empty, large) = (state.empty_elements.get(), state.large.get());
         if empty > 0 || large > 0 {
-            state.ask(|links| links.charge(empty, large, state.limits))?;
+            state.ask(|links| links.charge(empty, large, &state.env.limits))?;
         }
         Ok((end, state.next.take().len()))
     }
@@ -205,6 +207,76 @@ impl<'a> Encoder<'a> {
         keep(self.state, error)
     }
 
+    /// The context of the save: a value of the program's own, such as the running game's table of items.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if the save has none, or one of another type; the error then says so.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
+    /// use persist::reflect::Kind;
+    /// use persist::{Error, ErrorKind, Persist, SaveManager};
+    ///
+    /// /// The items of the running game.
+    /// struct Items { names: Vec<String> }
+    ///
+    /// /// An item by its index; a save has its name.
+    /// #[derive(Debug, PartialEq)]
+    /// struct Item(usize);
+    ///
+    /// impl Persist for Item {
+    ///     fn persist_kind() -> Kind {
+    ///         Kind::Text
+    ///     }
+    ///
+    ///     fn persist_empty(_: &Prototypes<'_>) -> persist::Result<Self> {
+    ///         Ok(Self(0))
+    ///     }
+    ///
+    ///     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    ///         let items = out.context::<Items>()?;
+    ///         out.value(&items.names[self.0])
+    ///     }
+    ///
+    ///     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+    ///         let items = input.context::<Items>()?;
+    ///         let name: String = input.value()?;
+    ///         let item = items.names.iter().position(|known| *known == name);
+    ///         item.map(Self).ok_or_else(|| {
+    ///             input.refuse(Error::new(ErrorKind::InvalidValue, format!("there is no item `{name}`")))
+    ///         })
+    ///     }
+    /// }
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("slot1.sav");
+    ///
+    /// # use std::{cell::RefCell, rc::Rc};
+    /// let mut saves = SaveManager::new();
+    /// saves.add(&Rc::new(RefCell::new(Item(1))))?;
+    /// saves.save_with(&path, &Items { names: vec!["rope".into(), "lamp".into()] })?;
+    ///
+    /// // In the next run the lamp comes first.
+    /// let loaded = saves.load_with(&path, &Items { names: vec!["lamp".into(), "rope".into()] })?;
+    /// assert_eq!(*loaded.first::<Item>()?.borrow(), Item(0));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn context<C: Any>(&mut self) -> Result<&'a C, Stop> {
+        self.state.env.context().map_err(|error| keep(self.state, error))
+    }
+
+    /// Like [`context`](Self::context); `None` where there is none and references are only listed.
+    #[inline]
+    pub(crate) fn context_or_listing<C: Any>(&mut self) -> Result<Option<&'a C>, Stop> {
+        match self.state.env.context() {
+            Ok(context) => Ok(Some(context)),
+            Err(_) if self.ask(|links| Ok(links.only_lists()))? => Ok(None),
+            Err(error) => Err(self.refuse(error)),
+        }
+    }
+
     /// Says that a class has no field, or no default of a field, of some index.
     #[doc(hidden)]
     #[cold]
@@ -306,7 +378,7 @@ impl<'a> Encoder<'a> {
     /// Checks the length of a string that is not short.
     #[inline(always)]
     pub(crate) fn check_text(&mut self, len: usize) -> Result<(), Stop> {
-        if len <= self.state.limits.text { Ok(()) } else { Err(too_long(self.state, len)) }
+        if len <= self.state.env.limits.text { Ok(()) } else { Err(too_long(self.state, len)) }
     }
 
     /// Counts elements that may have no bytes, which are limited in number.
@@ -377,14 +449,14 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// The limits inside of a `T`, for a part that is encoded on its own.
-    pub(crate) fn limits_inside<T>(&self) -> Limits {
+    /// The limits inside of a `T`, and the context, for a part that is encoded on its own.
+    pub(crate) fn env_inside<T>(&self) -> Env<'a> {
         let depth = self.state.depth.get().saturating_sub(const { levels::<T>() });
-        Limits { depth, ..*self.state.limits }
+        self.state.env.within(Limits { depth, ..self.state.env.limits })
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        self.state.limits
+        &self.state.env.limits
     }
 }
 
@@ -414,9 +486,9 @@ fn grow<'a>(
     let total = (start - state.start).saturating_add(len) as u64;
     // Nothing follows a `Stop`, even if a hand-written type does not pass it on.
     let next = state.next.take();
-    let window = if total > state.limits.bytes { None } else { next.window(start, len, run) };
+    let window = if total > state.env.limits.bytes { None } else { next.window(start, len, run) };
     let Some((window, next)) = window else {
-        keep(state, too_large(state.limits));
+        keep(state, too_large(&state.env.limits));
         return None;
     };
     state.next.set(next);
@@ -436,7 +508,7 @@ fn too_large(limits: &Limits) -> Error {
 #[cold]
 #[inline(never)]
 fn too_deep(state: &EncodeState<'_>) -> Stop {
-    let limit = state.limits.depth;
+    let limit = state.env.limits.depth;
     keep(
         state,
         Error::new(
@@ -451,7 +523,7 @@ fn too_deep(state: &EncodeState<'_>) -> Stop {
 #[cold]
 #[inline(never)]
 fn too_long(state: &EncodeState<'_>, len: usize) -> Stop {
-    let limit = state.limits.text;
+    let limit = state.env.limits.text;
     let message =
         format!("a string of {len} bytes is over the limit of {limit}; raise `Limits::text`");
     keep(state, Error::new(ErrorKind::TooLarge, message))

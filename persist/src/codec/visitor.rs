@@ -2,6 +2,7 @@ use std::any::Any;
 use std::fmt::Display;
 
 use super::{Persist, Prototypes, Slot};
+use crate::env::Env;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// What a visit of a value is for.
@@ -22,13 +23,26 @@ pub enum Phase {
     Dismantle,
 }
 
+impl Phase {
+    fn name(self) -> &'static str {
+        match self {
+            Self::BeforeSave => "before_save",
+            Self::Connect => "connect",
+            Self::Validate => "validate",
+            Self::AfterLoad => "after_load",
+            Self::Seal => "seal",
+            Self::Dismantle => "dismantle",
+        }
+    }
+}
+
 /// Walks through a value: its references and the hooks of its classes.
 pub struct Visitor<'a> {
     phase: Phase,
     /// True if what lies in cells is left for later.
     bare: bool,
     depth: u32,
-    limits: &'a Limits,
+    env: &'a Env<'a>,
     links: &'a mut dyn VisitLinks,
 }
 
@@ -73,8 +87,8 @@ pub(crate) trait Visits {
 }
 
 impl<'a> Visitor<'a> {
-    pub(crate) fn new(phase: Phase, limits: &'a Limits, links: &'a mut dyn VisitLinks) -> Self {
-        Self { phase, bare: false, depth: limits.depth, limits, links }
+    pub(crate) fn new(phase: Phase, env: &'a Env<'a>, links: &'a mut dyn VisitLinks) -> Self {
+        Self { phase, bare: false, depth: env.limits.depth, env, links }
     }
 
     /// The visit, borrowed for a while.
@@ -99,8 +113,12 @@ impl<'a> Visitor<'a> {
         self.bare
     }
 
+    pub(crate) fn env(&self) -> &'a Env<'a> {
+        self.env
+    }
+
     pub(crate) fn limits(&self) -> &'a Limits {
-        self.limits
+        &self.env.limits
     }
 
     pub(crate) fn prototypes(&self) -> Prototypes<'_> {
@@ -217,16 +235,27 @@ impl<'a> Visitor<'a> {
             return Ok(());
         }
         run().into_result().map_err(|reason| {
-            let name = match phase {
-                Phase::BeforeSave => "before_save",
-                Phase::Connect => "connect",
-                Phase::Validate => "validate",
-                Phase::AfterLoad => "after_load",
-                Phase::Seal => "seal",
-                Phase::Dismantle => "dismantle",
-            };
+            let name = phase.name();
             Error::new(ErrorKind::Refused, format!("`{name}` of {class} refused: {reason}"))
         })
+    }
+
+    /// Runs a hook like [`hook`](Self::hook), with the context.
+    ///
+    /// # Errors
+    ///
+    /// What the hook returns; [`ErrorKind::WrongContext`] if there is no context, or one of another type.
+    pub fn hook_with<C: Any, O: Outcome>(
+        &mut self,
+        phase: Phase,
+        class: &str,
+        run: impl FnOnce(&C) -> O,
+    ) -> Result<()> {
+        if self.phase != phase {
+            return Ok(());
+        }
+        let context = self.env.context().map_err(|error| error.in_hook(phase.name(), class))?;
+        self.hook(phase, class, || run(context))
     }
 }
 

@@ -4,7 +4,7 @@
 //! `via`. `#[persist(with = "HashMap<_, Option<m>>")]` is `HashMap<Same, Option<Through<marker of m>>>`: the containers
 //! of the standard library are adapters of themselves (`types/lift.rs`), around those of what they hold.
 
-use std::any::type_name;
+use std::any::{Any, type_name};
 use std::borrow::Borrow;
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -363,6 +363,21 @@ pub(crate) fn twice(
 }
 
 // What the derive's code of a module calls.
+
+/// The context of a module that stores an `S`; `None` where there is none and references are only listed.
+///
+/// # Errors
+///
+/// [`Stop`] if a save has no context of this type.
+#[inline]
+pub fn context<'c, C: Any, S: Persist>(out: &mut Encoder<'c>) -> Result<Option<&'c C>, Stop> {
+    let context = out.context_or_listing()?;
+    if context.is_none() {
+        // What is stored holds no references, and its place is counted.
+        out.take(S::__MIN)?;
+    }
+    Ok(context)
+}
 
 /// Writes what `store` gave: an `S`, a `&S` or a `Cow<S>`.
 ///

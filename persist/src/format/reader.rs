@@ -8,6 +8,7 @@ use super::{
     Header, MAX_ID, SEPARATOR, TRAILER_SIZE,
 };
 use crate::codec::{Decoder, Fail, NoLinks, count};
+use crate::env::Env;
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, KindSchema, inner_first};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -190,7 +191,8 @@ impl Outline<'_> {
 impl Definition<'_> {
     fn read(&self, limits: &Limits) -> Result<ClassSchema> {
         let mut links = NoLinks::default();
-        let mut input = Decoder::new(self.body, limits, &mut links);
+        let env = Env::bare(limits);
+        let mut input = Decoder::new(self.body, &env, &mut links);
         let result = definition::read(&mut input);
         let end = self.start + self.body.len() - input.rest().len();
         match result {
@@ -275,7 +277,8 @@ impl<'s> Scanner<'s> {
         limits: &Limits,
     ) -> Result<()> {
         let mut links = NoLinks::default();
-        let mut input = Decoder::new(&save[start..end], limits, &mut links);
+        let env = Env::bare(limits);
+        let mut input = Decoder::new(&save[start..end], &env, &mut links);
         while !input.rest().is_empty() {
             let at = end - input.rest().len();
             let malformed = |fail: Fail| {

@@ -2,8 +2,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::Limits;
 use crate::codec::{Decoder, NoLinks, count};
+use crate::env::Env;
 
 /// Bytes of the name of a device.
 pub(crate) const LONGEST_DEVICE: usize = 255;
@@ -44,7 +44,7 @@ impl VersionVector {
     /// Reads what [`write`](Self::write) wrote; `None` for anything else.
     pub(super) fn read(content: &[u8]) -> Option<Self> {
         let mut links = NoLinks::default();
-        let mut input = Decoder::new(content, &Limits::DEFAULT, &mut links);
+        let mut input = Decoder::new(content, &Env::DEFAULT, &mut links);
         let mut entries: Vec<Entry> = Vec::new();
         while !input.rest().is_empty() {
             let length = input.count().ok().filter(|length| *length <= LONGEST_DEVICE)?;

@@ -7,6 +7,7 @@ use super::search::{Search, is_block};
 use super::unpack::Unpacker;
 use super::{BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Header, SEPARATOR, Scan};
 use crate::codec::{Decoder, NoLinks, count};
+use crate::env::Env;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// What is whole of a damaged save.
@@ -174,8 +175,8 @@ pub(crate) fn nothing_whole(lost: Option<u64>) -> Error {
 
 /// The bodies of the definitions in a block.
 fn definitions_in<'s>(save: &'s [u8], block: &Found) -> Vec<&'s [u8]> {
-    let (limits, mut links) = (Limits::DEFAULT, NoLinks::default());
-    let mut input = Decoder::new(&save[block.start..block.end], &limits, &mut links);
+    let mut links = NoLinks::default();
+    let mut input = Decoder::new(&save[block.start..block.end], &Env::DEFAULT, &mut links);
     let mut found = Vec::new();
     let mut next = || {
         let number = count::decode(&mut input).ok()?;

@@ -8,14 +8,15 @@ use super::{
     SEPARATOR, definition,
 };
 use crate::codec::{Buffer, Encoder, NoLinks, SaveLinks, Stop, count};
+use crate::env::Env;
 use crate::reflect::Holder;
 use crate::schema::ClassSchema;
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Fills the blocks of a save, one after the other; it holds one block and the largest record.
 pub(crate) struct Writer<'w> {
     out: &'w mut dyn Blocks,
-    limits: Limits,
+    env: &'w Env<'w>,
     /// The block, its head included; before it the save so far, if that stays there.
     buffer: &'w mut Buffer,
     stays: bool,
@@ -42,14 +43,14 @@ impl<'w> Writer<'w> {
     pub(crate) fn new(
         out: &'w mut dyn Blocks,
         header: &Header,
-        limits: &Limits,
+        env: &'w Env<'w>,
         buffer: &'w mut Buffer,
     ) -> Result<Self> {
         let header = out.header(header)?;
         buffer.clear();
         let mut writer = Self {
             out,
-            limits: *limits,
+            env,
             buffer,
             stays: header.is_some(),
             block: None,
@@ -68,7 +69,7 @@ impl<'w> Writer<'w> {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.buffer.append(&self.limits, &mut NoLinks::default(), |out| out.bytes(bytes))
+        self.buffer.append(self.env, &mut NoLinks::default(), |out| out.bytes(bytes))
     }
 
     /// Begins a block, unless one has begun.
@@ -80,8 +81,7 @@ impl<'w> Writer<'w> {
     #[cold]
     fn begin_block(&mut self) -> Result<()> {
         self.block = Some(self.buffer.len());
-        self.buffer
-            .append(&self.limits, &mut NoLinks::default(), |out| out.take(BLOCK_HEAD).map(drop))
+        self.buffer.append(self.env, &mut NoLinks::default(), |out| out.take(BLOCK_HEAD).map(drop))
     }
 
     /// Writes a record, after the definitions of its class, of all classes that this one
@@ -100,11 +100,12 @@ impl<'w> Writer<'w> {
             self.define(links.numbers())?;
         }
         let holder = holder.code() | if added { ADDED } else { 0 };
-        if self.records >= self.limits.objects {
-            return Err(too_many(self.limits.objects));
+        let env = self.env;
+        if self.records >= env.limits.objects {
+            return Err(too_many(env.limits.objects));
         }
         let start = self.buffer.len();
-        self.buffer.append(&self.limits, links, |out| {
+        self.buffer.append(env, links, |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
             count::encode(id, out)?;
@@ -165,13 +166,13 @@ impl<'w> Writer<'w> {
         payload: &[u8],
     ) -> Result<()> {
         let holder = holder.code() | if added { ADDED } else { 0 };
-        let limits = self.limits;
-        if self.records >= limits.objects {
-            return Err(too_many(limits.objects));
+        let env = self.env;
+        if self.records >= env.limits.objects {
+            return Err(too_many(env.limits.objects));
         }
         let length = definition::item_length(payload.len(), "this")?;
         self.begin()?;
-        self.buffer.append(&limits, &mut NoLinks::default(), |out| {
+        self.buffer.append(env, &mut NoLinks::default(), |out| {
             count::encode(number, out)?;
             out.value(&holder)?;
             count::encode(id, out)?;

@@ -41,7 +41,7 @@ impl Loader<'_> {
         stored: Option<(usize, &[u8])>,
     ) -> (Vec<String>, Option<String>) {
         let program = self.registry.program();
-        let mut input = Decoder::new(payload, self.limits, &mut self.table);
+        let mut input = Decoder::new(payload, self.env, &mut self.table);
         let mut path = Vec::new();
         // Where the last field could not be read.
         let mut stopped = None;
@@ -112,8 +112,8 @@ impl Loader<'_> {
     /// twice already.
     fn is_damaged(&self, (class, payload): (usize, &[u8])) -> bool {
         let mut links = NoLinks::default();
-        let mut input = Decoder::new(payload, self.limits, &mut links);
-        let read = Reader::new(self.limits, payload.len() as u64).class(
+        let mut input = Decoder::new(payload, self.env, &mut links);
+        let read = Reader::new(&self.env.limits, payload.len() as u64).class(
             &self.plans.stored,
             class,
             &mut input,

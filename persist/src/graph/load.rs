@@ -10,18 +10,19 @@ use super::passes::CHUNK;
 use super::rewrite::FIRST_MADE;
 use super::table::{MADE, Refused, Table, TypeIndex};
 use crate::codec::{Decoder, Fail, NoVisitLinks, Persist, Phase, Unknown, Visitor, left_over};
+use crate::env::Env;
 use crate::format::{Outline, Plain, RecordPlace, outline};
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, Form, Matched, Met, Plans, locate};
 use crate::types::Renumber;
-use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
+use crate::{Error, ErrorKind, LoadOptions, Result};
 
 /// Loads a graph in passes: every object is made empty; each is filled, its references set
 /// aside as ids; then ids become pointers, in most saves while others are still to be filled;
 /// then hooks run.
 pub(crate) struct Loader<'l> {
     pub(super) registry: &'l Registry,
-    pub(super) limits: &'l Limits,
+    pub(super) env: &'l Env<'l>,
     pub(super) save: &'l [u8],
     pub(super) plans: Plans<'l>,
     pub(super) table: Table<'l>,
@@ -53,11 +54,12 @@ pub(crate) struct Loader<'l> {
 impl<'l> Loader<'l> {
     pub(crate) fn new(
         registry: &'l Registry,
-        (limits, options): (&'l Limits, LoadOptions),
+        (env, options): (&'l Env<'l>, LoadOptions),
         save: Plain<'l>,
         remap: Option<&'l mut dyn Renumber>,
         root: Option<usize>,
     ) -> Result<Box<Self>> {
+        let limits = &env.limits;
         let mut outline = outline(save.bytes, limits)?;
         let kept = outline.records.take_kept();
         let stored_root = outline.records.value();
@@ -93,7 +95,7 @@ impl<'l> Loader<'l> {
         // In a box: what lies on the stack is missing for values in values.
         Ok(Box::new(Self {
             registry,
-            limits,
+            env,
             save: save.bytes,
             plans,
             table,
@@ -289,7 +291,7 @@ impl<'l> Loader<'l> {
         }
         for phase in [Phase::Validate, Phase::AfterLoad] {
             let mut links = NoVisitLinks;
-            visit_root(&mut root, &mut Visitor::new(phase, self.limits, &mut links))?;
+            visit_root(&mut root, &mut Visitor::new(phase, self.env, &mut links))?;
             self.run_hooks(phase)?;
         }
         self.seal(late);
@@ -300,7 +302,7 @@ impl<'l> Loader<'l> {
     fn create(&mut self) -> Result<()> {
         let registry = self.registry;
         let mut counts = vec![0_u64; self.plans.stored.len()];
-        let (mut held, most_held) = (0_u64, self.limits.most_expanded(self.table.save_bytes));
+        let (mut held, most_held) = (0_u64, self.env.limits.most_expanded(self.table.save_bytes));
         let prototypes = registry.prototypes();
         // Records of one type mostly stand together.
         let mut last = (u32::MAX, Holder::VALUE, None);
@@ -323,7 +325,7 @@ impl<'l> Loader<'l> {
             // A small record may claim a large object, but not many of them.
             held = held.saturating_add(registry.objects[object].footprint);
             if held > most_held {
-                let refused = self.limits.check_expansion(self.table.save_bytes, held);
+                let refused = self.env.limits.check_expansion(self.table.save_bytes, held);
                 refused.map_err(|error| {
                     error.at(record.start as u64).in_class(self.table.name(record.class))
                 })?;
@@ -402,7 +404,7 @@ impl<'l> Loader<'l> {
         let payload = if identical { record.payload(self.save) } else { &self.scratch[..] };
         self.table.dangling = 0;
         self.table.handles.enter(record);
-        let mut input = Decoder::new(payload, self.limits, &mut self.table);
+        let mut input = Decoder::new(payload, self.env, &mut self.table);
         let result = read(&mut input);
         let left = input.rest().len();
         match result {
@@ -456,7 +458,7 @@ impl<'l> Loader<'l> {
             Met::Handle { arena, bits } => handles.refused != Some((arena, bits)),
             Met::Class(class) => !self.table.is_refused(class),
         };
-        let found = locate(class, &self.plans.stored, stored, self.limits, &mut is_target);
+        let found = locate(class, &self.plans.stored, stored, &self.env.limits, &mut is_target);
         let is_shown = found.is_some();
         let error = match (refused, found) {
             (Some(error), Some((found, offset))) => in_save(record, error)

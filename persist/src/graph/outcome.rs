@@ -8,6 +8,7 @@ use super::unheld::free_unheld;
 use super::{Implementors, Loader};
 use crate::ObjectId;
 use crate::codec::{Shared, Unknown};
+use crate::env::AnyContext;
 use crate::format::{Header, Records};
 use crate::schema::{PlannedRow, Run};
 
@@ -27,6 +28,8 @@ pub(crate) struct LoadedObjects {
     pub(crate) root_kept: Unknown,
     /// What empties the others.
     pub(crate) implementors: Rc<Implementors>,
+    /// The context of the manager, with which objects show what they hold.
+    pub(crate) context: Option<Rc<dyn AnyContext>>,
 }
 
 impl LoadedObjects {
@@ -250,6 +253,7 @@ impl Loader<'_> {
             kept,
             root_kept: std::mem::take(&mut self.root_keeps),
             implementors: self.registry.implementors.clone(),
+            context: self.registry.context.clone(),
         };
         objects.arrange();
         (objects, self.outcome)

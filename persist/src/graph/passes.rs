@@ -30,19 +30,19 @@ impl Loader<'_> {
         let order = self.order()?;
         for record in order.into_iter().map(|record| record as usize) {
             let Some(mut draft) = self.table.entries[record].take_draft() else { continue };
-            let limits = self.limits;
+            let env = self.env;
             let references = self.table.range(record);
             let hooks = self.traits_of(record).after_load;
             let mut connector = Connector::new(&mut self.table);
             connector.begin(references, Pass::Bare);
             let connected = draft
-                .visit(&mut Visitor::new(Phase::Connect, limits, &mut connector).outside_of_cells())
+                .visit(&mut Visitor::new(Phase::Connect, env, &mut connector).outside_of_cells())
                 .and_then(|()| connector.end());
             let contents = connector.take();
             let mut links = NoVisitLinks;
             let visited = connected.and_then(|()| {
                 // It could not be changed later.
-                let visitor = Visitor::new(Phase::AfterLoad, limits, &mut links);
+                let visitor = Visitor::new(Phase::AfterLoad, env, &mut links);
                 if hooks { draft.visit(&mut visitor.outside_of_cells()) } else { Ok(()) }
             });
             visited.map_err(|error| self.named(record, error))?;
@@ -115,7 +115,7 @@ impl Loader<'_> {
         let root = self.table.root();
         let mut connector = Connector::new(&mut self.table);
         connector.begin(root, Pass::Whole);
-        let mut visitor = Visitor::new(Phase::Connect, self.limits, &mut connector);
+        let mut visitor = Visitor::new(Phase::Connect, self.env, &mut connector);
         visit_root(&mut visitor)?;
         self.root_keeps.__visit_shared(&mut visitor)?;
         connector.end()?;
@@ -149,7 +149,7 @@ impl Loader<'_> {
         aside: &mut Aside,
         late: &mut Aside,
     ) -> Result<()> {
-        let limits = self.limits;
+        let env = self.env;
         let keeps = &self.keeps;
         let mut connector = Connector::new(&mut self.table);
         connector.touch(records.clone());
@@ -169,7 +169,7 @@ impl Loader<'_> {
             let pass = if connector.is_built(record) { Pass::Cells } else { Pass::Whole };
             connector.begin_record(record, pass);
             connector.give(contents);
-            let mut visitor = Visitor::new(Phase::Connect, limits, &mut connector);
+            let mut visitor = Visitor::new(Phase::Connect, env, &mut connector);
             let visited = shared
                 .object()
                 .visit_object(&mut visitor)
@@ -194,7 +194,7 @@ impl Loader<'_> {
         }
         let wanted = self.wanted(|traits| traits.after_load);
         let mut links = NoVisitLinks;
-        let mut visitor = Visitor::new(phase, self.limits, &mut links);
+        let mut visitor = Visitor::new(phase, self.env, &mut links);
         for (record, entry) in self.table.entries.iter().enumerate() {
             let kind = self.table.kinds[record].filter(|kind| wanted[kind.get()]);
             if let Some(shared) = entry.shared().filter(|_| kind.is_some()) {
@@ -209,17 +209,14 @@ impl Loader<'_> {
 
     /// Last pass: sets the cells that close cycles.
     pub(super) fn seal(&mut self, late: Aside) {
-        let limits = self.limits;
+        let env = self.env;
         let mut connector = Connector::new(&mut self.table);
         for (record, contents) in late {
             let Some(shared) = connector.entry(record).shared().cloned() else { continue };
             connector.give(Some(contents));
             // Of the visits of this object it is the one that asks for nothing.
-            let _ = shared.object().visit_object(&mut Visitor::new(
-                Phase::Seal,
-                limits,
-                &mut connector,
-            ));
+            let _ =
+                shared.object().visit_object(&mut Visitor::new(Phase::Seal, env, &mut connector));
         }
     }
 

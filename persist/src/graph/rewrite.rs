@@ -41,7 +41,7 @@ impl<'l> Loader<'l> {
             &source,
             &objects,
             &mut self.next_id,
-            self.limits,
+            self.env,
             &mut self.scratch,
         )?;
         for value in rest.shared {
@@ -106,19 +106,19 @@ impl<'l> Loader<'l> {
             )
         })?;
         if id > MAX_ID
-            || self.table.records.len() as u64 >= self.limits.objects.min(Pending::MOST as u64)
+            || self.table.records.len() as u64 >= self.env.limits.objects.min(Pending::MOST as u64)
         {
             return Err(Error::new(
                 ErrorKind::TooLarge,
                 format!(
                     "with the values that have become objects the save has more than the limit of {}; raise `Limits::objects`",
-                    self.limits.objects
+                    self.env.limits.objects
                 ),
             ));
         }
         self.table.held_bytes =
             self.table.held_bytes.saturating_add(registry.objects[object].footprint);
-        self.limits.check_expansion(self.table.save_bytes, self.table.held_bytes)?;
+        self.env.limits.check_expansion(self.table.save_bytes, self.table.held_bytes)?;
         let number = MADE + u32::try_from(class).unwrap_or_default();
         let start = self.made.len();
         let record = RecordPlace { id, start, class: number, holder, added: false };
@@ -137,7 +137,7 @@ impl<'l> Loader<'l> {
         let payload = std::mem::take(&mut self.made[record.start]);
         self.table.dangling = 0;
         self.table.handles.enter(record);
-        let mut input = Decoder::new(&payload, self.limits, &mut self.table);
+        let mut input = Decoder::new(&payload, self.env, &mut self.table);
         let result = read(&mut input);
         let (left, refused) = (input.rest().len(), input.take_error());
         self.count_noted(record);

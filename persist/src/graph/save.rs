@@ -12,6 +12,7 @@ use crate::codec::{
     Buffer, Encoder, NoVisitLinks, Persist, Phase, SaveLinks, Shared, Stop, Unknown, Visitor,
     not_registered_yet,
 };
+use crate::env::Env;
 use crate::format::{Blocks, Header, Writer};
 use crate::reflect::{Cell, Holder, Pointer};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
@@ -32,7 +33,7 @@ type KeptOfObjects<'s> = (&'s HashMap<ObjectId, Unknown>, &'s HashMap<usize, Obj
 /// which they are met from the roots.
 pub(crate) struct Saver<'s> {
     registry: &'s Registry,
-    limits: &'s Limits,
+    env: &'s Env<'s>,
     links: Links<'s>,
     /// What the program does not know of each object, by its id, and that by its address; and
     /// of the value.
@@ -41,7 +42,7 @@ pub(crate) struct Saver<'s> {
     /// The type of the last object: those of one type often follow one another.
     last: Option<LastType>,
     /// Lists where objects lead before they are written.
-    ahead: Targets,
+    ahead: Targets<'s>,
     /// Where the tables are kept between saves.
     kept_tables: &'s mut SaveTables,
 }
@@ -68,15 +69,15 @@ impl<'s> Saver<'s> {
     /// `next_id` is the first that is free for an object that has none yet.
     pub(crate) fn new(
         registry: &'s Registry,
-        limits: &'s Limits,
+        env: &'s Env<'s>,
         next_id: u64,
         tables: &'s mut SaveTables,
     ) -> Self {
         // A save that fails leaves none.
-        let links = Links::new(registry, limits, next_id, std::mem::take(tables));
-        let ahead = Targets::within(Limits { bytes: LOOKED_AT, ..*limits });
+        let links = Links::new(registry, &env.limits, next_id, std::mem::take(tables));
+        let ahead = Targets::within(env.within(Limits { bytes: LOOKED_AT, ..env.limits }));
         let (kept, kept_of_value, last, kept_tables) = (None, None, None, tables);
-        Self { registry, limits, links, kept, kept_of_value, last, ahead, kept_tables }
+        Self { registry, env, links, kept, kept_of_value, last, ahead, kept_tables }
     }
 
     /// Writes with each object what was kept of it, by the ids that the objects at these addresses
@@ -107,7 +108,7 @@ impl<'s> Saver<'s> {
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
-        let mut writer = Writer::new(out, header, self.limits, buffer)?;
+        let mut writer = Writer::new(out, header, self.env, buffer)?;
         let held = self.write_queue(&mut writer)?;
         self.finish(writer, held)
     }
@@ -143,7 +144,7 @@ impl<'s> Saver<'s> {
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
-        let mut writer = Writer::new(out, header, self.limits, buffer)?;
+        let mut writer = Writer::new(out, header, self.env, buffer)?;
         let classes = &self.registry.program().classes[..];
         let id = self.links.take_id();
         let number = self.links.class_number(class)?;
@@ -257,13 +258,13 @@ impl<'s> Saver<'s> {
         let named = |error: Error| error.in_object(id).in_class(&**name);
         if self.registry.traits(entry.class).before_save {
             let mut links = NoVisitLinks;
-            let mut visitor = Visitor::new(Phase::BeforeSave, self.limits, &mut links);
+            let mut visitor = Visitor::new(Phase::BeforeSave, self.env, &mut links);
             shared.object().visit_object(&mut visitor).map_err(named)?;
         }
         let Some(stand_in) = self.registry.implementors.stand_in(entry.class) else {
             return Ok(false);
         };
-        let wait = self.limits.lock_wait;
+        let wait = self.env.limits.lock_wait;
         let look = |object: &dyn Any, look: &mut dyn FnMut(&Unknown)| {
             (entry.kind.look)(object, wait, &mut |value| {
                 (stand_in.unknown)(value).into_iter().for_each(&mut *look);
@@ -292,7 +293,7 @@ impl<'s> Saver<'s> {
         writer: &mut Writer<'_>,
     ) -> Result<()> {
         let mut result = None;
-        shared.object().look(self.limits.lock_wait, &mut |object| {
+        shared.object().look(self.env.limits.lock_wait, &mut |object| {
             look(object, &mut |unknown| {
                 if result.is_none() {
                     result = Some(self.write_kept(unknown, holder, id, writer));
@@ -364,7 +365,7 @@ impl<'s> Saver<'s> {
     ) -> Result<LastType> {
         let pointee = match seen {
             Some(pointee) => pointee,
-            None => shared.object().pointee(self.limits.lock_wait)?,
+            None => shared.object().pointee(self.env.limits.lock_wait)?,
         };
         let key = (shared.pointer(), pointee);
         let found = match self.last {
@@ -409,7 +410,7 @@ impl<'s> Saver<'s> {
             let Some(field) = access.field(value, i) else { break };
             let encode = |out: &mut Encoder<'_>| access.encode_field(value, i, out);
             buffer.clear();
-            if buffer.append(self.limits, &mut self.links, encode).is_ok() {
+            if buffer.append(self.env, &mut self.links, encode).is_ok() {
                 continue;
             }
             let inner = self.find_field(field, buffer);

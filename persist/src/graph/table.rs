@@ -11,6 +11,7 @@ use super::handles::Handles;
 use super::ids::Ids;
 use super::pending::Pending;
 use crate::codec::{Made, Phase, Prototypes, Shared, Visitor};
+use crate::env::Env;
 use crate::format::{RecordPlace, Records};
 use crate::reflect::Holder;
 use crate::schema::{Stored, contested};
@@ -330,7 +331,7 @@ impl<'l> Table<'l> {
     fn empty(&self, records: impl Iterator<Item = usize>) {
         let mut emptying = Emptying(self.registry.prototypes());
         for shared in records.filter_map(|record| self.entries[record].shared()) {
-            let mut visitor = Visitor::new(Phase::Dismantle, &Limits::FREEING, &mut emptying);
+            let mut visitor = Visitor::new(Phase::Dismantle, &Env::FREEING, &mut emptying);
             // One that cannot be emptied, since the program borrows it, is the program's.
             let _ = shared.object().visit_object(&mut visitor);
         }

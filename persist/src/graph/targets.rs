@@ -4,13 +4,14 @@ use std::any::{Any, TypeId};
 use std::rc::Rc;
 
 use crate::codec::{Buffer, Encoder, Link, Object, Referent, SaveLinks};
+use crate::env::{AnyContext, Env};
 use crate::reflect::TraitName;
 use crate::{Limits, Result};
 
 /// Lists the strong references of objects by encoding them, which shows them through `&`.
-pub(crate) struct Targets {
+pub(crate) struct Targets<'e> {
     buffer: Buffer,
-    limits: Limits,
+    env: Env<'e>,
     found: Found,
 }
 
@@ -19,21 +20,26 @@ struct Found {
     targets: Vec<usize>,
 }
 
-impl Targets {
-    pub(crate) fn new() -> Self {
-        Self::within(Limits {
+impl<'e> Targets<'e> {
+    pub(crate) fn new(context: Option<&'e dyn AnyContext>) -> Self {
+        let limits = Limits {
             bytes: u64::MAX,
             text: usize::MAX,
             empty_elements: usize::MAX,
             depth: u32::MAX,
             ..Limits::DEFAULT
-        })
+        };
+        Self::within(Env::new(&limits, context))
     }
 
     /// Lists no more of an object than what these limits let it encode.
-    pub(crate) fn within(limits: Limits) -> Self {
-        let limits = Limits { lock_wait: std::time::Duration::ZERO, ..limits };
-        Self { buffer: Buffer::new(), limits, found: Found { targets: Vec::new() } }
+    pub(crate) fn within(env: Env<'e>) -> Self {
+        let limits = Limits { lock_wait: std::time::Duration::ZERO, ..env.limits };
+        Self {
+            buffer: Buffer::new(),
+            env: env.within(limits),
+            found: Found { targets: Vec::new() },
+        }
     }
 
     /// The addresses that an object holds; some may stand there twice.
@@ -52,7 +58,7 @@ impl Targets {
             // What refuses to be encoded shows what stands before.
             self.buffer.clear();
             let encode = |out: &mut Encoder<'_>| object.encode_object(out);
-            let _ = self.buffer.append(&self.limits, &mut self.found, encode);
+            let _ = self.buffer.append(&self.env, &mut self.found, encode);
         }
         &self.found.targets
     }

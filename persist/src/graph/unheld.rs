@@ -17,7 +17,7 @@ pub(crate) fn free_unheld(objects: &[Shared]) {
     }
     let places: HashMap<usize, usize> =
         objects.iter().enumerate().map(|(i, object)| (object.address(), i)).collect();
-    let mut targets = Targets::new();
+    let mut targets = Targets::new(None);
     let mut edges: Vec<Vec<usize>> = Vec::with_capacity(objects.len());
     let mut pointers = vec![1; objects.len()];
     for object in objects {

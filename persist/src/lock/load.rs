@@ -111,7 +111,7 @@ impl Loads {
                 }
                 Err(error) => error,
             };
-            let is_own = error.kind() == ErrorKind::Refused;
+            let is_own = matches!(error.kind(), ErrorKind::Refused | ErrorKind::WrongContext);
             match error.object().and_then(|id| samples.subject(id)) {
                 Some(Subject::Basic(object)) if skip.objects.insert(object) => {
                     self.is_whole = false;

@@ -2,6 +2,8 @@ use std::any::TypeId;
 use std::fmt::{self, Write};
 
 use super::FieldRecord;
+use crate::Error;
+use crate::env::Env;
 use crate::value::Record;
 
 /// A struct or an enum, as its table of field records.
@@ -78,9 +80,9 @@ pub struct VariantRecord {
     pub removed: &'static [&'static str],
 }
 
-/// Brings the fields of an older record one version on: they as values, and the version
-/// that they are of.
-pub type Migrate = fn(&mut Record, u32) -> Result<(), String>;
+/// Brings the fields of an older record one version on: they as values, and the version that they are of. The outer
+/// error is that of a context; the inner one is the function's own.
+pub type Migrate = fn(&mut Record, u32, &Env<'_>) -> Result<Result<(), String>, Error>;
 
 /// How older records of a class are brought to its version.
 #[derive(Clone, Copy)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::SaveOutcome;
 use crate::codec::Buffer;
+use crate::env::Env;
 use crate::format::{
     Compression, Header, Plain, RecordPlace, Records, Scan, Sealer, Writer, scan_definitions,
     unpacked,
@@ -291,7 +292,8 @@ impl Document {
     fn write(&self, out: &mut dyn Write, header: &Header) -> Result<()> {
         let mut buffer = Buffer::new();
         let mut sealer = Sealer::new(out, self.compression, &self.limits);
-        let mut writer = Writer::new(&mut sealer, header, &self.limits, &mut buffer)?;
+        let env = Env::bare(&self.limits);
+        let mut writer = Writer::new(&mut sealer, header, &env, &mut buffer)?;
         let check_reference =
             |kind: &KindSchema, id: Option<ObjectId>| self.check_reference(kind, id);
         let mut target = Strict::new(&self.stored, &self.limits, &check_reference);

@@ -6,10 +6,11 @@ use std::rc::Rc;
 use super::LoadReport;
 use super::source::Rescue;
 use crate::codec::{Object, Persist, Phase, Prototypes, Shared, Unknown, Visitor};
+use crate::env::Env;
 use crate::graph::{Counted, Edges, Emptying, LoadedObjects, Targets};
 use crate::reflect::ClassId;
 use crate::schema::LoadEvent;
-use crate::{Error, ErrorKind, Limits, ObjectId, Result};
+use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// The objects of a save that has been loaded, and the report of the load.
 ///
@@ -185,7 +186,7 @@ impl Loaded {
     #[must_use]
     pub fn strong_cycles(&self) -> Vec<Vec<ObjectId>> {
         let places = self.places();
-        let mut targets = Targets::new();
+        let mut targets = Targets::new(self.objects.context.as_deref());
         let mut edges = Edges::new(self.objects.len());
         for (_, shared) in self.objects.iter() {
             let found = targets.of(shared.object());
@@ -237,8 +238,7 @@ impl Loaded {
 fn empty(object: &dyn Object, prototypes: Prototypes<'_>) {
     let mut emptying = Emptying(prototypes);
     // One that is borrowed is left to those who borrow it.
-    let _ =
-        object.visit_object(&mut Visitor::new(Phase::Dismantle, &Limits::FREEING, &mut emptying));
+    let _ = object.visit_object(&mut Visitor::new(Phase::Dismantle, &Env::FREEING, &mut emptying));
 }
 
 /// Frees objects that nothing else holds one by one, including long chains, and cycles of
@@ -261,7 +261,8 @@ impl Loaded {
             return;
         }
         let places = self.places();
-        let mut targets = Targets::new();
+        let context = self.objects.context.clone();
+        let mut targets = Targets::new(context.as_deref());
         // Several references may lead to one.
         let mut met = vec![false; self.objects.len()];
         alone.iter().for_each(|place| met[*place] = true);

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::mem;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::background::Worker;
@@ -12,6 +13,7 @@ use super::output::Output;
 use super::source::{Rescue, Source};
 use super::{LoadReport, Loaded, SaveOutcome, to_vec};
 use crate::codec::{Buffer, Implements, NoVisitLinks, Persist, Phase, Pointee, Visitor};
+use crate::env::{AnyContext, Env};
 use crate::format::{Blocks, Compression, Header, InMemory, LONGEST_DEVICE, Sealer, unpacked};
 use crate::graph::{Counted, LoadedObjects, Loader, Outcome, Registry, SaveTables};
 use crate::storage::{Patient, SaveOptions, Storage};
@@ -128,7 +130,7 @@ impl SaveManager {
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
-    /// The registry may be replaced as a whole. If it then lacks the class of an added object, the next save
+    /// The registry may be replaced as a whole, with the [context](Self::set_context). If it then lacks the class of an added object, the next save
     /// is an error. Loads keep objects of missing classes as unknown.
     pub fn registry_mut(&mut self) -> &mut Registry {
         &mut self.registry
@@ -196,7 +198,7 @@ impl SaveManager {
     /// [`ErrorKind::InUse`] if another program is writing it. The old file then is as it was. The exception
     /// is a folder that cannot be flushed after the new file took its place, which the message says.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
-        self.replace(path.as_ref(), 0, |saves, out| saves.write_objects(out))
+        self.replace(path.as_ref(), 0, |saves, out| saves.write_objects(out, None))
     }
 
     /// Loads the objects of a file; the manager's own stay until [`adopt`](Self::adopt).
@@ -216,7 +218,31 @@ impl SaveManager {
     /// [`ErrorKind::NotFound`] if there is no such file; whatever is not a whole, true save, or holds what its
     /// classes do not accept. Nothing is left of what was loaded then.
     pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded> {
-        self.load_objects(Source::File(path.as_ref()), None)
+        self.load_objects(Source::File(path.as_ref()), None, None)
+    }
+
+    /// Saves the objects to a file like [`save`](Self::save), with this context in place of the
+    /// [manager's](Self::set_context).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`save`](Self::save); [`ErrorKind::WrongContext`] if a type needs a context of another type.
+    pub fn save_with<C: Any>(
+        &mut self,
+        path: impl AsRef<Path>,
+        context: &C,
+    ) -> Result<SaveOutcome> {
+        self.replace(path.as_ref(), 0, |saves, out| saves.write_objects(out, Some(context)))
+    }
+
+    /// Loads the objects of a file like [`load`](Self::load), with this context in place of the
+    /// [manager's](Self::set_context).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load); [`ErrorKind::WrongContext`] if a type needs a context of another type.
+    pub fn load_with<C: Any>(&self, path: impl AsRef<Path>, context: &C) -> Result<Loaded> {
+        self.load_objects(Source::File(path.as_ref()), Some(context), None)
     }
 
     /// Saves the objects into memory.
@@ -225,7 +251,7 @@ impl SaveManager {
     ///
     /// Those of [`save`](Self::save).
     pub fn to_vec(&mut self) -> Result<Vec<u8>> {
-        self.in_memory(|saves, out| saves.write_objects(out))
+        self.in_memory(|saves, out| saves.write_objects(out, None))
     }
 
     /// Loads the objects of a save in memory.
@@ -234,7 +260,7 @@ impl SaveManager {
     ///
     /// Those of [`load`](Self::load).
     pub fn from_slice(&self, save: &[u8]) -> Result<Loaded> {
-        self.load_objects(Source::Memory(save), None)
+        self.load_objects(Source::Memory(save), None, None)
     }
 }
 
@@ -297,6 +323,43 @@ impl SaveManager {
     /// Sets what loads do about saves that are not the program's own.
     pub fn set_load_options(&mut self, options: LoadOptions) {
         self.load_options = options;
+    }
+
+    /// Sets the context of all saves and loads: a value of the program's own that types reach while they are saved and
+    /// loaded, such as the running game's table of items.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    ///
+    /// use persist::{Persist, SaveManager};
+    ///
+    /// /// The items of the running game.
+    /// struct Items { names: Vec<String> }
+    ///
+    /// #[derive(Persist)]
+    /// #[persist(context = Items, validate = Self::check)]
+    /// struct Chest { items: Vec<u32> }
+    ///
+    /// impl Chest {
+    ///     fn check(&self, items: &Items) -> Result<(), String> {
+    ///         let missing = self.items.iter().find(|item| **item as usize >= items.names.len());
+    ///         missing.map_or(Ok(()), |item| Err(format!("there is no item {item}")))
+    ///     }
+    /// }
+    ///
+    /// let mut saves = SaveManager::new();
+    /// saves.set_context(Rc::new(Items { names: vec!["rope".into(), "lamp".into()] }));
+    /// let save = saves.value_to_vec(&Chest { items: vec![0, 2] })?;
+    /// let error = saves.value_from_slice::<Chest>(&save).unwrap_err();
+    /// assert_eq!(error.message(), "`validate` of Chest refused: there is no item 2");
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// Hooks, `with` modules and [types written by hand](crate::codec::Encoder::context) reach it. A
+    /// [world](World::set_context) that is loaded, and a [`Session`](crate::Session) that is opened, take it over. Put
+    /// what the program changes later into a cell: `Rc<RefCell<Items>>` is a context of type `RefCell<Items>`.
+    pub fn set_context<C: Any>(&mut self, context: Rc<C>) {
+        self.registry.context = Some(context);
     }
 
     /// Sets where saves are kept, in place of the files of the system.
@@ -481,8 +544,14 @@ impl SaveManager {
         Ok(save)
     }
 
-    pub(super) fn write_objects(&mut self, out: &mut dyn Blocks) -> Result<()> {
-        let saver = self.objects.saver(&self.registry, &self.output.limits, &mut self.tables);
+    /// Writes the objects, with the manager's context if no other is given.
+    pub(super) fn write_objects(
+        &mut self,
+        out: &mut dyn Blocks,
+        context: Option<&dyn AnyContext>,
+    ) -> Result<()> {
+        let env = Env::new(&self.output.limits, context.or(self.registry.context.as_deref()));
+        let saver = self.objects.saver(&self.registry, &env, &mut self.tables);
         saver.save(out, &self.header, &mut self.buffer)
     }
 
@@ -511,8 +580,10 @@ impl SaveManager {
         value: &mut T,
     ) -> Result<()> {
         let mut links = NoVisitLinks;
+        let context = self.context_of(value);
+        let env = Env::new(&self.output.limits, context.as_deref());
         value
-            .__visit(&mut Visitor::new(Phase::BeforeSave, &self.output.limits, &mut links))
+            .__visit(&mut Visitor::new(Phase::BeforeSave, &env, &mut links))
             .map_err(|error| error.in_class(T::persist_name()))?;
         let class = self.register_value(value)?;
         self.write_value_of(class, out, value)
@@ -524,9 +595,16 @@ impl SaveManager {
         out: &mut dyn Blocks,
         value: &T,
     ) -> Result<()> {
-        let (registry, limits) = (&self.registry, &self.output.limits);
-        let saver = self.objects.saver_of_value(registry, limits, class, &mut self.tables);
+        let context = self.context_of(value);
+        let env = Env::new(&self.output.limits, context.as_deref());
+        let saver = self.objects.saver_of_value(&self.registry, &env, class, &mut self.tables);
         saver.save_value(value, class, out, &self.header, &mut self.buffer)
+    }
+
+    /// The manager's context; without one, that of a world.
+    fn context_of(&self, value: &dyn Any) -> Option<Rc<dyn AnyContext>> {
+        let of_world = || value.downcast_ref::<World>()?.registry().context.clone();
+        self.registry.context.clone().or_else(of_world)
     }
 
     /// Registers the type of a value, and of a world the classes that are in it, which only the world knows.
@@ -567,10 +645,12 @@ impl SaveManager {
     pub(super) fn load_objects(
         &self,
         from: Source<'_>,
+        context: Option<&dyn AnyContext>,
         mut remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded> {
         self.settle_at(from);
-        let read = |save: &[u8]| self.objects_of(save, remap.as_deref_mut());
+        let env = Env::new(self.limits(), context.or(self.registry.context.as_deref()));
+        let read = |save: &[u8]| self.objects_of(save, &env, remap.as_deref_mut());
         let (loaded, rescue) = from.read(&self.output, self.load_options.policy, read)?;
         Ok(loaded.rescued(rescue))
     }
@@ -594,11 +674,15 @@ impl SaveManager {
         Ok(value)
     }
 
-    fn objects_of(&self, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded> {
-        let limits = self.limits();
-        let (objects, outcome) = unpacked(save, limits, |save| {
+    fn objects_of(
+        &self,
+        save: &[u8],
+        env: &Env<'_>,
+        remap: Option<&mut Remap<'_>>,
+    ) -> Result<Loaded> {
+        let (objects, outcome) = unpacked(save, &env.limits, |save| {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);
-            Loader::new(&self.registry, (limits, self.load_options), save, remap, None)?.load()
+            Loader::new(&self.registry, (env, self.load_options), save, remap, None)?.load()
         })?;
         Ok(Loaded::new(objects, None, LoadReport::new(outcome)))
     }
@@ -621,10 +705,10 @@ impl SaveManager {
         remap: Option<&mut Remap<'_>>,
         keeps_unknown: bool,
     ) -> Result<(T, LoadedObjects, Outcome)> {
-        let limits = self.limits();
-        let (mut value, objects, outcome) = unpacked(save, limits, |save| {
+        let env = Env::new(self.limits(), self.registry.context.as_deref());
+        let (mut value, objects, outcome) = unpacked(save, &env.limits, |save| {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);
-            let options = (limits, self.load_options);
+            let options = (&env, self.load_options);
             let loader = Loader::new(&self.registry, options, save, remap, Some(class))?;
             let loader = if keeps_unknown { loader } else { loader.without_kept() };
             loader.load_value(class)

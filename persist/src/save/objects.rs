@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Loaded;
 use crate::codec::{Shared, Unknown, WeakShared};
+use crate::env::Env;
 use crate::format::MAX_ID;
 use crate::graph::{Registry, SaveTables, Saver, free_unheld};
 use crate::reflect::ClassId;
-use crate::{Error, ErrorKind, Limits, ObjectId, Result};
+use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// What a manager saves: the objects that were added, and what the program does not know of those it loaded.
 #[derive(Default)]
@@ -95,11 +96,11 @@ impl Objects {
     pub(super) fn saver<'s>(
         &'s mut self,
         registry: &'s Registry,
-        limits: &'s Limits,
+        env: &'s Env<'s>,
         tables: &'s mut SaveTables,
     ) -> Saver<'s> {
         self.forget_gone();
-        let mut saver = Saver::new(registry, limits, self.last_id.saturating_add(1), tables);
+        let mut saver = Saver::new(registry, env, self.last_id.saturating_add(1), tables);
         for (id, shared) in &self.added {
             saver.know(shared.clone(), *id, true);
         }
@@ -116,12 +117,12 @@ impl Objects {
     pub(super) fn saver_of_value<'s>(
         &'s mut self,
         registry: &'s Registry,
-        limits: &'s Limits,
+        env: &'s Env<'s>,
         class: usize,
         tables: &'s mut SaveTables,
     ) -> Saver<'s> {
         self.forget_gone();
-        let mut saver = Saver::new(registry, limits, 1, tables);
+        let mut saver = Saver::new(registry, env, 1, tables);
         saver.keep(&self.kept, &self.ids);
         if let Some((of, kept)) = &self.root_kept
             && *of == registry.program().classes[class].id

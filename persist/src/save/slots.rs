@@ -258,7 +258,7 @@ impl Slots<'_> {
     /// may be the newest.
     pub fn auto_save(&mut self, keep: u32) -> Result<(String, SaveOutcome)> {
         let next = self.next_auto(keep)?;
-        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_objects(out);
+        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_objects(out, None);
         Ok((next.name, self.saves.replace(&next.path, next.least, write)?))
     }
 
@@ -272,7 +272,7 @@ impl Slots<'_> {
     /// Those of [`auto_save`](Self::auto_save) and [`SaveManager::save_in_background`].
     pub fn auto_save_in_background(&mut self, keep: u32) -> Result<BackgroundSave> {
         let next = self.next_auto(keep)?;
-        self.saves.enqueue(&next.path, next.least, |saves, out| saves.write_objects(out))
+        self.saves.enqueue(&next.path, next.least, |saves, out| saves.write_objects(out, None))
     }
 
     /// Saves one value like [`auto_save`](Self::auto_save).

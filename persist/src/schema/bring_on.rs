@@ -69,7 +69,7 @@ impl Written<'_, '_> {
         let described = self.plans.program.targets[target].map(|target| target.class);
         if let Some(described) = described.filter(|described| is_older(kept.version, described)) {
             let shown = self.show_kept(record, &mut kept.fields, target);
-            migrate(record, kept.version..described.version, described.migration)?;
+            migrate(record, kept.version..described.version, described.migration, self.env)?;
             let detail = format!("version {} to {}", kept.version, described.version);
             self.plans.happened(LoadEvent::Migrated, record.class(), "", &detail, self.id);
             self.take_back(record, read, shown, &mut kept.fields);

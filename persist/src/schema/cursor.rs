@@ -8,6 +8,7 @@ use super::walk::{dynamic, fault, skip, tag};
 use super::{FieldSchema, Form, KindSchema, Reader, Stored, Strict, WriteTarget};
 use super::{write_class, write_value};
 use crate::codec::{Decoder, Fail, NoLinks, count};
+use crate::env::Env;
 use crate::names::suggest;
 use crate::value::Value;
 use crate::{Error, ErrorKind, Limits, Result};
@@ -84,7 +85,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
         take: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>,
     ) -> Result<T> {
         let mut links = NoLinks::default();
-        let mut input = Decoder::new(self.rest(), &Limits::DEFAULT, &mut links);
+        let mut input = Decoder::new(self.rest(), &Env::DEFAULT, &mut links);
         let taken = take(&mut input).map_err(fault)?;
         self.start = self.bytes.len() - input.rest().len();
         Ok(taken)
@@ -297,7 +298,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     pub(crate) fn read(&self) -> Result<(Value, Range<usize>)> {
         let mut links = NoLinks::default();
         let rest = self.rest();
-        let mut input = Decoder::new(rest, &Limits::DEFAULT, &mut links);
+        let mut input = Decoder::new(rest, &Env::DEFAULT, &mut links);
         let mut reader = Reader::new(&Limits::DEFAULT, rest.len() as u64);
         let value = match self.at {
             At::Class(class) => reader.class(self.stored, class, &mut input),

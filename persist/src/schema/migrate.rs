@@ -9,6 +9,7 @@ use super::pairing::pair;
 use super::plan::{Plans, Step, Wanted};
 use super::{KindSchema, LoadEvent, Reader, Strict, WriteTarget, empty, write_class, write_value};
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
+use crate::env::Env;
 use crate::reflect::Migration;
 use crate::value::{Field, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
@@ -18,6 +19,7 @@ pub(super) fn migrate(
     record: &mut Record,
     versions: Range<u32>,
     migration: Migration,
+    env: &Env<'_>,
 ) -> Result<()> {
     for version in versions {
         let function = match migration {
@@ -36,7 +38,9 @@ pub(super) fn migrate(
             }
             Migration::None => return Ok(()),
         };
-        function(record, version).map_err(|reason| {
+        let migrated = function(record, version, env)
+            .map_err(|error| error.in_hook("migrate", record.class()))?;
+        migrated.map_err(|reason| {
             Error::new(
                 ErrorKind::Refused,
                 format!("`migrate` of {} from version {version} refused: {reason}", record.class()),
@@ -64,7 +68,7 @@ impl Plans<'_> {
 /// The program's classes, as what values of a migration are written.
 pub(super) struct Written<'w, 'p> {
     pub(super) plans: &'w mut Plans<'p>,
-    pub(super) limits: &'w Limits,
+    pub(super) env: &'w Env<'w>,
     pub(super) id: u64,
 }
 
@@ -146,7 +150,7 @@ impl WriteTarget for Written<'_, '_> {
         let step = Step::Default { variant, field };
         let mut buffer = Buffer::new();
         let bytes = buffer.encode_with(
-            self.limits,
+            self.env,
             &mut NoLinks::default(),
             |out: &mut Encoder<'_>| match (step, program.targets[class]) {
                 (Step::Default { variant, field }, Some(target)) if is_default => {
@@ -192,7 +196,7 @@ impl WriteTarget for Written<'_, '_> {
         };
         let stored = self.plans.stored.clone();
         count::push(class as u64 + 1, out);
-        let mut target = Strict::new(&stored, self.limits, &|_, _| Ok(()));
+        let mut target = Strict::new(&stored, &self.env.limits, &|_, _| Ok(()));
         match (stored.alone(class), part) {
             (Some(Alone::Field { field, .. }), Value::Struct(part)) if part.len() == 1 => {
                 write_value(&mut target, &stored, &field.kind, &part.fields[0].value, out)?;
@@ -203,7 +207,7 @@ impl WriteTarget for Written<'_, '_> {
     }
 
     fn limits(&self) -> &Limits {
-        self.limits
+        &self.env.limits
     }
 
     fn check_reference(&self, _: &KindSchema, _: Option<ObjectId>) -> Result<()> {

@@ -6,6 +6,7 @@ use super::Stored;
 use super::frames::{Frame, path};
 use super::walk::{Met, Visit, fault, walk};
 use crate::codec::{Decoder, NoLinks};
+use crate::env::Env;
 use crate::{Limits, Result};
 
 /// The paths of what `wanted` picks of all that a walk over the payload of a record meets, in order.
@@ -17,7 +18,8 @@ pub(crate) fn paths(
     mut wanted: impl FnMut(&Met<'_>) -> bool,
 ) -> Result<Vec<String>> {
     let mut links = NoLinks::default();
-    let mut input = Decoder::new(payload, limits, &mut links);
+    let env = Env::bare(limits);
+    let mut input = Decoder::new(payload, &env, &mut links);
     let mut found = Vec::new();
     let is_wanted = Cell::new(false);
     let mut meet = |met: Met<'_>, _: usize, _: usize| {

@@ -7,6 +7,7 @@ use super::frames::{Behind, Frame, path};
 use super::layout::Shape;
 use super::{Alone, Form, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, count, left_over};
+use crate::env::Env;
 use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -57,7 +58,8 @@ pub(crate) fn length(
     meet: &mut Meet<'_>,
 ) -> Result<usize> {
     let mut links = NoLinks::default();
-    let mut input = Decoder::new(bytes, limits, &mut links);
+    let env = Env::bare(limits);
+    let mut input = Decoder::new(bytes, &env, &mut links);
     let nodes = match stored.alone(class) {
         None => stored.root(class)..stored.root(class) + 1,
         Some(Alone::Field { node, .. }) => node..node + 1,
@@ -88,7 +90,8 @@ pub(crate) fn locate(
     meet: &mut Meet<'_>,
 ) -> Option<(Error, usize)> {
     let mut links = NoLinks::default();
-    let mut input = Decoder::new(payload, limits, &mut links);
+    let env = Env::bare(limits);
+    let mut input = Decoder::new(payload, &env, &mut links);
     let mut frames = Vec::new();
     let visit = &mut Visit::new(meet);
     let result = walk(stored.root(class), stored, &mut input, &mut frames, visit);

@@ -325,7 +325,7 @@ fn encode_hashed<'k, T, K: 'k, V, A: Adapter<K>>(
     let count = entries.len();
     let (mut buffer, mut links) = (Buffer::new(), NoLinks::default());
     let mut encoded = Vec::with_capacity(count);
-    let keys = buffer.append(&out.limits_inside::<T>(), &mut links, |out| {
+    let keys = buffer.append(&out.env_inside::<T>(), &mut links, |out| {
         for (key, value) in entries {
             let start = out.position();
             A::encode(key, out)?;

@@ -90,10 +90,7 @@ where
         if V::__LEAF {
             return Ok(());
         }
-        visit_each(
-            Encoded::new::<Plain, K>(self.iter_mut(), visitor.limits())?.into_values(),
-            visitor,
-        )
+        visit_each(Encoded::new::<Plain, K>(self.iter_mut(), visitor.env())?.into_values(), visitor)
     }
 
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -101,7 +98,7 @@ where
             return Ok(());
         }
         visit_each_shared(
-            Encoded::new::<Plain, K>(self.iter(), visitor.limits())?.into_values(),
+            Encoded::new::<Plain, K>(self.iter(), visitor.env())?.into_values(),
             visitor,
         )
     }
@@ -114,7 +111,7 @@ fn encode_hashed<C: Coding, K: Persist, V: Persist, S>(
 ) -> Result<(), Stop> {
     count::encode_tail(map.len() as u64, out)?;
     out.count_empty::<C, Entry<K, V>>(map.len());
-    let encoded = Encoded::new::<C, K>(map.iter(), &out.limits_inside::<Entry<K, V>>())
+    let encoded = Encoded::new::<C, K>(map.iter(), &out.env_inside::<Entry<K, V>>())
         .map_err(|error| out.refuse(error))?;
     out.filled::<C, Entry<K, V>>(map.len(), |out| {
         encoded.write::<Entry<K, V>>(out, |value, out| C::encode(*value, out))
@@ -147,7 +144,7 @@ where
             if !references.is_empty() {
                 let begin = keys.len();
                 let key: &K = &key;
-                keys.append(input.limits(), &mut NoLinks::default(), |out| out.value(key))
+                keys.append(input.env(), &mut NoLinks::default(), |out| out.value(key))
                     .map_err(|error| input.refuse(error))?;
                 places.push((begin..keys.len(), references));
             }

@@ -9,8 +9,9 @@ use crate::codec::compact::{Coding, Compact, Plain};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Prototypes, Stop, TypeSet, count,
 };
+use crate::env::Env;
 use crate::reflect::Kind;
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Entries in the order of their encoded keys.
 pub(super) struct Encoded<V> {
@@ -60,14 +61,14 @@ impl<V> Encoded<V> {
     /// Encodes the keys and puts the entries into the order of their bytes.
     pub(super) fn new<'k, C: Coding, K: Persist>(
         entries: impl Iterator<Item = (&'k K, V)>,
-        limits: &Limits,
+        env: &Env<'_>,
     ) -> Result<Self> {
         let count = entries.size_hint().0;
         let mut buffer = Buffer::with_size(count.saturating_mul(C::least::<K>()));
         let mut links = NoLinks::default();
         let mut values = Vec::with_capacity(count);
         let mut ends = Vec::with_capacity(count);
-        buffer.append(limits, &mut links, |out| {
+        buffer.append(env, &mut links, |out| {
             for (key, value) in entries {
                 C::encode(key, out)?;
                 ends.push(out.position());
@@ -166,8 +167,8 @@ fn encode_hashed<C: Coding, T: Persist, S>(
     count::encode_tail(set.len() as u64, out)?;
     out.count_empty::<C, T>(set.len());
     let entries = set.iter().map(|item| (item, ()));
-    let encoded = Encoded::new::<C, T>(entries, &out.limits_inside::<T>())
-        .map_err(|error| out.refuse(error))?;
+    let encoded =
+        Encoded::new::<C, T>(entries, &out.env_inside::<T>()).map_err(|error| out.refuse(error))?;
     out.filled::<C, T>(set.len(), |out| encoded.write::<T>(out, |(), _| Ok(())))
 }
 

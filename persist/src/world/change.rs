@@ -187,14 +187,14 @@ fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {
     ))
 }
 
-pub(super) fn validate(root: &mut dyn Portable) -> Result<()> {
-    root.visit(&mut Visitor::new(Phase::Validate, &Limits::DEFAULT, &mut NoVisitLinks))
+pub(super) fn validate(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
+    root.visit(&mut Visitor::new(Phase::Validate, &registry.env(), &mut NoVisitLinks))
 }
 
 /// Does what a load does with a value once it is read.
-pub(super) fn awaken(root: &mut dyn Portable) -> Result<()> {
-    validate(root)?;
-    root.visit(&mut Visitor::new(Phase::AfterLoad, &Limits::DEFAULT, &mut NoVisitLinks))
+pub(super) fn awaken(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
+    validate(root, registry)?;
+    root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut NoVisitLinks))
 }
 
 /// Reads bytes whole.
@@ -204,7 +204,8 @@ pub(super) fn decode(
     read: impl FnOnce(&mut Decoder<'_>) -> Result<(), crate::codec::Fail>,
 ) -> Result<()> {
     let mut links = FieldLinks::new(registry);
-    let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
+    let env = registry.env();
+    let mut input = Decoder::new(bytes, &env, &mut links);
     match read(&mut input) {
         Ok(()) if input.rest().is_empty() => Ok(()),
         Ok(()) => Err(left_over(input.rest().len())),
@@ -232,7 +233,7 @@ impl Change<'_> {
     fn make(&self, registry: &Registry, root: &mut dyn Portable) -> Result<()> {
         let made = catch_unwind(AssertUnwindSafe(|| {
             self.put(&self.new, registry, root)?;
-            if self.validates { validate(root) } else { Ok(()) }
+            if self.validates { validate(root, registry) } else { Ok(()) }
         }));
         if !matches!(made, Ok(Ok(()))) {
             self.put(self.part.bytes(), registry, root)?;

@@ -1,6 +1,7 @@
 //! The classes that a world knows, and their columns.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
+use std::rc::Rc;
 
 use super::World;
 use super::any_component::{AnyComponent, ComponentType, UnknownComponent};
@@ -67,6 +68,15 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Sets the context of what is saved, loaded or edited in this world: a value of the program's own that hooks, `with`
+    /// modules and types written by hand reach.
+    ///
+    /// A world that a [`SaveManager`](crate::SaveManager) loads has [that one's](crate::SaveManager::set_context) from the beginning. When it is saved,
+    /// the manager's context is used, if it has one.
+    pub fn set_context<C: Any>(&mut self, context: Rc<C>) {
+        self.registry.context = Some(context);
     }
 
     /// The classes that the world knows.

@@ -69,7 +69,7 @@ impl World {
         let (registry, root) = self.root_mut_at(spot, class)?;
         let traits = registry.entry(root).map(|(index, _)| registry.traits(index));
         match traits.is_none_or(|traits| traits.after_load || traits.dynamic) {
-            true => validate(root),
+            true => validate(root, registry),
             false => Ok(()),
         }
     }

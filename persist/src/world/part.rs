@@ -9,7 +9,7 @@ use crate::codec::{Buffer, ClassAccess, Portable};
 use crate::graph::Registry;
 use crate::names::suggest;
 use crate::schema::Cursor;
-use crate::{Error, ErrorKind, Limits, Result, Value};
+use crate::{Error, ErrorKind, Result, Value};
 
 /// A way from a value inwards: each class with the index of a field.
 type Way = Vec<(&'static dyn ClassAccess, usize)>;
@@ -95,7 +95,7 @@ impl<'p> Part<'p> {
         };
         let taken = path.len();
         buffer
-            .encode_with(&Limits::DEFAULT, &mut links, write)
+            .encode_with(&registry.env(), &mut links, write)
             .map_err(|error| error.in_field(&Steps(&steps[..taken]).to_string()))?;
         Ok(Self { class: root_class, room: Room { path, buffer }, place, steps, taken })
     }

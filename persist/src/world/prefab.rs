@@ -10,6 +10,7 @@ use super::parked::ParkedObject;
 use super::stored::{Content, Source, StoredWorld};
 use super::world::LAST_ID;
 use crate::codec::Buffer;
+use crate::env::Env;
 use crate::format::{Compression, Header, Sealer, unpacked};
 use crate::graph::{Loader, Registry, SaveTables, Saver};
 use crate::types::{Missing, Remap, WorldObjects};
@@ -195,15 +196,15 @@ impl World {
             ));
         }
         let mut save = Vec::new();
-        let limits = Limits::DEFAULT;
+        let env = registry.env();
         let mut encode = |out: &mut crate::codec::Encoder<'_>| {
             self.encode_objects(objects.iter().copied(), objects.len(), content, out)
         };
-        Saver::new(&registry, &limits, 1, &mut SaveTables::default()).save_root(
+        Saver::new(&registry, &env, 1, &mut SaveTables::default()).save_root(
             class,
             &mut encode,
             |_| String::new(),
-            &mut Sealer::new(&mut save, Compression::None, &limits),
+            &mut Sealer::new(&mut save, Compression::None, &env.limits),
             &Header::default(),
             &mut Buffer::new(),
         )?;
@@ -382,8 +383,11 @@ pub(super) fn load_part(
     remap: &mut Remap<'_>,
 ) -> Result<World> {
     let class = registry.register_value::<StoredWorld>()?;
-    let found = unpacked(save, options.0, |save| {
-        let loader = Loader::new(registry, options, save, Some(remap), Some(class))?;
+    let (limits, options) = options;
+    let registry = &*registry;
+    let env = Env::new(limits, registry.context.as_deref());
+    let found = unpacked(save, limits, |save| {
+        let loader = Loader::new(registry, (&env, options), save, Some(remap), Some(class))?;
         loader.without_kept().load_value::<World>(class)
     });
     found.map(|(world, ..)| world)

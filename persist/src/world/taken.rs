@@ -14,7 +14,7 @@ use super::world::missing;
 use crate::codec::{
     AsTrait, BoxOf, Decoder, Pointee, Portable, TraitObject, Unknown, count, left_over,
 };
-use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
+use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// A component that is out of its object, where nobody has released it. It may come back into another world, whose columns are others.
 pub(crate) struct Taken {
@@ -69,13 +69,13 @@ impl World {
 
     /// Lets the `validate` functions of a component run.
     pub(crate) fn check_component(&self, taken: &mut Taken) -> Result<()> {
-        let checked = validate((*taken.component).portable_mut());
+        let checked = validate((*taken.component).portable_mut(), &self.registry);
         checked.map_err(|error| error.in_class(taken.class()))
     }
 
     /// Checks a resource.
     pub(crate) fn check_resource(&self, resource: &mut TakenResource) -> Result<()> {
-        let checked = validate((**resource).portable_mut());
+        let checked = validate((**resource).portable_mut(), &self.registry);
         checked.map_err(|error| error.in_class((**resource).__name()))
     }
 
@@ -291,7 +291,8 @@ impl World {
     pub(crate) fn component_from(&self, content: &ComponentContent) -> Result<Taken> {
         let mut component =
             self.decode_boxed::<dyn AnyComponent>(&content.class, &content.bytes)?;
-        awaken(component.portable_mut()).map_err(|error| error.in_class(&content.class))?;
+        awaken(component.portable_mut(), &self.registry)
+            .map_err(|error| error.in_class(&content.class))?;
         let index = |index: &u64| usize::try_from(*index).unwrap_or(usize::MAX);
         Ok(Taken {
             position: content.position.as_ref().map_or(usize::MAX, index),
@@ -310,7 +311,8 @@ impl World {
     /// A resource that was data; its bytes are of the program's own class.
     pub(crate) fn resource_from(&self, content: &ResourceContent) -> Result<TakenResource> {
         let mut resource = self.decode_boxed::<dyn AnyResource>(&content.class, &content.bytes)?;
-        awaken((*resource).portable_mut()).map_err(|error| error.in_class(&content.class))?;
+        awaken((*resource).portable_mut(), &self.registry)
+            .map_err(|error| error.in_class(&content.class))?;
         Ok(resource)
     }
 
@@ -343,7 +345,8 @@ impl World {
         count::push(number as u64 + 1, &mut whole);
         whole.extend_from_slice(bytes);
         let mut links = FieldLinks::new(&self.registry).numbered(numbers);
-        let mut input = Decoder::new(&whole, &Limits::DEFAULT, &mut links);
+        let env = self.registry.env();
+        let mut input = Decoder::new(&whole, &env, &mut links);
         let result = <AsTrait as BoxOf<D>>::decode(&mut input);
         match result {
             Ok(value) if input.rest().is_empty() => Ok(value),

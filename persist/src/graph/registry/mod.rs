@@ -20,10 +20,11 @@ use crate::codec::{
     Caster, Factory, Implements, ObjectType, Persist, PointTo, Pointee, Prototypes, Shared,
     TypeSet, reach_holder, trait_name,
 };
+use crate::env::{AnyContext, Env};
 use crate::format::FirstNumbers;
 use crate::reflect::{ClassId, Holder, Pointer};
 use crate::schema::{Program, Target};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// The classes that a program saves and loads.
 ///
@@ -69,6 +70,9 @@ pub struct Registry {
     traits: Vec<Traits>,
     pub(super) schemas: Schemas,
     pub(super) first_numbers: FirstNumbers,
+    /// What types reach while values of the program are saved, loaded or edited. It is here since every manager and
+    /// world has a registry, and a loaded world takes over that of its manager.
+    pub(crate) context: Option<Rc<dyn AnyContext>>,
 }
 
 /// A type of object, and its class.
@@ -261,6 +265,11 @@ impl Registry {
     /// What makes empty values.
     pub(crate) fn prototypes(&self) -> Prototypes<'_> {
         Prototypes::new(&*self.implementors)
+    }
+
+    /// The default limits with the context.
+    pub(crate) fn env(&self) -> Env<'_> {
+        Env::new(&Limits::DEFAULT, self.context.as_deref())
     }
 
     /// What the values of a class hold.

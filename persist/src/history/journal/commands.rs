@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::recorder::world;
 use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
+use crate::env::Env;
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
 use crate::history::History;
@@ -136,7 +137,7 @@ impl<C: Command<T> + Persist, T: 'static> CommandClass<T> for Of<C> {
         let Some(command) = command.downcast_ref::<C>() else { return Err(unregistered::<C>()) };
         let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
         buffer
-            .append(&Limits::DEFAULT, &mut links, |out| out.value(command))
+            .append(&registry.env(), &mut links, |out| out.value(command))
             .map_err(|error| error.in_class(C::persist_name()))?;
         Ok(buffer.into_bytes())
     }
@@ -191,7 +192,8 @@ impl<T: 'static> Reading<'_, T> {
     /// A command of the program's class.
     fn command<C: Persist>(&self, bytes: &[u8]) -> Result<C> {
         let mut links = FieldLinks::of_command(self.registry).numbered(self.numbers);
-        let mut input = Decoder::new(bytes, &Limits::DEFAULT, &mut links);
+        let env = self.registry.env();
+        let mut input = Decoder::new(bytes, &env, &mut links);
         let named = |error: Error| error.in_class(C::persist_name());
         let mut command = match input.value::<C>() {
             Ok(command) if input.rest().is_empty() => command,
@@ -200,9 +202,7 @@ impl<T: 'static> Reading<'_, T> {
         };
         for phase in [Phase::Validate, Phase::AfterLoad] {
             let mut links = NoVisitLinks;
-            command
-                .__visit(&mut Visitor::new(phase, &Limits::DEFAULT, &mut links))
-                .map_err(named)?;
+            command.__visit(&mut Visitor::new(phase, &env, &mut links)).map_err(named)?;
         }
         Ok(command)
     }
@@ -232,7 +232,7 @@ impl<T: 'static> CommandClasses<T> {
 pub(super) fn definitions(registry: &Registry) -> Result<Vec<u8>> {
     let (mut save, limits, mut buffer) = (Vec::new(), Limits::DEFAULT, Buffer::new());
     let mut sealer = Sealer::new(&mut save, Compression::None, &limits);
-    let mut writer = Writer::new(&mut sealer, &Header::default(), &limits, &mut buffer)?;
+    let mut writer = Writer::new(&mut sealer, &Header::default(), &Env::DEFAULT, &mut buffer)?;
     for class in &registry.program().classes {
         writer.definition(class)?;
     }

@@ -97,6 +97,7 @@ impl<T: Persist + Default> SessionOptions<T> {
                 "the history of a session begins without entries; give it a new one",
             ));
         }
+        history.around.classes.borrow_mut().registry.context = saves.registry().context.clone();
         let storage = saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;
         let locks = lock(&*storage, &save, &journal)?;

@@ -87,18 +87,17 @@ impl<'p> Classes<'p> {
 
     /// A value of a class in the form that the program has.
     pub(super) fn bring_on<'b>(&mut self, class: usize, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
+        let env = self.registry.env();
         let Some(Found { plans, .. }) = &mut self.found else { return Err(wrong("no classes")) };
         if plans.is_identical(class) {
             return Ok(bytes.into());
         }
         let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 4);
         let source = Source { class, id: 1, payload: bytes, kept: &[] };
-        transcode(plans, &source, &|_, _, _| None, &mut 2, &Limits::DEFAULT, &mut out).map_err(
-            |error| {
-                let name = &plans.stored[class].name;
-                error.in_class(&**name)
-            },
-        )?;
+        transcode(plans, &source, &|_, _, _| None, &mut 2, &env, &mut out).map_err(|error| {
+            let name = &plans.stored[class].name;
+            error.in_class(&**name)
+        })?;
         Ok(out.into())
     }
 

@@ -21,6 +21,7 @@ use self::write::{Basic, Value, basic_id};
 use super::section::{PART, Section};
 use super::text::cell_of;
 use crate::codec::{Buffer, Link, NoLinks, Referent, SaveLinks};
+use crate::env::Env;
 use crate::format::{ClassNumbers, Compression, Header, RecordLinks, Sealer, Writer};
 use crate::reflect::TraitName;
 use crate::schema::Texts;
@@ -148,7 +149,7 @@ impl<'s> Samples<'s> {
         let mut bytes = Vec::new();
         let (mut buffer, limits) = (Buffer::new(), Limits::DEFAULT);
         let mut sealer = Sealer::new(&mut bytes, Compression::None, &limits);
-        let mut writer = Writer::new(&mut sealer, &Header::default(), &limits, &mut buffer)?;
+        let mut writer = Writer::new(&mut sealer, &Header::default(), &Env::DEFAULT, &mut buffer)?;
         let mut links = Links::default();
         let mut write = |object: usize, id: u64, payload: Vec<u8>, links: &mut Links| {
             let (class, holder) = section.objects[object];

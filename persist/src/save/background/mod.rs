@@ -116,7 +116,7 @@ impl SaveManager {
     /// What an object refuses, as [`save`](Self::save). [`BackgroundSave::wait`] or
     /// [`wait_for_saves`](Self::wait_for_saves) returns what goes wrong later.
     pub fn save_in_background(&mut self, path: impl AsRef<Path>) -> Result<BackgroundSave> {
-        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_objects(out))
+        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_objects(out, None))
     }
 
     /// Takes a snapshot of one value, and saves it on another thread.

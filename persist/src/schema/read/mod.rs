@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::walk::left_behind;
 use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, NoLinks};
+use crate::env::Env;
 use crate::value::Value;
 use crate::{Error, ErrorKind, Limits, Result};
 use value::{As, Run};
@@ -73,7 +74,8 @@ impl Reader {
         limits: &Limits,
     ) -> Result<Value> {
         let mut links = NoLinks::default();
-        let mut input = Decoder::new(payload, limits, &mut links);
+        let env = Env::bare(limits);
+        let mut input = Decoder::new(payload, &env, &mut links);
         let result = self.class(stored, class, &mut input);
         let left = input.rest().len();
         let result = match result {

@@ -206,9 +206,9 @@ impl<'t> Transcoder<'t, '_, '_> {
             Step::Empty { variant, field } => {
                 let program = self.plans.program;
                 let kind = program.field_kind(class, variant, field);
-                let limits = self.limits;
+                let env = self.env;
                 let result =
-                    self.defaults.encode_with(limits, &mut NoLinks::default(), |out| match kind {
+                    self.defaults.encode_with(env, &mut NoLinks::default(), |out| match kind {
                         Some(kind) => empty::write(kind, program, &Prototypes::bare(), out),
                         None => Err(out.no_field()),
                     });
@@ -225,8 +225,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 })
             }
             Step::Unknown => {
-                let (pieces, limits) = (&self.kept[kept..], self.limits);
-                self.defaults.encode_with(limits, &mut NoLinks::default(), |out| {
+                let (pieces, env) = (&self.kept[kept..], self.env);
+                self.defaults.encode_with(env, &mut NoLinks::default(), |out| {
                     count::encode(pieces.len() as u64, out)?;
                     for (class, bytes) in pieces {
                         count::encode(*class as u64 + 1, out)?;
@@ -267,7 +267,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             return Err(fault(Fail::Value));
         };
         let encode = |out: &mut Encoder<'_>| target.access.make_field(variant, field, None, out);
-        self.defaults.encode_with(self.limits, &mut NoLinks::default(), encode).map(drop).map_err(|error| {
+        self.defaults.encode_with(self.env, &mut NoLinks::default(), encode).map(drop).map_err(|error| {
             if error.kind() != ErrorKind::Unsupported {
                 return error;
             }

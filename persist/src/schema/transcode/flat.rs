@@ -181,7 +181,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         bytes: &'t [u8],
         plan: &Fields,
     ) -> Result<()> {
-        self.plans.reader(self.limits).charge(1, KEPT)?;
+        self.plans.reader(&self.env.limits).charge(1, KEPT)?;
         if plan.room {
             self.kept.push((class, bytes));
         } else if self.is_object() {

@@ -143,7 +143,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 ),
             ));
         }
-        if self.inlined.len() as u64 > u64::from(self.limits.depth) {
+        if self.inlined.len() as u64 > u64::from(self.env.limits.depth) {
             return Err(Error::new(
                 ErrorKind::TooDeep,
                 "objects that are values now are nested deeper than `Limits::depth`; raise it, or keep the pointers",
@@ -184,10 +184,10 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         start: usize,
     ) -> Result<()> {
         let Some(target) = self.plans.program.targets[class] else { return Ok(()) };
-        let (old, limits) = (&self.out[start..], self.limits);
-        self.defaults.encode_with(limits, &mut NoLinks::default(), |out| {
+        let (old, env) = (&self.out[start..], self.env);
+        self.defaults.encode_with(env, &mut NoLinks::default(), |out| {
             let mut links = NoLinks::default();
-            let mut input = Decoder::new(old, limits, &mut links);
+            let mut input = Decoder::new(old, env, &mut links);
             target.access.make_field(variant, field, Some(&mut input), out)
         })?;
         self.out.truncate(start);

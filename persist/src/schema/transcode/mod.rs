@@ -17,9 +17,10 @@ use self::named::Named;
 use super::frames::{self, LONGEST_PATH, push_name};
 use super::walk::left_behind;
 use super::{Form, Plans, Stored};
+use crate::Result;
 use crate::codec::{Buffer, Decoder, NoLinks};
+use crate::env::Env;
 use crate::reflect::Holder;
-use crate::{Limits, Result};
 
 /// A record of the save.
 pub(crate) struct Source<'s> {
@@ -76,7 +77,7 @@ pub(crate) fn transcode<'s>(
     source: &Source<'s>,
     objects: &Objects<'s>,
     next_id: &mut u64,
-    limits: &Limits,
+    env: &Env<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Rest> {
     let stored = plans.stored.clone();
@@ -84,16 +85,16 @@ pub(crate) fn transcode<'s>(
     let mut links = NoLinks::default();
     let start = out.len();
     plans.before += payload.len() as u64;
-    let most = (u64::from(limits.depth) + 1).saturating_mul(plans.program.classes.len() as u64);
+    let most = (u64::from(env.limits.depth) + 1).saturating_mul(plans.program.classes.len() as u64);
     let mut run = Transcoder {
         plans,
         stored: &stored,
         id: source.id,
-        limits,
+        env,
         objects,
         bare: matches!(stored[source.class].form, Form::Value(_)),
         length: payload.len(),
-        input: Decoder::new(payload, limits, &mut links),
+        input: Decoder::new(payload, env, &mut links),
         out,
         start,
         skipped: Vec::new(),
@@ -131,7 +132,7 @@ struct Transcoder<'t, 's, 'p> {
     plans: &'t mut Plans<'p>,
     stored: &'t Stored,
     id: u64,
-    limits: &'t Limits,
+    env: &'t Env<'t>,
     objects: &'t Objects<'s>,
     /// True in a bare value, whose parts have no ids to be kept by.
     bare: bool,

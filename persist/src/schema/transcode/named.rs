@@ -80,7 +80,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         }
         let names = found.iter().map(|field| field.name.len());
         let work = found.len() * FIELD + names.sum::<usize>();
-        self.plans.reader(self.limits).charge(1, work)?;
+        self.plans.reader(&self.env.limits).charge(1, work)?;
         let mut variant = head.variant.map(|(_, name)| name.to_owned());
         let described = self.plans.program.targets[target].map(|target| target.class);
         if let Some(described) = described.filter(|described| is_older(head.version, described)) {
@@ -170,16 +170,16 @@ impl<'t> Transcoder<'t, '_, '_> {
         for (i, field) in found.iter().enumerate() {
             let MemberValue::Stored { kind, node, bytes } = &field.value else { continue };
             let mut links = NoLinks::default();
-            let mut input = Decoder::new(bytes, self.limits, &mut links);
+            let mut input = Decoder::new(bytes, self.env, &mut links);
             let value = self
                 .plans
-                .reader(self.limits)
+                .reader(&self.env.limits)
                 .value(stored, (kind, *node), &mut input)
                 .map_err(|error| error.in_field(&field.name))?;
             let (name, number, origin) = (field.name.clone(), field.number, field.origin);
             record.fields.push(Field { name, number, value, origin, place: Some(i) });
         }
-        migrate(&mut record, version..target.version, target.migration)?;
+        migrate(&mut record, version..target.version, target.migration, self.env)?;
         let detail = format!("version {version} to {}", target.version);
         self.plans.happened(LoadEvent::Migrated, &schema.name, "", &detail, self.id);
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
@@ -350,7 +350,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             MemberValue::Made(value) => {
                 let mut bytes = Vec::new();
-                let mut target = Written { plans: self.plans, limits: self.limits, id: self.id };
+                let mut target = Written { plans: self.plans, env: self.env, id: self.id };
                 let value = target.migrated(value)?;
                 write_value(&mut target, &program.classes, kind, &value, &mut bytes)?;
                 Ok(Action::Made(bytes))

@@ -284,7 +284,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     fn charge_empty(&mut self, count: usize) -> Result<()> {
-        LoadLinks::charge(&mut self.plans.empty, count, 0, self.limits)
+        LoadLinks::charge(&mut self.plans.empty, count, 0, &self.env.limits)
     }
 
     /// Takes over the values of `nodes` nodes as they are.
@@ -314,7 +314,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Checks what all records take if the output is so long.
     pub(super) fn check(&self, end: usize) -> Result<()> {
         let after = self.plans.after + (end - self.start + self.shared_bytes) as u64;
-        self.limits.check_rewritten(self.plans.before, after)
+        self.env.limits.check_rewritten(self.plans.before, after)
     }
 }
 

@@ -1,0 +1,75 @@
+//! What all values of one save, load or edit have in common.
+
+use std::any::{Any, type_name};
+
+use crate::{Error, ErrorKind, Limits};
+
+/// The bounds of a save, load or edit, and its context.
+///
+/// One stands outside of each, so that an encode of a value has one reference to both.
+#[derive(Clone, Copy)]
+pub struct Env<'a> {
+    pub(crate) limits: Limits,
+    context: Option<&'a dyn AnyContext>,
+}
+
+/// A value of the program's own that its types reach while they are saved and loaded.
+pub(crate) trait AnyContext: Any {
+    /// The name of its type, for an error.
+    fn type_name(&self) -> &'static str;
+}
+
+impl<C: Any> AnyContext for C {
+    fn type_name(&self) -> &'static str {
+        type_name::<C>()
+    }
+}
+
+impl<'a> Env<'a> {
+    /// The default limits and no context.
+    pub const DEFAULT: Self = Self { limits: Limits::DEFAULT, context: None };
+
+    /// For a visit that frees what was loaded under any limits.
+    pub(crate) const FREEING: Self = Self { limits: Limits::FREEING, context: None };
+
+    pub(crate) fn new(limits: &Limits, context: Option<&'a dyn AnyContext>) -> Self {
+        Self { limits: *limits, context }
+    }
+
+    /// No context: for what the library itself stores.
+    pub(crate) fn bare(limits: &Limits) -> Self {
+        Self::new(limits, None)
+    }
+
+    /// This one with other limits.
+    pub(crate) fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The context, if it is a `C`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::WrongContext`] if there is none, or one of another type.
+    pub fn context<C: Any>(&self) -> Result<&'a C, Error> {
+        let context: Option<&'a dyn Any> = self.context.map(|context| context as _);
+        context.and_then(<dyn Any>::downcast_ref).ok_or_else(|| self.no_context(type_name::<C>()))
+    }
+
+    #[cold]
+    fn no_context(&self, wanted: &str) -> Error {
+        let problem = match self.context {
+            Some(context) => format!(
+                "the context is of type `{}`, and one of type `{wanted}` is needed",
+                context.type_name()
+            ),
+            None => format!("a context of type `{wanted}` is needed, and there is none"),
+        };
+        Error::new(
+            ErrorKind::WrongContext,
+            format!(
+                "{problem}; call `set_context` of the `SaveManager`, or of the `World` that is edited, or use `save_with` and `load_with`"
+            ),
+        )
+    }
+}

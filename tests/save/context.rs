@@ -1,0 +1,336 @@
+//! A value of the program's own that types reach while they are saved and loaded.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use persist::{ErrorKind, ObjectId, Persist, Record, SaveManager, Value};
+use persist_tests::support::items::{Item, Items, item};
+use tempfile::tempdir;
+
+/// What another part of the program gives in their place.
+struct Quests;
+
+fn old() -> Items {
+    Items::new(&["rope", "lamp", "key"])
+}
+
+fn new() -> Items {
+    Items::new(&["key", "map", "lamp", "rope"])
+}
+
+#[derive(Persist, Clone, Debug, PartialEq)]
+struct Chest {
+    gold: u32,
+    items: Vec<Item>,
+}
+
+#[derive(Persist, Debug, PartialEq)]
+struct Hero {
+    name: String,
+    chest: Chest,
+    worn: HashMap<Item, u8>,
+}
+
+fn hero(items: [usize; 2]) -> Hero {
+    let [first, second] = items.map(Item);
+    let chest = Chest { gold: 7, items: vec![first, second] };
+    Hero { name: "Ada".into(), chest, worn: [(first, 1), (second, 2)].into() }
+}
+
+/// A manager with one hero, and this context.
+fn manager(context: Option<Items>) -> SaveManager {
+    let mut saves = SaveManager::new();
+    saves.add(&Rc::new(RefCell::new(hero([0, 1])))).unwrap();
+    if let Some(context) = context {
+        saves.set_context(Rc::new(context));
+    }
+    saves
+}
+
+#[test]
+fn a_save_and_a_load_get_a_context_of_their_own() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("a.sav");
+    let mut saves = manager(None);
+    saves.save_with(&path, &old()).unwrap();
+    let loaded = saves.load_with(&path, &new()).unwrap();
+    assert_eq!(*loaded.first::<Hero>().unwrap().borrow(), hero([3, 2]));
+}
+
+#[test]
+fn a_context_of_the_call_is_used_in_place_of_the_managers() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("a.sav");
+    let mut saves = manager(Some(Items::new(&[])));
+    saves.save_with(&path, &old()).unwrap();
+    let loaded = saves.load_with(&path, &new()).unwrap();
+    assert_eq!(*loaded.first::<Hero>().unwrap().borrow(), hero([3, 2]));
+}
+
+#[test]
+fn all_saves_and_loads_of_a_manager_get_its_context() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("a.sav");
+    let mut saves = manager(Some(old()));
+    let is_hero = |loaded: persist::Loaded| {
+        assert_eq!(*loaded.first::<Hero>().unwrap().borrow(), hero([3, 2]));
+    };
+    let mut next = manager(Some(new()));
+
+    saves.save(&path).unwrap();
+    is_hero(next.load(&path).unwrap());
+    saves.save_in_background(&path).unwrap().wait().unwrap();
+    is_hero(next.load(&path).unwrap());
+    is_hero(next.from_slice(&saves.to_vec().unwrap()).unwrap());
+    saves.slots(folder.path()).save("slot").unwrap();
+    is_hero(next.slots(folder.path()).load("slot").unwrap());
+
+    saves.save_value(&path, &hero([0, 1])).unwrap();
+    assert_eq!(next.load_value::<Hero>(&path).unwrap().0, hero([3, 2]));
+    saves.save_value_in_background(&path, &hero([0, 1])).unwrap().wait().unwrap();
+    assert_eq!(next.load_value::<Hero>(&path).unwrap().0, hero([3, 2]));
+    let save = saves.value_to_vec(&hero([0, 1])).unwrap();
+    assert_eq!(next.value_from_slice::<Hero>(&save).unwrap().0, hero([3, 2]));
+}
+
+#[test]
+fn a_cell_as_context_shows_what_the_program_changes() {
+    #[derive(Persist)]
+    #[persist(context = RefCell<Vec<u8>>, validate = Self::check)]
+    struct Seen(u8);
+
+    impl Seen {
+        fn check(&self, seen: &RefCell<Vec<u8>>) {
+            seen.borrow_mut().push(self.0);
+        }
+    }
+
+    let seen = Rc::new(RefCell::new(vec![1_u8]));
+    let mut saves = SaveManager::new();
+    saves.set_context(Rc::clone(&seen));
+    let save = saves.value_to_vec(&Seen(3)).unwrap();
+    seen.borrow_mut().push(2);
+    saves.value_from_slice::<Seen>(&save).unwrap();
+    assert_eq!(*seen.borrow(), [1, 2, 3]);
+}
+
+#[test]
+fn a_missing_context_names_the_object_its_class_and_the_field() {
+    let error = manager(None).to_vec().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongContext);
+    let place = (error.object(), error.class(), error.field());
+    assert_eq!(place, (Some(1), Some("Hero"), Some("chest.items")));
+
+    let save = manager(Some(old())).to_vec().unwrap();
+    let error = manager(None).from_slice(&save).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongContext);
+    let place = (error.object(), error.class(), error.field());
+    assert_eq!(place, (Some(1), Some("Hero"), Some("chest.items")));
+    insta::assert_snapshot!(error);
+}
+
+#[test]
+fn a_context_of_another_type_is_an_error_that_names_both() {
+    let save = manager(Some(old())).to_vec().unwrap();
+    let mut saves = manager(None);
+    saves.set_context(Rc::new(Quests));
+    assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::WrongContext);
+    let error = saves.from_slice(&save).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongContext);
+    insta::assert_snapshot!(error);
+}
+
+#[test]
+fn what_the_context_does_not_have_is_the_types_own_error() {
+    let save = manager(Some(old())).to_vec().unwrap();
+    let error = manager(Some(Items::new(&[]))).from_slice(&save).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidValue);
+    assert_eq!((error.field(), error.message()), (Some("chest.items"), "there is no item `rope`"));
+}
+
+/// Runs all hooks with the context.
+#[derive(Persist, Debug, Default)]
+#[persist(
+    context = RefCell<Vec<String>>,
+    before_save = Self::tidy,
+    validate = Self::check,
+    after_load = Self::wake
+)]
+struct Hooked {
+    number: u32,
+}
+
+impl Hooked {
+    fn tidy(&mut self, log: &RefCell<Vec<String>>) {
+        log.borrow_mut().push(format!("tidy {}", self.number));
+        self.number += 1;
+    }
+
+    fn check(&self, log: &RefCell<Vec<String>>) -> Result<(), String> {
+        log.borrow_mut().push(format!("check {}", self.number));
+        if self.number < 5 { Ok(()) } else { Err("too large".into()) }
+    }
+
+    fn wake(&mut self, log: &RefCell<Vec<String>>) {
+        log.borrow_mut().push(format!("wake {}", self.number));
+    }
+}
+
+#[test]
+fn hooks_get_the_context() {
+    let log = Rc::new(RefCell::new(Vec::<String>::new()));
+    let mut saves = SaveManager::new();
+    let hooked = Rc::new(RefCell::new(Hooked { number: 3 }));
+    saves.add(&hooked).unwrap();
+
+    let error = saves.to_vec().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongContext);
+    assert_eq!((error.object(), error.class()), (Some(1), Some("Hooked")));
+    insta::assert_snapshot!(error);
+    saves.set_context(Rc::clone(&log));
+    let save = saves.to_vec().unwrap();
+    saves.from_slice(&save).unwrap();
+    assert_eq!(*log.borrow(), ["tidy 3", "check 4", "wake 4"]);
+
+    let save = saves.to_vec().unwrap();
+    assert_eq!(
+        saves.from_slice(&save).unwrap_err().message(),
+        "`validate` of Hooked refused: too large"
+    );
+}
+
+#[test]
+fn migrations_get_the_context() {
+    #[derive(Persist)]
+    #[persist(class = "Slot")]
+    struct Before {
+        item: u32,
+    }
+
+    #[derive(Persist, Debug, PartialEq)]
+    #[persist(class = "Slot", version = 2, context = Items, migrate = Self::migrate)]
+    struct Slot {
+        name: String,
+    }
+
+    impl Slot {
+        fn migrate(record: &mut Record, _: u32, items: &Items) -> Result<(), String> {
+            let Some(Value::U32(item)) = record.take("item") else {
+                return Err("no item".into());
+            };
+            record.set("name", &*items.names[item as usize]);
+            Ok(())
+        }
+    }
+
+    let mut saves = SaveManager::new();
+    let save = saves.value_to_vec(&Before { item: 1 }).unwrap();
+    let mut saves = SaveManager::new();
+    let error = saves.value_from_slice::<Slot>(&save).unwrap_err();
+    assert_eq!((error.kind(), error.class()), (ErrorKind::WrongContext, Some("Slot")));
+    insta::assert_snapshot!(error);
+    saves.set_context(Rc::new(old()));
+    let slot = saves.value_from_slice::<Slot>(&save).unwrap().0;
+    assert_eq!(slot, Slot { name: "lamp".into() });
+}
+
+#[test]
+fn the_default_of_a_new_field_is_made_with_the_context() {
+    #[derive(Persist)]
+    #[persist(class = "Bag")]
+    struct Before {
+        size: u32,
+    }
+
+    #[derive(Persist, Debug, PartialEq)]
+    struct Bag {
+        size: u32,
+        #[persist(default = Item(2))]
+        item: Item,
+    }
+
+    let save = persist::to_vec(&Before { size: 3 }).unwrap();
+    let mut saves = SaveManager::new();
+    let error = saves.value_from_slice::<Bag>(&save).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongContext);
+    saves.set_context(Rc::new(old()));
+    let bag = saves.value_from_slice::<Bag>(&save).unwrap().0;
+    assert_eq!(bag, Bag { size: 3, item: Item(2) });
+}
+
+/// An entry of a list, beside variants.
+#[derive(Persist, Debug, PartialEq)]
+enum Loot {
+    Gold(u32),
+    Item {
+        #[persist(with = item, context = Items)]
+        item: usize,
+    },
+}
+
+#[derive(Persist, Debug, PartialEq)]
+#[persist(transparent)]
+struct Worn(#[persist(with = "Option<item>", context = Items)] Option<usize>);
+
+#[derive(Persist, Debug, PartialEq)]
+struct Knight {
+    loot: Vec<Loot>,
+    worn: Worn,
+    #[persist(with = "HashMap<item, _>", context = Items)]
+    counts: HashMap<usize, u8>,
+}
+
+fn knight([first, second]: [usize; 2]) -> Knight {
+    Knight {
+        loot: vec![Loot::Gold(3), Loot::Item { item: first }],
+        worn: Worn(Some(second)),
+        counts: [(first, 1), (second, 2)].into(),
+    }
+}
+
+#[test]
+fn modules_get_the_context() {
+    let mut saves = SaveManager::new();
+    saves.set_context(Rc::new(old()));
+    let save = saves.value_to_vec(&knight([0, 1])).unwrap();
+    saves.set_context(Rc::new(new()));
+    assert_eq!(saves.value_from_slice::<Knight>(&save).unwrap().0, knight([3, 2]));
+    saves.set_context(Rc::new(Items::new(&["lamp"])));
+    let error = saves.value_from_slice::<Knight>(&save).unwrap_err();
+    insta::assert_snapshot!(error);
+}
+
+#[test]
+fn a_module_without_its_context_names_the_field() {
+    let mut saves = SaveManager::new();
+    saves.add(&Rc::new(RefCell::new(Worn(Some(1))))).unwrap();
+    saves.add(&Rc::new(RefCell::new(knight([0, 1])))).unwrap();
+    let error = saves.to_vec().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongContext);
+    saves.remove(saves.ids().next().unwrap());
+    let error = saves.to_vec().unwrap_err();
+    insta::assert_snapshot!(error);
+}
+
+/// A link of a chain, whose context comes before its pointer.
+#[derive(Persist)]
+struct Link {
+    item: Item,
+    next: Option<Rc<RefCell<Link>>>,
+}
+
+#[test]
+fn cycles_of_objects_that_need_the_context_are_found() {
+    let links = [0, 1].map(|item| Rc::new(RefCell::new(Link { item: Item(item), next: None })));
+    links[0].borrow_mut().next = Some(Rc::clone(&links[1]));
+    links[1].borrow_mut().next = Some(Rc::clone(&links[0]));
+    let mut saves = SaveManager::new();
+    saves.set_context(Rc::new(old()));
+    saves.add(&links[0]).unwrap();
+    let save = saves.to_vec().unwrap();
+    let loaded = saves.from_slice(&save).unwrap();
+    assert_eq!(loaded.strong_cycles(), [saves.ids().chain(ObjectId::new(2)).collect::<Vec<_>>()]);
+    loaded.dismantle();
+    links[0].borrow_mut().next = None;
+}
