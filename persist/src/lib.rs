@@ -205,9 +205,7 @@ pub mod __private {
 
     pub mod with {
         pub use crate::codec::with::{
-            Adapter, By, Lift, Module, Same, Through, Via, empty_via, get, get_fixed, get_into,
-            get_restored, get_whole, put, put_each, put_head, put_rest, put_stored, put_whole,
-            reach,
+            Adapter, By, Lift, Module, Same, Through, Via, empty_via, put_each,
         };
         pub use crate::types::Items;
     }

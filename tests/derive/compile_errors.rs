@@ -49,7 +49,11 @@ fn compiled(program: &str, deps: &Path, libraries: &[OsString]) -> String {
 fn settled(line: &str) -> String {
     let inner = line.trim_start();
     match inner.split_once(".rs:") {
-        Some((file, _)) if inner.starts_with("--> persist/") => format!(" {file}.rs\n"),
+        Some((file, _))
+            if inner.trim_start_matches(['-', '>', ':', ' ']).starts_with("persist/") =>
+        {
+            format!(" {file}.rs\n")
+        }
         _ if inner.starts_with(['-', '|', '=', ':']) => format!(" {inner}\n"),
         _ => format!("{line}\n"),
     }

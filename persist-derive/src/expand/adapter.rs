@@ -7,33 +7,30 @@ use syn::spanned::Spanned as _;
 
 use super::bounds::Bounds;
 use super::dynamic::moved;
-use crate::ast::{Adapter, Container, Field, Given, Input, Module, Shape};
+use super::tried;
+use crate::ast::{Adapter, Container, Given, Input, Module, Shape};
 
-/// The type that says how a value is stored, as `persist::__private::with` has them; all of it at the place of the
-/// attribute.
-pub fn adapter(adapter: &Given<Adapter>) -> TokenStream {
-    moved(of_shape(&adapter.value.shape), adapter.span.resolved_at(Span::mixed_site()))
-}
-
-/// `<A as Adapter<T>>`, likewise.
+/// `<A as Adapter<T>>`, where `A` says how a `T` is stored: it is one of `persist::__private::with`. All of it is at the
+/// place of the attribute.
 pub fn as_adapter(given: &Given<Adapter>, ty: &TokenStream) -> TokenStream {
-    let adapter = adapter(given);
+    let adapter = of_shape(&given.value.shape);
     let span = given.span.resolved_at(Span::mixed_site());
-    quote_spanned! {span=> <#adapter as _persist::with::Adapter<#ty>> }
+    moved(emit! { <#adapter as _persist::with::Adapter<#ty>> }, span)
 }
 
-/// A call of the function that writes or reads a field.
+/// A call of a function that the adapter has for a field, all of it at the place of the attribute: an adapter that does
+/// not fit the field fails there in each call, and rustc leaves out an error that it has already shown at the same place.
 pub fn call(
-    field: &Field,
-    adapter: &Given<Adapter>,
+    given: &Given<Adapter>,
+    ty: &TokenStream,
     name: &str,
     arguments: &TokenStream,
 ) -> TokenStream {
-    let ty = &field.ty;
-    let span = adapter.span.resolved_at(Span::mixed_site());
+    let adapter = as_adapter(given, ty);
+    let span = given.span.resolved_at(Span::mixed_site());
     let name = Ident::new(name, span);
-    let adapter = self::adapter(adapter);
-    quote_spanned! {span=> _persist::with::#name::<#ty, #adapter>(#arguments) }
+    let arguments = moved(arguments.clone(), span);
+    quote_spanned! {span=> #adapter::#name(#arguments) }
 }
 
 fn of_shape(shape: &Shape) -> TokenStream {
@@ -107,16 +104,16 @@ fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenSt
     let (store, restore) = (item("store"), item("restore"));
     let span = span.resolved_at(Span::mixed_site());
     let argument = context.as_ref().map(|_| quote_spanned! {span=> , __context });
+    let this = quote_spanned! {span=> <Self as _persist::with::Module<__With<#index>>> };
     let (stored, put) = if *iter {
         let item = item("Item");
         let stored = quote_spanned! {span=> _persist::std::vec::Vec<#item> };
-        (stored, quote_spanned! {span=> put_each::<#item, _>(#store(__value #argument), __out) })
+        let items = quote_spanned! {span=> #store(__value #argument) };
+        (stored, quote_spanned! {span=> _persist::with::put_each::<#item, _>(#items, __out) })
     } else {
-        let stored = item("Stored");
-        let put =
-            quote_spanned! {span=> put_stored::<#stored, _>(&#store(__value #argument), __out) };
-        (stored, put)
+        (item("Stored"), quote_spanned! {span=> #this::put(&#store(__value #argument), __out) })
     };
+    let get = tried(&quote_spanned! {span=> #this::get(__input) });
     let of_save = context.as_ref().map(|context| {
         quote_spanned! {span=>
             let _persist::Option::Some(__context) =
@@ -142,15 +139,15 @@ fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenSt
                 __out: &mut _persist::Encoder<'_>,
             ) -> _persist::Result<(), _persist::Stop> {
                 #of_save
-                _persist::with::#put
+                #put
             }
 
             fn restore(
                 __input: &mut _persist::Decoder<'_>,
             ) -> _persist::Result<Self::Field, _persist::Fail> {
                 #of_load
-                let __stored = __input.value::<#stored>()?;
-                _persist::with::get_restored(#restore(__stored #argument), #name, __input)
+                let __stored = #get;
+                #this::restored(#restore(__stored #argument), __input)
             }
         },
     )

@@ -1,6 +1,7 @@
 //! The path by index: the variant, and one field of a value.
 
 use proc_macro2::TokenStream;
+use quote::ToTokens as _;
 
 use super::convert::conversion;
 use super::{Access, adapter, field_default, path, stored};
@@ -88,7 +89,9 @@ fn make(input: &Input) -> Option<TokenStream> {
                 let value = emit! { &__value };
                 let arguments = emit! { #value, __out };
                 let write = match field.adapter() {
-                    Some(adapter) => adapter::call(field, adapter, "put_whole", &arguments),
+                    Some(adapter) => {
+                        adapter::call(adapter, &ty.to_token_stream(), "put_whole", &arguments)
+                    }
                     None => {
                         let stored = stored(&field.ty);
                         if field.is_compact {

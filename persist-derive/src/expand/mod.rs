@@ -183,7 +183,7 @@ fn row_call(
     arguments: &TokenStream,
 ) -> TokenStream {
     if let Some(adapter) = field.adapter() {
-        return adapter::call(field, adapter, name, arguments);
+        return adapter::call(adapter, &field.ty.to_token_stream(), name, arguments);
     }
     if !field.is_compact {
         let name = Ident::new(&format!("__{name}"), Span::mixed_site());

@@ -1,7 +1,7 @@
 //! The rows: what the stored fields of the struct or of each variant are, and the consts that follow.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{ToTokens as _, quote_spanned};
+use quote::ToTokens as _;
 
 use super::bounds::Bounds;
 use super::{adapter, stored};
@@ -13,9 +13,8 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
         let index = nth(index);
         let parts = fields.stored().map(|field| match &field.store {
             Store::With(given) => {
-                let (ty, adapter) = (&field.ty, adapter::adapter(given));
-                let span = given.span.resolved_at(Span::mixed_site());
-                quote_spanned! {span=> _persist::Part::with::<#ty, #adapter>() }
+                let adapter = adapter::as_adapter(given, &field.ty.to_token_stream());
+                emit! { #adapter::PART }
             }
             _ => {
                 let stored = stored(&field.ty);

@@ -1,7 +1,7 @@
 //! A type that is stored as its one field, or by `via` as another type: without a class of its own.
 
-use proc_macro2::TokenStream;
-use quote::ToTokens as _;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens as _, quote_spanned};
 
 use super::bounds::Bounds;
 use super::{adapter, default_value, field_default, prototype, stored, tried};
@@ -159,7 +159,10 @@ pub fn expand_via(input: &Input, via: &Given<Adapter>, bounds: &Bounds) -> Token
             let value = default_value(&given.value, &emit! { Self });
             emit! { _Ok(#value) }
         }
-        None => emit! { _persist::with::empty_via::<Self, #stored>(__prototypes) },
+        None => {
+            let span = via.span.resolved_at(Span::mixed_site());
+            quote_spanned! {span=> _persist::with::empty_via::<Self, #stored>(__prototypes) }
+        }
     };
     let items = Through {
         given: via,
@@ -190,8 +193,10 @@ impl Through<'_> {
     fn persist(&self, bounds: &Bounds) -> TokenStream {
         let Self { given, ty, value, whole, prototype } = self;
         let stored = adapter::as_adapter(given, ty);
-        let adapter = adapter::adapter(given);
-        let whole = whole(&tried(&emit! { _persist::with::get_whole::<#ty, #adapter>(__input) }));
+        let call = |name, arguments: &TokenStream| adapter::call(given, ty, name, arguments);
+        let put = call("put_whole", &emit! { &#value, __out });
+        let whole = whole(&tried(&call("get_whole", &emit! { __input })));
+        let into = call("get_into", &emit! { &mut #value, &mut &*__head, __input });
         bounds.implement(
             &emit! { _persist::Persist },
             &emit! {
@@ -207,7 +212,7 @@ impl Through<'_> {
                 }
 
                 fn __reach(__types: &mut _persist::TypeSet) {
-                    _persist::with::reach::<#ty, #adapter>(__types);
+                    #stored::reach_field(__types);
                 }
 
                 #prototype
@@ -217,7 +222,7 @@ impl Through<'_> {
                     &self,
                     __out: &mut _persist::Encoder<'_>,
                 ) -> _persist::Result<(), _persist::Stop> {
-                    _persist::with::put_whole::<#ty, #adapter>(&#value, __out)
+                    #put
                 }
 
                 #[inline]
@@ -233,7 +238,7 @@ impl Through<'_> {
                     __head: &[_persist::u8],
                     __input: &mut _persist::Decoder<'_>,
                 ) -> _persist::Result<(), _persist::Fail> {
-                    _persist::with::get_into::<#ty, #adapter>(&mut #value, &mut &*__head, __input)
+                    #into
                 }
             },
         )

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::with::{self, Adapter};
+use super::with::Adapter;
 use super::{Decoder, Encoder, Fail, Persist, Stop};
 
 /// How a field is written and read by itself.
@@ -52,7 +52,7 @@ impl FieldAccess {
 
 fn encode_with<F: Any, A: Adapter<F>>(field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
     match field.downcast_ref::<F>() {
-        Some(field) => with::put_whole::<F, A>(field, out),
+        Some(field) => A::put_whole(field, out),
         None => Err(out.no_field()),
     }
 }
@@ -61,7 +61,7 @@ fn decode_with<F: Any, A: Adapter<F>>(
     field: Option<&mut dyn Any>,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
-    let new = with::get_whole::<F, A>(input)?;
+    let new = A::get_whole(input)?;
     if let Some(field) = field {
         *field.downcast_mut::<F>().ok_or(Fail::Value)? = new;
     }

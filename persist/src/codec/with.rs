@@ -9,6 +9,7 @@ use std::borrow::Borrow;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
+use super::row::Part;
 use super::{Decoder, Encoder, Fail, Persist, Stop, TypeSet, count};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind};
@@ -99,7 +100,7 @@ pub trait With<T>: 'static {
     label = "`with` has another form than the type of the field",
     note = "write `with` in the form of the field's type: `Vec<Option<m>>` where the field is a list of options; `_` is what is `Persist`"
 )]
-pub trait Adapter<T>: 'static {
+pub trait Adapter<T: 'static>: Sized + 'static {
     /// The fewest bytes of a value.
     const MIN: usize;
 
@@ -140,6 +141,82 @@ pub trait Adapter<T>: 'static {
     fn decode_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
         *target = Self::decode(input)?;
         Ok(())
+    }
+
+    // The derive's code for a field. As functions of the trait they all fail alike where the adapter does not fit the
+    // field, and rustc shows one error. Each is a level of nesting, since what is stored may hold the type itself.
+
+    /// What a layout needs to know of the field.
+    const PART: Part = Part::with::<T, Self>();
+
+    /// Like [`Persist::__put_head`]; the field has no part in the segments of its neighbours.
+    #[inline(always)]
+    fn put_head(_: &T, _: &mut &mut [u8]) {}
+
+    /// Like [`Persist::__put_rest`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`encode`](Adapter::encode).
+    #[inline]
+    fn put_rest(value: &T, _: &mut &mut [u8], out: &mut Encoder<'_>) -> Result<(), Stop> {
+        Self::put_whole(value, out)
+    }
+
+    /// Like [`Persist::__put`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`encode`](Adapter::encode).
+    #[inline]
+    fn put(value: &T, _: &mut &mut [u8], out: &mut Encoder<'_>) -> Result<(), Stop> {
+        Self::put_whole(value, out)
+    }
+
+    /// Writes a field by itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`encode`](Adapter::encode).
+    #[inline]
+    fn put_whole(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.nested(|out| Self::encode(value, out))
+    }
+
+    /// Like [`Persist::__get`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`decode`](Adapter::decode).
+    #[inline]
+    fn get(_: &mut &[u8], input: &mut Decoder<'_>) -> Result<T, Fail> {
+        Self::get_whole(input)
+    }
+
+    /// Reads a field by itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`decode`](Adapter::decode).
+    #[inline]
+    fn get_whole(input: &mut Decoder<'_>) -> Result<T, Fail> {
+        input.nested(Self::decode)
+    }
+
+    /// Like [`Persist::__get_into`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`decode_into`](Adapter::decode_into).
+    #[inline]
+    fn get_into(target: &mut T, _: &mut &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
+        input.nested(|input| Self::decode_into(target, input))
+    }
+
+    /// Enters what a field stores, which no visit reaches.
+    fn reach_field(types: &mut TypeSet) {
+        Self::reach(types);
+        types.unvisited(ADAPTED, Self::kind, Self::name);
     }
 }
 
@@ -215,7 +292,7 @@ macro_rules! stored_as {
 /// Through a type that implements [`With`].
 pub struct By<W>(PhantomData<W>);
 
-impl<T, W: With<T>> Adapter<T> for By<W> {
+impl<T: 'static, W: With<T>> Adapter<T> for By<W> {
     stored_as!(W::Stored, short_name::<W>());
 
     #[inline]
@@ -234,11 +311,10 @@ impl<T, W: With<T>> Adapter<T> for By<W> {
     }
 }
 
-/// What a module does for a type `Self` that has such a field. `M` is a marker of that type's own: it tells its modules
-/// apart.
+/// What a module does for a type `Self` that has such a field. `M` is a marker of that type's own, one for each module.
 pub trait Module<M>: 'static {
     /// The type of the field.
-    type Field;
+    type Field: 'static;
 
     /// The type that is saved.
     type Stored: Persist;
@@ -259,6 +335,41 @@ pub trait Module<M>: 'static {
     ///
     /// A [`Fail`] if the bytes are not such a value, or if the module refuses.
     fn restore(input: &mut Decoder<'_>) -> Result<Self::Field, Fail>;
+
+    // What the derive's code calls. As functions of the trait they need no bound that could fail once more.
+
+    /// Writes what the module's `store` gave: a `Stored`, a `&Stored` or a `Cow<Stored>`.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] if it does not fit or refuses.
+    #[inline(always)]
+    fn put<B: Borrow<Self::Stored>>(stored: &B, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(stored.borrow())
+    }
+
+    /// Reads what is stored.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fail`] if the bytes are not such a value.
+    #[inline(always)]
+    fn get(input: &mut Decoder<'_>) -> Result<Self::Stored, Fail> {
+        input.value()
+    }
+
+    /// What the module's `restore` gave.
+    ///
+    /// # Errors
+    ///
+    /// [`Fail::Refused`] if it is an error.
+    #[inline(always)]
+    fn restored<E: Display>(
+        result: Result<Self::Field, E>,
+        input: &mut Decoder<'_>,
+    ) -> Result<Self::Field, Fail> {
+        result.map_err(|error| refused(Self::NAME, &error, input))
+    }
 }
 
 /// Through a [`Module`] of the type `S`.
@@ -283,6 +394,7 @@ pub struct Via<S>(PhantomData<S>);
 
 impl<T, S> Adapter<T> for Via<S>
 where
+    T: 'static,
     S: Persist + for<'a> From<&'a T>,
     T: TryFrom<S, Error: Display>,
 {
@@ -379,16 +491,6 @@ pub fn context<'c, C: Any, S: Persist>(out: &mut Encoder<'c>) -> Result<Option<&
     Ok(context)
 }
 
-/// Writes what `store` gave: an `S`, a `&S` or a `Cow<S>`.
-///
-/// # Errors
-///
-/// [`Stop`] if it does not fit or refuses.
-#[inline(always)]
-pub fn put_stored<S: Persist, B: Borrow<S>>(stored: &B, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    out.value(stored.borrow())
-}
-
 /// Writes the items that the `store` of a `with_iter` module gives, as a list.
 ///
 /// # Errors
@@ -427,117 +529,6 @@ fn miscounted(count: usize, out: &mut Encoder<'_>) -> Stop {
         ErrorKind::InvalidValue,
         format!("the iterator of a `with_iter` module said that it had {count} items, and had another number; correct its `len`"),
     ))
-}
-
-/// What the `restore` of a module gave.
-///
-/// # Errors
-///
-/// [`Fail::Refused`] if it is an error.
-#[inline(always)]
-pub fn get_restored<T, E: Display>(
-    result: Result<T, E>,
-    name: &'static str,
-    input: &mut Decoder<'_>,
-) -> Result<T, Fail> {
-    result.map_err(|error| refused(name, &error, input))
-}
-
-// The derive's code for a field of type `T` through `A`. It has no part in the segments of its neighbours. Each is a
-// level of nesting, since what is stored may hold the type itself.
-
-/// Like [`Persist::__put_head`].
-#[inline(always)]
-pub fn put_head<T, A: Adapter<T>>(value: &T, segment: &mut &mut [u8]) {
-    let _ = (value, segment);
-}
-
-/// Like [`Persist::__put_rest`].
-///
-/// # Errors
-///
-/// Returns what [`Adapter::encode`] does.
-#[inline]
-pub fn put_rest<'o, T, A: Adapter<T>>(
-    value: &T,
-    segment: &mut &'o mut [u8],
-    out: &mut Encoder<'o>,
-) -> Result<(), Stop> {
-    put::<T, A>(value, segment, out)
-}
-
-/// Like [`Persist::__put`].
-///
-/// # Errors
-///
-/// Returns what [`Adapter::encode`] does.
-#[inline]
-pub fn put<'o, T, A: Adapter<T>>(
-    value: &T,
-    _: &mut &'o mut [u8],
-    out: &mut Encoder<'o>,
-) -> Result<(), Stop> {
-    put_whole::<T, A>(value, out)
-}
-
-/// Writes a field by itself.
-///
-/// # Errors
-///
-/// Returns what [`Adapter::encode`] does.
-#[inline]
-pub fn put_whole<T, A: Adapter<T>>(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    out.nested(|out| A::encode(value, out))
-}
-
-/// Like [`Persist::__get`].
-///
-/// # Errors
-///
-/// Returns what [`Adapter::decode`] does.
-#[inline]
-pub fn get<'i, T, A: Adapter<T>>(_: &mut &[u8], input: &mut Decoder<'i>) -> Result<T, Fail> {
-    get_whole::<T, A>(input)
-}
-
-/// Reads a field by itself.
-///
-/// # Errors
-///
-/// Returns what [`Adapter::decode`] does.
-#[inline]
-pub fn get_whole<T, A: Adapter<T>>(input: &mut Decoder<'_>) -> Result<T, Fail> {
-    input.nested(A::decode)
-}
-
-/// Like [`Persist::__get_into`].
-///
-/// # Errors
-///
-/// Returns what [`Adapter::decode_into`] does.
-#[inline]
-pub fn get_into<T, A: Adapter<T>>(
-    target: &mut T,
-    _: &mut &[u8],
-    input: &mut Decoder<'_>,
-) -> Result<(), Fail> {
-    input.nested(|input| A::decode_into(target, input))
-}
-
-/// Like [`Persist::__get_fixed`].
-///
-/// # Panics
-///
-/// Never: a row with such a field is not fixed, and is not read so.
-#[inline(always)]
-pub fn get_fixed<T, A: Adapter<T>>(_: &mut &[u8], _: &mut bool) -> T {
-    unreachable!("only rows that are all head are read so")
-}
-
-/// Enters what a field stores, which no visit reaches.
-pub fn reach<T, A: Adapter<T>>(types: &mut TypeSet) {
-    A::reach(types);
-    types.unvisited(ADAPTED, A::kind, A::name);
 }
 
 /// Where the value stands that a field stores in its place.

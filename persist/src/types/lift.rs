@@ -53,7 +53,7 @@ macro_rules! described {
     };
 }
 
-impl<T, A: Adapter<T>> Adapter<Option<T>> for Option<A> {
+impl<T: 'static, A: Adapter<T>> Adapter<Option<T>> for Option<A> {
     const MIN: usize = 1;
 
     described!(Kind::Option(A::kind), "Option<{}>"; T: A);
@@ -88,7 +88,7 @@ impl<T, A: Adapter<T>> Adapter<Option<T>> for Option<A> {
     }
 }
 
-impl<T, A: Adapter<T>> Adapter<Box<T>> for Box<A> {
+impl<T: 'static, A: Adapter<T>> Adapter<Box<T>> for Box<A> {
     const MIN: usize = A::MIN;
 
     described!(A::kind(), "Box<{}>"; T: A);
@@ -140,7 +140,10 @@ fn decode_counted<T, L>(
 }
 
 /// Reads elements into a `Vec`, over those that it has.
-fn decode_list<T, A: Adapter<T>>(list: &mut Vec<T>, input: &mut Decoder<'_>) -> Result<(), Fail> {
+fn decode_list<T: 'static, A: Adapter<T>>(
+    list: &mut Vec<T>,
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
     let reserve = |count: usize| {
         list.truncate(count);
         list.try_reserve_exact(count - list.len()).map_err(|_| Fail::Limit)?;
@@ -159,7 +162,7 @@ fn decode_list<T, A: Adapter<T>>(list: &mut Vec<T>, input: &mut Decoder<'_>) -> 
 /// Lists: how a list becomes a `Vec` and a `Vec` the list.
 macro_rules! lists {
     ($($list:ident $name:literal;)*) => {$(
-        impl<T, A: Adapter<T>> Adapter<$list<T>> for $list<A> {
+        impl<T: 'static, A: Adapter<T>> Adapter<$list<T>> for $list<A> {
             const MIN: usize = 1;
 
             described!(Kind::List(A::kind), $name; T: A);
@@ -201,7 +204,7 @@ impl<T, A, const N: usize> Lift<[T; N], 0> for Items<A> {
 /// Bytes of an array that is made on the stack twice over.
 const SMALL: usize = 4096;
 
-impl<T, A: Adapter<T>, const N: usize> Adapter<[T; N]> for Items<A> {
+impl<T: 'static, A: Adapter<T>, const N: usize> Adapter<[T; N]> for Items<A> {
     const MIN: usize = N * A::MIN;
 
     fn kind() -> Kind {
@@ -252,7 +255,7 @@ macro_rules! tuples {
     ($($($part:ident $adapter:ident $n:tt),+;)*) => {$(
         tuples!(@lifts ($($part $adapter),+) $($part $n),+);
 
-        impl<$($part, $adapter: Adapter<$part>),+> Adapter<($($part,)+)> for ($($adapter,)+) {
+        impl<$($part: 'static, $adapter: Adapter<$part>),+> Adapter<($($part,)+)> for ($($adapter,)+) {
             const MIN: usize = 0 $(+ $adapter::MIN)+;
 
             fn kind() -> Kind {
@@ -316,7 +319,7 @@ tuples! {
 }
 
 /// Writes entries in ascending order of their encoded keys, so that equal maps have equal bytes whatever their hasher.
-fn encode_hashed<'k, T, K: 'k, V, A: Adapter<K>>(
+fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
     entries: impl ExactSizeIterator<Item = (&'k K, V)>,
     least: usize,
     out: &mut Encoder<'_>,
@@ -353,7 +356,7 @@ fn encode_hashed<'k, T, K: 'k, V, A: Adapter<K>>(
 }
 
 /// Reads entries, which `insert` puts into the map; it is false for a key that is there.
-fn decode_entries<K, V, A: Adapter<K>, B: Adapter<V>, M>(
+fn decode_entries<K: 'static, V: 'static, A: Adapter<K>, B: Adapter<V>, M>(
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(usize) -> Result<M, Fail>,
     insert: impl Fn(&mut M, K, V) -> bool,
@@ -366,7 +369,7 @@ fn decode_entries<K, V, A: Adapter<K>, B: Adapter<V>, M>(
 }
 
 /// Reads elements, which `insert` puts into the set; it is false for one that is there.
-fn decode_elements<T, A: Adapter<T>, M>(
+fn decode_elements<T: 'static, A: Adapter<T>, M>(
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(usize) -> Result<M, Fail>,
     insert: impl Fn(&mut M, T) -> bool,
@@ -380,8 +383,9 @@ fn decode_elements<T, A: Adapter<T>, M>(
 /// The hasher of the adapter means nothing, so that `with = "HashMap<_, m>"` fits maps of any.
 impl<K, V, S, A, B, C> Adapter<HashMap<K, V, S>> for HashMap<A, B, C>
 where
-    K: Eq + Hash,
-    S: BuildHasher + Default,
+    K: Eq + Hash + 'static,
+    V: 'static,
+    S: BuildHasher + Default + 'static,
     A: Adapter<K>,
     B: Adapter<V>,
     C: 'static,
@@ -407,7 +411,9 @@ where
 }
 
 /// In the order of the map, whatever its keys are stored as.
-impl<K: Ord, V, A: Adapter<K>, B: Adapter<V>> Adapter<BTreeMap<K, V>> for BTreeMap<A, B> {
+impl<K: Ord + 'static, V: 'static, A: Adapter<K>, B: Adapter<V>> Adapter<BTreeMap<K, V>>
+    for BTreeMap<A, B>
+{
     const MIN: usize = 1;
 
     described!(Kind::Map(A::kind, B::kind), "BTreeMap<{}, {}>"; K: A, V: B);
@@ -430,8 +436,8 @@ impl<K: Ord, V, A: Adapter<K>, B: Adapter<V>> Adapter<BTreeMap<K, V>> for BTreeM
 
 impl<T, S, A, B> Adapter<HashSet<T, S>> for HashSet<A, B>
 where
-    T: Eq + Hash,
-    S: BuildHasher + Default,
+    T: Eq + Hash + 'static,
+    S: BuildHasher + Default + 'static,
     A: Adapter<T>,
     B: 'static,
 {
@@ -455,7 +461,7 @@ where
 }
 
 /// In the order of the set, whatever its elements are stored as.
-impl<T: Ord, A: Adapter<T>> Adapter<BTreeSet<T>> for BTreeSet<A> {
+impl<T: Ord + 'static, A: Adapter<T>> Adapter<BTreeSet<T>> for BTreeSet<A> {
     const MIN: usize = 1;
 
     described!(Kind::Set(A::kind), "BTreeSet<{}>"; T: A);

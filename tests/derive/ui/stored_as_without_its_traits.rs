@@ -7,6 +7,9 @@ struct NoDefault;
 
 struct NotWith;
 
+#[derive(Persist)]
+struct Stored(u8);
+
 mod m {
     pub type Stored = u8;
 
@@ -23,14 +26,14 @@ mod m {
 struct Hero {
     #[persist(with = NotWith)]
     a: Foreign,
-    #[persist(via = "u8")]
+    #[persist(via = "Stored")]
     b: Foreign,
     #[persist(with = m)]
     c: NoDefault,
 }
 
 #[derive(Persist)]
-#[persist(via = "u8")]
+#[persist(via = "Stored")]
 struct Level;
 
 fn main() {}
