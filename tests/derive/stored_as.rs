@@ -1,5 +1,14 @@
 //! Fields and types that are stored as another type: `with` on its own and in containers, `with_iter` and `via`.
 
+#![allow(
+    clippy::box_collection,
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_to_owned,
+    clippy::unnecessary_wraps,
+    clippy::unwrap_used,
+    reason = "it is a test, with modules as they are called and containers of every sort"
+)]
+
 use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::convert::Infallible;
