@@ -135,6 +135,7 @@ pub mod lock;
 mod names;
 mod object_id;
 mod options;
+mod platform;
 pub mod reflect;
 pub mod save;
 mod schema;

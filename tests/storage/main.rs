@@ -6,6 +6,7 @@
 mod compression;
 mod devices;
 mod failed_saves;
+mod hosts;
 mod lockless;
 mod power_cuts;
 mod reading;

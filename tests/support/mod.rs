@@ -15,6 +15,7 @@ pub mod fixture_types;
 pub mod forge;
 pub mod game;
 pub mod items;
+pub mod host;
 pub mod shapes;
 
 use std::cell::RefCell;

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, RwLock, TryLockError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::platform::{Timer, pause};
 use crate::{Error, ErrorKind, Result};
 
 /// A cell that lends its content.
@@ -79,8 +79,10 @@ fn open_in<G>(
             }
             Err(TryLockError::WouldBlock) => {}
         }
-        let waited = start.get_or_insert_with(Instant::now).elapsed();
-        if waited >= wait {
+        let waited = start.get_or_insert_with(Timer::start).elapsed();
+        // Short at first, as most locks are.
+        let step = (waited / 4).clamp(Duration::from_micros(20), Duration::from_millis(5));
+        if waited >= wait || !pause(step) {
             return Err(refused(
                 cell,
                 &format!(
@@ -89,8 +91,6 @@ fn open_in<G>(
                 ),
             ));
         }
-        // Short at first, as most locks are.
-        thread::sleep((waited / 4).clamp(Duration::from_micros(20), Duration::from_millis(5)));
     }
 }
 

@@ -2,7 +2,7 @@ use std::any::TypeId;
 use std::collections::VecDeque;
 use std::fmt;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::entry::Entry;
 use super::event::Listeners;
@@ -13,6 +13,7 @@ use super::step::{BoxedStep, End, Panic};
 use super::transaction::Open;
 use super::{Label, OnMissing, Poison};
 use crate::World;
+use crate::platform::{IS_WHOLE, Timer};
 
 /// A list of edits of a `T`, which it can undo and redo.
 ///
@@ -63,7 +64,8 @@ pub struct History<T: 'static = World> {
     pub(super) merge_window: Option<Duration>,
     /// When that was set where there was none.
     pub(super) window_since: Duration,
-    pub(super) clock: Box<dyn Fn() -> Duration>,
+    /// What the merge window is measured by; none where the target has no clock.
+    pub(super) clock: Option<Box<dyn Fn() -> Duration>>,
     pub(super) max_bytes: Option<usize>,
     /// Whether something was added, or another `max_bytes` set, since room was made last. Only then entries are dropped for their bytes: an undo
     /// that puts these over the limit costs none.
@@ -109,7 +111,7 @@ impl<T: 'static> History<T> {
     }
 
     fn with(capacity: Option<usize>) -> Self {
-        let start = Instant::now();
+        let start = Timer::start();
         Self {
             ring: Ring::new(capacity),
             base: 0,
@@ -118,7 +120,8 @@ impl<T: 'static> History<T> {
             may_merge: false,
             merge_window: None,
             window_since: Duration::ZERO,
-            clock: Box::new(move || start.elapsed()),
+            clock: IS_WHOLE
+                .then(|| -> Box<dyn Fn() -> Duration> { Box::new(move || start.elapsed()) }),
             max_bytes: None,
             has_grown: false,
             bytes: 0,

@@ -88,8 +88,10 @@ impl<T: 'static> History<T> {
     }
 
     /// Takes the time that the merge window is measured by from a function, instead of the system; any beginning will do.
+    ///
+    /// A target without a clock, such as `wasm32-unknown-unknown`, needs one: without it, a merge window merges nothing.
     pub fn set_clock(&mut self, clock: impl Fn() -> Duration + 'static) {
-        self.clock = Box::new(clock);
+        self.clock = Some(Box::new(clock));
     }
 
     /// Lets nothing be undone that has been done up to now, until this floor is [lifted](Self::lift_floor).

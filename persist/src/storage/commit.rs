@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::rotate::{Aside, are_same, is_free, make_backup};
 use super::{Lock, NewFile, Past, Storage, folder_of, names, quietly, read_file};
 use crate::format::{self, Compression};
+use crate::platform::{Timer, pause};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// How saves are written: backups, verification, compression, and the wait for other programs.
@@ -272,11 +273,11 @@ impl Drop for Locked {
 
 /// Locks a save against other writers.
 pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result<Locked> {
-    let start = Instant::now();
+    let start = Timer::start();
     loop {
         match storage.lock(&names::lock(path)) {
             Ok(Some(lock)) => return Ok(Locked(Some(lock))),
-            Ok(None) if start.elapsed() < wait => std::thread::sleep(Duration::from_millis(10)),
+            Ok(None) if start.elapsed() < wait && pause(Duration::from_millis(10)) => {}
             Ok(None) => {
                 return Err(Error::new(
                     ErrorKind::InUse,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf, is_separator};
 use std::time::Duration;
 
 use super::{Lock, NewFile, Storage, StoredFile, folder_of};
+use crate::platform::pause;
 
 /// The files of the system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl Storage for Files {
         for wait in [1, 4, 16, 64, 256] {
             match &result {
                 Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
-                    std::thread::sleep(Duration::from_millis(wait));
+                    pause(Duration::from_millis(wait));
                     result = fs::rename(from, to);
                 }
                 _ => break,

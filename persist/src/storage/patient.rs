@@ -6,10 +6,10 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
 use std::time::Duration;
 
 use super::{Files, Lock, NewFile, Storage, StoredFile};
+use crate::platform::pause;
 
 /// Milliseconds before each further try: 100 together.
 const PAUSES: [u64; 3] = [10, 30, 60];
@@ -41,8 +41,8 @@ fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
                 interruptions += 1;
             }
             Err(error) if may_pass(&error) => match pauses.next() {
-                Some(pause) => sleep(Duration::from_millis(*pause)),
-                None => return Err(error),
+                Some(time) if pause(Duration::from_millis(*time)) => {}
+                _ => return Err(error),
             },
             result => return result,
         }

@@ -69,7 +69,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
             let mut steps = self.restore_all(steps, moment)?;
             steps.append(&mut self.restore_all(rest, Moment::Undone)?);
-            let mut entry = Entry::new(label.restore()?, steps, (history.clock)());
+            let mut entry = Entry::new(label.restore()?, steps, history.clocked());
             entry.state = state;
             entries.push(entry);
         }

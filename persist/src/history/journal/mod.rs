@@ -22,11 +22,12 @@ mod stored;
 mod successor;
 mod writer;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Label;
 use super::step::{BoxedStep, End};
 use crate::Result;
+use crate::platform::Timer;
 
 pub(super) use commands::{Around, Before};
 pub use open::SessionOptions;
@@ -53,12 +54,10 @@ pub enum Flush {
 
 impl Flush {
     /// True if an edit waits for the disk.
-    fn is_due(self, unsynced: Option<Instant>) -> bool {
+    fn is_due(self, unsynced: Option<Timer>) -> bool {
         match self {
             Self::EveryEdit => true,
-            Self::Every(interval) => {
-                unsynced.map_or(Duration::ZERO, |since| since.elapsed()) >= interval
-            }
+            Self::Every(interval) => unsynced.unwrap_or_else(Timer::start).is_past(interval),
             Self::OnIdle => false,
         }
     }

@@ -3,11 +3,12 @@
 use std::io::{self, Read, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Flush;
 use super::files::{Locks, cannot_write, in_use, keep};
 use super::frame::{self, CRC, Kind};
+use crate::platform::Timer;
 use crate::storage::{NewFile, Storage, folder_of, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
@@ -29,7 +30,7 @@ pub(super) struct Writer {
     pub(super) sequence: u64,
     pub(super) state: State,
     /// Since when there is something that may not last.
-    pub(super) unsynced: Option<Instant>,
+    pub(super) unsynced: Option<Timer>,
     /// The last checksum in the file, if this has written it: without locks, it shows whether another session has
     /// replaced the journal.
     pub(super) last_crc: Option<[u8; CRC]>,
@@ -44,7 +45,7 @@ pub(super) enum State {
     /// A file of `length` bytes. The first write opens it, and writes `waiting` first.
     Good { file: Option<Box<dyn NewFile>>, length: u64, waiting: Vec<u8> },
     /// An append failed. Bytes that are not in the file yet wait after those that surely are.
-    Broken { good: Good, pending: Vec<u8>, tried: usize, tried_at: Instant, why: String },
+    Broken { good: Good, pending: Vec<u8>, tried: usize, tried_at: Timer, why: String },
     /// What is done from now on cannot be replayed after what is in the file.
     Lost { kind: ErrorKind, why: String },
 }
@@ -68,7 +69,7 @@ impl Good {
 impl State {
     /// An append has failed just now; `pending` waits.
     pub(super) fn broken(good: Good, pending: Vec<u8>, why: String) -> Self {
-        Self::Broken { good, pending, tried: 0, tried_at: Instant::now(), why }
+        Self::Broken { good, pending, tried: 0, tried_at: Timer::start(), why }
     }
 
     pub(super) fn good(file: Box<dyn NewFile>, length: u64) -> Self {
@@ -216,7 +217,7 @@ impl Writer {
             }
             State::Broken { pending, tried, tried_at, .. } => {
                 let is_small = pending.len() + bytes.len() < *tried * 2;
-                if waits && is_small && tried_at.elapsed() < PAUSE {
+                if waits && is_small && !tried_at.is_past(PAUSE) {
                     // A disk that is full is not written in each edit.
                     pending.extend_from_slice(&bytes);
                     self.sequence = last;
@@ -250,7 +251,7 @@ impl Writer {
                 self.last_crc = bytes.last_chunk().or(waiting.last_chunk()).copied();
                 waiting.clear();
                 self.sequence = last;
-                let since = self.unsynced.unwrap_or_else(Instant::now);
+                let since = self.unsynced.unwrap_or_else(Timer::start);
                 self.unsynced = (!is_due).then_some(since);
                 return Ok(());
             }
@@ -374,7 +375,7 @@ impl Writer {
             State::Lost { kind: ErrorKind::of(&error), why }
         } else {
             let tried = pending.len();
-            State::Broken { good, pending, tried, tried_at: Instant::now(), why }
+            State::Broken { good, pending, tried, tried_at: Timer::start(), why }
         };
         Err(self.failed(error))
     }
@@ -426,7 +427,7 @@ impl Writer {
     /// Flushes if it is time.
     pub(super) fn tick(&mut self) -> Result<()> {
         let is_due = match (self.flush, self.unsynced) {
-            (Flush::Every(interval), Some(since)) => since.elapsed() >= interval,
+            (Flush::Every(interval), Some(since)) => since.is_past(interval),
             _ => false,
         };
         if is_due || matches!(self.state, State::Broken { .. }) { self.flush() } else { Ok(()) }

@@ -10,6 +10,7 @@ use super::super::output::Output;
 use super::{Progress, SaveOutcome, cancelled};
 use crate::codec::Buffer;
 use crate::format::Snapshot;
+use crate::platform::spawn;
 use crate::{Error, ErrorKind, Result};
 
 /// A save that is to be written.
@@ -176,8 +177,7 @@ impl Worker {
         self.queue.changed.notify_all();
         if self.thread.is_none() {
             let queue = Arc::clone(&self.queue);
-            let thread = std::thread::Builder::new().name(String::from("persist saves"));
-            match thread.spawn(move || while queue.run_next(true) {}) {
+            match spawn("persist saves", move || while queue.run_next(true) {}) {
                 Ok(thread) => self.thread = Some(thread),
                 // Where there are no threads, it is written now.
                 Err(_) => while self.queue.run_next(false) {},
