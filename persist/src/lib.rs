@@ -189,6 +189,7 @@ pub mod __private {
     pub use crate::lock::check::{Mode, check, check_file};
     pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};
     pub use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
+    pub use crate::types::foreign::{StoredAs, reach_stored, refuse};
     pub use crate::world::typed_path::{Identifier, TypedPath};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;

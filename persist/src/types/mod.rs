@@ -1,4 +1,4 @@
-//! The standard library's types as persistent values, a family a file, and handles.
+//! The standard library's types as persistent values, a family a file, handles, and types of other crates.
 //!
 //! What is stored alike has one kind, whatever its Rust type: a `VecDeque` can
 //! be loaded as a `Vec`, a `Cell<u8>` as a `u8`.
@@ -6,6 +6,7 @@
 mod array;
 mod atomic;
 mod cell;
+pub(crate) mod foreign;
 mod handle;
 mod lift;
 mod map;

@@ -8,6 +8,9 @@ use crate::reflect::{FieldRecord, Kind, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema, Target};
 use crate::{Error, ErrorKind, Result};
 
+/// What a foreign type is stored as.
+const FOREIGN: &str = "stored in a type of another crate";
+
 impl Traits {
     fn add_hooks(&mut self, target: Option<Target>) {
         if let Some(target) = target {
@@ -60,7 +63,7 @@ impl Registry {
             Traits { dynamic: true, .. } => "a trait object",
             _ => "a class with hooks",
         };
-        let advice = if place == ADAPTED {
+        let advice = if place == ADAPTED || place == FOREIGN {
             "what is stored in place of a field is not there to be connected or to run hooks; keep such parts in fields of their own"
         } else if place == CONVERTED {
             "an older value is not there to be connected or to run hooks; use `alias`, or `version` and `migrate`"

@@ -1,0 +1,244 @@
+//! Types of other crates as persistent values: one file a crate, each behind a feature of its own.
+//!
+//! Their bytes are ours: those of a plain type such as `[f32; 3]`, and never what the crate has in memory or makes of
+//! its values through serde. So a new version of the crate cannot change a save. The kind is that of the plain type
+//! too: one crate can replace another. Values are built by what the crate checks its values with.
+
+#[cfg(feature = "uuid")]
+mod uuid;
+
+use std::fmt::Display;
+
+use crate::codec::{Decoder, Fail, Persist, TypeSet};
+use crate::reflect::Kind;
+use crate::{Error, ErrorKind};
+
+/// A type that is stored as another one, from which it is made again.
+///
+/// What such a value holds is out of reach of a visit, so it must be plain data. A collection has an `impl Persist`
+/// of its own instead.
+pub trait StoredAs: Sized + 'static {
+    /// What the bytes are.
+    type Stored: Persist;
+
+    /// What the bytes mean.
+    fn kind() -> Kind {
+        Self::Stored::persist_kind()
+    }
+
+    /// What the bytes of its compact form mean.
+    fn compact_kind() -> Kind {
+        Self::Stored::__compact_kind()
+    }
+
+    /// A value to be filled, or to stand where a bad one was.
+    fn empty() -> Self;
+
+    /// What is written.
+    fn store(&self) -> Self::Stored;
+
+    /// What was read, as a value; an error is a sentence that says why it is none.
+    #[expect(clippy::missing_errors_doc, reason = "the type says when there is none")]
+    fn restore(stored: Self::Stored) -> Result<Self, impl Display>;
+}
+
+/// Says why what was read is no value.
+#[cold]
+pub fn refuse(why: &dyn Display, input: &mut Decoder<'_>) -> Fail {
+    input.refuse(Error::new(ErrorKind::InvalidValue, why.to_string()))
+}
+
+/// Enters the types of what a type is stored as, which no visit reaches.
+pub fn reach_stored<T: Persist>(types: &mut TypeSet) {
+    T::__reach(types);
+    types.unvisited("stored in a type of another crate", T::persist_kind, T::persist_name);
+}
+
+/// Implements `Persist` through another type, by a line for each type: what it is stored as, the empty value, and the
+/// functions that make the one of the other. With a `?` the way back may fail, with a sentence that says why.
+///
+/// ```ignore
+/// stored_as! {
+///     Uuid as [u8; 16] = Uuid::nil(), |id| id.into_bytes() => Uuid::from_bytes;
+///     {T: Persist + Float} NotNan<T> as T = NotNan::default(), |x| x.into_inner() =>? NotNan::new;
+/// }
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __stored_as {
+    () => {};
+    (
+        $({$($generics:tt)*})? $ty:ty as $stored:ty = $empty:expr, $store:expr
+            =>? $restore:expr; $($rest:tt)*
+    ) => {
+        impl$(<$($generics)*>)? $crate::__private::StoredAs for $ty {
+            type Stored = $stored;
+
+            #[inline(always)]
+            fn empty() -> Self {
+                $empty
+            }
+
+            #[inline(always)]
+            fn store(&self) -> $stored {
+                let store: fn(&Self) -> $stored = $store;
+                store(self)
+            }
+
+            #[inline(always)]
+            fn restore(
+                stored: $stored,
+            ) -> $crate::__private::Result<Self, impl $crate::__private::std::fmt::Display> {
+                let restore: fn($stored) -> $crate::__private::Result<Self, _> = $restore;
+                restore(stored)
+            }
+        }
+
+        $crate::__persist_through! { {$($($generics)*)?} $ty; }
+
+        $crate::__stored_as! { $($rest)* }
+    };
+    (
+        $({$($generics:tt)*})? $ty:ty as $stored:ty = $empty:expr, $store:expr
+            => $restore:expr; $($rest:tt)*
+    ) => {
+        $crate::__stored_as! {
+            $({$($generics)*})? $ty as $stored = $empty, $store =>? |stored| {
+                let restore: fn($stored) -> Self = $restore;
+                $crate::__private::Result::<Self, $crate::__private::std::convert::Infallible>::Ok(
+                    restore(stored),
+                )
+            };
+            $($rest)*
+        }
+    };
+}
+
+/// Implements `Persist` for a type that is [`StoredAs`] another, with more items of the trait if need be.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __persist_through {
+    ({$($generics:tt)*} $ty:ty; $($more:item)*) => {
+        const _: () = {
+            use $crate::__private as _persist;
+
+            type __Stored<T> = <T as _persist::StoredAs>::Stored;
+
+            #[diagnostic::do_not_recommend]
+            impl<$($generics)*> _persist::Persist for $ty {
+                const __HEAD: _persist::usize =
+                    <__Stored<Self> as _persist::Persist>::__HEAD;
+                const __FIXED: _persist::bool =
+                    <__Stored<Self> as _persist::Persist>::__FIXED;
+                const __MIN: _persist::usize = <__Stored<Self> as _persist::Persist>::__MIN;
+                const __LEAF: _persist::bool = true;
+                const __COST: _persist::usize =
+                    <__Stored<Self> as _persist::Persist>::__COST;
+                const __COMPACT: _persist::bool =
+                    <__Stored<Self> as _persist::Persist>::__COMPACT;
+                const __COMPACT_MIN: _persist::usize =
+                    <__Stored<Self> as _persist::Persist>::__COMPACT_MIN;
+
+                fn persist_kind() -> _persist::Kind {
+                    <Self as _persist::StoredAs>::kind()
+                }
+
+                fn __compact_kind() -> _persist::Kind {
+                    <Self as _persist::StoredAs>::compact_kind()
+                }
+
+                fn __reach(types: &mut _persist::TypeSet) {
+                    _persist::reach_stored::<__Stored<Self>>(types);
+                }
+
+                fn persist_empty(
+                    _: &_persist::Prototypes<'_>,
+                ) -> _persist::Result<Self, _persist::Error> {
+                    _persist::Result::Ok(<Self as _persist::StoredAs>::empty())
+                }
+
+                #[inline]
+                fn persist_encode(
+                    &self,
+                    out: &mut _persist::Encoder<'_>,
+                ) -> _persist::Result<(), _persist::Stop> {
+                    _persist::encode_row(self, out)
+                }
+
+                #[inline]
+                fn persist_decode(
+                    input: &mut _persist::Decoder<'_>,
+                ) -> _persist::Result<Self, _persist::Fail> {
+                    _persist::decode_row(input)
+                }
+
+                #[inline]
+                fn __encode_compact(
+                    &self,
+                    out: &mut _persist::Encoder<'_>,
+                ) -> _persist::Result<(), _persist::Stop> {
+                    let stored = <Self as _persist::StoredAs>::store(self);
+                    _persist::Persist::__encode_compact(&stored, out)
+                }
+
+                #[inline]
+                fn __decode_compact(
+                    input: &mut _persist::Decoder<'_>,
+                ) -> _persist::Result<Self, _persist::Fail> {
+                    let stored = _persist::Persist::__decode_compact(input)?;
+                    <Self as _persist::StoredAs>::restore(stored)
+                        .map_err(|why| _persist::refuse(&why, input))
+                }
+
+                #[inline(always)]
+                fn __encode_head(&self, head: &mut [_persist::u8]) {
+                    if <Self as _persist::Persist>::__HEAD > 0 {
+                        let stored = <Self as _persist::StoredAs>::store(self);
+                        _persist::Persist::__encode_head(&stored, head);
+                    }
+                }
+
+                #[inline(always)]
+                fn __encode_tail(
+                    &self,
+                    out: &mut _persist::Encoder<'_>,
+                ) -> _persist::Result<(), _persist::Stop> {
+                    if <Self as _persist::Persist>::__FIXED {
+                        return _persist::Result::Ok(());
+                    }
+                    let stored = <Self as _persist::StoredAs>::store(self);
+                    _persist::Persist::__encode_tail(&stored, out)
+                }
+
+                #[inline(always)]
+                fn __decode(
+                    head: &[_persist::u8],
+                    input: &mut _persist::Decoder<'_>,
+                ) -> _persist::Result<Self, _persist::Fail> {
+                    let stored = _persist::Persist::__decode(head, input)?;
+                    <Self as _persist::StoredAs>::restore(stored)
+                        .map_err(|why| _persist::refuse(&why, input))
+                }
+
+                #[inline(always)]
+                fn __decode_fixed(head: &[_persist::u8], bad: &mut _persist::bool) -> Self {
+                    let stored = _persist::Persist::__decode_fixed(head, bad);
+                    <Self as _persist::StoredAs>::restore(stored).unwrap_or_else(|_| {
+                        *bad = true;
+                        <Self as _persist::StoredAs>::empty()
+                    })
+                }
+
+                $($more)*
+            }
+
+            #[diagnostic::do_not_recommend]
+            impl<$($generics)*> _persist::Pointee for $ty {
+                type As = Self;
+            }
+        };
+    };
+}
+
+#[cfg(feature = "uuid")]
+use __stored_as as stored_as;
