@@ -118,6 +118,7 @@
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
 //! | `serde` | `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`](reflect::HandleValue) and [`ObjectId`] |
+//! | `glam-0_30`, `uuid`, `rand_pcg-0_9`, ... | types of other crates as fields; page 8 of the guide lists them |
 
 #![forbid(unsafe_code)]
 // docs.rs shows which items need a feature.
@@ -189,7 +190,7 @@ pub mod __private {
     pub use crate::lock::check::{Mode, check, check_file};
     pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};
     pub use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
-    pub use crate::types::foreign::{StoredAs, reach_stored, refuse};
+    pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
     pub use crate::world::typed_path::{Identifier, TypedPath};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;

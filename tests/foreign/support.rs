@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use persist::Persist;
 use persist::codec::{Buffer, decode, decode_into};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
 /// The bytes of a value alone.
@@ -33,11 +34,15 @@ pub(crate) fn round_trip_by<T: Persist + Clone>(value: &T, same: impl Fn(&T, &T)
     assert_eq!(mixed_bytes, expected, "a value has the same bytes wherever it stands");
     let (first, alone, list, last): (u8, T, Vec<T>, String) = decode(&mixed_bytes).unwrap();
     assert_eq!((first, list.len(), last.as_str()), (7, 2, "end"));
-    [&alone, &list[0], &list[1]].map(|found| same(found, value));
+    for found in [&alone, &list[0], &list[1]] {
+        same(found, value);
+    }
 
     let save = persist::to_vec(&mixed).unwrap();
     let (_, alone, list, _): (u8, T, Vec<T>, String) = persist::from_slice(&save).unwrap();
-    [&alone, &list[0], &list[1]].map(|found| same(found, value));
+    for found in [&alone, &list[0], &list[1]] {
+        same(found, value);
+    }
 }
 
 /// A value has these bytes, today and in every later version.
@@ -54,7 +59,7 @@ where
 {
     assert_eq!(A::persist_kind().to_string(), B::persist_kind().to_string());
     let (save, plain_save) = (persist::to_vec(foreign).unwrap(), persist::to_vec(plain).unwrap());
-    assert_eq!(save, plain_save, "{foreign:?} and {plain:?}");
+    assert_eq!(bytes_of(foreign), bytes_of(plain), "{foreign:?} and {plain:?}");
     assert_eq!(&persist::from_slice::<A>(&plain_save).unwrap(), foreign);
     assert_eq!(&persist::from_slice::<B>(&save).unwrap(), plain);
 }
@@ -105,4 +110,27 @@ pub(crate) fn hostile<T: Persist>(value: &T) {
             Ok(())
         })
         .unwrap();
+}
+
+/// Values have the bytes and the kind of the plain values that they are made of, and come back from them.
+pub(crate) fn is_stored_as<T, P>(from: impl Fn(P) -> T, to: impl Fn(&T) -> P)
+where
+    T: Persist + Debug + Clone,
+    P: Persist + Arbitrary + Clone + Debug,
+{
+    assert_eq!(T::persist_kind().to_string(), P::persist_kind().to_string());
+    let config = Config { failure_persistence: None, cases: 24, ..Config::default() };
+    TestRunner::new(config)
+        .run(&any::<P>(), |plain| {
+            let value = from(plain.clone());
+            let bytes = bytes_of(&plain);
+            assert_eq!(bytes_of(&value), bytes, "{value:?}");
+            let save = persist::to_vec(&plain).unwrap();
+            assert_eq!(bytes_of(&to(&persist::from_slice(&save).unwrap())), bytes);
+            round_trip_by(&value, |found, _| assert_eq!(bytes_of(&to(found)), bytes));
+            Ok(())
+        })
+        .unwrap();
+    let plain = any::<P>().new_tree(&mut TestRunner::deterministic()).unwrap().current();
+    hostile(&from(plain));
 }

@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn numbers_come_once_in_the_order_in_which_they_were_added() {
-        assert_eq!(queue(&[]), []);
+        assert_eq!(queue(&[]), [0_u32; 0]);
         assert_eq!(queue(&[0, 1, 0, 2, 1, 2]), [0, 1, 2]);
         assert_eq!(queue(&[0, 1, 3, 2, 3, 1, 2, 70, 4]), [0, 1, 3, 2, 70, 4]);
         assert_eq!(queue(&[5, 0, 5, 1]), [5, 0, 1]);

@@ -1,5 +1,6 @@
 //! Maps: a count, then key and value of each entry.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
@@ -15,7 +16,7 @@ use crate::codec::{
 };
 use crate::reflect::Kind;
 
-fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
+pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
     K::__reach(types);
     V::__reach(types);
     types.unvisited("the key of a map", K::persist_kind, K::persist_name);
@@ -206,12 +207,21 @@ fn encode_ordered<C: Coding, K: Persist, V: Persist>(
     map: &BTreeMap<K, V>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    count::encode_tail(map.len() as u64, out)?;
-    out.count_empty::<C, Entry<K, V>>(map.len());
-    out.filled::<C, Entry<K, V>>(map.len(), |out| {
+    encode_entries::<C, K, V>(map.len(), map.iter(), out)
+}
+
+/// Writes what follows the head of a map, by its entries.
+pub(super) fn encode_entries<'v, C: Coding, K: Persist, V: Persist>(
+    len: usize,
+    entries: impl Iterator<Item = (impl Borrow<K>, &'v V)>,
+    out: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    count::encode_tail(len as u64, out)?;
+    out.count_empty::<C, Entry<K, V>>(len);
+    out.filled::<C, Entry<K, V>>(len, |out| {
         out.nested_in::<Entry<K, V>>(|out| {
-            for (key, value) in map {
-                C::encode(key, out)?;
+            for (key, value) in entries {
+                C::encode(key.borrow(), out)?;
                 C::encode(value, out)?;
             }
             Ok(())
@@ -224,15 +234,31 @@ fn decode_ordered<C: Coding, K: Persist + Ord, V: Persist>(
     head: &[u8],
     input: &mut Decoder<'_>,
 ) -> Result<BTreeMap<K, V>, Fail> {
+    let mut map = BTreeMap::new();
+    for (key, value) in decode_entries::<C, K, K, V>(head, input, |key| key)? {
+        // An `Ord` that contradicts itself may find it only now.
+        if map.insert(key, value).is_some() {
+            return Err(Fail::Duplicate);
+        }
+    }
+    Ok(map)
+}
+
+/// Reads the entries of a map, whose values will be visited in the order of what `place` makes of their keys.
+pub(super) fn decode_entries<C: Coding, K: Persist, P: Ord, V: Persist>(
+    head: &[u8],
+    input: &mut Decoder<'_>,
+    place: fn(K) -> P,
+) -> Result<Vec<(P, V)>, Fail> {
     let count = input.elements_in::<C, Entry<K, V>>(head[0])?;
     let start = input.links().pending();
-    let mut entries: Vec<(K, V)> = Vec::new();
+    let mut entries: Vec<(P, V)> = Vec::new();
     // Where the references of each entry lie.
     let mut ranges: Vec<Range<usize>> = Vec::new();
     let mut sorted = true;
     input.nested_in::<Entry<K, V>, _>(|input| {
         for _ in 0..count {
-            let key: K = C::decode(input)?;
+            let key = place(C::decode(input)?);
             let first = input.links().pending();
             let value = C::decode(input)?;
             ranges.push(first..input.links().pending());
@@ -248,12 +274,5 @@ fn decode_ordered<C: Coding, K: Persist + Ord, V: Persist>(
         let order = in_order(count, &|a, b| entries[a].0.cmp(&entries[b].0));
         reorder(input.links(), start, &ranges, &order.ok_or(Fail::Duplicate)?);
     }
-    let mut map = BTreeMap::new();
-    for (key, value) in entries {
-        // An `Ord` that contradicts itself may find it only now.
-        if map.insert(key, value).is_some() {
-            return Err(Fail::Duplicate);
-        }
-    }
-    Ok(map)
+    Ok(entries)
 }

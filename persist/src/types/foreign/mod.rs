@@ -4,8 +4,57 @@
 //! its values through serde. So a new version of the crate cannot change a save. The kind is that of the plain type
 //! too: one crate can replace another. Values are built by what the crate checks its values with.
 
+mod bitflags;
+#[cfg(feature = "enum-map")]
+mod enum_map;
+#[cfg(feature = "fastrand")]
+mod fastrand;
+#[cfg(feature = "fixed")]
+mod fixed;
+#[cfg(feature = "fixedbitset-0_5")]
+mod fixedbitset;
+#[cfg(any(
+    feature = "glam-0_27",
+    feature = "glam-0_29",
+    feature = "glam-0_30",
+    feature = "glam-0_32",
+    feature = "glam-0_33",
+    feature = "glam-0_34",
+))]
+mod glam;
+#[cfg(feature = "half")]
+mod half;
+#[cfg(any(
+    feature = "rand_pcg-0_3",
+    feature = "rand_pcg-0_9",
+    feature = "rand_pcg-0_10",
+    feature = "rand_xoshiro-0_6",
+    feature = "rand_xoshiro-0_7",
+    feature = "rand_xoshiro-0_8",
+))]
+mod integers;
+#[cfg(feature = "mint-0_5")]
+mod mint;
+#[cfg(any(feature = "nalgebra-0_33", feature = "nalgebra-0_34", feature = "nalgebra-0_35"))]
+mod nalgebra;
+#[cfg(feature = "ordered-float")]
+mod ordered_float;
+#[cfg(any(feature = "rand_chacha-0_3", feature = "rand_chacha-0_9", feature = "rand_chacha-0_10",))]
+mod rand_chacha;
+#[cfg(any(feature = "rand_pcg-0_3", feature = "rand_pcg-0_9", feature = "rand_pcg-0_10"))]
+mod rand_pcg;
+#[cfg(any(
+    feature = "rand_xoshiro-0_6",
+    feature = "rand_xoshiro-0_7",
+    feature = "rand_xoshiro-0_8",
+))]
+mod rand_xoshiro;
+#[cfg(feature = "rgb-0_8")]
+mod rgb;
 #[cfg(feature = "uuid")]
 mod uuid;
+
+pub use bitflags::unknown_bits;
 
 use std::fmt::Display;
 
@@ -71,7 +120,34 @@ macro_rules! __stored_as {
         $({$($generics:tt)*})? $ty:ty as $stored:ty = $empty:expr, $store:expr
             =>? $restore:expr; $($rest:tt)*
     ) => {
-        impl$(<$($generics)*>)? $crate::__private::StoredAs for $ty {
+        $crate::__stored_as! { @type {$($($generics)*)?} $ty as $stored = $empty, $store, $restore }
+        $crate::__persist_through! { {$($($generics)*)?} $ty; }
+        $crate::__stored_as! { $($rest)* }
+    };
+    (
+        $({$($generics:tt)*})? $ty:ty as $stored:ty = $empty:expr, $store:expr
+            => $restore:expr; $($rest:tt)*
+    ) => {
+        $crate::__stored_as! {
+            @total {$($($generics)*)?} $ty as $stored = $empty, $store, $restore
+        }
+        $crate::__persist_through! { {$($($generics)*)?} $ty; }
+        $crate::__stored_as! { $($rest)* }
+    };
+    (
+        @total {$($generics:tt)*} $ty:ty as $stored:ty = $empty:expr, $store:expr, $restore:expr
+    ) => {
+        $crate::__stored_as! {
+            @type {$($generics)*} $ty as $stored = $empty, $store, |stored| {
+                let restore: fn($stored) -> Self = $restore;
+                $crate::__private::Result::<Self, $crate::__private::std::convert::Infallible>::Ok(
+                    restore(stored),
+                )
+            }
+        }
+    };
+    (@type {$($generics:tt)*} $ty:ty as $stored:ty = $empty:expr, $store:expr, $restore:expr) => {
+        impl<$($generics)*> $crate::__private::StoredAs for $ty {
             type Stored = $stored;
 
             #[inline(always)]
@@ -93,24 +169,6 @@ macro_rules! __stored_as {
                 restore(stored)
             }
         }
-
-        $crate::__persist_through! { {$($($generics)*)?} $ty; }
-
-        $crate::__stored_as! { $($rest)* }
-    };
-    (
-        $({$($generics:tt)*})? $ty:ty as $stored:ty = $empty:expr, $store:expr
-            => $restore:expr; $($rest:tt)*
-    ) => {
-        $crate::__stored_as! {
-            $({$($generics)*})? $ty as $stored = $empty, $store =>? |stored| {
-                let restore: fn($stored) -> Self = $restore;
-                $crate::__private::Result::<Self, $crate::__private::std::convert::Infallible>::Ok(
-                    restore(stored),
-                )
-            };
-            $($rest)*
-        }
     };
 }
 
@@ -118,7 +176,7 @@ macro_rules! __stored_as {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __persist_through {
-    ({$($generics:tt)*} $ty:ty; $($more:item)*) => {
+    ({$($generics:tt)*} $ty:ty; $($more:tt)*) => {
         const _: () = {
             use $crate::__private as _persist;
 
@@ -240,5 +298,48 @@ macro_rules! __persist_through {
     };
 }
 
-#[cfg(feature = "uuid")]
-use __stored_as as stored_as;
+/// Like [`__stored_as`], for types whose memory is an array of the numbers that are stored, which bytemuck vouches for.
+/// They are copied as blocks.
+#[allow(unused_macros, reason = "not every feature has such types")]
+macro_rules! block_as {
+    ($($ty:ty as $stored:ty = $empty:expr, $store:expr => $restore:expr;)*) => {$(
+        $crate::__stored_as! { @total {} $ty as $stored = $empty, $store, $restore }
+
+        impl $crate::codec::pod::Block for $ty {}
+
+        $crate::__persist_through! { {} $ty;
+            const __POD: bool = {
+                assert!(size_of::<Self>() == size_of::<$stored>());
+                true
+            };
+
+            #[inline(always)]
+            fn __encode_slice(
+                items: &[Self],
+                out: &mut _persist::Encoder<'_>,
+            ) -> Result<(), _persist::Stop> {
+                _persist::pod::encode_slice(items, out)
+            }
+
+            #[inline(always)]
+            fn __decode_list(
+                count: usize,
+                input: &mut _persist::Decoder<'_>,
+            ) -> Result<Vec<Self>, _persist::Fail> {
+                _persist::pod::decode_list(count, input)
+            }
+
+            #[inline(always)]
+            fn __decode_list_into(
+                list: &mut Vec<Self>,
+                count: usize,
+                input: &mut _persist::Decoder<'_>,
+            ) -> Result<(), _persist::Fail> {
+                _persist::pod::decode_list_into(list, count, input)
+            }
+        }
+    )*};
+}
+
+#[allow(unused_imports, reason = "without a feature there are no such types")]
+use {__persist_through as persist_through, __stored_as as stored_as, block_as};

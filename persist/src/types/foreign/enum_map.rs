@@ -1,0 +1,92 @@
+//! `enum-map`: a map from the keys to their values, so that keys may be renamed, reordered, added and removed. A key
+//! that a save does not have gets the default value.
+
+use enum_map::{EnumArray, EnumMap};
+
+use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::{
+    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor,
+    count,
+};
+use crate::reflect::Kind;
+use crate::types::map::{decode_entries, encode_entries, reach};
+use crate::types::sequence::{visit_each, visit_each_shared};
+use crate::types::{compact_items, whole_items};
+use crate::{Error, ErrorKind, Result};
+
+impl<K: Persist + EnumArray<V>, V: Persist + Default> Persist for EnumMap<K, V> {
+    const __HEAD: usize = 1;
+
+    whole_items!();
+
+    fn persist_kind() -> Kind {
+        Kind::Map(K::persist_kind, V::persist_kind)
+    }
+
+    fn __reach(types: &mut TypeSet) {
+        reach::<K, V>(types);
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self::default())
+    }
+
+    compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
+        this, out => {
+            out.take(1)?[0] = count::head(this.len() as u64);
+            encode_entries::<Compact, K, V>(this.len(), this.iter(), out)
+        };
+        input => decode::<Compact, K, V>(input.take(1)?, input));
+
+    #[inline(always)]
+    fn __encode_head(&self, head: &mut [u8]) {
+        head[0] = count::head(self.len() as u64);
+    }
+
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        encode_entries::<Plain, K, V>(self.len(), self.iter(), out)
+    }
+
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode::<Plain, K, V>(head, input)
+    }
+
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each(self.values_mut(), visitor)
+    }
+
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each_shared(self.values(), visitor)
+    }
+}
+
+fn decode<C: Coding, K: Persist + EnumArray<V>, V: Persist + Default>(
+    head: &[u8],
+    input: &mut Decoder<'_>,
+) -> Result<EnumMap<K, V>, Fail> {
+    let entries = decode_entries::<C, K, usize, V>(head, input, K::into_usize)?;
+    let mut map = EnumMap::default();
+    if !V::__LEAF && entries.len() < map.len() {
+        check_default::<V>(input)?;
+    }
+    for (key, value) in entries {
+        map.as_mut_slice()[key] = value;
+    }
+    Ok(map)
+}
+
+/// Pointers of a default value would be connected to the targets of the loaded ones, since they are visited with them.
+fn check_default<V: Persist + Default>(input: &mut Decoder<'_>) -> Result<(), Fail> {
+    let value = V::default();
+    let limits = input.limits();
+    Buffer::new().append(limits, &mut NoLinks::default(), |out| out.value(&value)).map_err(|_| {
+        input.refuse(Error::new(
+            ErrorKind::Unsupported,
+            "a key of an `EnumMap` is not in the save, and its default value holds a pointer; use an `Option` whose default is `None`",
+        ))
+    })
+}
+
+impl<K: Persist + EnumArray<V>, V: Persist + Default> Pointee for EnumMap<K, V> {
+    type As = Self;
+}

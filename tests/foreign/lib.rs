@@ -1,0 +1,1 @@
+//! What `persist` stores of other crates; the tests are in `main.rs`.
