@@ -51,10 +51,6 @@ struct FilesSlotsAndDevices;
 #[doc = include_str!("../docs/guide/7-mods-and-unknown-data.md")]
 struct ModsAndUnknownData;
 
-/// The examples of the guide's page on types of other crates, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/guide/8-types-that-are-not-yours.md")]
-struct TypesThatAreNotYours;
 /// The examples of the page on attributes, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/reference/attributes.md")]
