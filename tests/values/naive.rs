@@ -4,15 +4,18 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
+use std::cmp::{self, Reverse};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
+use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::num::{
     NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8,
     NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize, Saturating, Wrapping,
 };
-use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+use std::ops::{
+    ControlFlow, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive,
+};
 use std::path::PathBuf;
 use std::sync::atomic::{
     AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16,
@@ -89,6 +92,7 @@ as_value! {
     [] isize, this => i64::try_from(*this).expect("64 bits");
     [] bool, this => if *this { 1_u8 } else { 0 };
     [] char, this => u32::from(*this);
+    [] cmp::Ordering, this => *this as i8;
     [] Ipv4Addr, this => this.octets();
     [] Ipv6Addr, this => this.octets();
     [] SocketAddrV4, this => (*this.ip(), this.port());
@@ -170,6 +174,7 @@ texts! {
     Box<str>, this => this;
     Cow<'static, str>, this => this;
     PathBuf, this => this.to_str().expect("UTF-8");
+    OsString, this => this.to_str().expect("UTF-8");
 }
 
 impl<T: Naive> Naive for Option<T> {
@@ -206,6 +211,7 @@ macro_rules! tagged {
 
 tagged! {
     [T E] Result<T, E>, Ok, Err;
+    [T E] ControlFlow<T, E>, Continue, Break;
     [] IpAddr, V4, V6;
     [] SocketAddr, V4, V6;
 }
@@ -227,7 +233,13 @@ macro_rules! sequences {
     )*};
 }
 
-sequences! { Vec<T> VecDeque<T> Box<[T]> BTreeSet<T> }
+sequences! { Vec<T> VecDeque<T> LinkedList<T> Box<[T]> BTreeSet<T> }
+
+impl<T: Naive + Clone> Naive for Cow<'static, [T]> {
+    fn naive(&self, out: &mut Vec<u8>) {
+        self.clone().into_owned().naive(out);
+    }
+}
 
 impl<T: Naive + Ord> Naive for BinaryHeap<T> {
     fn naive(&self, out: &mut Vec<u8>) {

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
+use std::ffi::OsString;
 use std::fmt::Debug;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::marker::PhantomData;
@@ -13,7 +14,9 @@ use std::num::{
     NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8,
     NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize, Saturating, Wrapping,
 };
-use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+use std::ops::{
+    ControlFlow, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive,
+};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{
@@ -160,6 +163,8 @@ round_trips! {
     cow_str: Cow<'static, str>, PartialEq::eq,
         prop_oneof![text().prop_map(Cow::Owned), Just(Cow::Borrowed("static"))];
     path_is_text: PathBuf, PartialEq::eq, text().prop_map(PathBuf::from);
+    text_of_the_system_is_text: OsString, PartialEq::eq, text().prop_map(OsString::from);
+    order_is_a_number: Ordering, PartialEq::eq, any::<i8>().prop_map(|number| number.cmp(&0));
 
     vec_of_numbers: Vec<u32>, PartialEq::eq, vec(any::<u32>(), 0..300);
     vec_of_bools: Vec<bool>, PartialEq::eq, vec(any::<bool>(), 0..20);
@@ -170,6 +175,11 @@ round_trips! {
     wrapped_ring_of_strings: VecDeque<String>, PartialEq::eq, ring(text());
     boxed_slice: Box<[i64]>, PartialEq::eq,
         vec(any::<i64>(), 0..20).prop_map(Vec::into_boxed_slice);
+    linked_list: LinkedList<String>, PartialEq::eq,
+        vec(text(), 0..6).prop_map(LinkedList::from_iter);
+    cow_of_numbers: Cow<'static, [u16]>, PartialEq::eq,
+        prop_oneof![vec(any::<u16>(), 0..20).prop_map(Cow::Owned), Just(Cow::Borrowed(&[7][..]))];
+    cow_of_strings: Cow<'static, [String]>, PartialEq::eq, vec(text(), 0..6).prop_map(Cow::Owned);
     heap_in_ascending_order: BinaryHeap<i32>, by_bytes,
         vec(any::<i32>(), 0..20).prop_map(BinaryHeap::from);
     heap_of_reversed: BinaryHeap<Reverse<u8>>, by_bytes,
@@ -242,6 +252,10 @@ round_trips! {
     non_zero_signed: (NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize),
         PartialEq::eq, any::<(NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize)>();
 
+    control_flow: ControlFlow<u16, String>, PartialEq::eq, prop_oneof![
+        any::<u16>().prop_map(ControlFlow::Break),
+        text().prop_map(ControlFlow::Continue),
+    ];
     ip_v4: Ipv4Addr, PartialEq::eq, any::<Ipv4Addr>();
     ip_v6: Ipv6Addr, PartialEq::eq, any::<Ipv6Addr>();
     ip_of_either_version: IpAddr, PartialEq::eq, any::<IpAddr>();

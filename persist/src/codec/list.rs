@@ -117,10 +117,20 @@ pub(super) fn decode_fixed_into<T: Persist>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
+    items.clear();
+    extend_fixed(items, count, input)
+}
+
+/// Reads `count` items of fixed width to the end of a list.
+#[inline(always)]
+pub(crate) fn extend_fixed<T: Persist>(
+    items: &mut impl Extend<T>,
+    count: usize,
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
     let before = input.rest();
     let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
     let mut bad = false;
-    items.clear();
     items.extend(segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)));
     if bad { Err(bad_item::<T>(before, count, input)) } else { Ok(()) }
 }

@@ -84,7 +84,7 @@ pub(crate) use links::{
     Implementor, Link, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Referent, Remapped,
     SaveLinks, Slot, Within, charge_empty,
 };
-pub(crate) use list::{bad_part, decode_vec};
+pub(crate) use list::{bad_part, decode_vec, extend_fixed};
 pub(crate) use lock::Lock;
 pub(crate) use object::{Object, Shared, WeakShared};
 pub(crate) use pointee::{AsCell, AsLengthy, Lengthy, OpenCell, PointTo, Unsized};

@@ -23,7 +23,7 @@ pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
 }
 
 /// What an entry takes at least, as an element of a list.
-type Entry<K, V> = (K, V);
+pub(super) type Entry<K, V> = (K, V);
 
 // What follows does not depend on the types, and is compiled once.
 
@@ -48,8 +48,65 @@ fn reorder_by_keys(
     }
 }
 
-/// Stored in ascending order of the encoded keys, so that equal maps have
-/// equal bytes whatever their hasher.
+/// The items of a hashed map, of the standard library or of another crate.
+///
+/// It is stored in ascending order of the encoded keys, so that equal maps have equal bytes whatever their hasher.
+macro_rules! hashed_map_items {
+    ($key:ident, $value:ident) => {
+        fn __reach(types: &mut $crate::codec::TypeSet) {
+            $crate::types::map::reach::<$key, $value>(types);
+        }
+
+        fn persist_empty(_: &$crate::codec::Prototypes<'_>) -> $crate::Result<Self> {
+            Ok(Self::default())
+        }
+
+        $crate::types::compact_items!(
+            $key::__COMPACT || $value::__COMPACT,
+            $crate::reflect::Kind::Map($key::__compact_kind, $value::__compact_kind);
+            this, out => {
+                out.take(1)?[0] = $crate::codec::count::head(this.len() as u64);
+                $crate::types::map::encode_hashed::<Compact, $key, $value>(this.iter(), out)
+            };
+            input => {
+                let head = input.take(1)?;
+                hashed_map_items!(@decode Compact, $key, $value, head, input)
+            }
+        );
+
+        fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            $crate::types::map::encode_hashed::<Plain, $key, $value>(self.iter(), out)
+        }
+
+        fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            hashed_map_items!(@decode Plain, $key, $value, head, input)
+        }
+
+        // In the order of the encoded keys, which is that on disk and does not depend on the hasher.
+        fn __visit(&mut self, visitor: &mut Visitor<'_>) -> $crate::Result<()> {
+            $crate::types::map::visit_hashed::<$key, $value>(self.iter_mut(), visitor)
+        }
+
+        fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> $crate::Result<()> {
+            $crate::types::map::visit_hashed_shared::<$key, $value>(self.iter(), visitor)
+        }
+    };
+    (@decode $coding:ident, $key:ident, $value:ident, $head:ident, $input:ident) => {
+        $crate::types::map::decode_hashed::<$coding, $key, $value, Self>(
+            $head,
+            $input,
+            |map, count| map.try_reserve(count).is_ok(),
+            |map, key, value| map.insert(key, value).is_none(),
+        )
+    };
+}
+#[cfg(any(
+    feature = "hashbrown-0_15",
+    feature = "hashbrown-0_16",
+    feature = "hashbrown-0_17"
+))]
+pub(super) use hashed_map_items;
+
 impl<K, V, S> Persist for HashMap<K, V, S>
 where
     K: Persist + Eq + Hash,
@@ -62,74 +119,65 @@ where
         K::persist_name(),
         V::persist_name()
     );
+    hashed_map_items!(K, V);
+}
 
-    fn __reach(types: &mut TypeSet) {
-        reach::<K, V>(types);
+/// Visits the values in the order of their encoded keys.
+pub(super) fn visit_hashed<'m, K: Persist, V: Persist>(
+    entries: impl Iterator<Item = (&'m K, &'m mut V)>,
+    visitor: &mut Visitor<'_>,
+) -> Result<()> {
+    if V::__LEAF {
+        return Ok(());
     }
+    visit_each(Encoded::new::<Plain, K>(entries, visitor.env())?.into_values(), visitor)
+}
 
-    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
-        Ok(HashMap::default())
+/// Visits the values in the order of their encoded keys, through shared pointers.
+pub(super) fn visit_hashed_shared<'m, K: Persist, V: Persist>(
+    entries: impl Iterator<Item = (&'m K, &'m V)>,
+    visitor: &mut Visitor<'_>,
+) -> Result<()> {
+    if V::__LEAF {
+        return Ok(());
     }
-
-    compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
-        this, out => {
-            out.take(1)?[0] = count::head(this.len() as u64);
-            encode_hashed::<Compact, K, V, S>(this, out)
-        };
-        input => decode_hashed::<Compact, K, V, S>(input.take(1)?, input));
-
-    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_hashed::<Plain, K, V, S>(self, out)
-    }
-
-    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode_hashed::<Plain, K, V, S>(head, input)
-    }
-
-    // In the order of the encoded keys, which is that on disk and does not depend on the hasher.
-    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if V::__LEAF {
-            return Ok(());
-        }
-        visit_each(Encoded::new::<Plain, K>(self.iter_mut(), visitor.env())?.into_values(), visitor)
-    }
-
-    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if V::__LEAF {
-            return Ok(());
-        }
-        visit_each_shared(
-            Encoded::new::<Plain, K>(self.iter(), visitor.env())?.into_values(),
-            visitor,
-        )
-    }
+    visit_each_shared(Encoded::new::<Plain, K>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Writes what follows the head of a hashed map.
-fn encode_hashed<C: Coding, K: Persist, V: Persist, S>(
-    map: &HashMap<K, V, S>,
+pub(super) fn encode_hashed<'m, C: Coding, K: Persist, V: Persist>(
+    entries: impl ExactSizeIterator<Item = (&'m K, &'m V)>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    count::encode_tail(map.len() as u64, out)?;
-    out.count_empty::<C, Entry<K, V>>(map.len());
-    let encoded = Encoded::new::<C, K>(map.iter(), &out.env_inside::<Entry<K, V>>())
+    let count = entries.len();
+    count::encode_tail(count as u64, out)?;
+    out.count_empty::<C, Entry<K, V>>(count);
+    let encoded = Encoded::new::<C, K>(entries, &out.env_inside::<Entry<K, V>>())
         .map_err(|error| out.refuse(error))?;
-    out.filled::<C, Entry<K, V>>(map.len(), |out| {
+    out.filled::<C, Entry<K, V>>(count, |out| {
         encoded.write::<Entry<K, V>>(out, |value, out| C::encode(*value, out))
     })
 }
 
-/// Reads what follows the head of a hashed map.
-fn decode_hashed<C, K, V, S>(head: &[u8], input: &mut Decoder<'_>) -> Result<HashMap<K, V, S>, Fail>
+/// Reads what follows the head of a hashed map, into one that `reserve` makes room in; `insert` is false for a key that
+/// is there already.
+pub(super) fn decode_hashed<C, K, V, M>(
+    head: &[u8],
+    input: &mut Decoder<'_>,
+    reserve: impl FnOnce(&mut M, usize) -> bool,
+    insert: impl Fn(&mut M, K, V) -> bool,
+) -> Result<M, Fail>
 where
     C: Coding,
-    K: Persist + Eq + Hash,
+    K: Persist,
     V: Persist,
-    S: BuildHasher + Default,
+    M: Default,
 {
     let count = input.elements_in::<C, Entry<K, V>>(head[0])?;
-    let mut map = HashMap::with_hasher(S::default());
-    map.try_reserve(count).map_err(|_| Fail::Limit)?;
+    let mut map = M::default();
+    if !reserve(&mut map, count) {
+        return Err(Fail::Limit);
+    }
     let start = input.links().pending();
     // The keys of entries with references, encoded again, and where those lie.
     // The pass that connects goes by what the program would write now, which
@@ -149,8 +197,7 @@ where
                     .map_err(|error| input.refuse(error))?;
                 places.push((begin..keys.len(), references));
             }
-            // Not by an `entry`, which looks for a place twice.
-            if map.insert(key, value).is_some() {
+            if !insert(&mut map, key, value) {
                 return Err(Fail::Duplicate);
             }
         }
@@ -181,12 +228,12 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
     compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
         this, out => {
             out.take(1)?[0] = count::head(this.len() as u64);
-            encode_ordered::<Compact, K, V>(this, out)
+            encode_entries::<Compact, K, V>(this.len(), this.iter(), out)
         };
         input => decode_ordered::<Compact, K, V>(input.take(1)?, input));
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_ordered::<Plain, K, V>(self, out)
+        encode_entries::<Plain, K, V>(self.len(), self.iter(), out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
@@ -200,14 +247,6 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         visit_each_shared(self.values(), visitor)
     }
-}
-
-/// Writes what follows the head of an ordered map.
-fn encode_ordered<C: Coding, K: Persist, V: Persist>(
-    map: &BTreeMap<K, V>,
-    out: &mut Encoder<'_>,
-) -> Result<(), Stop> {
-    encode_entries::<C, K, V>(map.len(), map.iter(), out)
 }
 
 /// Writes what follows the head of a map, by its entries.

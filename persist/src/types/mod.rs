@@ -61,11 +61,14 @@ macro_rules! compact_items {
     ($compact:expr, $kind:expr; $this:ident, $out:ident => $encode:expr; $input:ident => $decode:expr) => {
         const __COMPACT: bool = $compact;
 
-        fn __compact_kind() -> Kind {
+        fn __compact_kind() -> $crate::reflect::Kind {
             $kind
         }
 
-        fn __encode_compact(&self, $out: &mut Encoder<'_>) -> Result<(), Stop> {
+        fn __encode_compact(
+            &self,
+            $out: &mut $crate::codec::Encoder<'_>,
+        ) -> Result<(), $crate::codec::Stop> {
             if !Self::__COMPACT {
                 return $out.value(self);
             }
@@ -73,7 +76,9 @@ macro_rules! compact_items {
             $encode
         }
 
-        fn __decode_compact($input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        fn __decode_compact(
+            $input: &mut $crate::codec::Decoder<'_>,
+        ) -> Result<Self, $crate::codec::Fail> {
             if !Self::__COMPACT {
                 return $input.value();
             }
@@ -113,22 +118,25 @@ use struct_tables;
 /// look at what is inside, so that a type may hold a collection of itself.
 macro_rules! counted_items {
     ($kind:expr, $name:literal, $($argument:expr),+) => {
+        $crate::types::counted_items!($kind);
+
+        fn persist_name() -> String {
+            format!($name, $($argument),+)
+        }
+    };
+    ($kind:expr) => {
         const __HEAD: usize = 1;
         const __LEAF: bool = false;
 
         $crate::types::whole_items!();
 
-        fn persist_kind() -> Kind {
+        fn persist_kind() -> $crate::reflect::Kind {
             $kind
-        }
-
-        fn persist_name() -> String {
-            format!($name, $($argument),+)
         }
 
         #[inline(always)]
         fn __encode_head(&self, head: &mut [u8]) {
-            head[0] = count::head(self.len() as u64);
+            head[0] = $crate::codec::count::head(self.len() as u64);
         }
     };
 }

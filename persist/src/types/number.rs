@@ -1,5 +1,6 @@
 //! Integers, floats, `bool`, `char`, `NonZero*`, `usize`.
 
+use std::cmp::Ordering;
 use std::fmt::Display;
 use std::num::{
     NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8,
@@ -224,6 +225,12 @@ non_zero! {
 stored_as_number! {
     usize, u64, 0, |size| size as u64, |word| usize::try_from(word).ok();
     isize, i64, 0, |size| size as i64, |word| isize::try_from(word).ok();
+    Ordering, i8, Ordering::Equal, |order| order as i8, |number| match number {
+        -1 => Some(Ordering::Less),
+        0 => Some(Ordering::Equal),
+        1 => Some(Ordering::Greater),
+        _ => None,
+    };
 }
 
 #[diagnostic::do_not_recommend]

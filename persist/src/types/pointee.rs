@@ -1,8 +1,9 @@
 //! Standard types behind a pointer without a cell: values that do not change.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
+use std::ffi::OsString;
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -10,7 +11,9 @@ use std::num::{
     NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8,
     NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize, Saturating, Wrapping,
 };
-use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+use std::ops::{
+    ControlFlow, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive,
+};
 use std::path::PathBuf;
 use std::sync::atomic::{
     AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16,
@@ -30,7 +33,7 @@ macro_rules! values {
 }
 
 values! {
-    (); bool; char; String; PathBuf; Box<str>; Cow<'static, str>; Duration; SystemTime; RangeFull;
+    (); bool; char; String; PathBuf; OsString; Ordering; Box<str>; Cow<'static, str>; Duration; SystemTime; RangeFull;
     u8; u16; u32; u64; u128; usize; i8; i16; i32; i64; i128; isize; f32; f64;
     NonZeroU8; NonZeroU16; NonZeroU32; NonZeroU64; NonZeroU128; NonZeroUsize;
     NonZeroI8; NonZeroI16; NonZeroI32; NonZeroI64; NonZeroI128; NonZeroIsize;
@@ -48,7 +51,7 @@ macro_rules! generics {
 }
 
 generics! {
-    Option Vec VecDeque Wrapping Saturating Reverse
+    Option Vec VecDeque LinkedList Wrapping Saturating Reverse
     Range RangeFrom RangeTo RangeToInclusive
 }
 
@@ -57,6 +60,14 @@ impl<T: Persist> Pointee for Box<[T]> {
 }
 
 impl<T: Persist, E: Persist> Pointee for Result<T, E> {
+    type As = Self;
+}
+
+impl<B: Persist, C: Persist> Pointee for ControlFlow<B, C> {
+    type As = Self;
+}
+
+impl<T: Persist + Clone> Pointee for Cow<'static, [T]> {
     type As = Self;
 }
 

@@ -1,6 +1,7 @@
 //! Sequences: a count, then the elements.
 
-use std::collections::{BinaryHeap, VecDeque};
+use std::borrow::Cow;
+use std::collections::{BinaryHeap, LinkedList, VecDeque};
 
 use super::{compact_items, counted_items};
 use crate::Result;
@@ -27,7 +28,7 @@ fn encode_tail<C: Coding, T: Persist>(
 }
 
 /// Writes a sequence whose elements are compact.
-fn encode_compact<'t, T: Persist>(
+pub(super) fn encode_compact<'t, T: Persist>(
     items: impl ExactSizeIterator<Item = &'t T>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
@@ -41,6 +42,14 @@ fn encode_compact<'t, T: Persist>(
 /// Reads a sequence whose elements are compact.
 fn decode_compact<T: Persist>(input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
     let head = input.take(1)?[0];
+    decode_compact_tail(head, input)
+}
+
+/// Reads what follows the head of a sequence whose elements are compact.
+pub(super) fn decode_compact_tail<T: Persist>(
+    head: u8,
+    input: &mut Decoder<'_>,
+) -> Result<Vec<T>, Fail> {
     let count = input.elements_in::<Compact, T>(head)?;
     let elements = |input: &mut Decoder<'_>| {
         let mut items = Vec::new();
@@ -72,6 +81,14 @@ fn encode_called<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), S
 pub(super) fn encode<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
     out.take(1)?[0] = count::head(items.len() as u64);
     encode_rest(items, out)
+}
+
+/// Writes what follows the head of a list whose elements lie in a slice.
+pub(super) fn encode_slice_tail<T: Persist>(
+    items: &[T],
+    out: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    encode_tail::<Plain, T>(items.len(), out, |out| T::__encode_slice(items, out))
 }
 
 /// The elements of a collection, to be visited.
@@ -196,7 +213,7 @@ impl<T: Persist> Persist for Box<[T]> {
 
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_tail::<Plain, T>(self.len(), out, |out| T::__encode_slice(self, out))
+        encode_slice_tail(self, out)
     }
 
     #[inline]
@@ -248,6 +265,75 @@ impl<T: Persist> Persist for VecDeque<T> {
 
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         visit_each_shared(self, visitor)
+    }
+}
+
+/// Owned after a load.
+impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
+    counted_items!(Kind::List(T::persist_kind), "Cow<[{}]>", T::persist_name());
+
+    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
+        this, out => encode_compact(this.iter(), out);
+        input => decode_compact(input).map(Cow::Owned));
+
+    fn __reach(types: &mut TypeSet) {
+        T::__reach(types);
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Cow::Borrowed(&[]))
+    }
+
+    #[inline]
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        encode_slice_tail(self, out)
+    }
+
+    #[inline]
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode_vec(head, input).map(Cow::Owned)
+    }
+
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if T::__LEAF { Ok(()) } else { visit_each(self.to_mut(), visitor) }
+    }
+
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each_shared(self.iter(), visitor)
+    }
+}
+
+impl<T: Persist> Persist for LinkedList<T> {
+    counted_items!(Kind::List(T::persist_kind), "LinkedList<{}>", T::persist_name());
+
+    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
+        this, out => encode_compact(this.iter(), out);
+        input => decode_compact(input).map(Self::from_iter));
+
+    fn __reach(types: &mut TypeSet) {
+        T::__reach(types);
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(LinkedList::new())
+    }
+
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        encode_tail::<Plain, T>(self.len(), out, |out| {
+            self.iter().try_for_each(|item| out.value(item))
+        })
+    }
+
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode_vec(head, input).map(Self::from_iter)
+    }
+
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each(self.iter_mut(), visitor)
+    }
+
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each_shared(self.iter(), visitor)
     }
 }
 

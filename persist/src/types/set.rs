@@ -121,70 +121,98 @@ pub(super) fn in_order(
     (!order.windows(2).any(is_twice)).then_some(order)
 }
 
-fn reach<T: Persist>(types: &mut TypeSet) {
+pub(super) fn reach<T: Persist>(types: &mut TypeSet) {
     T::__reach(types);
     types.unvisited("an element of a set", T::persist_kind, T::persist_name);
 }
 
-/// Stored in ascending order of the encoded elements, so that equal sets have
-/// equal bytes whatever their hasher.
+/// The items of a hashed set, of the standard library or of another crate.
+///
+/// It is stored in ascending order of the encoded elements, so that equal sets have equal bytes whatever their hasher.
+macro_rules! hashed_set_items {
+    ($item:ident) => {
+        fn __reach(types: &mut $crate::codec::TypeSet) {
+            $crate::types::set::reach::<$item>(types);
+        }
+
+        fn persist_empty(_: &$crate::codec::Prototypes<'_>) -> $crate::Result<Self> {
+            Ok(Self::default())
+        }
+
+        $crate::types::compact_items!(
+            $item::__COMPACT, $crate::reflect::Kind::Set($item::__compact_kind);
+            this, out => {
+                out.take(1)?[0] = $crate::codec::count::head(this.len() as u64);
+                $crate::types::set::encode_hashed::<Compact, $item>(this.iter(), out)
+            };
+            input => {
+                let head = input.take(1)?;
+                hashed_set_items!(@decode Compact, $item, head, input)
+            }
+        );
+
+        fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+            $crate::types::set::encode_hashed::<Plain, $item>(self.iter(), out)
+        }
+
+        fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+            hashed_set_items!(@decode Plain, $item, head, input)
+        }
+    };
+    (@decode $coding:ident, $item:ident, $head:ident, $input:ident) => {
+        $crate::types::set::decode_in_any_order::<$coding, $item, Self>(
+            $head,
+            $input,
+            |set, count| set.try_reserve(count).is_ok(),
+            Self::insert,
+        )
+    };
+}
+#[cfg(any(
+    feature = "hashbrown-0_15",
+    feature = "hashbrown-0_16",
+    feature = "hashbrown-0_17"
+))]
+pub(super) use hashed_set_items;
+
 impl<T, S> Persist for HashSet<T, S>
 where
     T: Persist + Eq + Hash,
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Set(T::persist_kind), "HashSet<{}>", T::persist_name());
-
-    fn __reach(types: &mut TypeSet) {
-        reach::<T>(types);
-    }
-
-    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
-        Ok(HashSet::default())
-    }
-
-    compact_items!(T::__COMPACT, Kind::Set(T::__compact_kind);
-        this, out => {
-            out.take(1)?[0] = count::head(this.len() as u64);
-            encode_hashed::<Compact, T, S>(this, out)
-        };
-        input => decode_hashed::<Compact, T, S>(input.take(1)?, input));
-
-    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_hashed::<Plain, T, S>(self, out)
-    }
-
-    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode_hashed::<Plain, T, S>(head, input)
-    }
+    hashed_set_items!(T);
 }
 
 /// Writes what follows the head of a hashed set.
-fn encode_hashed<C: Coding, T: Persist, S>(
-    set: &HashSet<T, S>,
+pub(super) fn encode_hashed<'s, C: Coding, T: Persist>(
+    items: impl ExactSizeIterator<Item = &'s T>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    count::encode_tail(set.len() as u64, out)?;
-    out.count_empty::<C, T>(set.len());
-    let entries = set.iter().map(|item| (item, ()));
-    let encoded =
-        Encoded::new::<C, T>(entries, &out.env_inside::<T>()).map_err(|error| out.refuse(error))?;
-    out.filled::<C, T>(set.len(), |out| encoded.write::<T>(out, |(), _| Ok(())))
+    let count = items.len();
+    count::encode_tail(count as u64, out)?;
+    out.count_empty::<C, T>(count);
+    let encoded = Encoded::new::<C, T>(items.map(|item| (item, ())), &out.env_inside::<T>())
+        .map_err(|error| out.refuse(error))?;
+    out.filled::<C, T>(count, |out| encoded.write::<T>(out, |(), _| Ok(())))
 }
 
-/// Reads what follows the head of a hashed set.
-fn decode_hashed<C, T, S>(head: &[u8], input: &mut Decoder<'_>) -> Result<HashSet<T, S>, Fail>
-where
-    C: Coding,
-    T: Persist + Eq + Hash,
-    S: BuildHasher + Default,
-{
+/// Reads what follows the head of a set, into one that `reserve` makes room in; `insert` is false for an element that
+/// is there already.
+pub(super) fn decode_in_any_order<C: Coding, T: Persist, S: Default>(
+    head: &[u8],
+    input: &mut Decoder<'_>,
+    reserve: impl FnOnce(&mut S, usize) -> bool,
+    insert: impl Fn(&mut S, T) -> bool,
+) -> Result<S, Fail> {
     let count = input.elements_in::<C, T>(head[0])?;
-    let mut set = HashSet::with_hasher(S::default());
-    set.try_reserve(count).map_err(|_| Fail::Limit)?;
+    let mut set = S::default();
+    if !reserve(&mut set, count) {
+        return Err(Fail::Limit);
+    }
     input.nested_in::<T, _>(|input| {
         for _ in 0..count {
-            if !set.insert(C::decode(input)?) {
+            if !insert(&mut set, C::decode(input)?) {
                 return Err(Fail::Duplicate);
             }
         }
@@ -209,12 +237,12 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
     compact_items!(T::__COMPACT, Kind::Set(T::__compact_kind);
         this, out => {
             out.take(1)?[0] = count::head(this.len() as u64);
-            encode_ordered::<Compact, T>(this, out)
+            encode_ordered::<Compact, T>(this.iter(), out)
         };
         input => decode_ordered::<Compact, T>(input.take(1)?, input));
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_ordered::<Plain, T>(self, out)
+        encode_ordered::<Plain, T>(self.iter(), out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
@@ -223,14 +251,15 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
 }
 
 /// Writes what follows the head of an ordered set.
-fn encode_ordered<C: Coding, T: Persist>(
-    set: &BTreeSet<T>,
+pub(super) fn encode_ordered<'s, C: Coding, T: Persist>(
+    items: impl ExactSizeIterator<Item = &'s T>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    count::encode_tail(set.len() as u64, out)?;
-    out.count_empty::<C, T>(set.len());
-    out.filled::<C, T>(set.len(), |out| {
-        out.nested_in::<T>(|out| set.iter().try_for_each(|item| C::encode(item, out)))
+    let count = items.len();
+    count::encode_tail(count as u64, out)?;
+    out.count_empty::<C, T>(count);
+    out.filled::<C, T>(count, |out| {
+        out.nested_in::<T>(|out| items.into_iter().try_for_each(|item| C::encode(item, out)))
     })
 }
 
@@ -239,15 +268,5 @@ fn decode_ordered<C: Coding, T: Persist + Ord>(
     head: &[u8],
     input: &mut Decoder<'_>,
 ) -> Result<BTreeSet<T>, Fail> {
-    let count = input.elements_in::<C, T>(head[0])?;
-    let mut set = BTreeSet::new();
-    input.nested_in::<T, _>(|input| {
-        for _ in 0..count {
-            if !set.insert(C::decode(input)?) {
-                return Err(Fail::Duplicate);
-            }
-        }
-        Ok(())
-    })?;
-    Ok(set)
+    decode_in_any_order::<C, T, BTreeSet<T>>(head, input, |_, _| true, BTreeSet::insert)
 }

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::ops::ControlFlow;
 
 use super::whole_items;
 use crate::codec::row::Part;
@@ -120,6 +121,7 @@ macro_rules! std_enums {
 }
 
 std_enums! {
+    [B C] ControlFlow<B, C>, "ControlFlow", Continue(C), Break(B);
     [T E] Result<T, E>, "Result", Ok(T), Err(E);
     [] IpAddr, "IpAddr", V4(Ipv4Addr), V6(Ipv6Addr);
     [] SocketAddr, "SocketAddr", V4(SocketAddrV4), V6(SocketAddrV6);

@@ -1,6 +1,7 @@
 //! Strings and paths.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::whole_items;
@@ -11,12 +12,12 @@ use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
 #[inline(always)]
-fn encode_head(text: &str, head: &mut [u8]) {
+pub(super) fn encode_head(text: &str, head: &mut [u8]) {
     head[0] = count::head(text.len() as u64);
 }
 
 #[inline(always)]
-fn encode_tail(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
+pub(super) fn encode_tail(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
     let len = text.len() as u64;
     if len > count::SHORT {
         out.check_text(text.len())?;
@@ -32,7 +33,7 @@ pub(crate) fn encode(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
 }
 
 #[inline(always)]
-fn decode_len(head: &[u8], input: &mut Decoder<'_>) -> Result<usize, Fail> {
+pub(super) fn decode_len(head: &[u8], input: &mut Decoder<'_>) -> Result<usize, Fail> {
     let len = input.elements::<u8>(head)?;
     if len as u64 > count::SHORT && len > input.limits().text { Err(Fail::Limit) } else { Ok(len) }
 }
@@ -92,19 +93,40 @@ fn decode_into(text: &mut String, head: u8, input: &mut Decoder<'_>) -> Result<(
     Ok(())
 }
 
+/// The items of a type that is stored as text and gives it as `&str`, but for those that read it.
+macro_rules! text_items {
+    () => {
+        const __HEAD: usize = 1;
+        const __LEAF: bool = true;
+        const __COST: usize = 3;
+
+        $crate::types::whole_items!();
+
+        fn persist_kind() -> $crate::reflect::Kind {
+            $crate::reflect::Kind::Text
+        }
+
+        #[inline(always)]
+        fn __encode_head(&self, head: &mut [u8]) {
+            $crate::types::text::encode_head(self, head);
+        }
+
+        #[inline(always)]
+        fn __encode_tail(
+            &self,
+            out: &mut $crate::codec::Encoder<'_>,
+        ) -> Result<(), $crate::codec::Stop> {
+            $crate::types::text::encode_tail(self, out)
+        }
+    };
+}
+pub(super) use text_items;
+
 macro_rules! like_string {
     ($($ty:ty, $name:literal;)*) => {$(
         #[diagnostic::do_not_recommend]
         impl Persist for $ty {
-            const __HEAD: usize = 1;
-    const __LEAF: bool = true;
-    const __COST: usize = 3;
-
-    whole_items!();
-
-            fn persist_kind() -> Kind {
-                Kind::Text
-            }
+            text_items!();
 
             fn persist_name() -> String {
                 String::from($name)
@@ -112,16 +134,6 @@ macro_rules! like_string {
 
             fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
                 Ok(Self::from(""))
-            }
-
-            #[inline(always)]
-            fn __encode_head(&self, head: &mut [u8]) {
-                encode_head(self, head);
-            }
-
-            #[inline(always)]
-            fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                encode_tail(self, out)
             }
 
             #[inline]
@@ -137,36 +149,50 @@ like_string! {
     Cow<'static, str>, "Cow<str>";
 }
 
-/// Stored as text, with the separators of the machine that saved it.
-///
-/// A path that is not UTF-8 refuses to be saved.
-#[diagnostic::do_not_recommend]
-impl Persist for PathBuf {
-    const __LEAF: bool = true;
+/// Types of the system's texts, which refuse to be saved if they are not UTF-8.
+macro_rules! texts_of_the_system {
+    ($($ty:ty, $name:literal, $what:literal, $to_str:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl Persist for $ty {
+            const __LEAF: bool = true;
 
-    fn persist_kind() -> Kind {
-        Kind::Text
-    }
+            fn persist_kind() -> Kind {
+                Kind::Text
+            }
 
-    fn persist_name() -> String {
-        String::from("PathBuf")
-    }
+            fn persist_name() -> String {
+                String::from($name)
+            }
 
-    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
-        Ok(PathBuf::new())
-    }
+            fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+                Ok(String::new().into())
+            }
 
-    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let Some(text) = self.to_str() else {
-            return Err(out.refuse(Error::new(
-                ErrorKind::InvalidValue,
-                format!("the path {} is not UTF-8; rename it, or store its bytes", self.display()),
-            )));
-        };
-        encode(text, out)
-    }
+            fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                let to_str: fn(&$ty) -> Option<&str> = $to_str;
+                match to_str(self) {
+                    Some(text) => encode(text, out),
+                    None => Err(not_utf8($what, &self.to_string_lossy(), out)),
+                }
+            }
 
-    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        input.value::<String>().map(Self::from)
-    }
+            fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                input.value::<String>().map(Self::from)
+            }
+        }
+    )*};
+}
+
+// Paths have the separators of the machine that saved them.
+texts_of_the_system! {
+    PathBuf, "PathBuf", "path", |path| path.to_str();
+    OsString, "OsString", "text", |text| text.to_str();
+}
+
+#[cold]
+fn not_utf8(what: &str, text: &str, out: &mut Encoder<'_>) -> Stop {
+    out.refuse(Error::new(
+        ErrorKind::InvalidValue,
+        format!("the {what} {text} is not UTF-8; rename it, or store its bytes"),
+    ))
 }
