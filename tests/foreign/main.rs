@@ -4,9 +4,16 @@
 mod colours;
 mod generators;
 mod glam;
+mod lists;
+mod maps;
 mod mint;
 mod nalgebra;
 mod numbers;
+mod references;
 mod sets;
+mod slotmap;
 mod support;
+mod texts;
+mod thunderdome;
+mod times;
 mod uuid;

@@ -10,7 +10,7 @@ use crate::codec::row::cut;
 use crate::codec::{Decoder, Fail, Persist, Prototypes, Reflect, TypeSet};
 use crate::reflect::Kind;
 
-const NANOS_PER_SECOND: u32 = 1_000_000_000;
+pub(super) const NANOS_PER_SECOND: u32 = 1_000_000_000;
 
 /// Their parts are stored together or not at all: neither can be reached by itself.
 macro_rules! times {
@@ -66,7 +66,7 @@ impl Persist for Duration {
 }
 
 #[inline(always)]
-fn nanos(head: &[u8], bad: &mut bool) -> u32 {
+pub(super) fn nanos(head: &[u8], bad: &mut bool) -> u32 {
     let nanos = u32::__decode_fixed(head, bad);
     if nanos < NANOS_PER_SECOND {
         nanos

@@ -4,7 +4,36 @@
 //! its values through serde. So a new version of the crate cannot change a save. The kind is that of the plain type
 //! too: one crate can replace another. Values are built by what the crate checks its values with.
 
+#[cfg(any(feature = "chrono-0_4", feature = "jiff-0_2", feature = "time-0_3"))]
+mod calendar;
+#[cfg(any(
+    feature = "arrayvec-0_7",
+    feature = "smallvec",
+    feature = "thin-vec-0_2",
+    feature = "tinyvec"
+))]
+mod list;
+#[cfg(any(
+    feature = "arcstr",
+    feature = "arrayvec-0_7",
+    feature = "compact_str-0_8",
+    feature = "compact_str-0_9",
+    feature = "smol_str-0_2",
+    feature = "smol_str-0_3"
+))]
+mod text;
+
+#[cfg(feature = "arcstr")]
+mod arcstr;
+#[cfg(feature = "arrayvec-0_7")]
+mod arrayvec;
 mod bitflags;
+#[cfg(feature = "bytes")]
+mod bytes;
+#[cfg(feature = "chrono-0_4")]
+mod chrono;
+#[cfg(any(feature = "compact_str-0_8", feature = "compact_str-0_9"))]
+mod compact_str;
 #[cfg(feature = "enum-map")]
 mod enum_map;
 #[cfg(feature = "fastrand")]
@@ -24,6 +53,10 @@ mod fixedbitset;
 mod glam;
 #[cfg(feature = "half")]
 mod half;
+#[cfg(any(feature = "hashbrown-0_15", feature = "hashbrown-0_16", feature = "hashbrown-0_17"))]
+mod hashbrown;
+#[cfg(feature = "indexmap")]
+mod indexmap;
 #[cfg(any(
     feature = "rand_pcg-0_3",
     feature = "rand_pcg-0_9",
@@ -33,6 +66,8 @@ mod half;
     feature = "rand_xoshiro-0_8",
 ))]
 mod integers;
+#[cfg(feature = "jiff-0_2")]
+mod jiff;
 #[cfg(feature = "mint-0_5")]
 mod mint;
 #[cfg(any(feature = "nalgebra-0_33", feature = "nalgebra-0_34", feature = "nalgebra-0_35"))]
@@ -51,6 +86,20 @@ mod rand_pcg;
 mod rand_xoshiro;
 #[cfg(feature = "rgb-0_8")]
 mod rgb;
+#[cfg(feature = "slotmap")]
+mod slotmap;
+#[cfg(feature = "smallvec")]
+mod smallvec;
+#[cfg(any(feature = "smol_str-0_2", feature = "smol_str-0_3"))]
+mod smol_str;
+#[cfg(feature = "thin-vec-0_2")]
+mod thin_vec;
+#[cfg(feature = "thunderdome-0_6")]
+mod thunderdome;
+#[cfg(feature = "time-0_3")]
+mod time;
+#[cfg(feature = "tinyvec")]
+mod tinyvec;
 #[cfg(feature = "uuid")]
 mod uuid;
 

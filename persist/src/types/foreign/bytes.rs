@@ -1,0 +1,54 @@
+//! `bytes`: as a `Vec<u8>`.
+
+use bytes::{Bytes, BytesMut};
+
+use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, count};
+use crate::reflect::Kind;
+use crate::types::sequence::encode_slice_tail;
+use crate::types::whole_items;
+
+macro_rules! bytes {
+    ($($ty:ty = $from:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl Persist for $ty {
+            const __HEAD: usize = 1;
+            const __LEAF: bool = true;
+
+            whole_items!();
+
+            fn persist_kind() -> Kind {
+                Kind::List(u8::persist_kind)
+            }
+
+            fn persist_empty(_: &Prototypes<'_>) -> crate::Result<Self> {
+                Ok(Self::new())
+            }
+
+            #[inline(always)]
+            fn __encode_head(&self, head: &mut [u8]) {
+                head[0] = count::head(self.len() as u64);
+            }
+
+            #[inline]
+            fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                encode_slice_tail::<u8>(self, out)
+            }
+
+            #[inline]
+            fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                let len = input.elements::<u8>(head)?;
+                input.take(len).map($from)
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl Pointee for $ty {
+            type As = Self;
+        }
+    )*};
+}
+
+bytes! {
+    Bytes = Bytes::copy_from_slice;
+    BytesMut = |bytes| BytesMut::from(bytes);
+}

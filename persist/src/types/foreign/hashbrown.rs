@@ -1,0 +1,60 @@
+//! `hashbrown`: as the standard library's hashed maps and sets.
+
+use std::hash::{BuildHasher, Hash};
+
+use crate::codec::compact::{Compact, Plain};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Visitor};
+use crate::reflect::Kind;
+use crate::types::counted_items;
+use crate::types::map::hashed_map_items;
+use crate::types::set::hashed_set_items;
+
+macro_rules! maps_and_sets {
+    ($hashbrown:ident) => {
+        impl<K, V, S> Persist for $hashbrown::HashMap<K, V, S>
+        where
+            K: Persist + Eq + Hash,
+            V: Persist,
+            S: BuildHasher + Default + 'static,
+        {
+            counted_items!(Kind::Map(K::persist_kind, V::persist_kind));
+            hashed_map_items!(K, V);
+        }
+
+        impl<K, V, S> Pointee for $hashbrown::HashMap<K, V, S>
+        where
+            K: Persist + Eq + Hash,
+            V: Persist,
+            S: BuildHasher + Default + 'static,
+        {
+            type As = Self;
+        }
+
+        impl<T, S> Persist for $hashbrown::HashSet<T, S>
+        where
+            T: Persist + Eq + Hash,
+            S: BuildHasher + Default + 'static,
+        {
+            counted_items!(Kind::Set(T::persist_kind));
+            hashed_set_items!(T);
+        }
+
+        impl<T, S> Pointee for $hashbrown::HashSet<T, S>
+        where
+            T: Persist + Eq + Hash,
+            S: BuildHasher + Default + 'static,
+        {
+            type As = Self;
+        }
+    };
+}
+
+#[cfg(feature = "hashbrown-0_15")]
+maps_and_sets!(hashbrown_0_15);
+
+// The library has this one anyway.
+#[cfg(feature = "hashbrown-0_16")]
+maps_and_sets!(hashbrown);
+
+#[cfg(feature = "hashbrown-0_17")]
+maps_and_sets!(hashbrown_0_17);

@@ -1,0 +1,141 @@
+//! `indexmap`: as maps and sets, in the order that they have.
+
+use std::hash::{BuildHasher, Hash};
+
+use indexmap::{IndexMap, IndexSet};
+
+use crate::Result;
+use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::{
+    Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor, count,
+};
+use crate::reflect::Kind;
+use crate::types::sequence::{visit_each, visit_each_shared};
+use crate::types::{compact_items, counted_items, map, set};
+
+/// Keys that differ only in what is not saved are not found when they are saved, but refused by the load.
+impl<K, V, S> Persist for IndexMap<K, V, S>
+where
+    K: Persist + Eq + Hash,
+    V: Persist,
+    S: BuildHasher + Default + 'static,
+{
+    counted_items!(Kind::Map(K::persist_kind, V::persist_kind));
+
+    compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
+        this, out => {
+            out.take(1)?[0] = count::head(this.len() as u64);
+            map::encode_entries::<Compact, K, V>(this.len(), this.iter(), out)
+        };
+        input => decode::<Compact, K, V, S>(input.take(1)?, input));
+
+    fn __reach(types: &mut TypeSet) {
+        map::reach::<K, V>(types);
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self::default())
+    }
+
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        map::encode_entries::<Plain, K, V>(self.len(), self.iter(), out)
+    }
+
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode::<Plain, K, V, S>(head, input)
+    }
+
+    fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each(self.values_mut(), visitor)
+    }
+
+    fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        visit_each_shared(self.values(), visitor)
+    }
+}
+
+/// Reads what follows the head of a map, in the order in which it is stored.
+fn decode<C, K, V, S>(head: &[u8], input: &mut Decoder<'_>) -> Result<IndexMap<K, V, S>, Fail>
+where
+    C: Coding,
+    K: Persist + Eq + Hash,
+    V: Persist,
+    S: BuildHasher + Default,
+{
+    let count = input.elements_in::<C, map::Entry<K, V>>(head[0])?;
+    let mut map = IndexMap::with_hasher(S::default());
+    map.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
+    input.nested_in::<map::Entry<K, V>, _>(|input| {
+        for _ in 0..count {
+            let key = C::decode(input)?;
+            if map.insert(key, C::decode(input)?).is_some() {
+                return Err(Fail::Duplicate);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(map)
+}
+
+impl<K, V, S> Pointee for IndexMap<K, V, S>
+where
+    K: Persist + Eq + Hash,
+    V: Persist,
+    S: BuildHasher + Default + 'static,
+{
+    type As = Self;
+}
+
+/// Elements that differ only in what is not saved are not found when they are saved, but refused by the load.
+impl<T, S> Persist for IndexSet<T, S>
+where
+    T: Persist + Eq + Hash,
+    S: BuildHasher + Default + 'static,
+{
+    counted_items!(Kind::Set(T::persist_kind));
+
+    compact_items!(T::__COMPACT, Kind::Set(T::__compact_kind);
+        this, out => {
+            out.take(1)?[0] = count::head(this.len() as u64);
+            set::encode_ordered::<Compact, T>(this.iter(), out)
+        };
+        input => decode_set::<Compact, T, S>(input.take(1)?, input));
+
+    fn __reach(types: &mut TypeSet) {
+        set::reach::<T>(types);
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self::default())
+    }
+
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        set::encode_ordered::<Plain, T>(self.iter(), out)
+    }
+
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode_set::<Plain, T, S>(head, input)
+    }
+}
+
+fn decode_set<C, T, S>(head: &[u8], input: &mut Decoder<'_>) -> Result<IndexSet<T, S>, Fail>
+where
+    C: Coding,
+    T: Persist + Eq + Hash,
+    S: BuildHasher + Default,
+{
+    set::decode_in_any_order::<C, T, IndexSet<T, S>>(
+        head,
+        input,
+        |set, count| set.try_reserve_exact(count).is_ok(),
+        IndexSet::insert,
+    )
+}
+
+impl<T, S> Pointee for IndexSet<T, S>
+where
+    T: Persist + Eq + Hash,
+    S: BuildHasher + Default + 'static,
+{
+    type As = Self;
+}

@@ -1,0 +1,161 @@
+//! Lists of other crates: a count, then the elements, as of a `Vec`.
+
+use crate::codec::row::Inline;
+use crate::codec::{Decoder, Fail, Persist, count, extend_fixed};
+use crate::{Error, ErrorKind};
+
+/// Implements `Persist` for a list of another crate whose elements lie in a slice, by the crate's functions `clear`,
+/// `truncate` and `extend`. `room` is how many elements it can have, if it does not grow, and how it is called then.
+macro_rules! slice_list {
+    (
+        {$($generics:tt)*} $list:ty, $item:ty, $with_capacity:expr
+        $(, room: $name:literal, $room:expr)?
+    ) => {
+        const _: () = {
+            use $crate::codec::row::Inline;
+            use $crate::codec::{
+                Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor,
+            };
+            use $crate::reflect::Kind;
+            use $crate::types::foreign::list;
+            use $crate::types::sequence;
+
+            impl<$($generics)*> Persist for $list {
+                $crate::types::counted_items!(Kind::List(<$item>::persist_kind));
+
+                $crate::types::compact_items!(
+                    <$item>::__COMPACT, Kind::List(<$item>::__compact_kind);
+                    this, out => sequence::encode_compact(this.iter(), out);
+                    input => {
+                        let head = input.take(1)?[0];
+                        $(list::Room::new("elements", $name, $room).check(head, input)?;)?
+                        let items = sequence::decode_compact_tail(head, input)?;
+                        Ok(items.into_iter().collect())
+                    }
+                );
+
+                fn __reach(types: &mut TypeSet) {
+                    <$item>::__reach(types);
+                }
+
+                fn persist_empty(_: &Prototypes<'_>) -> $crate::Result<Self> {
+                    Ok(Self::default())
+                }
+
+                #[inline]
+                fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                    sequence::encode_slice_tail(self, out)
+                }
+
+                #[inline]
+                fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                    $(list::Room::new("elements", $name, $room).check(head[0], input)?;)?
+                    let count = input.elements::<$item>(head)?;
+                    let mut list = $with_capacity(count);
+                    list::nested::<$item>(input, |input| list::extend(&mut list, count, input))?;
+                    Ok(list)
+                }
+
+                #[inline]
+                fn __decode_into(
+                    &mut self,
+                    head: &[u8],
+                    input: &mut Decoder<'_>,
+                ) -> Result<(), Fail> {
+                    $(list::Room::new("elements", $name, $room).check(head[0], input)?;)?
+                    let count = input.elements::<$item>(head)?;
+                    if Inline::<$item>::FIXED {
+                        self.clear();
+                        return list::extend(self, count, input);
+                    }
+                    list::nested::<$item>(input, |input| {
+                        self.truncate(count);
+                        self.iter_mut().try_for_each(|item| input.value_into(item))?;
+                        list::extend(self, count - self.len(), input)
+                    })
+                }
+
+                #[inline]
+                fn __keep_skipped(&mut self, old: &mut Self) {
+                    for (new, old) in self.iter_mut().zip(old.iter_mut()) {
+                        new.__keep_skipped(old);
+                    }
+                }
+
+                fn __visit(&mut self, visitor: &mut Visitor<'_>) -> $crate::Result<()> {
+                    sequence::visit_each(self.iter_mut(), visitor)
+                }
+
+                fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> $crate::Result<()> {
+                    sequence::visit_each_shared(self.iter(), visitor)
+                }
+            }
+
+            impl<$($generics)*> Pointee for $list {
+                type As = Self;
+            }
+        };
+    };
+}
+pub(super) use slice_list;
+
+/// Reads elements, one level further in if they may hold what is nested.
+pub(super) fn nested<T: Persist>(
+    input: &mut Decoder<'_>,
+    elements: impl FnOnce(&mut Decoder<'_>) -> Result<(), Fail>,
+) -> Result<(), Fail> {
+    if T::__LEAF { elements(input) } else { input.nested_in::<T, _>(elements) }
+}
+
+/// How many elements or bytes a type can have, which does not grow.
+#[allow(dead_code, reason = "most lists grow")]
+pub(super) struct Room {
+    of: &'static str,
+    name: &'static str,
+    capacity: usize,
+}
+
+#[allow(dead_code, reason = "most lists grow")]
+impl Room {
+    /// Of elements or bytes.
+    pub(super) fn new(of: &'static str, name: &'static str, capacity: usize) -> Self {
+        Self { of, name, capacity }
+    }
+
+    /// Checks that the count which begins with `head` is no more than there is room for, before anything is read.
+    #[inline]
+    pub(super) fn check(&self, head: u8, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        let before = input.rest();
+        let count = count::decode_tail(head, input)?;
+        if count > self.capacity as u64 {
+            return Err(self.refuse(count, input));
+        }
+        input.go_back(before);
+        Ok(())
+    }
+
+    #[cold]
+    fn refuse(&self, count: u64, input: &mut Decoder<'_>) -> Fail {
+        let Self { of, name, capacity } = self;
+        let message = format!(
+            "{count} {of} do not fit into an `{name}` with room for {capacity}; give it more room, or use a type that grows"
+        );
+        input.refuse(Error::new(ErrorKind::InvalidValue, message))
+    }
+}
+
+/// Reads `count` items to the end of a list that need not be a `Vec`; the bytes that are left have been found enough.
+#[inline]
+pub(super) fn extend<T: Persist>(
+    items: &mut impl Extend<T>,
+    count: usize,
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
+    if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
+        return extend_fixed(items, count, input);
+    }
+    let mut fail = None;
+    let mut next = || input.value().map_err(|why| fail = Some(why)).ok();
+    items.extend((0..count).map_while(|_| next()));
+    fail.map_or(Ok(()), Err)
+}

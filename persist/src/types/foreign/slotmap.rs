@@ -1,0 +1,179 @@
+//! `slotmap`: a key is the number that the crate makes of it for foreign code, its version above its slot.
+//!
+//! A map that gives keys out, such as `SlotMap`, is not here: it does not show the versions of its empty slots, without
+//! which a load would give keys of removed objects out again.
+
+use std::cmp::Ordering;
+use std::hash::BuildHasher;
+
+use slotmap::{DefaultKey, Key, KeyData, SecondaryMap, SparseSecondaryMap};
+
+use super::stored_as;
+use crate::Result;
+use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::{
+    Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor, count,
+};
+use crate::reflect::Kind;
+use crate::types::sequence::{visit_each, visit_each_shared};
+use crate::types::{compact_items, counted_items, map};
+
+stored_as! {
+    KeyData as u64 = DefaultKey::null().data(), |key| key.as_ffi() => ?key_data;
+    DefaultKey as u64 = DefaultKey::null(), |key| key.data().as_ffi()
+        => ?|bits| key_data(bits).map(DefaultKey::from);
+}
+
+/// The key that has this number.
+fn key_data(bits: u64) -> Result<KeyData, String> {
+    let key = KeyData::from_ffi(bits);
+    // An even version becomes an odd one.
+    if key.as_ffi() == bits { Ok(key) } else { Err(format!("{bits:#x} is the number of no key")) }
+}
+
+/// A key of a secondary map: there is one of each slot.
+#[derive(Clone, Copy)]
+struct SlotKey(KeyData);
+
+impl SlotKey {
+    #[expect(clippy::cast_possible_truncation, reason = "the slot is the lower half")]
+    fn slot(self) -> u32 {
+        self.0.as_ffi() as u32
+    }
+}
+
+impl Ord for SlotKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.slot().cmp(&other.slot())
+    }
+}
+
+impl PartialOrd for SlotKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Eq for SlotKey {}
+
+impl PartialEq for SlotKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+stored_as! {
+    SlotKey as u64 = SlotKey(DefaultKey::null().data()), |key| key.0.as_ffi()
+        => ?|bits| match key_data(bits)? {
+            key if DefaultKey::from(key).is_null() => Err(String::from("the null key has no value")),
+            key => Ok(SlotKey(key)),
+        };
+}
+
+/// How often the slots without a value count, up to the last that has one: as elements without bytes do.
+fn empty_slots<V>(last: Option<SlotKey>, values: usize) -> usize {
+    let slots = last.map_or(0, |key| key.slot() as usize + 1);
+    slots.saturating_sub(values).saturating_mul(1 + size_of::<V>() / 64)
+}
+
+/// The entries of a map in the order of their slots.
+fn in_order<K: Key, V>(entries: impl Iterator<Item = (K, V)>) -> Vec<(SlotKey, V)> {
+    let mut entries: Vec<_> = entries.map(|(key, value)| (SlotKey(key.data()), value)).collect();
+    entries.sort_unstable_by_key(|(key, _)| *key);
+    entries
+}
+
+/// Stored in the order of the slots.
+macro_rules! secondary_maps {
+    ($({$($hasher:ident: $bound:path)?} $map:ident, $by_slot:ident;)*) => {$(
+        impl<K: Key + 'static, V: Persist $(, $hasher: $bound + Default + 'static)?> Persist
+            for $map<K, V $(, $hasher)?>
+        {
+            counted_items!(Kind::Map(u64::persist_kind, V::persist_kind));
+
+            compact_items!(true, Kind::Map(u64::__compact_kind, V::__compact_kind);
+                this, out => {
+                    out.take(1)?[0] = count::head(this.len() as u64);
+                    this.encode::<Compact>(out)
+                };
+                input => Self::decode::<Compact>(input.take(1)?, input));
+
+            fn __reach(types: &mut TypeSet) {
+                V::__reach(types);
+            }
+
+            fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+                Ok(Self::default())
+            }
+
+            fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                self.encode::<Plain>(out)
+            }
+
+            fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                Self::decode::<Plain>(head, input)
+            }
+
+            fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
+                if V::__LEAF {
+                    return Ok(());
+                }
+                visit_each(in_order(self.iter_mut()).into_iter().map(|(_, value)| value), visitor)
+            }
+
+            fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+                if V::__LEAF {
+                    return Ok(());
+                }
+                visit_each_shared(in_order(self.iter()).into_iter().map(|(_, value)| value), visitor)
+            }
+        }
+
+        impl<K: Key + 'static, V: Persist $(, $hasher: $bound + Default + 'static)?> Secondary
+            for $map<K, V $(, $hasher)?>
+        {
+            fn encode<C: Coding>(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+                let entries = in_order(self.iter());
+                if $by_slot {
+                    out.add_empty(empty_slots::<V>(entries.last().map(|(key, _)| *key), entries.len()));
+                }
+                map::encode_entries::<C, SlotKey, V>(entries.len(), entries.into_iter(), out)
+            }
+
+            fn decode<C: Coding>(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+                let entries = map::decode_entries::<C, SlotKey, SlotKey, V>(head, input, |key| key)?;
+                if $by_slot {
+                    let last = entries.iter().map(|(key, _)| *key).max();
+                    input.charge(empty_slots::<V>(last, entries.len()), 0)?;
+                }
+                let mut map = Self::default();
+                for (key, value) in entries {
+                    map.insert(key.0.into(), value);
+                }
+                Ok(map)
+            }
+        }
+
+        impl<K: Key + 'static, V: Persist $(, $hasher: $bound + Default + 'static)?> Pointee
+            for $map<K, V $(, $hasher)?>
+        {
+            type As = Self;
+        }
+    )*};
+}
+
+/// What both maps do, with compact numbers and without.
+trait Secondary: Sized {
+    fn encode<C: Coding>(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
+
+    fn decode<C: Coding>(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail>;
+}
+
+/// A `SecondaryMap` has a place in memory for each slot up to the last one.
+const BY_SLOT: bool = true;
+const HASHED: bool = false;
+
+secondary_maps! {
+    {} SecondaryMap, BY_SLOT;
+    {S: BuildHasher} SparseSecondaryMap, HASHED;
+}

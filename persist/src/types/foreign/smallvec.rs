@@ -1,0 +1,7 @@
+//! `smallvec`.
+
+use smallvec::{Array, SmallVec};
+
+use super::list::slice_list;
+
+slice_list!({A: Array<Item: Persist> + 'static} SmallVec<A>, A::Item, SmallVec::with_capacity);

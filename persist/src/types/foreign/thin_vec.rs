@@ -1,0 +1,7 @@
+//! `thin-vec`.
+
+use thin_vec::ThinVec;
+
+use super::list::slice_list;
+
+slice_list!({T: Persist} ThinVec<T>, T, ThinVec::with_capacity);

@@ -1,0 +1,11 @@
+//! `tinyvec`: an `ArrayVec` that has more elements than there is room for is refused.
+
+use tinyvec::{Array, ArrayVec, TinyVec};
+
+use super::list::slice_list;
+
+slice_list!(
+    {A: Array<Item: Persist> + 'static} ArrayVec<A>, A::Item, |_| ArrayVec::new(),
+    room: "ArrayVec", A::CAPACITY
+);
+slice_list!({A: Array<Item: Persist> + 'static} TinyVec<A>, A::Item, TinyVec::with_capacity);
