@@ -150,6 +150,8 @@ pub enum Shape {
     Module(Module),
     /// Through a type that implements `With`.
     By(Box<Type>),
+    /// As what serde says of it.
+    Serde,
     /// As this type, by `From` and `TryFrom`.
     Via(Box<Type>),
     /// A container of the standard library, and how its parts are stored.
@@ -248,7 +250,7 @@ impl Adapter {
             match shape {
                 Shape::Module(module) => each(module),
                 Shape::Lift(_, parts) => parts.iter_mut().for_each(|part| walk(part, each)),
-                Shape::Same | Shape::By(_) | Shape::Via(_) => {}
+                Shape::Same | Shape::By(_) | Shape::Serde | Shape::Via(_) => {}
             }
         }
         walk(&mut self.shape, each);

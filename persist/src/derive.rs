@@ -79,6 +79,7 @@
 /// | `empty = value` | What the field has in the empty value that a load fills. Unlike `default` it leaves a missing field an error. |
 /// | `with = module` | Saved as another type, by the module's functions, also inside of containers; see below. |
 /// | `with_iter = module` | Saved as a list of the module's `Item`s, which `store` gives by an iterator and `restore` takes as a `Vec`. |
+/// | `serde` | Saved as what serde says of it, with the feature `serde`: the field's type is `Serialize` and `DeserializeOwned`. |
 /// | `via = "Stored"` | Saved as a `Stored`, which is `From<&Field>`, and from which the field's type is `TryFrom`. |
 /// | `context = Items` | `store` and `restore` of the modules in `with` or `with_iter` get a `&Items` as their last argument: the context of the save, load or edit. |
 /// | `id = 4` | A number by which a save knows the field under any name. It stays what it is, and no other field of the struct or variant ever has the same. |

@@ -117,7 +117,7 @@
 //! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
-//! | `serde` | `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`](reflect::HandleValue) and [`ObjectId`] |
+//! | `serde` | Fields with `#[persist(serde)]`, [`serde::Saved`]; `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`](reflect::HandleValue) and [`ObjectId`] |
 //! | `glam-0_30`, `uuid`, `rand_pcg-0_9`, ... | types of other crates as fields; page 8 of the guide lists them |
 
 #![forbid(unsafe_code)]
@@ -140,6 +140,8 @@ mod platform;
 pub mod reflect;
 pub mod save;
 mod schema;
+#[cfg(feature = "serde")]
+pub mod serde;
 pub mod storage;
 mod types;
 mod value;
@@ -208,8 +210,12 @@ pub mod __private {
 
     pub mod with {
         pub use crate::codec::with::{
-            Adapter, By, Lift, Module, Same, Through, Via, empty_via, put_each,
+            Adapter, By, Lift, Module, Same, Through, Via, context, empty_via, put_each,
         };
+        #[cfg(feature = "serde")]
+        pub use crate::serde::Serde;
+        #[cfg(not(feature = "serde"))]
+        pub use crate::codec::with::NeedsFeatureSerde as Serde;
         pub use crate::types::Items;
     }
 

@@ -4,6 +4,7 @@ mod compact;
 mod naive;
 mod pod;
 mod refused;
+mod serde_fields;
 mod text;
 mod trees;
 mod types;

@@ -41,6 +41,7 @@ fn of_shape(shape: &Shape) -> TokenStream {
             emit! { _persist::with::Through<Self, __With<#index>> }
         }
         Shape::By(ty) => emit! { _persist::with::By<#ty> },
+        Shape::Serde => emit! { _persist::with::Serde },
         Shape::Via(ty) => emit! { _persist::with::Via<#ty> },
         Shape::Lift(container, parts) => of_container(container, parts.iter().map(of_shape)),
     }
@@ -89,7 +90,7 @@ fn of_modules(
                 of_modules(adapter, part, &ty, bounds, impls);
             }
         }
-        Shape::Same | Shape::By(_) | Shape::Via(_) => {}
+        Shape::Same | Shape::By(_) | Shape::Serde | Shape::Via(_) => {}
     }
 }
 

@@ -45,6 +45,7 @@ pub struct FieldAttributes {
     pub aliases: Vec<Given<String>>,
     pub with: Option<Given<Adapter>>,
     pub with_iter: Option<Given<Adapter>>,
+    pub serde: Option<Given<Adapter>>,
     pub via: Option<Given<Adapter>>,
     pub context: Option<Given<Type>>,
     pub id: Option<Given<u32>>,
@@ -142,6 +143,7 @@ impl FieldAttributes {
                 "alias" => found.aliases.extend(item.save_name(cx, "\"old_name\"")),
                 "with" => once_at(cx, &mut found.with, item, shape::with(cx, item)),
                 "with_iter" => once_at(cx, &mut found.with_iter, item, shape::with_iter(cx, item)),
+                "serde" => once_at(cx, &mut found.serde, item, shape::serde(cx, item)),
                 "via" => once_at(cx, &mut found.via, item, shape::via(cx, item)),
                 "context" => once(cx, &mut found.context, item, item.ty(cx, "a type", "Items")),
                 "id" => once(cx, &mut found.id, item, item.integer(cx, "7")),
@@ -156,7 +158,8 @@ impl FieldAttributes {
 
     /// How the field is stored as another type: what one of several attributes says.
     pub fn adapter(&mut self, cx: &Ctxt) -> Option<Given<Adapter>> {
-        let given = [self.with.take(), self.with_iter.take(), self.via.take()];
+        let given =
+            [self.with.take(), self.with_iter.take(), self.serde.take(), self.via.take()];
         let mut given = given.into_iter().flatten();
         let mut first = given.next();
         if let Some(Given { span, value: context }) = self.context.take() {
@@ -331,6 +334,7 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
             "alias",
             "with",
             "with_iter",
+            "serde",
             "via",
             "context",
             "id",

@@ -1,4 +1,4 @@
-//! What `with`, `with_iter` and `via` say.
+//! What `with`, `with_iter`, `serde` and `via` say.
 
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
@@ -34,6 +34,13 @@ pub fn with(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
         return None;
     }
     Some(Given { span: ty.span(), value: Adapter { name: "with", shape } })
+}
+
+/// `serde`.
+pub fn serde(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
+    let span = item.span();
+    item.flag(cx)?;
+    Some(Given { span, value: Adapter { name: "serde", shape: Shape::Serde } })
 }
 
 /// `with_iter = my_module`.

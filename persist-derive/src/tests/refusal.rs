@@ -98,7 +98,7 @@ fn values_of_the_wrong_sort() {
         "values_of_the_wrong_sort",
         &[
             r#"#[persist(class = Hero, id = "7", version = -1, alias = 3, bound = "T Foo", rename_all = camel)]
-#[persist(before_save = "Hero::tidy", after_load = |x| x, validate, context = "Items", crate = "a", transparent = true, default)]
+#[persist(before_save = "Hero::tidy", after_load = |x| x, validate, crate = "a", transparent = true, default)]
 struct Hero {
     #[persist(skip = true, rename = "", alias, with = <A as B>::C)]
     a: u8,

@@ -84,7 +84,9 @@ pub(crate) use links::{
     Implementor, Link, Linked, LoadLinks, NoLinks, Note, Pointed, Pointing, Referent, Remapped,
     SaveLinks, Slot, Within, charge_empty,
 };
-pub(crate) use list::{bad_part, decode_vec, extend_fixed};
+#[allow(unused_imports, reason = "lists of other crates need it")]
+pub(crate) use list::extend_fixed;
+pub(crate) use list::{bad_part, decode_vec};
 pub(crate) use lock::Lock;
 pub(crate) use object::{Object, Shared, WeakShared};
 pub(crate) use pointee::{AsCell, AsLengthy, Lengthy, OpenCell, PointTo, Unsized};

@@ -232,6 +232,10 @@ pub trait Lift<T, const N: usize> {
     type Part;
 }
 
+/// What `#[persist(serde)]` stands for where the feature `serde` of this library is off: no adapter at all.
+#[cfg(not(feature = "serde"))]
+pub enum NeedsFeatureSerde {}
+
 /// `_` in a lift: a value that is stored as it is.
 pub enum Same {}
 

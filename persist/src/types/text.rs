@@ -120,6 +120,7 @@ macro_rules! text_items {
         }
     };
 }
+#[allow(unused_imports, reason = "texts of other crates need it")]
 pub(super) use text_items;
 
 macro_rules! like_string {

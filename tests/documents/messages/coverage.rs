@@ -94,6 +94,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("schema/transcode/named.rs", "variant {name} of a migrated", HARM),
     ("schema/transcode/open.rs", "the program does not have this class", INVARIANT),
     ("types/array.rs", "an element has no empty value", INVARIANT),
+    ("types/foreign/integers.rs", "the generator is no struct", INVARIANT),
     ("world/part.rs", "its class is not registered", INVARIANT),
     ("world/part.rs", "the class has no such field", INVARIANT),
     ("world/prefab.rs", "the ids of a world", HUGE),

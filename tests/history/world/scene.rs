@@ -133,7 +133,7 @@ impl Span {
         if self.low > self.high {
             return Err(format!("{} > {}", self.low, self.high));
         }
-        match self.steps.iter().find(|step| !(self.low..=self.high).contains(step)) {
+        match self.steps.iter().find(|step| !(self.low..=self.high).contains(*step)) {
             Some(step) => Err(format!("step {step} is out of it")),
             None => Ok(()),
         }

@@ -78,8 +78,8 @@ fn decode<C: Coding, K: Persist + EnumArray<V>, V: Persist + Default>(
 /// Pointers of a default value would be connected to the targets of the loaded ones, since they are visited with them.
 fn check_default<V: Persist + Default>(input: &mut Decoder<'_>) -> Result<(), Fail> {
     let value = V::default();
-    let limits = input.limits();
-    Buffer::new().append(limits, &mut NoLinks::default(), |out| out.value(&value)).map_err(|_| {
+    let env = input.env();
+    Buffer::new().append(env, &mut NoLinks::default(), |out| out.value(&value)).map_err(|_| {
         input.refuse(Error::new(
             ErrorKind::Unsupported,
             "a key of an `EnumMap` is not in the save, and its default value holds a pointer; use an `Option` whose default is `None`",

@@ -1,6 +1,6 @@
-//! `glam`: a vector is an array of its parts, a quaternion `[x, y, z, w]`, a matrix an array of its columns, and an
-//! affine map one of its columns, of which the last is the translation. What has no padding is copied as a block, and
-//! may stand in `pod` structs.
+//! `glam`: a vector is an array of its parts, a quaternion `[x, y, z, w]`, a matrix an array of its columns. An affine
+//! map is an array of columns too; the last one is the translation. What has no padding is copied as a block, and may
+//! stand in `pod` structs.
 
 use super::{block_as, stored_as};
 

@@ -1,4 +1,4 @@
-//! Types of other crates as persistent values: one file a crate, each behind a feature of its own.
+//! Types of other crates as persistent values: one file a crate, each with a feature of its own.
 //!
 //! Their bytes are ours: those of a plain type such as `[f32; 3]`, and never what the crate has in memory or makes of
 //! its values through serde. So a new version of the crate cannot change a save. The kind is that of the plain type

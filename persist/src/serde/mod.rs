@@ -1,0 +1,85 @@
+//! Types of serde in saves, and saved types in documents of serde.
+//!
+//! - A field with `#[persist(serde)]` stores any type that implements `Serialize` and `DeserializeOwned`, as a value
+//!   that describes itself. It changes by the rules of serde: `#[serde(default)]`, `#[serde(alias)]` and so on.
+//! - [`Saved`] makes a type that derives `Persist` a field in a document of serde, such as JSON.
+
+mod any;
+mod read;
+mod saved;
+mod write;
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::codec::with::Adapter;
+use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet};
+use crate::reflect::Kind;
+use crate::{Error, ErrorKind};
+use any::Any;
+
+pub use saved::Saved;
+
+/// Stores what implements serde's traits.
+#[doc(hidden)]
+pub enum Serde {}
+
+impl<T: Serialize + DeserializeOwned + 'static> Adapter<T> for Serde {
+    const MIN: usize = 1;
+
+    fn kind() -> Kind {
+        Any::persist_kind()
+    }
+
+    fn name() -> String {
+        Any::persist_name()
+    }
+
+    fn reach(types: &mut TypeSet) {
+        Any::__reach(types);
+    }
+
+    fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        match value.serialize(write::Writer::within(out.limits())) {
+            Ok(any) => out.value(&any),
+            Err(why) => Err(out.refuse(why.into_error("saved"))),
+        }
+    }
+
+    fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
+        let any: Any = input.value()?;
+        T::deserialize(any).map_err(|why| input.refuse(why.into_error("loaded")))
+    }
+}
+
+/// Why serde refused a value.
+#[derive(Debug)]
+struct Refused(String);
+
+impl Refused {
+    fn into_error(self, what: &str) -> Error {
+        Error::new(ErrorKind::Refused, format!("serde says why it cannot be {what}: {}", self.0))
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl serde::ser::Error for Refused {
+    fn custom<T: fmt::Display>(why: T) -> Self {
+        Self(why.to_string())
+    }
+}
+
+impl serde::de::Error for Refused {
+    fn custom<T: fmt::Display>(why: T) -> Self {
+        Self(why.to_string())
+    }
+}

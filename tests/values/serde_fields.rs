@@ -1,0 +1,267 @@
+//! Types of serde in saves, and saves in documents of serde.
+
+use std::collections::{BTreeMap, HashMap};
+
+use persist::serde::Saved;
+use persist::{ErrorKind, LoadOptions, Persist, SaveManager};
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+struct Foreign {
+    name: String,
+    size: (u8, i64),
+    ratio: f32,
+    tags: Vec<Tag>,
+    by_place: BTreeMap<(i32, i32), Option<char>>,
+    raw: serde_bytes_like::Bytes,
+    large: i128,
+    huge: u128,
+    nothing: (),
+}
+
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+enum Tag {
+    Plain,
+    Number(u32),
+    Pair(u8, Box<Tag>),
+    Named { text: String, again: Option<Box<Tag>> },
+}
+
+/// Bytes as serde's own types of bytes have them.
+mod serde_bytes_like {
+    use super::*;
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
+    impl Serialize for Bytes {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_bytes(&self.0)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Bytes {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Visitor;
+
+            impl serde::de::Visitor<'_> for Visitor {
+                type Value = Bytes;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("bytes")
+                }
+
+                fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                    Ok(Bytes(bytes.to_owned()))
+                }
+            }
+
+            deserializer.deserialize_bytes(Visitor)
+        }
+    }
+}
+
+#[derive(Persist, Clone, Debug, Default, PartialEq)]
+struct Level {
+    id: u32,
+    #[persist(serde)]
+    foreign: Foreign,
+    #[persist(serde)]
+    json: serde_json::Value,
+}
+
+#[derive(Persist, Clone, Debug, PartialEq)]
+enum Shape {
+    Empty,
+    Foreign(#[persist(serde)] HashMap<String, u32>),
+}
+
+fn foreign() -> Foreign {
+    Foreign {
+        name: "Ada".into(),
+        size: (3, -4),
+        ratio: f32::NAN.max(0.5),
+        tags: vec![
+            Tag::Plain,
+            Tag::Number(7),
+            Tag::Pair(1, Box::new(Tag::Plain)),
+            Tag::Named { text: "a".into(), again: Some(Box::new(Tag::Number(2))) },
+        ],
+        by_place: BTreeMap::from([((1, -2), Some('x')), ((3, 4), None)]),
+        raw: serde_bytes_like::Bytes(vec![0, 255]),
+        large: i128::MIN,
+        huge: u128::MAX,
+        nothing: (),
+    }
+}
+
+fn round_trip<T: Persist>(value: &T) -> persist::Result<T> {
+    persist::from_slice(&persist::to_vec(value)?)
+}
+
+#[test]
+fn a_field_of_serde_comes_back() {
+    let level = Level {
+        id: 1,
+        foreign: foreign(),
+        json: serde_json::json!({ "volume": 0.5, "keys": ["w", null, true, -3], "deep": { "er": {} } }),
+    };
+    assert_eq!(round_trip(&level).unwrap(), level);
+    for shape in [Shape::Empty, Shape::Foreign(HashMap::from([("a".into(), 1)]))] {
+        assert_eq!(round_trip(&shape).unwrap(), shape);
+    }
+}
+
+#[test]
+fn a_field_of_serde_evolves_by_the_rules_of_serde() {
+    mod then {
+        #[derive(serde::Serialize, serde::Deserialize)]
+        pub(super) struct Window {
+            pub(super) width: u8,
+            pub(super) title: String,
+            pub(super) gone: Vec<u32>,
+        }
+
+        #[derive(persist::Persist)]
+        pub(super) struct Settings {
+            #[persist(serde)]
+            pub(super) window: Window,
+        }
+    }
+
+    #[derive(Serialize, Deserialize, Debug, PartialEq, Default)]
+    struct Window {
+        title: Option<String>,
+        #[serde(alias = "width")]
+        columns: u64,
+        #[serde(default)]
+        rows: u32,
+    }
+
+    #[derive(Persist, Debug, PartialEq)]
+    struct Settings {
+        #[persist(serde)]
+        window: Window,
+    }
+
+    let window = then::Window { width: 80, title: "quest".into(), gone: vec![1, 2] };
+    let save = persist::to_vec(&then::Settings { window }).unwrap();
+    let settings: Settings = persist::from_slice(&save).unwrap();
+    let window = Window { title: Some("quest".into()), columns: 80, rows: 0 };
+    assert_eq!(settings, Settings { window });
+}
+
+#[test]
+fn what_serde_refuses_is_an_error_that_names_the_field() {
+    #[derive(Persist, Debug)]
+    struct Old {
+        #[persist(serde)]
+        count: String,
+    }
+    mod now {
+        #[derive(persist::Persist, Debug)]
+        #[persist(class = "Old")]
+        pub(super) struct New {
+            #[persist(serde)]
+            pub(super) count: u32,
+        }
+    }
+
+    let save = persist::to_vec(&Old { count: "many".into() }).unwrap();
+    let error = persist::from_slice::<now::New>(&save).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert_eq!((error.class(), error.field()), (Some("Old"), Some("count")));
+    insta::assert_snapshot!(error.message(), @r#"serde says why it cannot be loaded: invalid type: string "many", expected u32"#);
+
+    struct Never;
+    impl Serialize for Never {
+        fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("never"))
+        }
+    }
+    impl<'de> Deserialize<'de> for Never {
+        fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+            Ok(Self)
+        }
+    }
+    #[derive(Persist)]
+    struct Holder {
+        #[persist(serde, empty = Never)]
+        never: Never,
+    }
+    let error = persist::to_vec(&Holder { never: Never }).unwrap_err();
+    insta::assert_snapshot!(error.message(), @"serde says why it cannot be saved: never");
+}
+
+#[test]
+fn values_that_nest_too_deep_for_serde_are_refused_on_both_sides() {
+    let mut json = serde_json::Value::Null;
+    for _ in 0..2_000 {
+        json = serde_json::Value::Array(vec![json]);
+    }
+    let level = Level { json, ..Level::default() };
+    let error = persist::to_vec(&level).unwrap_err();
+    assert!(error.message().contains("nested deeper than `Limits::depth`"), "{error}");
+    // The value itself is dropped by recursion.
+    std::mem::forget(level);
+}
+
+#[test]
+fn a_tool_sees_inside_of_a_field_of_serde() {
+    let mut saves = SaveManager::new();
+    saves.set_load_options(LoadOptions::default());
+    let level = Level { id: 1, foreign: foreign(), ..Level::default() };
+    let text = persist::Document::from_slice(&saves.value_to_vec(&level).unwrap()).unwrap().to_string();
+    assert!(text.contains("\"ratio\"") && text.contains("Named"), "{text}");
+}
+
+#[test]
+fn a_save_is_a_field_in_a_document_of_serde() {
+    #[derive(Serialize, Deserialize, Debug, PartialEq)]
+    struct Upload {
+        player: u64,
+        level: Saved<Level>,
+    }
+
+    let level = Level { id: 7, foreign: foreign(), json: serde_json::json!([1]) };
+    let upload = Upload { player: 3, level: Saved(level) };
+    let json = serde_json::to_string(&upload).unwrap();
+    assert_eq!(serde_json::from_str::<Upload>(&json).unwrap(), upload);
+    // And as bytes, in a format that is not for people: a field of ours.
+    #[derive(Persist, Debug, PartialEq)]
+    struct Outer {
+        #[persist(serde, empty = Saved(Level::default()))]
+        inner: Saved<Level>,
+    }
+    let outer = Outer { inner: upload.level };
+    assert_eq!(round_trip(&outer).unwrap(), outer);
+
+    let error = serde_json::from_str::<Saved<Level>>(r#""xyz""#).unwrap_err();
+    assert!(error.to_string().contains("two hexadecimal digits"), "{error}");
+    let error = serde_json::from_str::<Saved<Level>>(r#""00ff""#).unwrap_err();
+    assert!(error.to_string().contains("save"), "{error}");
+}
+
+#[derive(Persist, Debug, PartialEq)]
+struct Golden {
+    #[persist(serde)]
+    value: (bool, u8, i16, Option<String>, Tag),
+}
+
+#[test]
+fn the_bytes_of_a_field_of_serde_are_golden() {
+    let golden = Golden { value: (true, 3, -2, Some("ab".into()), Tag::Number(300)) };
+    let mut buffer = persist::codec::Buffer::new();
+    let bytes = buffer.encode(&golden).unwrap().to_vec();
+    insta::assert_snapshot!(format!("{bytes:?}"));
+    assert_eq!(persist::codec::decode::<Golden>(&bytes).unwrap(), golden);
+}
+
+proptest! {
+    #[test]
+    fn hostile_bytes_for_serde_are_errors_or_values(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = persist::codec::decode::<Golden>(&bytes);
+        let _ = persist::codec::decode::<Level>(&bytes);
+    }
+}
