@@ -165,7 +165,7 @@ pub struct Module {
     /// Which of the modules of the type it is.
     pub index: usize,
     /// The type of the context that its functions get as well.
-    pub context: Option<Type>,
+    pub context: Option<Box<Type>>,
 }
 
 pub enum Container {

@@ -209,13 +209,13 @@ pub mod __private {
     }
 
     pub mod with {
+        #[cfg(not(feature = "serde"))]
+        pub use crate::codec::with::NeedsFeatureSerde as Serde;
         pub use crate::codec::with::{
             Adapter, By, Lift, Module, Same, Through, Via, context, empty_via, put_each,
         };
         #[cfg(feature = "serde")]
         pub use crate::serde::Serde;
-        #[cfg(not(feature = "serde"))]
-        pub use crate::codec::with::NeedsFeatureSerde as Serde;
         pub use crate::types::Items;
     }
 

@@ -7,6 +7,7 @@ mod glam;
 mod lists;
 mod maps;
 mod messages;
+mod messages_of_data;
 mod mint;
 mod nalgebra;
 mod numbers;

@@ -1,7 +1,9 @@
 //! The state of a roguelike: types of a dozen crates in a hundred of its own, and not one that needs a line by hand.
 
+#[allow(unreachable_pub, reason = "the example has it too")]
 #[path = "examples/roguelike/make.rs"]
 mod make;
+#[allow(unreachable_pub, reason = "the example has it too")]
 #[path = "examples/roguelike/state.rs"]
 mod state;
 

@@ -56,7 +56,7 @@ fn a_secondary_map_is_a_map_in_the_order_of_its_slots() {
     let sparse: SparseSecondaryMap<DefaultKey, u8> = entries.into_iter().collect();
     assert_eq!(bytes_of(&sparse), bytes);
     round_trip_by(&sparse, |a, b| {
-        assert!(a.len() == b.len() && a.iter().all(|(k, v)| b.get(k) == Some(v)))
+        assert!(a.len() == b.len() && a.iter().all(|(k, v)| b.get(k) == Some(v)));
     });
 
     // In whichever order they are stored.

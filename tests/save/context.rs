@@ -1,5 +1,7 @@
 //! A value of the program's own that types reach while they are saved and loaded.
 
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -308,7 +310,8 @@ fn a_module_without_its_context_names_the_field() {
     saves.add(&Rc::new(RefCell::new(knight([0, 1])))).unwrap();
     let error = saves.to_vec().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongContext);
-    saves.remove(saves.ids().next().unwrap());
+    let first = saves.ids().next().unwrap();
+    saves.remove(first);
     let error = saves.to_vec().unwrap_err();
     insta::assert_snapshot!(error);
 }

@@ -14,8 +14,8 @@ pub mod disk;
 pub mod fixture_types;
 pub mod forge;
 pub mod game;
-pub mod items;
 pub mod host;
+pub mod items;
 pub mod shapes;
 
 use std::cell::RefCell;

@@ -20,12 +20,16 @@ struct Foreign {
     nothing: (),
 }
 
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 enum Tag {
+    #[default]
     Plain,
     Number(u32),
     Pair(u8, Box<Tag>),
-    Named { text: String, again: Option<Box<Tag>> },
+    Named {
+        text: String,
+        again: Option<Box<Tag>>,
+    },
 }
 
 /// Bytes as serde's own types of bytes have them.
@@ -116,7 +120,7 @@ fn a_field_of_serde_comes_back() {
 #[test]
 fn a_field_of_serde_evolves_by_the_rules_of_serde() {
     mod then {
-        #[derive(serde::Serialize, serde::Deserialize)]
+        #[derive(serde::Serialize, serde::Deserialize, Default)]
         pub(super) struct Window {
             pub(super) width: u8,
             pub(super) title: String,
@@ -212,7 +216,8 @@ fn a_tool_sees_inside_of_a_field_of_serde() {
     let mut saves = SaveManager::new();
     saves.set_load_options(LoadOptions::default());
     let level = Level { id: 1, foreign: foreign(), ..Level::default() };
-    let text = persist::Document::from_slice(&saves.value_to_vec(&level).unwrap()).unwrap().to_string();
+    let text =
+        persist::Document::from_slice(&saves.value_to_vec(&level).unwrap()).unwrap().to_string();
     assert!(text.contains("\"ratio\"") && text.contains("Named"), "{text}");
 }
 

@@ -158,15 +158,14 @@ impl FieldAttributes {
 
     /// How the field is stored as another type: what one of several attributes says.
     pub fn adapter(&mut self, cx: &Ctxt) -> Option<Given<Adapter>> {
-        let given =
-            [self.with.take(), self.with_iter.take(), self.serde.take(), self.via.take()];
+        let given = [self.with.take(), self.with_iter.take(), self.serde.take(), self.via.take()];
         let mut given = given.into_iter().flatten();
         let mut first = given.next();
         if let Some(Given { span, value: context }) = self.context.take() {
             let mut is_used = false;
             if let Some(adapter) = &mut first {
                 adapter.value.modules(&mut |module| {
-                    module.context = Some(context.clone());
+                    module.context = Some(Box::new(context.clone()));
                     is_used = true;
                 });
             }

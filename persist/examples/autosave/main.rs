@@ -9,6 +9,10 @@
 //! process loads what is there, compares it with a world that was played so far without a save, and
 //! plays on. At last the save is damaged, and loaded once more.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an example runs where there are clocks and threads"
+)]
 #![expect(clippy::print_stdout, reason = "it is a program to look at")]
 #![expect(unreachable_pub, reason = "a program has no outside")]
 

@@ -11,6 +11,10 @@
 //!
 //! `world` has the types, `play` the rules, `compare` the comparison.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an example runs where there are clocks and threads"
+)]
 #![expect(clippy::print_stdout, reason = "it is a program to look at")]
 #![expect(unreachable_pub, reason = "a program has no outside")]
 

@@ -8,6 +8,10 @@
 //!
 //! The second does it with compression, too.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an example runs where there are clocks and threads"
+)]
 #![expect(clippy::print_stdout, reason = "it is a program to look at")]
 
 mod data;

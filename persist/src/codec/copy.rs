@@ -36,17 +36,14 @@ fn ends<const N: usize>(to: &mut [u8], from: &[u8]) {
 /// True if both have the same bytes. Short ones are compared by the same two chunks.
 #[inline(always)]
 pub(crate) fn is_equal(a: &[u8], b: &[u8]) -> bool {
-    let len = a.len();
-    if len != b.len() {
-        false
-    } else if len > 32 || len < 4 {
-        a == b
-    } else if len >= 16 {
-        are_ends_equal::<16>(a, b)
-    } else if len >= 8 {
-        are_ends_equal::<8>(a, b)
-    } else {
-        are_ends_equal::<4>(a, b)
+    if a.len() != b.len() {
+        return false;
+    }
+    match a.len() {
+        4..8 => are_ends_equal::<4>(a, b),
+        8..16 => are_ends_equal::<8>(a, b),
+        16..=32 => are_ends_equal::<16>(a, b),
+        _ => a == b,
     }
 }
 

@@ -336,7 +336,7 @@ impl SaveManager {
     /// /// The items of the running game.
     /// struct Items { names: Vec<String> }
     ///
-    /// #[derive(Persist)]
+    /// #[derive(Persist, Debug)]
     /// #[persist(context = Items, validate = Self::check)]
     /// struct Chest { items: Vec<u32> }
     ///

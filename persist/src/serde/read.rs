@@ -125,11 +125,16 @@ impl<'de> EnumAccess<'de> for Any {
     type Error = Refused;
     type Variant = Content;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Content), Refused> {
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Content), Refused> {
         let (variant, content) = match self {
             Self::Variant(variant) => (variant, None),
             Self::Content(variant, content) => (variant, Some(*content)),
-            value => return Err(Refused::invalid_type(value.unexpected(), &"a variant of an enum")),
+            value => {
+                return Err(Refused::invalid_type(value.unexpected(), &"a variant of an enum"));
+            }
         };
         let variant = seed.deserialize(Self::Text(variant))?;
         Ok((variant, Content(content)))

@@ -74,7 +74,8 @@ impl fmt::Display for Digits<'_> {
 /// The bytes of such digits; `None` if they are none.
 fn bytes_of(digits: &str) -> Option<Vec<u8>> {
     let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
-    let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digit =
+        |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
 }
 
@@ -94,8 +95,9 @@ impl<'de, T: Persist> Deserialize<'de> for Saved<T> {
             }
 
             fn visit_str<E: de::Error>(self, digits: &str) -> Result<Saved<T>, E> {
-                let save = bytes_of(digits)
-                    .ok_or_else(|| E::custom("the text is not two hexadecimal digits for each byte"))?;
+                let save = bytes_of(digits).ok_or_else(|| {
+                    E::custom("the text is not two hexadecimal digits for each byte")
+                })?;
                 self.visit_bytes(&save)
             }
 

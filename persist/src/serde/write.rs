@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde::ser::{
-    Error as _, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
-    SerializeTupleStruct, SerializeTupleVariant, Serializer,
+    Error as _, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant,
+    SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 
 use super::Refused;
@@ -124,7 +124,11 @@ impl Serializer for Writer {
         Ok(Any::Variant(variant.to_owned()))
     }
 
-    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, value: &T) -> Written {
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Written {
         self.write(value)
     }
 
@@ -261,7 +265,10 @@ impl SerializeMap for Entries {
     }
 
     fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Refused> {
-        let key = self.key.take().ok_or_else(|| Refused::custom("a map gives a value without its key"))?;
+        let key = self
+            .key
+            .take()
+            .ok_or_else(|| Refused::custom("a map gives a value without its key"))?;
         self.entries.push((key, self.writer.write(value)?));
         Ok(())
     }

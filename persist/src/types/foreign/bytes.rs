@@ -50,5 +50,5 @@ macro_rules! bytes {
 
 bytes! {
     Bytes = Bytes::copy_from_slice;
-    BytesMut = |bytes| BytesMut::from(bytes);
+    BytesMut = BytesMut::from;
 }

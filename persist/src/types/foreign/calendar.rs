@@ -67,7 +67,7 @@ impl Persist for Instant {
 
 /// A point in time, and how much later the clock was there than in UTC.
 #[cfg(any(feature = "chrono-0_4", feature = "time-0_3"))]
-#[derive(Persist)]
+#[derive(Clone, Copy, Persist)]
 #[persist(crate = crate)]
 pub struct OffsetDateTime {
     pub instant: Instant,
@@ -86,7 +86,7 @@ pub(super) struct ZonedDateTime {
 }
 
 /// A day of the Gregorian calendar, also before that was used.
-#[derive(Persist)]
+#[derive(Clone, Copy, Persist)]
 #[persist(crate = crate)]
 pub struct CivilDate {
     pub year: i32,
@@ -97,7 +97,7 @@ pub struct CivilDate {
 }
 
 /// A time of day.
-#[derive(Persist)]
+#[derive(Clone, Copy, Persist)]
 #[persist(crate = crate)]
 pub struct CivilTime {
     pub hour: u8,
@@ -108,7 +108,7 @@ pub struct CivilTime {
 }
 
 /// A day and a time of day, wherever.
-#[derive(Persist)]
+#[derive(Clone, Copy, Persist)]
 #[persist(crate = crate)]
 pub struct CivilDateTime {
     pub date: CivilDate,
@@ -116,7 +116,7 @@ pub struct CivilDateTime {
 }
 
 /// A duration that may be negative: its parts have the same sign.
-#[derive(Persist)]
+#[derive(Clone, Copy, Persist)]
 #[persist(crate = crate)]
 pub struct SignedDuration {
     pub seconds: i64,

@@ -6,7 +6,12 @@
 
 #![expect(clippy::print_stdout, reason = "it is a program to look at")]
 #![expect(unreachable_pub, reason = "a program has no outside")]
-#![allow(missing_docs, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is made-up data")]
+#![allow(
+    missing_docs,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is made-up data"
+)]
 
 mod make;
 mod state;
@@ -22,7 +27,12 @@ fn main() -> persist::Result<()> {
     let size = Size { maps: 298, items: 32_790, characters: 400 };
     let mut game = make::game(2026, size);
     game.dice.world.next_u64(); // somewhere in its sequence
-    println!("{} maps, {} items, {} characters", game.maps.len(), game.items.len(), game.characters.len());
+    println!(
+        "{} maps, {} items, {} characters",
+        game.maps.len(),
+        game.items.len(),
+        game.characters.len()
+    );
 
     let path = std::env::temp_dir().join("persist-roguelike.sav");
     let mut saves = SaveManager::new();
@@ -36,9 +46,16 @@ fn main() -> persist::Result<()> {
 
     assert!(saves.value_to_vec(&loaded)? == saves.value_to_vec(&game)?, "the same state");
     let rolls = |game: &mut Game| [game.dice.world.next_u64(), game.dice.loot.next_u64()];
-    assert_eq!(rolls(&mut loaded), rolls(&mut game), "the dice fall as if the game had never ended");
+    assert_eq!(
+        rolls(&mut loaded),
+        rolls(&mut game),
+        "the dice fall as if the game had never ended"
+    );
     let player = loaded.player.and_then(|key| loaded.characters.get(&key));
     let weapon = player.and_then(|player| player.equipment.worn[state::Slot::Weapon]);
-    println!("the player holds: {:?}", weapon.and_then(|key| loaded.items.get(&key)).map(|item| &item.kind.0));
+    println!(
+        "the player holds: {:?}",
+        weapon.and_then(|key| loaded.items.get(&key)).map(|item| &item.kind.0)
+    );
     Ok(())
 }

@@ -12,8 +12,8 @@ use indexmap::{IndexMap, IndexSet};
 use jiff::Timestamp;
 use ordered_float::OrderedFloat;
 use rand_chacha_0_9::ChaCha8Rng;
-use rand_pcg::rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{RngCore, SeedableRng};
 use smallvec::{SmallVec, smallvec};
 use smol_str_0_3::SmolStr;
 use uuid::Uuid;
@@ -34,12 +34,30 @@ struct Maker {
 }
 
 const ITEMS: [&str; 12] = [
-    "rock", "rope_30", "knife_small", "apple", "water_clean", "torch_lit", "scroll_blank", "arrow_wood", "tin_soup",
-    "helmet_leather", "ring_plain", "coin_purse_old_and_worn",
+    "rock",
+    "rope_30",
+    "knife_small",
+    "apple",
+    "water_clean",
+    "torch_lit",
+    "scroll_blank",
+    "arrow_wood",
+    "tin_soup",
+    "helmet_leather",
+    "ring_plain",
+    "coin_purse_old_and_worn",
 ];
 const SPECIES: [&str; 6] = ["human", "rat", "wolf", "skeleton", "giant_spider", "cat"];
-const TERRAINS: [&str; 8] =
-    ["t_floor", "t_wall_stone", "t_grass_long", "t_water_deep", "t_door_wood", "t_rubble", "t_bridge", "t_lava"];
+const TERRAINS: [&str; 8] = [
+    "t_floor",
+    "t_wall_stone",
+    "t_grass_long",
+    "t_water_deep",
+    "t_door_wood",
+    "t_rubble",
+    "t_bridge",
+    "t_lava",
+];
 const SKILLS: [&str; 6] = ["melee", "cooking", "lockpicking", "archery", "spellcraft", "swimming"];
 
 impl Maker {
@@ -108,14 +126,18 @@ impl Maker {
     fn item(&mut self) -> Item {
         let charges = match self.below(6) {
             0 => Charges::Uses(self.below(30) as u16),
-            1 => Charges::Liquid { kind: "water_clean".into(), amount: Millilitre(self.below(2_000)) },
+            1 => Charges::Liquid {
+                kind: "water_clean".into(),
+                amount: Millilitre(self.below(2_000)),
+            },
             2 => Charges::Rot { since: self.turn(), days: OrderedFloat(self.float(30.0)) },
             3 => Charges::Magazine(vec![("arrow_wood".into(), 12)]),
             _ => Charges::None,
         };
         let mut marks = BTreeMap::new();
         if self.is_rare(20) {
-            marks.insert(SmolStr::new("maker"), SmolStr::new("Ada the smith of the northern hills"));
+            marks
+                .insert(SmolStr::new("maker"), SmolStr::new("Ada the smith of the northern hills"));
         }
         let faults: SmallVec<[FaultId; 2]> =
             (0..self.below(2)).map(|_| FaultId::from("fault_rust")).collect();
@@ -125,7 +147,7 @@ impl Maker {
             flags: ItemFlags::from_bits_truncate(self.below(32) as u16),
             damage: self.small(4).into(),
             birthday: self.turn(),
-            temperature: self.is_rare(4).then(|| Celsius(21.5)),
+            temperature: self.is_rare(4).then_some(Celsius(21.5)),
             owner: None,
             charges,
             contents: Contents::default(),
@@ -144,8 +166,14 @@ impl Maker {
         Pocket { size: 0..=500, weight: Gram(2_000), items: vec![inside], accepts }
     }
 
-    fn map(&mut self, id: u32, lying: &mut impl Iterator<Item = ItemKey>, people: &[CharacterKey]) -> Map {
-        let terrains: IndexSet<TerrainId> = TERRAINS.iter().map(|id| TerrainId::from(*id)).collect();
+    fn map(
+        &mut self,
+        id: u32,
+        lying: &mut impl Iterator<Item = ItemKey>,
+        people: &[CharacterKey],
+    ) -> Map {
+        let terrains: IndexSet<TerrainId> =
+            TERRAINS.iter().map(|id| TerrainId::from(*id)).collect();
         let mut tiles = Box::new([[Tile::default(); SIDE]; SIDE]);
         for tile in tiles.iter_mut().flatten() {
             *tile = Tile {
@@ -167,7 +195,7 @@ impl Maker {
             id: self.uuid(),
             name: ArrayString::from("cart").unwrap_or_default(),
             at: self.at(),
-            facing: self.float(6.28),
+            facing: self.float(6.0),
             velocity: Vec2::new(self.float(2.0), 0.0),
             parts: vec![VehiclePart {
                 kind: "wheel_wood".into(),
@@ -196,7 +224,12 @@ impl Maker {
             }],
             traps: BTreeMap::from([(
                 3,
-                Trap { at: self.at(), kind: TrapKind::Dart(self.dice()), armed_by: None, is_hidden: true },
+                Trap {
+                    at: self.at(),
+                    kind: TrapKind::Dart(self.dice()),
+                    armed_by: None,
+                    is_hidden: true,
+                },
             )]),
             vehicles: vec![vehicle],
             zones: vec![Zone {
@@ -206,7 +239,10 @@ impl Maker {
                 rule: ZoneRule::Farm { plant: "wheat".into(), ripe: None },
                 faction: "villagers".into(),
             }],
-            weather: Weather::Rain { strength: self.small(9), wind: Vec2::new(0.5, self.float(3.0)) },
+            weather: Weather::Rain {
+                strength: self.small(9),
+                wind: Vec2::new(0.5, self.float(3.0)),
+            },
             lights: vec![Light {
                 at: Vec2::new(self.float(24.0), self.float(24.0)),
                 colour: Vec3::new(1.0, 0.8, 0.4),
@@ -219,12 +255,21 @@ impl Maker {
                 what: "a drip".into(),
                 when: self.turn(),
             }]),
-            portals: vec![Portal { from: self.at(), to: Place { map: 0, at: IVec2::ONE }, is_open: false }],
-            last_visit: (id % 3 > 0).then(|| self.turn()),
+            portals: vec![Portal {
+                from: self.at(),
+                to: Place { map: 0, at: IVec2::ONE },
+                is_open: false,
+            }],
+            last_visit: (!id.is_multiple_of(3)).then(|| self.turn()),
         }
     }
 
-    fn character(&mut self, maps: u32, inventory: Vec<ItemKey>, other: Option<CharacterKey>) -> Character {
+    fn character(
+        &mut self,
+        maps: u32,
+        inventory: Vec<ItemKey>,
+        other: Option<CharacterKey>,
+    ) -> Character {
         let mut equipment = Equipment::default();
         equipment.worn[Slot::Weapon] = inventory.first().copied();
         equipment.quick = inventory.iter().copied().take(9).collect::<ArrayVec<_, 9>>();
@@ -238,7 +283,9 @@ impl Maker {
         });
         let skills = skills.collect();
         let mind = match (self.below(4), other) {
-            (0, Some(target)) => Mind::Hunting { target, path: VecDeque::from([self.at(), self.at()]) },
+            (0, Some(target)) => {
+                Mind::Hunting { target, path: VecDeque::from([self.at(), self.at()]) }
+            }
             (1, Some(leader)) => Mind::Following(leader),
             (2, _) => Mind::Working(Job::Guard { post: self.place(maps), radius: 4 }),
             _ => Mind::Idle,
@@ -335,7 +382,8 @@ pub fn game(seed: u64, size: Size) -> Game {
     }
     let mut lying = keys.iter().copied();
     let each = (size.items / size.maps.max(1)) as usize;
-    let maps = (0..size.maps).map(|id| maker.map(id, &mut lying.by_ref().take(each), &people)).collect();
+    let maps =
+        (0..size.maps).map(|id| maker.map(id, &mut lying.by_ref().take(each), &people)).collect();
     let mut cities = BTreeMap::new();
     let shop = Shop {
         owner: people.last().copied(),
@@ -422,7 +470,11 @@ pub fn game(seed: u64, size: Size) -> Game {
         }],
         events: vec![Event {
             at: maker.turn(),
-            what: EventKind::Spawn { species: "wolf".into(), at: maker.place(size.maps), count: 1..=3 },
+            what: EventKind::Spawn {
+                species: "wolf".into(),
+                at: maker.place(size.maps),
+                count: 1..=3,
+            },
             repeat: Some(Duration::from_secs(86_400)),
         }],
         log: (0..200)

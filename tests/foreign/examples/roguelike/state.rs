@@ -133,9 +133,15 @@ pub enum Charges {
     #[default]
     None,
     Uses(u16),
-    Liquid { kind: ItemTypeId, amount: Millilitre },
+    Liquid {
+        kind: ItemTypeId,
+        amount: Millilitre,
+    },
     Magazine(Vec<(ItemTypeId, u16)>),
-    Rot { since: Turn, days: OrderedFloat<f32> },
+    Rot {
+        since: Turn,
+        days: OrderedFloat<f32>,
+    },
 }
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
@@ -327,8 +333,13 @@ pub enum ZoneRule {
 pub enum Weather {
     #[default]
     Clear,
-    Rain { strength: u8, wind: Vec2 },
-    Snow { depth: u16 },
+    Rain {
+        strength: u8,
+        wind: Vec2,
+    },
+    Snow {
+        depth: u16,
+    },
     Storm(Vec<Turn>),
 }
 
@@ -558,8 +569,13 @@ pub enum Mind {
     #[default]
     Player,
     Idle,
-    Hunting { target: CharacterKey, path: VecDeque<IVec2> },
-    Fleeing { from: Place },
+    Hunting {
+        target: CharacterKey,
+        path: VecDeque<IVec2>,
+    },
+    Fleeing {
+        from: Place,
+    },
     Following(CharacterKey),
     Working(Job),
 }
@@ -624,7 +640,9 @@ pub enum Relation {
     Friend,
     #[default]
     Neutral,
-    Enemy { since: Turn },
+    Enemy {
+        since: Turn,
+    },
 }
 
 #[derive(Persist, Clone, Debug)]
@@ -641,9 +659,13 @@ pub struct Quest {
 pub enum QuestState {
     #[default]
     Offered,
-    Active { since: Turn },
+    Active {
+        since: Turn,
+    },
     Done(Turn),
-    Failed { why: SmolStr },
+    Failed {
+        why: SmolStr,
+    },
 }
 
 #[derive(Persist, Clone, Debug, PartialEq, Eq)]
@@ -744,7 +766,11 @@ pub enum Difficulty {
     Easy,
     #[default]
     Normal,
-    Custom { monsters: f32, loot: f32, is_permanent: bool },
+    Custom {
+        monsters: f32,
+        loot: f32,
+        is_permanent: bool,
+    },
 }
 
 #[derive(Persist, Clone, Debug, PartialEq, Eq)]
