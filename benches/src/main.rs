@@ -84,7 +84,7 @@ fn work(options: &Options) -> Result<(), String> {
     }
     let is_wanted =
         |name| options.sections.is_empty() || options.sections.iter().any(|it| it == name);
-    harness::steady_heap();
+    harness::steady_heap().map_err(|error| format!("the program cannot begin again: {error}"))?;
     for (name, measure) in SECTIONS {
         if options.only_page || !is_wanted(name) {
             continue;

@@ -126,12 +126,12 @@ fn measure<T: Subject>(
         .unzip();
     let packings = [("by LZ4, kB", Compression::Lz4), ("by Zstandard 3, kB", Compression::Zstd(3))];
     for (table, compression) in packings {
-        saves.set_save_options(SaveOptions { compression, ..SaveOptions::DEFAULT });
-        let packed = saves.value_to_vec(value).expect("it can be saved");
-        assert!(saves.value_from_slice::<T>(&packed).expect("it has just been saved").0 == *value);
+        let mut packing = SaveManager::new();
+        packing.set_save_options(SaveOptions { compression, ..SaveOptions::DEFAULT });
+        let packed = packing.value_to_vec(value).expect("it can be saved");
+        assert!(packing.value_from_slice::<T>(&packed).expect("it was saved").0 == *value);
         run.kilobytes(table, "persist, whole save", set, Role::Ours, packed.len());
     }
-    saves.set_save_options(SaveOptions::DEFAULT);
 
     let mut copied = plain.clone();
     let mut contenders: Vec<_> = writers.iter_mut().map(|entry| encode(entry, value)).collect();

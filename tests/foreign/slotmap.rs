@@ -109,3 +109,26 @@ proptest! {
         assert_eq!(bytes_of(&sparse), bytes_of(&map));
     }
 }
+
+/// serde is shown the versions of the empty slots, which the map shows to nobody else.
+#[test]
+fn a_slot_map_that_serde_stores_gives_no_key_out_again() {
+    #[derive(persist::Persist)]
+    struct Level {
+        #[persist(serde)]
+        monsters: SlotMap<DefaultKey, String>,
+        prey: Option<DefaultKey>,
+    }
+
+    let mut monsters = SlotMap::new();
+    let gone = monsters.insert("orc".to_owned());
+    let elf = monsters.insert("elf".to_owned());
+    monsters.remove(gone);
+    let level = Level { monsters, prey: Some(elf) };
+    let mut loaded: Level = persist::from_slice(&persist::to_vec(&level).unwrap()).unwrap();
+    assert_eq!(loaded.prey.and_then(|key| loaded.monsters.get(key)).unwrap(), "elf");
+    let mut monsters = level.monsters;
+    let next = loaded.monsters.insert("new".to_owned());
+    assert_eq!(next, monsters.insert("new".to_owned()));
+    assert_ne!(next, gone);
+}

@@ -176,7 +176,6 @@ fn what_serde_refuses_is_an_error_that_names_the_field() {
     let error = persist::from_slice::<now::New>(&save).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!((error.class(), error.field()), (Some("Old"), Some("count")));
-    insta::assert_snapshot!(error.message(), @r#"serde says why it cannot be loaded: invalid type: string "many", expected u32"#);
 
     struct Never;
     impl Serialize for Never {
@@ -195,7 +194,7 @@ fn what_serde_refuses_is_an_error_that_names_the_field() {
         never: Never,
     }
     let error = persist::to_vec(&Holder { never: Never }).unwrap_err();
-    insta::assert_snapshot!(error.message(), @"serde says why it cannot be saved: never");
+    assert_eq!(error.message(), "serde says why it cannot be saved: never");
 }
 
 #[test]
@@ -246,6 +245,76 @@ fn a_save_is_a_field_in_a_document_of_serde() {
     assert!(error.to_string().contains("two hexadecimal digits"), "{error}");
     let error = serde_json::from_str::<Saved<Level>>(r#""00ff""#).unwrap_err();
     assert!(error.to_string().contains("save"), "{error}");
+}
+
+/// Stores one value and loads another in its place.
+fn misread<A, B>(value: A) -> String
+where
+    A: Serialize + serde::de::DeserializeOwned + Default + 'static,
+    B: Serialize + serde::de::DeserializeOwned + Default + 'static,
+{
+    #[derive(Persist)]
+    #[persist(class = "Holder")]
+    struct Of<T: Serialize + serde::de::DeserializeOwned + Default + 'static> {
+        #[persist(serde)]
+        value: T,
+    }
+
+    let mut buffer = persist::codec::Buffer::new();
+    let bytes = buffer.encode(&Of { value }).unwrap();
+    persist::codec::decode::<Of<B>>(bytes).map(drop).unwrap_err().message().to_owned()
+}
+
+/// A map that gives its first value without a key.
+#[derive(Default)]
+struct Keyless;
+
+impl Serialize for Keyless {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        serde::ser::SerializeMap::serialize_value(&mut map, &1)?;
+        serde::ser::SerializeMap::end(map)
+    }
+}
+
+impl<'de> Deserialize<'de> for Keyless {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Ok(Self)
+    }
+}
+
+#[test]
+fn what_is_read_as_something_else_says_so() {
+    #[derive(Serialize, Deserialize, Default)]
+    enum Unit {
+        #[default]
+        Plain,
+        Number,
+    }
+    #[derive(Serialize, Deserialize, Default)]
+    enum Full {
+        #[default]
+        Nothing,
+        Plain(u8),
+    }
+    #[derive(Persist)]
+    struct Holder {
+        #[persist(serde)]
+        map: Keyless,
+    }
+
+    let messages = [
+        misread::<String, u32>("many".into()),
+        misread::<u8, Tag>(3),
+        misread::<u128, Tag>(u128::MAX),
+        misread::<Unit, Full>(Unit::Plain),
+        misread::<Tag, Unit>(Tag::Number(3)),
+        persist::to_vec(&Holder { map: Keyless }).unwrap_err().message().to_owned(),
+        serde_json::from_str::<Saved<Level>>("3").unwrap_err().to_string(),
+        serde_json::from_str::<Saved<Level>>("\"xyz\"").unwrap_err().to_string(),
+    ];
+    let _ = Unit::Number;
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[derive(Persist, Debug, PartialEq)]

@@ -22,7 +22,7 @@ fn measured(run: &mut dyn FnMut()) {
 }
 
 fn main() {
-    let paths: [(&str, fn()); 17] = [
+    let paths: [(&str, fn()); 18] = [
         ("encode log", || encode(&log::generate())),
         ("decode log", || decoded(&log::generate())),
         ("into log", || into(&log::generate())),
@@ -31,6 +31,7 @@ fn main() {
         ("decode mk48", || decoded(&mk48::generate())),
         ("save mesh", || saved(&mesh::generate())),
         ("save minecraft", || saved(&minecraft::generate())),
+        ("first save minecraft", || first(&minecraft::generate())),
         ("load minecraft", || loaded::<Players>(&minecraft::generate())),
         ("load an older save", older),
         ("encode compact", || encode(&Numbers::some())),
@@ -73,6 +74,10 @@ fn into<T: Persist>(value: &T) {
     let bytes = buffer.encode(value).unwrap();
     let mut target = decode::<T>(bytes).unwrap();
     count(|| decode_into(&mut target, bytes).unwrap());
+}
+
+fn first<T: Persist>(value: &T) {
+    count(|| drop(black_box(persist::to_vec(value).unwrap())));
 }
 
 fn saved<T: Persist>(value: &T) {

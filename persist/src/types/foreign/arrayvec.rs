@@ -11,6 +11,7 @@ slice_list!(
     room: "ArrayVec", CAP
 );
 
+#[diagnostic::do_not_recommend]
 impl<const CAP: usize> Persist for ArrayString<CAP> {
     text_items!();
 

@@ -14,6 +14,7 @@ use crate::types::sequence::{visit_each, visit_each_shared};
 use crate::types::{compact_items, whole_items};
 use crate::{Error, ErrorKind, Result};
 
+#[diagnostic::do_not_recommend]
 impl<K: Persist + EnumArray<V>, V: Persist + Default> Persist for EnumMap<K, V> {
     const __HEAD: usize = 1;
 

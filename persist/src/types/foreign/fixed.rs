@@ -61,6 +61,7 @@ macro_rules! numbers {
             const TEXT: &'static str = text(&Self::BYTES);
         }
 
+        #[diagnostic::do_not_recommend]
         impl<Frac: Unsigned + 'static> Reflect for $name<Frac> {
             const CLASS: &'static Class =
                 &Class::new::<Self>(Name::<$name<Frac>>::TEXT, Body::Struct(Self::FIELDS));

@@ -11,6 +11,7 @@ use crate::types::set::hashed_set_items;
 
 macro_rules! maps_and_sets {
     ($hashbrown:ident) => {
+        #[diagnostic::do_not_recommend]
         impl<K, V, S> Persist for $hashbrown::HashMap<K, V, S>
         where
             K: Persist + Eq + Hash,
@@ -30,6 +31,7 @@ macro_rules! maps_and_sets {
             type As = Self;
         }
 
+        #[diagnostic::do_not_recommend]
         impl<T, S> Persist for $hashbrown::HashSet<T, S>
         where
             T: Persist + Eq + Hash,

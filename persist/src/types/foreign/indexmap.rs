@@ -14,6 +14,7 @@ use crate::types::sequence::{visit_each, visit_each_shared};
 use crate::types::{compact_items, counted_items, map, set};
 
 /// Keys that differ only in what is not saved are not found when they are saved, but refused by the load.
+#[diagnostic::do_not_recommend]
 impl<K, V, S> Persist for IndexMap<K, V, S>
 where
     K: Persist + Eq + Hash,
@@ -87,6 +88,7 @@ where
 }
 
 /// Elements that differ only in what is not saved are not found when they are saved, but refused by the load.
+#[diagnostic::do_not_recommend]
 impl<T, S> Persist for IndexSet<T, S>
 where
     T: Persist + Eq + Hash,

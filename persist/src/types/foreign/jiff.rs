@@ -150,6 +150,7 @@ impl CalendarSpan {
 }
 
 /// A time zone without a name, which only the system's own can be, refuses to be saved.
+#[diagnostic::do_not_recommend]
 impl Persist for Zoned {
     const __MIN: usize = ZonedDateTime::__MIN;
     const __LEAF: bool = true;

@@ -20,6 +20,7 @@ macro_rules! slice_list {
             use $crate::types::foreign::list;
             use $crate::types::sequence;
 
+            #[diagnostic::do_not_recommend]
             impl<$($generics)*> Persist for $list {
                 $crate::types::counted_items!(Kind::List(<$item>::persist_kind));
 

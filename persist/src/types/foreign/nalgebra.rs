@@ -177,6 +177,7 @@ macro_rules! nalgebra {
                     };
             }
 
+            #[diagnostic::do_not_recommend]
             impl<T: Persist + Scalar> Persist for DVector<T> {
                 const __LEAF: bool = true;
 
@@ -205,6 +206,7 @@ macro_rules! nalgebra {
                 type As = Self;
             }
 
+            #[diagnostic::do_not_recommend]
             impl<T: Persist + Scalar> Persist for DMatrix<T> {
                 const __MIN: usize = <(usize, usize, Vec<T>)>::__MIN;
                 const __LEAF: bool = true;

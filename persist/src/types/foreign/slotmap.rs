@@ -86,6 +86,7 @@ fn in_order<K: Key, V>(entries: impl Iterator<Item = (K, V)>) -> Vec<(SlotKey, V
 /// Stored in the order of the slots.
 macro_rules! secondary_maps {
     ($({$($hasher:ident: $bound:path)?} $map:ident, $by_slot:ident;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<K: Key + 'static, V: Persist $(, $hasher: $bound + Default + 'static)?> Persist
             for $map<K, V $(, $hasher)?>
         {
