@@ -1,5 +1,7 @@
 //! Types of serde in saves, and saves in documents of serde.
 
+#![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
 use std::collections::{BTreeMap, HashMap};
 
 use persist::serde::Saved;

@@ -50,7 +50,7 @@ impl Buffer {
     /// # Errors
     ///
     /// What the value refuses: a string or nesting beyond the default
-    /// [`Limits`], and any shared pointer, since only a whole save has ids.
+    /// [`Limits`](crate::Limits), and any shared pointer, since only a whole save has ids.
     pub fn encode<T: Persist>(&mut self, value: &T) -> Result<&[u8]> {
         self.encode_with(&Env::DEFAULT, &mut NoLinks::default(), |out| out.value(value))
     }
