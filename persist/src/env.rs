@@ -11,6 +11,8 @@ use crate::{Error, ErrorKind, Limits};
 pub struct Env<'a> {
     pub(crate) limits: Limits,
     context: Option<&'a dyn AnyContext>,
+    /// True if references are only listed: nothing is written, and no code of the program runs for it.
+    pub(crate) only_lists: bool,
 }
 
 /// A value of the program's own that its types reach while they are saved and loaded.
@@ -27,13 +29,14 @@ impl<C: Any> AnyContext for C {
 
 impl<'a> Env<'a> {
     /// The default limits and no context.
-    pub const DEFAULT: Self = Self { limits: Limits::DEFAULT, context: None };
+    pub const DEFAULT: Self = Self { limits: Limits::DEFAULT, context: None, only_lists: false };
 
     /// For a visit that frees what was loaded under any limits.
-    pub(crate) const FREEING: Self = Self { limits: Limits::FREEING, context: None };
+    pub(crate) const FREEING: Self =
+        Self { limits: Limits::FREEING, context: None, only_lists: false };
 
     pub(crate) fn new(limits: &Limits, context: Option<&'a dyn AnyContext>) -> Self {
-        Self { limits: *limits, context }
+        Self { limits: *limits, context, only_lists: false }
     }
 
     /// No context: for what the library itself stores.
@@ -44,6 +47,11 @@ impl<'a> Env<'a> {
     /// This one with other limits.
     pub(crate) fn within(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// This one for a run that lists references.
+    pub(crate) fn to_list(self) -> Self {
+        Self { only_lists: true, ..self }
     }
 
     /// The context, if it is a `C`.

@@ -41,7 +41,30 @@ fn compiled(program: &str, deps: &Path, libraries: &[OsString]) -> String {
     let said = String::from_utf8(output.stderr).unwrap();
     let repository = package.parent().unwrap().display().to_string();
     let said = said.replace(&format!("{repository}/"), "");
-    said.lines().filter(|line| !line.contains("aborting due to")).map(settled).collect()
+    let lines = without_implementors(said.lines());
+    lines.filter(|line| !line.contains("aborting due to")).map(settled).collect()
+}
+
+/// The lines without those that list types which are `Persist`: the features that others turn on add to them.
+fn without_implementors<'l>(lines: impl Iterator<Item = &'l str>) -> impl Iterator<Item = &'l str> {
+    let mut is_list = false;
+    lines.filter(move |line| {
+        let inner = line.trim_start();
+        if inner.starts_with("= help: the following other types implement trait")
+            || inner.starts_with("help: the trait `Persist` is implemented for")
+        {
+            is_list = true;
+        } else if inner.starts_with("help: ")
+            || inner.starts_with("note: ")
+            || inner.starts_with("= ")
+            || inner.starts_with("error")
+            || inner.is_empty()
+        {
+            is_list = false;
+        }
+        // Where there is a list, the error has a shorter story of its macros.
+        !is_list && !inner.starts_with("= note: this error originates in")
+    })
 }
 
 /// The line with its newline, the same wherever the code of the library is in its file: without its place there, and

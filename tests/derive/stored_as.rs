@@ -798,3 +798,48 @@ fn fields_of_fixed_width_are_stored_without_an_allocation() {
     });
     assert_eq!(counted.count_total, 0);
 }
+
+/// The drop of a load frees cycles, for which it lists references: no function of the program runs for that.
+#[test]
+fn what_was_loaded_is_dropped_without_a_call_of_store() {
+    use std::cell::{Cell, RefCell};
+    use std::rc::Rc;
+
+    mod counted {
+        pub(super) type Stored = u32;
+
+        pub(super) fn store(value: &char) -> Stored {
+            crate::stored_as::STORES_OF_DROPS.with(|stores| stores.set(stores.get() + 1));
+            u32::from(*value)
+        }
+
+        pub(super) fn restore(value: Stored) -> Result<char, String> {
+            char::from_u32(value).ok_or_else(|| format!("{value} is no character"))
+        }
+    }
+
+    #[derive(Persist)]
+    struct Node {
+        #[persist(with = counted)]
+        name: char,
+        #[persist(with = "Vec<Option<counted>>")]
+        names: Vec<Option<char>>,
+        next: Option<Rc<RefCell<Node>>>,
+    }
+
+    let node = |next| Rc::new(RefCell::new(Node { name: 'x', names: vec![Some('y'), None], next }));
+    let last = node(None);
+    let first = node(Some(last.clone()));
+    last.borrow_mut().next = Some(first.clone());
+    let mut saves = persist::SaveManager::new();
+    saves.add(&first).unwrap();
+    let save = saves.to_vec().unwrap();
+    let loaded = saves.from_slice(&save).unwrap();
+    let before = STORES_OF_DROPS.with(Cell::get);
+    assert!(before >= 4, "a save calls `store`");
+    drop(loaded);
+    assert_eq!(STORES_OF_DROPS.with(Cell::get), before);
+    first.borrow_mut().next = None;
+}
+
+thread_local!(static STORES_OF_DROPS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) });

@@ -455,6 +455,12 @@ impl<'a> Encoder<'a> {
         self.state.env.within(Limits { depth, ..self.state.env.limits })
     }
 
+    /// True if references are only listed.
+    #[inline(always)]
+    pub(crate) fn only_lists(&self) -> bool {
+        self.state.env.only_lists
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.state.env.limits
     }

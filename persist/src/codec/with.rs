@@ -180,6 +180,11 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     /// Those of [`encode`](Adapter::encode).
     #[inline]
     fn put_whole(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        if out.only_lists() {
+            // What is stored holds no references. A drop of what was loaded lists them too, where the program's own
+            // functions might panic: its context may have changed, or be borrowed.
+            return out.take(Self::MIN).map(drop);
+        }
         out.nested(|out| Self::encode(value, out))
     }
 

@@ -37,7 +37,7 @@ impl<'e> Targets<'e> {
         let limits = Limits { lock_wait: std::time::Duration::ZERO, ..env.limits };
         Self {
             buffer: Buffer::new(),
-            env: env.within(limits),
+            env: env.within(limits).to_list(),
             found: Found { targets: Vec::new() },
         }
     }
