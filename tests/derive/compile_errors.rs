@@ -50,13 +50,13 @@ fn without_implementors<'l>(lines: impl Iterator<Item = &'l str>) -> impl Iterat
     let mut is_list = false;
     lines.filter(move |line| {
         let inner = line.trim_start();
-        if inner.starts_with("= help: the following other types implement trait")
+        if inner.contains("help: the following other types implement trait")
             || inner.starts_with("help: the trait `Persist` is implemented for")
         {
             is_list = true;
         } else if inner.starts_with("help: ")
             || inner.starts_with("note: ")
-            || inner.starts_with("= ")
+            || inner.starts_with("= ") && !inner.starts_with("= note: `")
             || inner.starts_with("error")
             || inner.is_empty()
         {
