@@ -51,6 +51,7 @@ fn without_implementors<'l>(lines: impl Iterator<Item = &'l str>) -> impl Iterat
     lines.filter(move |line| {
         let inner = line.trim_start();
         if inner.contains("help: the following other types implement trait")
+            || inner.starts_with("= help: the following type")
             || inner.starts_with("help: the trait `Persist` is implemented for")
         {
             is_list = true;
@@ -63,7 +64,9 @@ fn without_implementors<'l>(lines: impl Iterator<Item = &'l str>) -> impl Iterat
             is_list = false;
         }
         // Where there is a list, the error has a shorter story of its macros.
-        !is_list && !inner.starts_with("= note: this error originates in")
+        let is_of_names = inner.contains("full name for the type has been written")
+            || inner.contains("to print the full type name");
+        !is_list && !is_of_names && !inner.starts_with("= note: this error originates in")
     })
 }
 
