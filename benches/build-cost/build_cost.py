@@ -214,7 +214,8 @@ def cargo(folder, target, arguments, timeout):
     if code == 124:
         raise TimeoutError(f"not built after {timeout} s")
     if code != 0:
-        raise RuntimeError(f"`cargo {' '.join(arguments)}` failed; see {folder / 'cargo.log'}")
+        log = (folder / "cargo.log").read_text()[-4000:]
+        raise RuntimeError(f"`cargo {' '.join(arguments)}` failed in {folder}:\n{log}")
     return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
