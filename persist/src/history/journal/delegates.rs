@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::Session;
+use crate::fields::IntoFieldPath;
 use crate::history::{
     Command, Edit, History, HistoryEvent, Label, OnMissing, Proof, Subscription, Transaction,
 };
-use crate::world::IntoFieldPath;
 use crate::{ObjectId, Persist, Result, Value, World};
 
 impl<T: 'static> Session<T> {
