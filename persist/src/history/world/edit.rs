@@ -8,7 +8,7 @@ use super::resource::ResourceChange;
 use super::setting::Setting;
 use crate::codec::Pointee;
 use crate::history::edit::Place;
-use crate::history::{Edit, History, Transaction};
+use crate::history::{Edit, History};
 use crate::world::{IntoFieldPath, Owner};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
@@ -285,21 +285,5 @@ impl History<World> {
         new.take_parked(old)?;
         self.is_of(new);
         Ok(())
-    }
-}
-
-impl Transaction<'_, World> {
-    /// Like [`History::set`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::set`].
-    pub fn set(
-        &mut self,
-        object: ObjectId,
-        path: impl IntoFieldPath,
-        value: impl Into<Value>,
-    ) -> Result<Value> {
-        self.history.set(self.target, object, path, value)
     }
 }
