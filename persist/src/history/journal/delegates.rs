@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Session;
+use crate::fields::IntoFieldPath;
 use crate::history::{Command, Edit, History, HistoryEvent, Label, Proof, Subscription};
-use crate::world::IntoFieldPath;
 use crate::{ObjectId, Persist, Result, Value, World};
 
 impl<T: 'static> Session<T> {
