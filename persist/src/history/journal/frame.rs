@@ -42,21 +42,21 @@ pub(super) enum Kind {
     RolledBack = 21,
     Saved = 22,
     Cleared = 23,
-    Skipped = 24,
-    Floors = 25,
-    /// Entries were evicted.
-    Dropped = 26,
+    Dropped = 24,
+    // 25 was that of floors.
+    Evicted = 26,
+    Skipped = 27,
 }
 
 impl Kind {
     fn from_code(code: u8) -> Option<Self> {
         use Kind::{
-            Begun, Cleared, Committed, Content, Done, Dropped, Entry, Floors, Program, Redone,
+            Begun, Cleared, Committed, Content, Done, Dropped, Entry, Evicted, Program, Redone,
             RolledBack, Saved, Skipped, Stacks, Undone,
         };
         const ALL: [Kind; 15] = [
             Program, Stacks, Entry, Content, Done, Undone, Redone, Begun, Committed, RolledBack,
-            Saved, Cleared, Skipped, Floors, Dropped,
+            Saved, Cleared, Dropped, Evicted, Skipped,
         ];
         ALL.into_iter().find(|kind| *kind as u8 == code)
     }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use super::Around;
-use super::beginning::{Begun, checked_floors};
+use super::beginning::Begun;
 use super::commands::{CommandClass, Reading};
 use super::evolution::Contents;
 use super::frame::Kind;
@@ -14,11 +14,12 @@ use super::programs::{Programs, unregistered};
 use super::reader::{Frame, OpenTransaction, Reader};
 use super::recorder::world;
 use super::stored::{
-    StoredBegun, StoredCommand, StoredContent, StoredDone, StoredDropped, StoredStep, place, read,
+    StoredBegun, StoredCommand, StoredContent, StoredDone, StoredEvicted, StoredStep, place, read,
     wrong,
 };
 use crate::history::History;
 use crate::history::step::{BoxedStep, End, Failure, is_broken, undo_all};
+use crate::history::undo::Way;
 use crate::history::world::restored;
 use crate::world::Moment;
 use crate::{Error, ErrorKind, Result, World};
@@ -73,7 +74,7 @@ impl<T: 'static> History<T> {
             let result = catch_unwind(AssertUnwindSafe(|| replay.frame(self, &frame)));
             let (error, is_broken) = match result {
                 Ok(Ok(())) => {
-                    events += u64::from(frame.kind.is_event() && frame.kind != Kind::Dropped);
+                    events += u64::from(frame.kind.is_event() && frame.kind != Kind::Evicted);
                     open = OpenTransaction::behind(open, &frame);
                     if open.is_none() {
                         // What merged with the entry before, or was rolled back, made none.
@@ -126,7 +127,6 @@ impl<T: 'static> History<T> {
             self.end(target);
         }));
         self.open.clear();
-        self.floors.clear();
         (self.base, self.last_state, self.saved) = (0, 0, Some(0));
         (self.bytes, self.held) = (0, 0);
         (self.may_merge, self.has_grown, self.poison, self.world) = (false, false, None, None);
@@ -185,6 +185,11 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             Kind::Cleared => history.drop_all(),
             Kind::Skipped => {
+                if !history.skip(Way { is_redo: read(payload)? }) {
+                    return Err(wrong("an entry to be skipped where there is none").into());
+                }
+            }
+            Kind::Dropped => {
                 let index = read::<Option<u64>>(payload)?.map(place).transpose()?;
                 let poisoned = history.poison.as_ref().map(|poison| poison.entry);
                 let is_it = match poisoned {
@@ -195,12 +200,8 @@ impl<T: 'static> Replay<'_, '_, T> {
                     return Err(wrong("the number of an entry that is not there").into());
                 }
             }
-            Kind::Floors => {
-                let floors: Vec<u64> = read(payload)?;
-                history.floors = checked_floors(floors, history.ring.len())?.into();
-            }
-            Kind::Dropped => {
-                let StoredDropped { oldest, undone } = read(payload)?;
+            Kind::Evicted => {
+                let StoredEvicted { oldest, undone } = read(payload)?;
                 for (count, end) in [(oldest, End::Applied), (undone, End::Undone)] {
                     for _ in 0..count {
                         if !history.drop_one(end) {

@@ -13,7 +13,7 @@ use crate::history::History;
 use crate::history::entry::{Away, Entry};
 use crate::history::step::{BoxedStep, End, ends};
 use crate::history::world::restored;
-use crate::storage::{FILES, Storage};
+use crate::storage::Storage;
 use crate::world::Moment;
 
 /// An entry that is to go into a file.
@@ -27,21 +27,6 @@ struct Gathered {
 const FILE: usize = 64 << 10;
 
 impl<T: 'static> History<T> {
-    /// Keeps about `bytes` bytes of entries in memory, and moves the others to files.
-    ///
-    /// The entries that are the furthest from the current one move to files whose names begin with this path. They come back
-    /// when an undo or a redo reaches them. The files end with the history; only one history may use a path.
-    ///
-    /// Detached components, resources and objects stay in memory, and so do commands whose class is not
-    /// [registered](Self::register). Of an entry in a file, the label and some hundred bytes stay in memory.
-    ///
-    /// If a file cannot be written, the entries stay in memory. If one cannot be read, `undo` or `redo` fails and [`can_undo`](Self::can_undo) or [`can_redo`](Self::can_redo) is
-    /// false from then on, until [`retry_spilled`](Self::retry_spilled) or [`clear`](Self::clear).
-    pub fn spill_to(&mut self, path: impl Into<PathBuf>, bytes: usize) {
-        let path = path.into();
-        self.spill_in(Arc::new(FILES), path.clone(), path, bytes);
-    }
-
     /// Moves entries to files beside `path`, with the permissions of `like`.
     pub(super) fn spill_in(
         &mut self,
@@ -51,24 +36,6 @@ impl<T: 'static> History<T> {
         budget: usize,
     ) {
         self.spill = Some(Spill::new(storage, path, like, budget));
-    }
-
-    /// Why the next entry to undo or redo cannot be read from its file, if that was tried.
-    #[must_use]
-    pub fn lost(&self) -> Option<&str> {
-        self.lost.as_ref().map(|(_, why)| &**why)
-    }
-
-    /// Lets entries that could not be read be tried again.
-    pub fn retry_spilled(&mut self) {
-        self.lost = None;
-        self.tell();
-    }
-
-    /// True if an entry is in a file that could not be read.
-    pub(in crate::history) fn is_lost(&self, index: usize) -> bool {
-        let file = self.ring.get(index).and_then(Entry::spilled).map(|spilled| spilled.file);
-        self.lost.as_ref().is_some_and(|(lost, _)| file == Some(*lost))
     }
 
     /// Moves entries to files until there are few enough in memory.
@@ -151,9 +118,7 @@ impl<T: 'static> History<T> {
         let Some(Spilled { file, .. }) = self.ring.get(index).and_then(Entry::spilled) else {
             return Ok(());
         };
-        self.read_back(file, target).inspect_err(|error| {
-            self.lost = Some((file, error.to_string()));
-        })
+        self.read_back(file, target)
     }
 
     /// Brings all entries back.

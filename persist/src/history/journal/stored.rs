@@ -28,6 +28,7 @@ pub(super) struct StoredStacks {
     pub(super) base: u64,
     pub(super) last_state: u64,
     pub(super) saved: Option<u64>,
+    /// None; kept so that journals of earlier versions can be read.
     pub(super) floors: Vec<u64>,
     pub(super) poison: Option<StoredPoison>,
 }
@@ -86,9 +87,10 @@ pub(super) struct StoredBegun {
     pub(super) label: StoredLabel,
 }
 
-#[derive(crate::Persist)]
+/// How many entries were evicted.
+#[derive(crate::Persist, Default)]
 #[persist(crate = crate)]
-pub(super) struct StoredDropped {
+pub(super) struct StoredEvicted {
     pub(super) oldest: u64,
     pub(super) undone: u64,
 }

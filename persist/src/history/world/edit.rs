@@ -6,7 +6,7 @@ use super::pending::Handed;
 use crate::codec::Pointee;
 use crate::fields::{IntoFieldPath, Request};
 use crate::history::edit::Place;
-use crate::history::{Edit, History, Label, Transaction};
+use crate::history::{Edit, History, Label};
 use crate::world::{Change, Owner};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
@@ -295,21 +295,5 @@ impl History<World> {
         new.take_parked(old)?;
         self.is_of(new);
         Ok(())
-    }
-}
-
-impl Transaction<'_, World> {
-    /// Like [`History::set`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::set`].
-    pub fn set(
-        &mut self,
-        object: ObjectId,
-        path: impl IntoFieldPath,
-        value: impl Into<Value>,
-    ) -> Result<Value> {
-        self.history.set(self.target, object, path, value)
     }
 }
