@@ -8,6 +8,7 @@ mod calls;
 mod document;
 mod events;
 mod failure;
+mod fields;
 mod half_done;
 mod limits;
 mod linear;

@@ -2,14 +2,13 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
 use persist::history::{Flush, Recovered};
 use persist::world::Outside;
 use persist::{Component, ErrorKind, History, ObjectId, Persist, Result, Session, World};
 
 use super::{JOURNAL, SAVE};
-use persist_tests::support::disk::{Disk, Fault};
+use persist_tests::support::disk::Disk;
 
 #[derive(Persist, Default)]
 #[persist(validate = Health::check, after_load = Health::wake)]

@@ -1,10 +1,12 @@
 //! What a session does by its history.
 
+use std::any::Any;
 use std::time::Duration;
 
 use super::Session;
+use crate::codec::Reflect;
 use crate::fields::IntoFieldPath;
-use crate::history::{Command, Edit, History, HistoryEvent, Label, Proof, Subscription};
+use crate::history::{Command, Editable, History, HistoryEvent, Label, Proof, Subscription};
 use crate::{ObjectId, Persist, Result, Value, World};
 
 impl<T: 'static> Session<T> {
@@ -16,8 +18,11 @@ impl<T: 'static> Session<T> {
     pub fn edit<R>(
         &mut self,
         label: impl Into<Label>,
-        edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
-    ) -> Result<R> {
+        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Editable,
+    {
         self.history.edit(&mut self.target, label, edit)
     }
 
@@ -167,6 +172,35 @@ impl<T: Persist> Session<T> {
     /// Like [`History::set_proof`].
     pub fn set_proof(&mut self, proof: Proof) {
         self.history.set_proof(proof);
+    }
+}
+
+impl<T: Reflect> Session<T> {
+    /// Like [`History::set_field`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`History::set_field`] and of [`edit`](Self::edit).
+    pub fn set_field(
+        &mut self,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        self.history.set_field(&mut self.target, path, value)
+    }
+
+    /// Like [`History::edit_at`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`History::edit_at`] and of [`edit`](Self::edit).
+    pub fn edit_at<P: Any, R>(
+        &mut self,
+        path: impl IntoFieldPath,
+        label: impl Into<Label>,
+        edit: impl FnOnce(&mut P) -> Result<R>,
+    ) -> Result<R> {
+        self.history.edit_at(&mut self.target, path, label, edit)
     }
 }
 
