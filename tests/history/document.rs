@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use persist::history::{CommandContext, End, HistoryEvent, Label, Merge};
 use persist::{Command, Error, ErrorKind, History, Result};
@@ -171,7 +172,7 @@ impl Command<Document> for Set {
     }
 }
 
-/// Adds to a number; of several, all are kept in one entry.
+/// Adds to a number.
 pub(crate) struct Add(pub(crate) &'static str, pub(crate) i64);
 
 impl Command<Document> for Add {
@@ -186,10 +187,6 @@ impl Command<Document> for Add {
         ask(&format!("undo {}+{}", self.0, self.1))?;
         document.put(self.0, document.number(self.0) - self.1);
         Ok(())
-    }
-
-    fn merge(&mut self, next: &Self) -> Result<Merge> {
-        Ok(if self.0 == next.0 { Merge::Both } else { Merge::No })
     }
 
     fn finalize(&mut self, _: &mut Document, end: End) {
@@ -250,8 +247,15 @@ impl Editor {
         Self::with(History::new(capacity))
     }
 
-    pub(crate) fn with(history: History<Document>) -> Self {
+    /// Whose edits are merged if they go together, whenever they come.
+    pub(crate) fn with(mut history: History<Document>) -> Self {
+        history.set_merge_window(Some(Duration::MAX));
         Self { document: Document::default(), history }
+    }
+
+    /// What is done next is an entry of its own.
+    pub(crate) fn apart(&mut self) {
+        apart(&mut self.history);
     }
 
     pub(crate) fn apply(&mut self, command: impl Command<Document>) -> Result<()> {
@@ -325,6 +329,12 @@ impl Editor {
         self.history.subscribe(move |event, _| heard.push(event.clone()));
         events
     }
+}
+
+/// What is done next is an entry of its own.
+pub(crate) fn apart<T>(history: &mut History<T>) {
+    let drag = history.begin_drag("");
+    history.end_drag(drag);
 }
 
 /// Writes three words as one entry.

@@ -103,7 +103,7 @@ fn undoing_all_and_redoing_all_leads_back_to_every_state() -> Result<()> {
                     edit.apply(super::document::Add("y", -3))
                 })?,
             }
-            editor.history.set_barrier();
+            editor.apart();
             if editor.history.position() == states.len() {
                 states.push(editor.document.clone());
             }

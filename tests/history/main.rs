@@ -6,6 +6,7 @@
 mod act;
 mod calls;
 mod document;
+mod dragging;
 mod events;
 mod failure;
 mod half_done;

@@ -29,7 +29,7 @@ impl Pair {
                 no_fault_is_left();
                 self.model.enter("", edited.steps, true);
             }
-            Call::Edit(label, leaves, how) => self.edit(label, leaves, *how),
+            Call::Edit(key, label, leaves, how) => self.edit(*key, label, leaves, *how),
             Call::Undo => self.step(false, None),
             Call::Redo => self.step(true, None),
             Call::FailingUndo(fails) => self.step(false, Some(*fails)),
@@ -53,9 +53,19 @@ impl Pair {
                 model.rollback();
             }
             Call::Scope(label, leaves, is_committed) => self.scope(label, leaves, *is_committed),
-            Call::Barrier => {
-                editor.history.set_barrier();
-                model.set_barrier();
+            Call::Drag(label) => {
+                self.drag = Some(editor.history.begin_drag(*label));
+                model.begin_drag(label);
+            }
+            Call::EndDrag => {
+                if let Some(drag) = self.drag.take() {
+                    editor.history.end_drag(drag);
+                    model.end_drag();
+                }
+            }
+            Call::ForgetDrag => {
+                self.drag = None;
+                model.forget_drag();
             }
             Call::Saved(_) | Call::Clear if model.is_open() => {
                 refused(editor.history.mark_saved(), ErrorKind::OpenTransaction);

@@ -225,7 +225,7 @@ fn several_commands_count_if_one_of_them_does() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("Look around")?;
     editor.select(1)?;
-    editor.history.set_barrier();
+    editor.apart();
     editor.select(2)?;
     editor.commit()?;
     assert!(!editor.history.is_modified());

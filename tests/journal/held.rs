@@ -2,14 +2,13 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
 use persist::history::{Flush, Recovered};
 use persist::world::Outside;
 use persist::{Component, ErrorKind, History, ObjectId, Persist, Result, Session, World};
 
 use super::{JOURNAL, SAVE};
-use persist_tests::support::disk::{Disk, Fault};
+use persist_tests::support::disk::Disk;
 
 #[derive(Persist, Default)]
 #[persist(validate = Health::check, after_load = Health::wake)]
@@ -208,7 +207,6 @@ fn a_save_is_made_also_if_entries_cannot_be_read_back() -> Result<()> {
     let door = door(&mut session)?;
     session.edit("", |edit| edit.attach(door, health(0)))?;
     for points in 1..100 {
-        session.set_barrier();
         session.set(door, "Health:points", points)?;
     }
     let spilled: Vec<_> = disk.names().into_iter().filter(|name| name.contains("spill")).collect();

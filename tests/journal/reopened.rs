@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use persist::history::{CommandContext, Flush, Label, Merge, Recovered};
+use persist::history::{CommandContext, Flush, Label, Recovered};
 use persist::{
     Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, Session, World,
 };
@@ -56,7 +56,7 @@ impl Command for Once {
     }
 }
 
-/// Stays beside those before it, in one entry.
+/// Stays beside those before it.
 #[derive(Persist)]
 struct Stroke;
 
@@ -68,10 +68,6 @@ impl Command for Stroke {
 
     fn undo(&mut self, _: &mut World) -> Result<()> {
         Ok(())
-    }
-
-    fn merge(&mut self, _: &Self) -> Result<Merge> {
-        Ok(Merge::Both)
     }
 
     fn label(&self) -> Label {
@@ -151,16 +147,46 @@ fn an_entry_that_was_left_half_undone_is_there_behind_a_save() -> Result<()> {
 }
 
 #[test]
-fn what_is_kept_beside_each_other_in_one_entry_is_called_the_same_behind_a_save() -> Result<()> {
+fn a_crash_keeps_what_was_done_in_a_drag_and_the_drag_is_over() -> Result<()> {
     let disk = Disk::default();
     let (mut session, _) = open(&disk)?;
-    for _ in 0..3 {
-        session.apply(Stroke)?;
-    }
-    assert_eq!((session.len(), &*session.undo_text()), (1, "Undo Draw"));
+    let ada = session.edit("Add", |edit| {
+        let ada = edit.spawn("Ada")?;
+        edit.attach(ada, Place { x: 0 })?;
+        Ok(ada)
+    })?;
     session.save()?;
+    let drag = session.begin_drag("");
+    for x in 1..4 {
+        session.apply(Stroke)?;
+        session.set(ada, "Place:x", x)?;
+    }
+    let texts = |session: &Session| (session.undo_text(), session.redo_text(), session.len());
+    let before = texts(&session);
+    assert_eq!((&*before.0, before.2), ("Undo Draw and 5 more", 2));
+    let killed = Disk::new(disk.image());
+    let mut again = reopen(&killed)?;
+    assert_eq!((texts(&again), again.is_modified()), (before, true));
+    assert!(again.undo()? && !again.is_modified());
+    assert_eq!(again.world().get(ada), Some(&Place { x: 0 }));
+    again.redo()?;
+    assert_eq!(again.world().get(ada), Some(&Place { x: 3 }));
+    again.set(ada, "Place:x", 4)?;
+    assert_eq!(again.len(), 3);
+
+    // A save in it keeps it open, and its rest is an entry of its own.
+    session.save()?;
+    session.set(ada, "Place:x", 5)?;
+    session.set(ada, "Place:x", 6)?;
+    session.end_drag(drag);
+    let before = texts(&session);
+    assert_eq!((&*before.0, before.2), ("Undo Set Place.x of Ada", 3));
     drop(session);
-    assert_eq!(reopen(&disk)?.undo_text(), "Undo Draw");
+    let mut session = reopen(&disk)?;
+    assert_eq!(texts(&session), before);
+    session.undo()?;
+    assert_eq!(session.world().get(ada), Some(&Place { x: 3 }));
+    assert!(!session.is_modified());
     Ok(())
 }
 

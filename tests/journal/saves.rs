@@ -45,7 +45,11 @@ fn cut_everywhere(flush: Flush, flushes: impl Fn(usize) -> bool) -> Result<usize
         disk.note_cuts();
         driver.act(*action)?;
         let cuts = disk.cuts();
-        assert!(cuts.len() > 1 || flush != Flush::EveryEdit || *action == Action::Barrier);
+        assert!(
+            cuts.len() > 1
+                || flush != Flush::EveryEdit
+                || matches!(action, Action::Barrier | Action::Drag | Action::Drop)
+        );
         let log = &driver.log[flushed..];
         for cut in &cuts {
             for selection in selections(cut.pieces()) {

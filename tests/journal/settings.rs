@@ -45,7 +45,7 @@ fn the_merge_window_of_a_session_is_set() -> Result<()> {
     write(&mut session)?;
     write(&mut session)?;
     assert_eq!(session.len(), 2);
-    session.set_merge_window(None);
+    session.set_merge_window(Some(Duration::MAX));
     write(&mut session)?;
     assert_eq!(session.len(), 2);
     Ok(())

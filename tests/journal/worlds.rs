@@ -75,6 +75,7 @@ fn saves(disk: &Disk) -> Result<SaveManager> {
 
 fn options(disk: &Disk) -> Result<SessionOptions<World>> {
     let mut history = History::unlimited();
+    history.set_merge_window(Some(std::time::Duration::MAX));
     history.register::<Grow>()?;
     Ok(Session::with(saves(disk)?, history).flush(Flush::OnIdle))
 }
@@ -372,6 +373,7 @@ fn a_component_class_that_is_missing_stops_the_replay_and_is_named() -> Result<(
     let mut saves = super::driver::manager(&disk);
     saves.register_component::<Bag>()?;
     let mut history = History::unlimited();
+    history.set_merge_window(Some(std::time::Duration::MAX));
     history.register::<Grow>()?;
     let (session, recovered) = Session::with(saves, history).open(SAVE, JOURNAL)?;
     let stopped = recovered.stopped.unwrap();

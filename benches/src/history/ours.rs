@@ -7,7 +7,7 @@ use persist::{
     Command, Component, FieldPath, History, ObjectId, Persist, Result, Value, World, field,
 };
 
-use super::subject::{Document, OBJECTS, Subject, Transform, transform};
+use super::subject::{Document, EDITS, OBJECTS, Subject, Transform, transform};
 
 /// A command by hand.
 pub(crate) struct ByCommand {
@@ -57,6 +57,12 @@ impl Subject for ByCommand {
 
     fn set(&mut self, object: usize, x: f32) {
         self.history.apply(&mut self.document, Set { object, x }).expect("it is there");
+    }
+
+    fn drag(&mut self) {
+        let drag = self.history.begin_drag("");
+        (0..EDITS).for_each(|n| self.set(0, n as f32));
+        self.history.end_drag(drag);
     }
 
     fn undo(&mut self) -> bool {
@@ -246,6 +252,12 @@ impl<T: Movable> Subject for OfWorld<T> {
     fn set(&mut self, object: usize, x: f32) {
         let object = self.objects[object];
         (self.set)(self, object, x).expect("it is there");
+    }
+
+    fn drag(&mut self) {
+        let drag = self.history.begin_drag("");
+        (0..EDITS).for_each(|n| self.set(0, n as f32));
+        self.history.end_drag(drag);
     }
 
     fn undo(&mut self) -> bool {

@@ -62,7 +62,7 @@ impl<T: 'static> History<T> {
     ///
     /// ```compile_fail,E0596
     /// # let mut history = persist::History::<persist::World>::new(9);
-    /// history.subscribe(|_, history| history.set_barrier());
+    /// history.subscribe(|_, history| history.set_merge_window(None));
     /// ```
     ///
     /// # Example

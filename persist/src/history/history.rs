@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::entry::Entry;
 use super::event::Listeners;
 use super::journal::{Around, Recorder, Spill};
+use super::merging::OpenDrag;
 use super::proof::{Proof, Prover};
 use super::ring::Ring;
 use super::step::{BoxedStep, End, Panic};
@@ -62,8 +63,8 @@ pub struct History<T: 'static = World> {
     /// Whether the next edit may be merged into the current entry.
     pub(super) may_merge: bool,
     pub(super) merge_window: Option<Duration>,
-    /// When that was set where there was none.
-    pub(super) window_since: Duration,
+    /// The drag that was begun last; it may have ended.
+    pub(super) drag: Option<OpenDrag>,
     /// What the merge window is measured by; none where the target has no clock.
     pub(super) clock: Option<Box<dyn Fn() -> Duration>>,
     pub(super) max_bytes: Option<usize>,
@@ -116,7 +117,7 @@ impl<T: 'static> History<T> {
             saved: Some(0),
             may_merge: false,
             merge_window: None,
-            window_since: Duration::ZERO,
+            drag: None,
             clock: IS_WHOLE
                 .then(|| -> Box<dyn Fn() -> Duration> { Box::new(move || start.elapsed()) }),
             max_bytes: None,

@@ -24,7 +24,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`History`], [`HistoryEntry`], [`Label`], [`Verb`] | the list of entries, and their names in a menu |
-//! | [`Edit`] | what changes a target while it is recorded |
+//! | [`Edit`], [`Drag`] | what changes a target while it is recorded; edits that are one entry |
 //! | [`Command`], [`CommandContext`], [`Merge`] | edits that the program wrote itself |
 //! | [`HistoryEvent`], [`Subscription`], [`End`] | callbacks for menus and views |
 //! | [`Proof`], [`Poison`] | what happens if an entry cannot be undone |
@@ -40,6 +40,7 @@ mod event;
 mod history;
 mod journal;
 mod label;
+mod merging;
 mod order;
 mod poison;
 mod proof;
@@ -56,6 +57,7 @@ pub use event::{HistoryEvent, Subscription};
 pub use history::HistoryEntry;
 pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};
+pub use merging::Drag;
 pub use poison::Poison;
 pub use proof::Proof;
 pub use step::{End, Merge};

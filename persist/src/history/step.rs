@@ -89,8 +89,6 @@ pub enum Merge {
     No,
     /// It is part of the one before, which undoes and redoes both, and is dropped.
     Yes,
-    /// Both are kept, in one entry: undone and redone together.
-    Both,
     /// Together they do nothing: both are dropped.
     Annul,
 }

@@ -1,9 +1,10 @@
 //! What a session does by its history.
 
+use std::hash::Hash;
 use std::time::Duration;
 
 use super::Session;
-use crate::history::{Command, Edit, History, HistoryEvent, Label, Proof, Subscription};
+use crate::history::{Command, Drag, Edit, History, HistoryEvent, Label, Proof, Subscription};
 use crate::world::IntoFieldPath;
 use crate::{ObjectId, Persist, Result, Value, World};
 
@@ -19,6 +20,20 @@ impl<T: 'static> Session<T> {
         edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
     ) -> Result<R> {
         self.history.edit(&mut self.target, label, edit)
+    }
+
+    /// Like [`History::edit_merging`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`edit`](Self::edit).
+    pub fn edit_merging<R>(
+        &mut self,
+        key: impl Hash,
+        label: impl Into<Label>,
+        edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
+    ) -> Result<R> {
+        self.history.edit_merging(&mut self.target, key, label, edit)
     }
 
     /// Like [`History::apply`]. The class of the command must be [registered](History::register).
@@ -84,9 +99,14 @@ impl<T: 'static> Session<T> {
         self.history.rollback(&mut self.target)
     }
 
-    /// Like [`History::set_barrier`].
-    pub fn set_barrier(&mut self) {
-        self.history.set_barrier();
+    /// Like [`History::begin_drag`]. What was done in it is kept in a crash, and the drag is over then.
+    pub fn begin_drag(&mut self, label: impl Into<Label>) -> Drag {
+        self.history.begin_drag(label)
+    }
+
+    /// Like [`History::end_drag`].
+    pub fn end_drag(&mut self, drag: Drag) {
+        self.history.end_drag(drag);
     }
 
     /// Like [`History::mark_unsaved`].
