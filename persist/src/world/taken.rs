@@ -4,16 +4,14 @@ use std::mem;
 
 use super::World;
 use super::any_component::{AnyComponent, ComponentType};
-use super::change::{awaken, validate};
-use super::compare::content_of;
 use super::component::Component;
-use super::field_links::FieldLinks;
 use super::object::{Activity, KeptComponent};
 use super::resources::AnyResource;
 use super::world::missing;
 use crate::codec::{
     AsTrait, BoxOf, Decoder, Pointee, Portable, TraitObject, Unknown, count, left_over,
 };
+use crate::fields::{FieldLinks, awaken, content_of, validate};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// A component that is out of its object, where nobody has released it. It may come back into another world, whose columns are others.

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hashbrown::HashMap;
 
 use super::any_component::ComponentType;
-use super::change::Kept;
 use super::column::{AnyColumn, Column};
 use super::commands::Command;
 use super::directory::{Directory, Place};
+use super::fields::Numbers;
 use super::names::Names;
 use super::object::{Activity, Object, Shapes};
 use super::parked::Parked;
-use super::paths::Paths;
 use super::resources::Resources;
+use crate::fields::{Paths, Room};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -101,8 +101,9 @@ pub struct World {
     /// True if there are, or were, components of classes that the program does not have.
     pub(super) has_unknown: bool,
     /// For changes of fields.
-    pub(super) kept: Kept,
-    pub(super) paths: Paths,
+    pub(super) room: Room,
+    pub(crate) paths: Paths,
+    pub(super) numbers: Numbers,
     identity: Identity,
 }
 

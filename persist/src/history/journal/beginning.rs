@@ -7,7 +7,7 @@ use super::stored::{StoredEntry, StoredPoison, StoredStacks, place, read, wrong}
 use crate::Result;
 use crate::history::History;
 use crate::history::entry::Entry;
-use crate::history::world::Moment;
+use crate::world::Moment;
 
 /// More states than any history reaches.
 const MOST_STATES: u64 = 1 << 62;

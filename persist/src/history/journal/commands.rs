@@ -10,12 +10,12 @@ use super::recorder::world;
 use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
 use crate::env::Env;
+use crate::fields::FieldLinks;
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
 use crate::history::History;
 use crate::history::command::{Command, Performed};
 use crate::history::step::{BoxedStep, Failure};
-use crate::world::FieldLinks;
 use crate::{Error, ErrorKind, Limits, Persist, Result, World};
 
 /// What a command learns of the history that runs it.

@@ -4,8 +4,8 @@ use std::hash::Hash;
 use std::time::Duration;
 
 use super::Session;
+use crate::fields::IntoFieldPath;
 use crate::history::{Command, Drag, Edit, History, HistoryEvent, Label, Proof, Subscription};
-use crate::world::IntoFieldPath;
 use crate::{ObjectId, Persist, Result, Value, World};
 
 impl<T: 'static> Session<T> {

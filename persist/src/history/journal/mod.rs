@@ -35,7 +35,7 @@ pub use open::SessionOptions;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
 pub(super) use spill_files::{Spill, Spilled};
-pub(super) use stored::{StoredStep, Storing};
+pub(super) use stored::{StoredStep, Storing, wrong};
 
 /// When journal entries are flushed to disk.
 ///

@@ -16,8 +16,7 @@ use super::writer::{Frames, Writer};
 use super::{Around, Record, Recorder};
 use crate::history::History;
 use crate::history::step::End;
-use crate::history::world::Moment;
-use crate::world::Owner;
+use crate::world::{Moment, Owner};
 use crate::{ErrorKind, Result, World};
 
 /// Writes to a journal what happens to a history.
@@ -84,13 +83,13 @@ impl<T: 'static> JournalRecorder<T> {
                 if let Some(world) = world(target) {
                     let mut changed = BTreeSet::new();
                     for step in &steps {
-                        told.ends |= step.each(&mut |step| {
-                            match step.changed()? {
-                                Some(key) => drop(changed.insert(key)),
-                                None => told.gone.extend(step.class()?.map(|of| (step.object, of))),
+                        told.ends |= step.each(&mut |change| {
+                            let key = change.class().map(|class| (change.owner, class.to_owned()));
+                            match change.is_of_fields() {
+                                true => changed.extend(key),
+                                false => told.gone.extend(key),
                             }
-                            Ok(())
-                        })?;
+                        });
                     }
                     changed.retain(|key| {
                         told.begins || told.gone.contains(key) || !self.told.contains(key)
@@ -174,23 +173,23 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
 /// Writes the contents of components and resources that exist or are parked; returns which.
 fn push_contents(world: &World, keys: BTreeSet<Key>, frames: &mut Frames) -> Result<HashSet<Key>> {
     let mut said = HashSet::new();
-    let mut say = |object, class: String, bytes| -> Result<()> {
-        let content = StoredContent { object, class, bytes };
+    let mut say = |owner, class: String, bytes| -> Result<()> {
+        let content = StoredContent { owner, class, bytes };
         frames.push((Kind::Content, payload(&content)?));
-        said.insert((object, content.class));
+        said.insert((owner, content.class));
         Ok(())
     };
     let mut parked = BTreeSet::new();
-    for (object, class) in keys {
-        let owner = object.map_or(Owner::Resource, Owner::Object);
-        match (world.content(owner, &class), object) {
-            (Ok(bytes), _) => say(object, class, bytes)?,
+    for (owner, class) in keys {
+        match (world.content(owner, &class), owner) {
+            (Ok(bytes), _) => say(owner, class, bytes)?,
             // What is detached its step has.
-            (Err(_), object) => parked.extend(object.map(|object| (object, class))),
+            (Err(_), Owner::Object(object)) => drop(parked.insert((object, class))),
+            (Err(_), Owner::Resource) => {}
         }
     }
     for (object, class, bytes) in world.parked_contents(parked)? {
-        say(Some(object), class, bytes)?;
+        say(Owner::Object(object), class, bytes)?;
     }
     Ok(said)
 }
@@ -238,10 +237,10 @@ impl<T: 'static> History<T> {
             let storing = Storing { moment: Moment::Undone, ..storing };
             steps.append(&mut storing.steps(rest, target)?);
             for step in &steps {
-                step.each(&mut |step| {
-                    changed.extend(step.changed()?);
-                    Ok(())
-                })?;
+                step.each(&mut |change| {
+                    let class = change.class().filter(|_| change.is_of_fields());
+                    changed.extend(class.map(|class| (change.owner, class.to_owned())));
+                });
             }
             let stored = StoredEntry { label, state: entry.state, steps };
             frames.push((Kind::Entry, payload(&stored)?));

@@ -20,7 +20,8 @@ use super::stored::{
 use crate::history::History;
 use crate::history::step::{BoxedStep, End, Failure, is_broken, undo_all};
 use crate::history::undo::Way;
-use crate::history::world::{Moment, StoredWorldStep};
+use crate::history::world::restored;
+use crate::world::Moment;
 use crate::{Error, ErrorKind, Result, World};
 
 /// What came of a replay.
@@ -148,9 +149,9 @@ impl<T: 'static> Replay<'_, '_, T> {
                 self.contents.clear();
             }
             Kind::Content => {
-                let StoredContent { object, class, bytes } = read(payload)?;
+                let StoredContent { owner, class, bytes } = read(payload)?;
                 if !self.programs.world.is_same(&class) {
-                    self.contents.enter((object, class), bytes);
+                    self.contents.enter((owner, class), bytes);
                 }
             }
             Kind::Stacks | Kind::Entry => self.begin(history, frame.kind, payload)?,
@@ -243,7 +244,7 @@ impl<T: 'static> Replay<'_, '_, T> {
     fn bring_on(&mut self, steps: &mut [StoredStep]) -> Result<bool> {
         let mut is_direct = false;
         for step in &*steps {
-            is_direct |= step.each(&mut |_| Ok(()))?;
+            is_direct |= step.each(&mut |_| {});
         }
         if let Some(world) = world(&*self.target).filter(|_| !self.programs.world.are_same()) {
             self.contents.bring_on(steps, &mut self.programs.world, world)?;
@@ -282,7 +283,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 class.replay(&command, self.target, &reading)
             }
             StoredStep::World(step) => {
-                let mut step = self.restore_world(*step, Moment::Done)?;
+                let mut step = restored(step, self.target, Moment::Done)?;
                 match step.redo(self.target) {
                     Ok(()) => Ok(step),
                     Err(failure) => {
@@ -320,19 +321,8 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let mut further = self.restore_all(further, moment)?;
                 self.command(*command, &mut further)
             }
-            StoredStep::World(step) => self.restore_world(*step, moment),
+            StoredStep::World(step) => restored(step, self.target, moment),
         }
-    }
-
-    fn restore_world(&mut self, stored: StoredWorldStep, moment: Moment) -> Result<BoxedStep<T>> {
-        let Some(world) = self.world() else {
-            return Err(wrong("a step of a world, and the target is none"));
-        };
-        // It is one of `T`, which is a world.
-        let step: Box<dyn Any> = Box::new(stored.restore(world, moment)?);
-        step.downcast()
-            .map(|step| *step)
-            .map_err(|_| wrong("a step of a world, and the target is none"))
     }
 
     /// A command with what it performed, which is taken if it succeeds.

@@ -1,6 +1,5 @@
 //! Entries that are far from the current one, in files until they are needed.
 
-use std::any::Any;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,12 +8,13 @@ use super::Around;
 use super::commands::Reading;
 use super::spill_files::{Spill, Spilled, StoredSpill, StoredSteps};
 use super::stored::{StoredStep, Storing, payload, wrong};
+use crate::Result;
 use crate::history::History;
 use crate::history::entry::{Away, Entry};
 use crate::history::step::{BoxedStep, End, ends};
-use crate::history::world::Moment;
+use crate::history::world::restored;
 use crate::storage::Storage;
-use crate::{Result, World};
+use crate::world::Moment;
 
 /// An entry that is to go into a file.
 struct Gathered {
@@ -205,17 +205,7 @@ fn restore<T: 'static>(
     around: &Rc<Around<T>>,
 ) -> Result<BoxedStep<T>> {
     match stored {
-        StoredStep::World(step) => {
-            let target: &mut dyn Any = target;
-            let Some(world) = target.downcast_mut::<World>() else {
-                return Err(wrong("a step of a world, and the target is none"));
-            };
-            // It is one of `T`, which is a world.
-            let step: Box<dyn Any> = Box::new(step.restore(world, Moment::Spilled)?);
-            step.downcast()
-                .map(|step| *step)
-                .map_err(|_| wrong("a step of a world, and the target is none"))
-        }
+        StoredStep::World(change) => restored(change, target, Moment::Spilled),
         StoredStep::Command(mut command) => {
             let further = std::mem::take(&mut command.further);
             let mut further = restore_all(further, target, around)?;

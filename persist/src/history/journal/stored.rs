@@ -7,8 +7,8 @@ use super::{Around, Before};
 use crate::codec::{Buffer, decode};
 use crate::history::merging::Merging;
 use crate::history::step::BoxedStep;
-use crate::history::world::{Moment, StoredWorldStep};
 use crate::history::{Command, Label, Poison, Verb};
+use crate::world::{Change, Moment, Owner};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// The schemas of the classes in the following frames, each list as a save without records.
@@ -54,11 +54,11 @@ pub(super) struct StoredEntry {
     pub(super) steps: Vec<StoredStep>,
 }
 
-/// What a component of an object is, or, if there is no object, a resource.
+/// What a component of an object is, or a resource.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub(super) struct StoredContent {
-    pub(super) object: Option<ObjectId>,
+    pub(super) owner: Owner,
     pub(super) class: String,
     pub(super) bytes: Vec<u8>,
 }
@@ -131,7 +131,7 @@ pub(super) struct StoredEvicted {
 pub(in crate::history) enum StoredStep {
     // Boxed, as commands in commands are read one in the other.
     Command(Box<StoredCommand>),
-    World(Box<StoredWorldStep>),
+    World(Box<Change>),
 }
 
 impl From<StoredCommand> for StoredStep {
@@ -140,27 +140,17 @@ impl From<StoredCommand> for StoredStep {
     }
 }
 
-impl From<StoredWorldStep> for StoredStep {
-    fn from(step: StoredWorldStep) -> Self {
-        Self::World(Box::new(step))
-    }
-}
-
 impl StoredStep {
-    /// Shows the steps of a world in it; true if a command in it changed its target directly.
-    pub(super) fn each(
-        &self,
-        show: &mut dyn FnMut(&StoredWorldStep) -> Result<()>,
-    ) -> Result<bool> {
+    /// Shows the changes of a world in it; true if a command in it changed its target directly.
+    pub(super) fn each(&self, show: &mut dyn FnMut(&Change)) -> bool {
         match self {
-            Self::World(step) => show(step).map(|()| false),
+            Self::World(change) => {
+                show(change);
+                false
+            }
             Self::Command(command) => {
-                let further = command.further.iter().map(|step| step.each(show));
-                let mut is_direct = command.is_direct;
-                for found in further {
-                    is_direct |= found?;
-                }
-                Ok(is_direct)
+                let further = command.further.iter();
+                further.fold(command.is_direct, |is_direct, step| step.each(show) || is_direct)
             }
         }
     }
@@ -310,7 +300,7 @@ pub(super) fn place(number: u64) -> Result<usize> {
 }
 
 #[cold]
-pub(super) fn wrong(what: &str) -> Error {
+pub(in crate::history) fn wrong(what: &str) -> Error {
     Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or made to harm"))
 }
 
