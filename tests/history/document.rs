@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use persist::history::{CommandContext, End, HistoryEvent, Label, Merge};
+use persist::history::{self, CommandContext, End, Label, Merge};
 use persist::{Command, Error, ErrorKind, History, Result};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -240,7 +240,7 @@ pub(crate) struct Editor {
 
 impl Editor {
     pub(crate) fn new() -> Self {
-        Self::with(History::unlimited())
+        Self::with(History::new(None))
     }
 
     pub(crate) fn of(capacity: usize) -> Self {
@@ -326,7 +326,8 @@ impl Editor {
     pub(crate) fn listen(&mut self) -> Events {
         let events = Events::default();
         let heard = events.clone();
-        self.history.subscribe(move |event, _| heard.push(event.clone()));
+        self.history
+            .subscribe(move |event, history| heard.push(HistoryEvent::heard(event, history)));
         events
     }
 }
@@ -344,6 +345,33 @@ pub(crate) fn build(editor: &mut Editor) -> Result<()> {
         edit.apply(Write("b"))?;
         edit.apply(Write("c"))
     })
+}
+
+/// What a listener hears, with the texts that it asks for then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HistoryEvent {
+    Position(usize),
+    State(u64),
+    CanUndo(bool),
+    UndoText(String),
+    CanRedo(bool),
+    RedoText(String),
+    Modified(bool),
+}
+
+impl HistoryEvent {
+    pub(crate) fn heard<T>(event: &history::HistoryEvent, history: &History<T>) -> Self {
+        match event {
+            history::HistoryEvent::Position(position) => Self::Position(*position),
+            history::HistoryEvent::State(state) => Self::State(*state),
+            history::HistoryEvent::CanUndo(can_undo) => Self::CanUndo(*can_undo),
+            history::HistoryEvent::UndoText => Self::UndoText(history.undo_text()),
+            history::HistoryEvent::CanRedo(can_redo) => Self::CanRedo(*can_redo),
+            history::HistoryEvent::RedoText => Self::RedoText(history.redo_text()),
+            history::HistoryEvent::Modified(is_modified) => Self::Modified(*is_modified),
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[derive(Clone, Default)]

@@ -1,9 +1,11 @@
 //! Drags, and edits with a key: what joins the entry before, whatever it is.
 
-use persist::history::{Drag, HistoryEvent};
+use persist::history::Drag;
 use persist::{ErrorKind, History, Result};
 
-use super::document::{Add, Document, Editor, Fault, Write, ends, fault, logged, refused};
+use super::document::{
+    Add, Document, Editor, Fault, HistoryEvent, Write, ends, fault, logged, refused,
+};
 
 /// Without a merge window.
 fn editor() -> Editor {

@@ -140,7 +140,7 @@ impl Command<Document> for Heavy {
 
 #[test]
 fn entries_are_dropped_until_they_are_within_the_budget_of_bytes() -> Result<()> {
-    let mut editor = Editor::with(History::unlimited().max_bytes(10_000));
+    let mut editor = Editor::with(History::new(None).max_bytes(10_000));
     for _ in 0..5 {
         editor.apply(Heavy(3_000))?;
         let sum: usize = editor.history.entries().map(|entry| entry.bytes).sum();

@@ -1,9 +1,9 @@
 //! Edits that become one entry, and what keeps them apart.
 
-use persist::history::{CommandContext, HistoryEvent, Merge};
+use persist::history::{CommandContext, Merge};
 use persist::{Command, Result};
 
-use super::document::{Add, Document, Editor, Set, ask, ends, logged};
+use super::document::{Add, Document, Editor, HistoryEvent, Set, ask, ends, logged};
 
 #[test]
 fn edits_of_the_same_field_are_one_entry() -> Result<()> {

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use persist::history::{Drag, Edit, End, HistoryEvent};
+use persist::history::{Drag, Edit, End};
 use persist::{Error, ErrorKind, Result};
 use proptest::sample;
 
 use super::act::{Act, FADED};
 use super::calls::How;
-use super::document::{Document, Editor, Events, Fault, fault, panics, refused};
+use super::document::{Document, Editor, Events, Fault, HistoryEvent, fault, panics, refused};
 use super::model::Model;
 use super::steps::{Leaf, Step};
 

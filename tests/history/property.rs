@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use persist::ErrorKind;
-use persist::history::HistoryEvent;
 use persist_tests::support::short_or_long;
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
@@ -12,7 +11,7 @@ use proptest::sample;
 
 use super::act::{Act, FADED, WEIGHT};
 use super::calls::{Call, How, call};
-use super::document::{Fault, ends, fault, logged, no_fault_is_left, refused};
+use super::document::{Fault, HistoryEvent, ends, fault, logged, no_fault_is_left, refused};
 use super::pair::{Pair, values};
 
 impl Pair {

@@ -1,9 +1,8 @@
 //! The saved point.
 
-use persist::history::HistoryEvent;
 use persist::{ErrorKind, Result};
 
-use super::document::{Editor, Events, logged, refused};
+use super::document::{Editor, Events, HistoryEvent, logged, refused};
 
 /// Whether the document counts as modified, of each time that this changed.
 fn told(events: &Events) -> Vec<bool> {

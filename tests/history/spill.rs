@@ -30,7 +30,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn door(folder: &Path, bytes: usize) -> Result<(Session, ObjectId)> {
     let mut saves = SaveManager::new();
     saves.register_component::<Place>()?;
-    let mut history: History = History::unlimited();
+    let mut history: History = History::new(None);
     history.set_proof(Proof::Off);
     let options = Session::with(saves, history).memory(bytes).flush(Flush::OnIdle);
     let (mut session, _) = options.open(folder.join("save"), folder.join("journal"))?;
@@ -83,7 +83,7 @@ fn undoing_100_000_steps_ends_at_the_start_with_bounded_memory() -> Result<()> {
 fn entries_come_back_as_they_were_with_their_labels() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let (mut spilled, door) = door(folder.path(), 2_000)?;
-    let (mut twin_world, mut twin) = (World::new(), History::unlimited());
+    let (mut twin_world, mut twin) = (World::new(), History::new(None));
     let twin_door = twin.edit(&mut twin_world, "Add door", |edit| {
         let door = edit.spawn("Door")?;
         edit.attach(door, Place::default())?;
@@ -213,7 +213,7 @@ impl Command<Numbers> for Add {
 fn commands_that_are_dropped_while_they_are_in_a_file_end_as_well() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
     history.register::<Add>()?;
     let options = Session::<Numbers>::with(SaveManager::new(), history).memory(1_000);
     let (mut session, _) = options.flush(Flush::OnIdle).open(path("save"), path("journal"))?;
@@ -243,7 +243,7 @@ fn a_session_with_little_memory_saves_and_recovers_all_entries() -> Result<()> {
     let open = || {
         let mut saves = SaveManager::new();
         saves.register_component::<Place>()?;
-        let session = Session::<World>::with(saves, History::unlimited()).memory(2_000);
+        let session = Session::<World>::with(saves, History::new(None)).memory(2_000);
         Ok::<_, persist::Error>(session.open(path("level.sav"), path("level.journal"))?.0)
     };
     let mut session = open()?;

@@ -176,7 +176,7 @@ impl Command<Document> for Look {
 }
 
 pub(crate) fn history(capacity: Option<usize>) -> Result<History<Document>> {
-    let mut history = capacity.map_or_else(History::unlimited, History::new);
+    let mut history = History::new(capacity);
     history.set_merge_window(Some(Duration::MAX));
     history.register::<Rename>()?;
     history.register::<Insert>()?;

@@ -202,7 +202,7 @@ impl Driver {
     }
 
     pub(crate) fn seen(&self) -> Seen {
-        Seen::of(self.session.target(), &self.session)
+        Seen::of(self.session.target(), self.session.history())
     }
 
     fn note(&mut self) {
@@ -235,8 +235,8 @@ impl Driver {
                 session.apply(Chapter { name: String::from("chapter"), is_direct })?;
             }
             Action::Look => session.apply(Look)?,
-            Action::Undo => assert!(session.undo()? || !session.can_undo()),
-            Action::Redo => assert!(session.redo()? || !session.can_redo()),
+            Action::Undo => assert!(session.undo()? || !session.history().can_undo()),
+            Action::Redo => assert!(session.redo()? || !session.history().can_redo()),
             Action::GoTo(position) => session.go_to(position)?,
             Action::Begin => {
                 session.begin("Group")?;
@@ -258,7 +258,7 @@ impl Driver {
             Action::Unsave => session.mark_unsaved()?,
             Action::Clear => session.clear()?,
         }
-        let (position, len) = (session.position(), session.len());
+        let (position, len) = (session.history().position(), session.history().len());
         if self.depth == 0 {
             if action == Action::Clear {
                 self.documents.clear();
@@ -284,8 +284,8 @@ pub(crate) fn check(image: &Image, logged: &Logged, what: &str) -> Recovered {
     let opened =
         options(&disk).and_then(|options| options.flush(Flush::OnIdle).open(SAVE, JOURNAL));
     let (mut session, recovered) = opened.unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert_eq!(Seen::of(session.target(), &session), logged.seen, "{what}");
-    for position in (0..=session.len()).rev().chain(0..=session.len()) {
+    assert_eq!(Seen::of(session.target(), session.history()), logged.seen, "{what}");
+    for position in (0..=session.history().len()).rev().chain(0..=session.history().len()) {
         session.go_to(position).unwrap();
         assert_eq!(*session.target(), logged.documents[position], "{what}, position {position}");
     }

@@ -78,7 +78,7 @@ impl Command for Stroke {
 fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
     let mut saves = super::driver::manager(disk);
     saves.register_component::<Place>()?;
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
     history.register::<Make>()?;
     history.register::<Once>()?;
     history.register::<Stroke>()?;
@@ -130,18 +130,18 @@ fn an_entry_that_was_left_half_undone_is_there_behind_a_save() -> Result<()> {
         edit.remove(second)
     })?;
     assert!(catch_unwind(AssertUnwindSafe(|| session.undo())).is_err());
-    let poison = session.poison().cloned().unwrap();
+    let poison = session.history().poison().cloned().unwrap();
     assert!(!session.world().contains(first) && session.world().contains(second));
     session.save()?;
     drop(session);
 
     let mut session = reopen(&disk)?;
-    assert_eq!(session.poison(), Some(&poison));
-    assert_eq!((session.len(), session.position()), (2, 2));
+    assert_eq!(session.history().poison(), Some(&poison));
+    assert_eq!((session.history().len(), session.history().position()), (2, 2));
     assert!(!session.world().contains(first) && session.world().contains(second));
     session.drop_entry()?;
     // What was removed cannot come back any more; what had come back stays.
-    assert_eq!((session.len(), session.poison()), (1, None));
+    assert_eq!((session.history().len(), session.history().poison()), (1, None));
     assert!(!session.world().is_parked(first) && session.world().contains(second));
     Ok(())
 }
@@ -161,18 +161,20 @@ fn a_crash_keeps_what_was_done_in_a_drag_and_the_drag_is_over() -> Result<()> {
         session.apply(Stroke)?;
         session.set(ada, "Place:x", x)?;
     }
-    let texts = |session: &Session| (session.undo_text(), session.redo_text(), session.len());
+    let texts = |session: &Session| {
+        (session.history().undo_text(), session.history().redo_text(), session.history().len())
+    };
     let before = texts(&session);
     assert_eq!((&*before.0, before.2), ("Undo Draw and 5 more", 2));
     let killed = Disk::new(disk.image());
     let mut again = reopen(&killed)?;
-    assert_eq!((texts(&again), again.is_modified()), (before, true));
-    assert!(again.undo()? && !again.is_modified());
+    assert_eq!((texts(&again), again.history().is_modified()), (before, true));
+    assert!(again.undo()? && !again.history().is_modified());
     assert_eq!(again.world().get(ada), Some(&Place { x: 0 }));
     again.redo()?;
     assert_eq!(again.world().get(ada), Some(&Place { x: 3 }));
     again.set(ada, "Place:x", 4)?;
-    assert_eq!(again.len(), 3);
+    assert_eq!(again.history().len(), 3);
 
     // A save in it keeps it open, and its rest is an entry of its own.
     session.save()?;
@@ -186,7 +188,7 @@ fn a_crash_keeps_what_was_done_in_a_drag_and_the_drag_is_over() -> Result<()> {
     assert_eq!(texts(&session), before);
     session.undo()?;
     assert_eq!(session.world().get(ada), Some(&Place { x: 3 }));
-    assert!(!session.is_modified());
+    assert!(!session.history().is_modified());
     Ok(())
 }
 
@@ -212,7 +214,7 @@ fn four_thousand_removed_objects_come_back_behind_a_save() -> Result<()> {
     session.save()?;
     drop(session);
     let mut session = reopen(&disk)?;
-    assert_eq!((session.len(), session.world().len()), (4_001, 0));
+    assert_eq!((session.history().len(), session.world().len()), (4_001, 0));
     session.go_to(1)?;
     assert!(objects.iter().all(|object| session.world().get::<Place>(*object).is_some()));
     Ok(())
@@ -230,9 +232,9 @@ fn what_a_rollback_could_not_put_back_is_refused_in_a_transaction() -> Result<()
     session.edit("Add", |edit| edit.spawn("B"))?;
     let killed = Disk::new(disk.image());
     session.rollback()?;
-    assert_eq!((session.len(), session.is_modified()), (1, false));
+    assert_eq!((session.history().len(), session.history().is_modified()), (1, false));
     let session = reopen(&killed)?;
-    assert_eq!((session.len(), session.is_modified()), (1, false));
+    assert_eq!((session.history().len(), session.history().is_modified()), (1, false));
     Ok(())
 }
 
@@ -258,7 +260,7 @@ impl Command for Nest {
 #[test]
 fn commands_in_commands_come_back_on_a_small_stack() -> Result<()> {
     let session = |disk: &Disk| -> Result<Session> {
-        let mut history = History::unlimited();
+        let mut history = History::new(None);
         history.register::<Nest>()?;
         Ok(Session::with(super::driver::manager(disk), history).open(SAVE, JOURNAL)?.0)
     };
@@ -277,7 +279,7 @@ fn commands_in_commands_come_back_on_a_small_stack() -> Result<()> {
         2 << 20,
         Box::new(move || {
             let mut opened = session(&made).unwrap();
-            assert_eq!((opened.len(), opened.world().find("Deep").is_some()), (1, true));
+            assert_eq!((opened.history().len(), opened.world().find("Deep").is_some()), (1, true));
             assert!(opened.undo().unwrap());
             drop(opened);
             made

@@ -46,7 +46,7 @@ impl Command<Document> for Set {
 
 impl ByCommand {
     pub(crate) fn new() -> Self {
-        Self { document: Document::new(), history: History::unlimited() }
+        Self { document: Document::new(), history: History::new(None) }
     }
 }
 
@@ -238,7 +238,7 @@ impl<T: Movable> OfWorld<T> {
             object
         });
         let objects = objects.collect();
-        let mut history = History::unlimited();
+        let mut history = History::new(None);
         history.set_proof(Proof::Off);
         Self { world, history, objects, path: T::path(), set, of: PhantomData }
     }

@@ -27,6 +27,7 @@
 //! | [`Edit`], [`Drag`] | what changes a target while it is recorded; edits that are one entry |
 //! | [`Command`], [`CommandContext`], [`Merge`] | edits that the program wrote itself |
 //! | [`HistoryEvent`], [`Subscription`], [`End`] | callbacks for menus and views |
+//! | [`Histories`], [`HistoryId`] | the histories of several documents, with one menu |
 //! | [`Proof`], [`Poison`] | what happens if an entry cannot be undone |
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
 //! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
@@ -36,6 +37,7 @@ mod edit;
 mod engine;
 mod entry;
 mod event;
+mod group;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod history;
 mod journal;
@@ -54,6 +56,7 @@ mod world;
 pub use command::CommandContext;
 pub use edit::Edit;
 pub use event::{HistoryEvent, Subscription};
+pub use group::{Histories, HistoryId};
 pub use history::HistoryEntry;
 pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};

@@ -42,6 +42,11 @@ pub(super) trait Step<T: 'static>: Any {
         Label::default()
     }
 
+    /// What the steps in it are called.
+    fn children(&self) -> Vec<Label> {
+        Vec::new()
+    }
+
     /// Whether it makes the target differ from its save.
     fn is_significant(&self) -> bool {
         true

@@ -242,17 +242,6 @@ fn no_resource<T: Persist>() -> Error {
 }
 
 impl History<World> {
-    /// Registers a component class with a world, and checks whether edits of it can be recorded.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unsupported`] if the class holds shared pointers, whose targets are not recorded; those of
-    /// [`World::register`].
-    pub fn register_component<T: Component>(&self, world: &mut World) -> Result<()> {
-        world.register::<T>()?;
-        world.check_recordable(&T::persist_name())
-    }
-
     /// Sets a field of a component of an object, as an entry that is called after it; returns what it was.
     ///
     /// # Errors
