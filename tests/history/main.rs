@@ -6,8 +6,10 @@
 mod act;
 mod calls;
 mod document;
+mod dragging;
 mod events;
 mod failure;
+mod groups;
 mod half_done;
 mod limits;
 mod linear;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Around, Before};
 use crate::codec::{Buffer, decode};
+use crate::history::merging::Merging;
 use crate::history::step::BoxedStep;
 use crate::history::{Command, Label, Poison, Verb};
 use crate::world::{Change, Moment, Owner};
@@ -67,10 +68,39 @@ pub(super) struct StoredContent {
 #[persist(crate = crate)]
 pub(super) struct StoredDone {
     pub(super) label: StoredLabel,
-    pub(super) may_merge: bool,
+    pub(super) merging: StoredMerging,
     /// Which ids the world had given, if others than the journal says already.
     pub(super) ids: Option<StoredIds>,
     pub(super) steps: Vec<StoredStep>,
+}
+
+/// How an edit could become part of the one before.
+#[derive(crate::Persist, Clone, Copy)]
+#[persist(crate = crate)]
+pub(super) enum StoredMerging {
+    No,
+    Alike,
+    Join,
+}
+
+impl From<Merging> for StoredMerging {
+    fn from(merging: Merging) -> Self {
+        match merging {
+            Merging::No => Self::No,
+            Merging::Alike => Self::Alike,
+            Merging::Join => Self::Join,
+        }
+    }
+}
+
+impl From<StoredMerging> for Merging {
+    fn from(stored: StoredMerging) -> Self {
+        match stored {
+            StoredMerging::No => Self::No,
+            StoredMerging::Alike => Self::Alike,
+            StoredMerging::Join => Self::Join,
+        }
+    }
 }
 
 /// The last id of a world before and after an edit.
