@@ -24,7 +24,11 @@ use crate::{FieldPath, ObjectId, World};
 
 /// The label of a change of an owner's class or field.
 fn label(verb: Verb, field: Option<&FieldPath>, object: Option<&Rc<str>>) -> Label {
-    Label::Change { verb, field: field.cloned(), object: object.cloned() }
+    Label::Change {
+        verb,
+        field: field.cloned(),
+        object: object.filter(|name| !name.is_empty()).cloned(),
+    }
 }
 
 /// The name of an object, for labels.

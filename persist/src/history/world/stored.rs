@@ -236,7 +236,7 @@ impl StoredWorldStep {
             StoredChange::Spawn { parent } => {
                 let object = object()?;
                 let named = name.clone().ok_or_else(|| wrong("an object without a name"))?;
-                world.park_new(object, named, parent)?;
+                world.park_new(object, &named, parent)?;
                 Box::new(Creation { object, made: Made::Known, name })
             }
             StoredChange::Create { content } => {
