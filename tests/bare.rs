@@ -76,9 +76,11 @@ fn a_merge_window_merges_by_the_clock_of_the_program_alone() {
     let (mut world, mut history) = (World::new(), History::<World>::new(100));
     let door = world.spawn("Door");
     world.attach(door, Position { x: 0.0 }).unwrap();
-    let entries = |history: &mut History, world: &mut World| {
+    let mut x = 0.0_f32;
+    let mut entries = |history: &mut History, world: &mut World| {
         let before = history.len();
-        for x in [1.0_f32, 2.0, 3.0] {
+        for _ in 0..3 {
+            x += 1.0;
             history.set(world, door, field!(Position.x), x).unwrap();
         }
         history.len() - before

@@ -155,7 +155,6 @@ fn drive(storage: &Memory) -> Result<()> {
         edit.detach::<Thing>(second)
     })?;
     session.commit()?;
-    session.set_floor()?;
     let prefab = session.world().prefab(first)?;
     session.edit("Copy", |edit| edit.instantiate(&prefab, Outside::Keep).map(drop))?;
     session.edit("Remove", |edit| {
@@ -246,7 +245,6 @@ libfuzzer_sys::fuzz_target!(|how: &[u8]| {
     put(&storage, JOURNAL, &seal(&journal[..HEADER], &frames));
     let used = allocation_counter::measure(|| {
         let Ok(mut session) = session(&storage) else { return };
-        let _ = session.clear_floors();
         // What the journal says may be refused, and may not panic.
         while matches!(session.undo(), Ok(true)) {}
         while matches!(session.redo(), Ok(true)) {}

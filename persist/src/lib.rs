@@ -128,6 +128,7 @@ pub mod codec;
 mod derive;
 mod env;
 mod error;
+mod fields;
 mod format;
 mod graph;
 pub mod history;
@@ -162,13 +163,14 @@ pub use codec::dynamic::Unknown;
 #[doc(inline)]
 pub use codec::with::With;
 #[doc(inline)]
+pub use fields::FieldPath;
+#[doc(inline)]
 pub use history::{Command, History, Session};
 #[doc(inline)]
 pub use save::{Document, Loaded, SaveManager, from_slice, load, save, to_vec};
 #[doc(inline)]
 pub use storage::commit::SaveOptions;
-#[doc(inline)]
-pub use world::{Component, Context, FieldPath, Reference, World};
+pub use world::{Component, Context, Reference, World};
 
 /// What the derive's code calls; not for programs.
 #[doc(hidden)]
@@ -189,11 +191,11 @@ pub mod __private {
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;
     pub use crate::error::Error;
+    pub use crate::fields::typed_path::{Identifier, TypedPath};
     pub use crate::lock::check::{Mode, check, check_file};
     pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};
     pub use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
     pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
-    pub use crate::world::typed_path::{Identifier, TypedPath};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;
     pub use std::any::Any;
@@ -212,7 +214,7 @@ pub mod __private {
         #[cfg(not(feature = "serde"))]
         pub use crate::codec::with::NeedsFeatureSerde as Serde;
         pub use crate::codec::with::{
-            Adapter, By, Lift, Module, Same, Through, Via, context, empty_via, put_each,
+            Adapter, By, DefaultValue, Lift, Module, Same, Through, Via, empty_via, put_each,
         };
         #[cfg(feature = "serde")]
         pub use crate::serde::Serde;

@@ -18,14 +18,6 @@ pub(super) enum How {
     Parted,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Ending {
-    Commit,
-    Rollback,
-    Drop,
-    Panic,
-}
-
 #[derive(Clone, Debug)]
 pub(super) enum Call {
     Apply(Leaf, How),
@@ -42,12 +34,10 @@ pub(super) enum Call {
     Begin(&'static str),
     Commit,
     Rollback,
-    Scope(&'static str, Vec<Leaf>, Ending),
+    /// A transaction with one in it, and whether it is committed.
+    Scope(&'static str, Vec<Leaf>, bool),
     Barrier,
     Saved(bool),
-    Floor,
-    Lift,
-    ClearFloors,
     Capacity(Option<usize>),
     Budget(Option<usize>),
     Window(Option<u64>),
@@ -83,21 +73,14 @@ pub(super) fn call() -> impl Strategy<Value = Call> {
         1 => Just(How::Parted),
     ];
     let how = how.boxed();
-    let ending = sample::select(vec![
-        Ending::Commit,
-        Ending::Commit,
-        Ending::Rollback,
-        Ending::Drop,
-        Ending::Panic,
-    ]);
     let index = any::<sample::Index>();
     let edits = prop_oneof![
         12 => (leaf(), how.clone()).prop_map(|(leaf, how)| Call::Apply(leaf, how)),
         1 => leaf().prop_map(Call::ApplyApart),
         5 => (label.clone(), vec(leaf(), 0..5), how)
             .prop_map(|(label, leaves, how)| Call::Edit(label, leaves, how)),
-        2 => (label.clone(), vec(leaf(), 0..5), ending)
-            .prop_map(|(label, leaves, ending)| Call::Scope(label, leaves, ending)),
+        2 => (label.clone(), vec(leaf(), 0..5), any::<bool>())
+            .prop_map(|(label, leaves, is_committed)| Call::Scope(label, leaves, is_committed)),
         2 => label.prop_map(Call::Begin),
         2 => Just(Call::Commit),
         1 => Just(Call::Rollback),
@@ -115,9 +98,6 @@ pub(super) fn call() -> impl Strategy<Value = Call> {
     ];
     let others = prop_oneof![
         4 => any::<bool>().prop_map(Call::Saved),
-        2 => Just(Call::Floor),
-        2 => Just(Call::Lift),
-        1 => Just(Call::ClearFloors),
         2 => option::of(0..12usize).prop_map(Call::Capacity),
         1 => option::of(0..20usize).prop_map(Call::Budget),
         1 => option::of(0..100u64).prop_map(Call::Window),

@@ -39,7 +39,7 @@ fn is_true(event: &HistoryEvent, history: &History<Document>) -> bool {
 /// Calls of every sort.
 fn session(editor: &mut Editor, mut each: impl FnMut(&str, &Editor)) -> Result<()> {
     type Call = fn(&mut Editor) -> Result<()>;
-    let calls: [(&str, Call); 18] = [
+    let calls: [(&str, Call); 16] = [
         ("write", |editor| editor.write("a")),
         ("set", |editor| editor.set("x", 1)),
         ("merge", |editor| editor.set("x", 2)),
@@ -48,8 +48,6 @@ fn session(editor: &mut Editor, mut each: impl FnMut(&str, &Editor)) -> Result<(
         ("save nothing", |editor| editor.history.mark_unsaved()),
         ("go to", |editor| editor.go_to(0)),
         ("redo", |editor| editor.redo().map(|_| ())),
-        ("floor", |editor| editor.history.set_floor()),
-        ("lift", |editor| editor.history.lift_floor().map(|_| ())),
         ("begin", |editor| editor.history.begin("Build")),
         ("write in it", |editor| editor.write("b")),
         ("commit", |editor| editor.commit()),

@@ -1,6 +1,6 @@
 //! Commands that fail, and merges that do.
 
-use persist::history::{CommandContext, HistoryEvent, Merge, OnMissing};
+use persist::history::{CommandContext, HistoryEvent, Merge};
 use persist::{Command, ErrorKind, Result};
 
 use super::document::{
@@ -92,16 +92,18 @@ fn what_is_gone_beside_the_history_is_an_error() -> Result<()> {
 }
 
 #[test]
-fn an_entry_whose_target_is_gone_can_be_passed_over() -> Result<()> {
+fn an_entry_whose_target_is_gone_can_be_skipped() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.history.mark_saved()?;
     editor.set("x", 1)?;
     editor.document.words.pop();
-    editor.history.set_on_missing(OnMissing::Skip);
     editor.undo()?;
-    assert!(editor.undo()?, "the word is gone already");
+    refused(editor.undo(), ErrorKind::NotFound);
+    let events = editor.listen();
+    editor.history.skip_entry(&mut editor.document)?;
     assert_eq!((editor.place(), editor.text().as_str()), ((3, 1), "a"));
+    assert!(events.take().contains(&HistoryEvent::UndoText("Undo Write a".into())));
     assert!(editor.undo()?);
     assert_eq!((editor.place(), editor.text().as_str()), ((3, 0), ""));
     // No state is what it was.
@@ -109,8 +111,9 @@ fn an_entry_whose_target_is_gone_can_be_passed_over() -> Result<()> {
     assert!(editor.history.is_modified());
     assert_eq!(editor.history.saved_position(), None);
     fault("apply x=1", Fault::Miss);
-    editor.redo()?;
-    assert_eq!(editor.place(), (3, 3));
+    refused(editor.redo(), ErrorKind::NotFound);
+    editor.history.skip_entry(&mut editor.document)?;
+    assert_eq!((editor.place(), editor.document.number("x")), ((3, 3), 0));
     Ok(())
 }
 
@@ -120,32 +123,53 @@ fn an_entry_whose_target_is_gone_can_be_dropped() -> Result<()> {
     editor.write("a b c")?;
     editor.history.mark_saved()?;
     editor.document.words.truncate(1);
-    editor.history.set_on_missing(OnMissing::Drop);
+    let drop_entry = |editor: &mut Editor| editor.history.drop_entry(&mut editor.document);
     logged();
-    assert!(editor.undo()?);
+    refused(editor.undo(), ErrorKind::NotFound);
+    drop_entry(&mut editor)?;
     assert_eq!((editor.place(), editor.text().as_str()), ((2, 2), "a"));
     assert_eq!(ends(&logged()), ["c Applied"]);
+    refused(editor.go_to(0), ErrorKind::NotFound);
+    drop_entry(&mut editor)?;
     editor.go_to(0)?;
     assert_eq!((editor.place(), editor.text().as_str()), ((1, 0), ""));
     assert_eq!(editor.history.saved_position(), None);
     fault("redo a", Fault::Miss);
     logged();
-    editor.redo()?;
+    refused(editor.redo(), ErrorKind::NotFound);
+    drop_entry(&mut editor)?;
     assert_eq!((editor.place(), editor.text().as_str()), ((0, 0), ""));
     assert_eq!(ends(&logged()), ["a Undone"]);
     Ok(())
 }
 
 #[test]
-fn another_error_stops_whatever_is_done_about_what_is_gone() -> Result<()> {
-    for on_missing in [OnMissing::Stop, OnMissing::Skip, OnMissing::Drop] {
-        let mut editor = Editor::new();
-        editor.write("a")?;
-        editor.history.set_on_missing(on_missing);
-        let before = editor.state();
-        fault("undo a", Fault::Refuse);
+fn only_an_entry_that_has_just_failed_can_be_skipped_or_dropped() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b")?;
+    let refuse = |editor: &mut Editor| {
+        let (history, document) = (&mut editor.history, &mut editor.document);
+        let message = refused(history.skip_entry(document), ErrorKind::NotFound);
+        assert_eq!(message, "no undo or redo has just failed, there is no entry to be skipped");
+        let message = refused(history.drop_entry(document), ErrorKind::NotFound);
+        assert_eq!(message, "no undo or redo has just failed, there is no entry to be dropped");
+    };
+    refuse(&mut editor);
+    let others: [fn(&mut Editor) -> Result<()>; 4] = [
+        |editor| editor.undo().map(drop),
+        |editor| editor.redo().map(drop),
+        |editor| editor.write("c"),
+        |editor| editor.history.clear(&mut editor.document),
+    ];
+    for other in others {
+        let last = editor.text().split(' ').next_back().unwrap_or_default().to_owned();
+        fault(&format!("undo {last}"), Fault::Refuse);
         refused(editor.undo(), ErrorKind::Refused);
+        other(&mut editor)?;
+        let before = editor.state();
+        refuse(&mut editor);
         assert_eq!(editor.state(), before);
+        editor.redo()?;
     }
     Ok(())
 }

@@ -52,7 +52,7 @@ fn an_entry_that_cannot_be_done_again_poisons_the_history() -> Result<()> {
     let message = refused(editor.undo(), ErrorKind::Poisoned);
     assert_eq!(
         message,
-        "step 2 of `Build` could not be put back, no redo c today; skip the entry or clear the history, and look at the target"
+        "step 2 of `Build` could not be put back, no redo c today; drop the entry or clear the history, and look at the target"
     );
     refused(editor.redo(), ErrorKind::Poisoned);
     refused(editor.go_to(0), ErrorKind::Poisoned);
@@ -74,7 +74,7 @@ fn a_poisoned_entry_is_skipped_and_the_rest_can_be_undone() -> Result<()> {
     fault("redo c", Fault::Refuse);
     refused(editor.undo(), ErrorKind::Refused);
     logged();
-    editor.history.skip_entry(&mut editor.document)?;
+    editor.history.drop_entry(&mut editor.document)?;
     let log = logged();
     assert_eq!(ends(&log), ["a Applied", "b Applied", "c Undone"], "each as it was left");
     assert!(editor.history.poison().is_none());
@@ -89,7 +89,7 @@ fn a_poisoned_entry_is_skipped_and_the_rest_can_be_undone() -> Result<()> {
     assert!(editor.undo()? && editor.redo()? && editor.redo()?);
     assert!(editor.history.is_modified());
     assert_eq!(editor.text(), "d e");
-    refused(editor.history.skip_entry(&mut editor.document), ErrorKind::NotFound);
+    refused(editor.history.drop_entry(&mut editor.document), ErrorKind::NotFound);
     Ok(())
 }
 
@@ -104,7 +104,7 @@ fn a_poisoned_redo_is_skipped() -> Result<()> {
     let poison = editor.history.poison().expect("a poison");
     assert_eq!((poison.entry, poison.step), (Some(0), 0));
     logged();
-    editor.history.skip_entry(&mut editor.document)?;
+    editor.history.drop_entry(&mut editor.document)?;
     assert_eq!(ends(&logged()), ["a Applied", "b Undone", "c Undone"]);
     assert_eq!((editor.place(), editor.text().as_str()), ((0, 0), "a"));
     assert!(editor.history.is_modified());
@@ -138,7 +138,7 @@ fn a_poisoned_entry_is_found_when_others_have_fallen_out() -> Result<()> {
     editor.history.set_capacity(&mut editor.document, Some(2));
     assert_eq!(editor.labels(), ["Write e", "Build"]);
     assert_eq!(editor.history.poison().expect("still").entry, Some(1));
-    editor.history.skip_entry(&mut editor.document)?;
+    editor.history.drop_entry(&mut editor.document)?;
     assert_eq!(editor.labels(), ["Write e"]);
     Ok(())
 }
@@ -318,7 +318,7 @@ fn a_rollback_that_fails_poisons_the_history() -> Result<()> {
     assert_eq!(ends(&logged()), ["a Applied"], "nothing below it is taken back either");
     assert!(!editor.history.is_open());
     assert_eq!(editor.text(), "f a b c d");
-    editor.history.skip_entry(&mut editor.document)?;
+    editor.history.drop_entry(&mut editor.document)?;
     assert!(editor.history.is_modified());
     assert_eq!(editor.labels(), ["Write f"]);
     Ok(())

@@ -24,10 +24,6 @@ fn an_empty_history_undoes_and_redoes_nothing() -> Result<()> {
         assert_eq!((history.undo_label(), history.redo_label()), (None, None));
         assert_eq!((history.len(), history.position(), history.bytes()), (0, 0, 0));
         assert!(history.is_empty() && history.entries().next().is_none());
-        assert_eq!(
-            (history.current(), history.next_index(), history.previous_index()),
-            (None, None, None)
-        );
         assert_eq!(events.take(), []);
         assert_eq!(editor.document, Document::default());
     }
@@ -40,7 +36,6 @@ fn a_command_is_done_once_and_is_the_current_entry() -> Result<()> {
     editor.write("a")?;
     assert_eq!(logged(), ["apply a", "half a"]);
     assert_eq!(editor.place(), (1, 1));
-    assert_eq!(editor.history.current(), Some(0));
     assert!(editor.history.is_modified() && editor.history.can_undo());
     assert_eq!(editor.text(), "a");
     Ok(())
@@ -54,11 +49,9 @@ fn undo_and_redo_run_one_command_each() -> Result<()> {
     assert!(editor.undo()?);
     assert_eq!(logged(), ["undo b"]);
     assert_eq!((editor.text().as_str(), editor.place()), ("a", (2, 1)));
-    assert_eq!((editor.history.current(), editor.history.next_index()), (Some(0), Some(1)));
     assert!(editor.redo()?);
     assert_eq!(logged(), ["redo b"]);
     assert_eq!((editor.text().as_str(), editor.place()), ("a b", (2, 2)));
-    assert_eq!((editor.history.current(), editor.history.previous_index()), (Some(1), Some(0)));
     let events = editor.listen();
     assert!(!editor.redo()?);
     assert_eq!(logged(), [""; 0]);
@@ -190,7 +183,7 @@ fn redo_on_a_fresh_history_does_nothing_and_the_next_edit_is_the_first_entry() -
         assert_eq!(editor.labels(), ["Write a"]);
         editor.undo()?;
         // All undone is not the same as empty.
-        assert_eq!((editor.place(), editor.history.next_index()), ((1, 0), Some(0)));
+        assert_eq!(editor.place(), (1, 0));
         assert!(editor.redo()?);
         assert_eq!(editor.text(), "a");
         editor.undo()?;

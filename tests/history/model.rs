@@ -24,7 +24,6 @@ pub(super) struct Model {
     saved: Option<usize>,
     pub(super) entries: Vec<Entry>,
     pub(super) position: usize,
-    floors: Vec<usize>,
     pub(super) capacity: Option<usize>,
     /// In commands.
     pub(super) budget: Option<usize>,
@@ -149,8 +148,8 @@ impl Model {
         }
         entry.has_cut = self.position < self.entries.len();
         self.cut();
-        let (floor, saved) = (self.floor(), self.saved);
-        let may_merge = self.may_merge && !merge_fails && self.position > floor;
+        let saved = self.saved;
+        let may_merge = self.may_merge && !merge_fails && self.position > 0;
         let before = self.entries.last_mut().filter(|before| {
             let is_saved = before.is_significant && saved == Some(before.state);
             may_merge && is_recent(before) && !is_saved
@@ -208,7 +207,6 @@ impl Model {
                 self.end(&oldest.steps, End::Applied);
                 (self.base, self.base_state) = (oldest.behind, oldest.state);
                 self.position -= 1;
-                self.floors.iter_mut().for_each(|floor| *floor = floor.saturating_sub(1));
             } else {
                 let last = self.entries.pop().unwrap();
                 self.end(&last.steps, End::Undone);
@@ -236,12 +234,8 @@ impl Model {
         if self.is_open() { self.position } else { self.entries.len() }
     }
 
-    pub(super) fn floor(&self) -> usize {
-        self.floors.last().copied().unwrap_or(0)
-    }
-
     pub(super) fn can_undo(&self) -> bool {
-        !self.is_open() && self.position > self.floor()
+        !self.is_open() && self.position > 0
     }
 
     pub(super) fn can_redo(&self) -> bool {
@@ -349,10 +343,6 @@ impl Model {
         self.may_merge &= !is_saved;
     }
 
-    pub(super) fn set_floor(&mut self) {
-        self.floors.push(self.position);
-    }
-
     /// A window that is set where there was none counts from then.
     pub(super) fn set_window(&mut self, window: Option<u64>) {
         if self.window.is_none() {
@@ -361,16 +351,8 @@ impl Model {
         self.window = window;
     }
 
-    pub(super) fn lift_floor(&mut self) -> bool {
-        self.floors.pop().is_some()
-    }
-
-    pub(super) fn clear_floors(&mut self) {
-        self.floors.clear();
-    }
-
     pub(super) fn clear(&mut self, is_poisoned: bool) {
-        if self.entries.is_empty() && self.floors.is_empty() && !is_poisoned {
+        if self.entries.is_empty() && !is_poisoned {
             return;
         }
         (self.base, self.base_state) = (self.document.clone(), self.state());
@@ -381,7 +363,6 @@ impl Model {
         if is_poisoned {
             self.base_state = self.new_state();
         }
-        self.floors.clear();
         self.may_merge = false;
     }
 

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use persist::{Error, ErrorKind, Result};
 use proptest::sample;
 
 use super::act::{Act, FADED};
-use super::calls::{Ending, How};
+use super::calls::How;
 use super::document::{Document, Editor, Events, Fault, fault, panics, refused};
 use super::model::Model;
 use super::steps::{Leaf, Step};
@@ -172,7 +171,7 @@ impl Pair {
 
     pub(super) fn go_to(&mut self, to: usize, fails: Option<sample::Index>) {
         let (from, model) = (self.model.position, &self.model);
-        if model.is_open() || to > model.entries.len() || to < model.floor() {
+        if model.is_open() || to > model.entries.len() {
             let kind =
                 if model.is_open() { ErrorKind::OpenTransaction } else { ErrorKind::NotFound };
             refused(self.editor.go_to(to), kind);
@@ -214,17 +213,17 @@ impl Pair {
         assert!(history.is_modified() && !history.can_undo() && !history.can_redo());
         refused(history.undo(document), ErrorKind::Poisoned);
         // What can be redone was done to a document with what is skipped.
-        if is_cleared || history.next_index().is_some() {
+        if is_cleared || history.position() < history.len() {
             history.clear(document).unwrap();
             self.model.clear_broken(index, done);
         } else {
-            history.skip_entry(document).unwrap();
+            history.drop_entry(document).unwrap();
             self.model.skip(index, done);
         }
         self.editor.document = self.model.document.clone();
     }
 
-    pub(super) fn scope(&mut self, label: &str, leaves: &[Leaf], ending: Ending) {
+    pub(super) fn scope(&mut self, label: &str, leaves: &[Leaf], is_committed: bool) {
         let middle = leaves.len() / 2;
         self.model.begin(label);
         let mut ids = Vec::new();
@@ -239,33 +238,28 @@ impl Pair {
         if !leaves.is_empty() {
             self.model.commit();
         }
-        match ending {
-            Ending::Commit => self.model.commit(),
-            _ => self.model.rollback(),
+        if is_committed {
+            self.model.commit();
+        } else {
+            self.model.rollback();
         }
         let Editor { history, document } = &mut self.editor;
-        let scope = catch_unwind(AssertUnwindSafe(|| {
-            let mut scope = history.transaction(document, label)?;
+        let mut scope = || -> Result<()> {
+            history.begin(label)?;
             let acts = leaves.iter().zip(&ids);
             for (leaf, id) in acts.clone().take(middle) {
-                let act = Act::of(scope.target(), leaf, *id);
-                scope.apply(act)?;
+                let act = Act::of(document, leaf, *id);
+                history.apply(document, act)?;
             }
-            let mut inner = scope.transaction("")?;
+            history.begin("")?;
             for (leaf, id) in acts.skip(middle) {
-                let act = Act::of(inner.target(), leaf, *id);
-                inner.apply(act)?;
+                let act = Act::of(document, leaf, *id);
+                history.apply(document, act)?;
             }
-            inner.commit()?;
-            match ending {
-                Ending::Commit => scope.commit(),
-                Ending::Rollback => scope.rollback(),
-                Ending::Drop => Ok(()),
-                Ending::Panic => resume_unwind(Box::new("on purpose")),
-            }
-        }));
-        assert_eq!(scope.is_err(), matches!(ending, Ending::Panic));
-        scope.into_iter().for_each(|result| result.unwrap());
+            history.commit(document)?;
+            if is_committed { history.commit(document) } else { history.rollback(document) }
+        };
+        scope().unwrap();
     }
 }
 

@@ -46,7 +46,7 @@ fn a_panic_of_a_command_that_has_changed_the_document_poisons_the_history() -> R
     assert_eq!(events.take().len(), 2 + usize::from(false), "it cannot be undone any more");
     refused(editor.write("c"), ErrorKind::Poisoned);
     editor.document.words.truncate(1);
-    editor.history.skip_entry(&mut editor.document)?;
+    editor.history.drop_entry(&mut editor.document)?;
     assert!(events.take().contains(&HistoryEvent::CanUndo(true)), "the listener is still there");
     editor.write("c")?;
     assert!(editor.undo()? && editor.undo()?);
@@ -93,11 +93,10 @@ fn a_panic_of_an_undo_poisons_the_history() -> Result<()> {
     assert_eq!(editor.place(), (2, 2));
     editor.history.clear(&mut editor.document)?;
     fault("half c", Fault::Panic);
-    panics(|| {
-        let mut build = editor.history.transaction(&mut editor.document, "Build").unwrap();
-        build.apply(Write("d")).unwrap();
-        build.apply(Write("c")).unwrap();
-    });
+    editor.history.begin("Build")?;
+    editor.write("d")?;
+    panics(|| editor.write("c").unwrap());
+    refused(editor.rollback(), ErrorKind::Poisoned);
     assert!(!editor.history.is_open(), "the transaction is over");
     assert!(editor.history.poison().is_some());
     assert_eq!(editor.text(), "a b d c", "and what cannot be known is not touched");
@@ -114,7 +113,7 @@ fn a_panic_of_a_jump_keeps_the_listeners() -> Result<()> {
     panics(|| editor.go_to(0).unwrap());
     assert_eq!(editor.place(), (3, 2));
     assert!(events.take().contains(&HistoryEvent::Position(2)));
-    editor.history.skip_entry(&mut editor.document)?;
+    editor.history.drop_entry(&mut editor.document)?;
     assert!(!events.take().is_empty());
     Ok(())
 }
@@ -177,7 +176,7 @@ fn a_merge_that_panics_leaves_two_entries_and_poisons_the_first() -> Result<()> 
     let poison = editor.history.poison().expect("a poison");
     assert_eq!((poison.entry, poison.label.to_string()), (Some(0), "Set x to 1".into()));
     assert!(events.take().contains(&HistoryEvent::Position(2)));
-    editor.history.skip_entry(&mut editor.document)?;
+    editor.history.drop_entry(&mut editor.document)?;
     assert_eq!(editor.labels(), ["Set x to 2"]);
     Ok(())
 }

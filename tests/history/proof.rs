@@ -1,6 +1,6 @@
 //! Undos that do not lead back, and what is gone.
 
-use persist::history::{CommandContext, OnMissing, Proof};
+use persist::history::{CommandContext, Proof};
 use persist::{Command, Component, ErrorKind, History, ObjectId, Persist, Result, World};
 
 #[derive(Persist, Default, Clone, Debug, PartialEq)]
@@ -190,29 +190,27 @@ fn a_document_is_proved_as_a_whole() -> Result<()> {
 }
 
 #[test]
-fn an_entry_whose_object_is_gone_is_an_error_or_skipped_or_dropped() -> Result<()> {
-    for (on_missing, len, position) in
-        [(OnMissing::Stop, 2, 2), (OnMissing::Skip, 2, 1), (OnMissing::Drop, 1, 1)]
-    {
+fn an_entry_whose_object_is_gone_is_an_error_and_can_be_skipped_or_dropped() -> Result<()> {
+    for (is_dropped, len) in [(false, 2), (true, 1)] {
         let (mut world, mut history, door) = door()?;
         let gate = world.spawn("Gate");
         world.attach(gate, Place::default())?;
-        history.set_on_missing(on_missing);
         history.set(&mut world, gate, "Place:x", 1.0)?;
         history.set(&mut world, door, "Place:x", 1.0)?;
         world.remove(door);
-        match history.undo(&mut world) {
-            Ok(is_done) => assert!(is_done && on_missing != OnMissing::Stop),
-            Err(error) => {
-                assert_eq!((error.kind(), on_missing), (ErrorKind::NotFound, OnMissing::Stop));
-                assert_eq!(error.object(), Some(door.get()));
-            }
+        for _ in 0..2 {
+            let error = history.undo(&mut world).expect_err("the door is gone");
+            assert_eq!((error.kind(), error.object()), (ErrorKind::NotFound, Some(door.get())));
         }
-        assert_eq!((history.len(), history.position()), (len, position), "{on_missing:?}");
-        if on_missing != OnMissing::Stop {
-            assert!(history.undo(&mut world)?);
-            assert_eq!(world.get::<Place>(gate), Some(&Place::default()));
+        assert_eq!((history.len(), history.position()), (2, 2));
+        if is_dropped {
+            history.drop_entry(&mut world)?;
+        } else {
+            history.skip_entry(&mut world)?;
         }
+        assert_eq!((history.len(), history.position()), (len, 1));
+        assert!(history.undo(&mut world)?);
+        assert_eq!(world.get::<Place>(gate), Some(&Place::default()));
     }
     Ok(())
 }
@@ -243,11 +241,11 @@ fn what_a_command_did_not_say_is_no_fault_of_the_edit_around_it() -> Result<()> 
         edit.apply(Silent(door))?;
         edit.set(door, "Place:y", 5.0).map(drop)
     })?;
-    let mut both = history.transaction(&mut world, "Both")?;
-    both.edit("", |edit| edit.rename(door, "Gate").map(drop))?;
-    both.apply(Silent(door))?;
-    both.set(door, "Place:y", 6.0)?;
-    both.commit()?;
+    history.begin("Both")?;
+    history.edit(&mut world, "", |edit| edit.rename(door, "Gate").map(drop))?;
+    history.apply(&mut world, Silent(door))?;
+    history.set(&mut world, door, "Place:y", 6.0)?;
+    history.commit(&mut world)?;
     for _ in 0..2 {
         history.go_to(&mut world, 0)?;
         assert_eq!(world.get::<Place>(door), Some(&Place { x: 0.0, y: 0.0 }));

@@ -52,19 +52,14 @@ impl Pair {
                 editor.rollback().unwrap();
                 model.rollback();
             }
-            Call::Scope(label, leaves, ending) => self.scope(label, leaves, *ending),
+            Call::Scope(label, leaves, is_committed) => self.scope(label, leaves, *is_committed),
             Call::Barrier => {
                 editor.history.set_barrier();
                 model.set_barrier();
             }
-            Call::Saved(_) | Call::Floor | Call::Lift | Call::ClearFloors | Call::Clear
-                if model.is_open() =>
-            {
+            Call::Saved(_) | Call::Clear if model.is_open() => {
                 refused(editor.history.mark_saved(), ErrorKind::OpenTransaction);
                 refused(editor.history.mark_unsaved(), ErrorKind::OpenTransaction);
-                refused(editor.history.set_floor(), ErrorKind::OpenTransaction);
-                refused(editor.history.lift_floor().map(drop), ErrorKind::OpenTransaction);
-                refused(editor.history.clear_floors(), ErrorKind::OpenTransaction);
                 let clear = editor.history.clear(&mut editor.document);
                 refused(clear, ErrorKind::OpenTransaction);
             }
@@ -73,15 +68,6 @@ impl Pair {
                 let marked = if *is_saved { history.mark_saved() } else { history.mark_unsaved() };
                 marked.unwrap();
                 model.mark_saved(*is_saved);
-            }
-            Call::Floor => {
-                editor.history.set_floor().unwrap();
-                model.set_floor();
-            }
-            Call::Lift => assert_eq!(editor.history.lift_floor().unwrap(), model.lift_floor()),
-            Call::ClearFloors => {
-                editor.history.clear_floors().unwrap();
-                model.clear_floors();
             }
             Call::Capacity(capacity) => {
                 editor.history.set_capacity(&mut editor.document, *capacity);
@@ -126,7 +112,6 @@ impl Pair {
         assert!(no_fault_is_left());
         assert_eq!(editor.document, model.document);
         assert_eq!(editor.place(), (model.len(), model.position));
-        assert_eq!(history.capacity(), model.capacity);
         assert_eq!(history.is_open(), model.is_open());
         assert_eq!(history.is_modified(), model.is_modified());
         assert_eq!(history.saved_position(), model.saved_position());

@@ -1,9 +1,9 @@
-//! The saved point and floors.
+//! The saved point.
 
 use persist::history::HistoryEvent;
-use persist::{ErrorKind, History, Result};
+use persist::{ErrorKind, Result};
 
-use super::document::{Editor, Events, Write, logged, refused};
+use super::document::{Editor, Events, logged, refused};
 
 /// Whether the document counts as modified, of each time that this changed.
 fn told(events: &Events) -> Vec<bool> {
@@ -280,105 +280,5 @@ fn a_document_is_not_saved_in_the_middle_of_a_transaction() -> Result<()> {
     assert_eq!(message, "the transaction `Build` is open; commit it or roll it back first");
     editor.commit()?;
     assert!(editor.history.is_modified());
-    Ok(())
-}
-
-#[test]
-fn a_floor_stops_undo_and_entries_above_it_are_undone() -> Result<()> {
-    let mut editor = Editor::new();
-    editor.write("a b")?;
-    editor.history.set_floor()?;
-    assert!(!editor.history.can_undo());
-    assert_eq!(editor.history.undo_text(), "");
-    assert!(!editor.undo()?);
-    let message = refused(editor.go_to(1), ErrorKind::NotFound);
-    assert_eq!(
-        message,
-        "position 1 is below the floor, entries before 2 cannot be undone; lift the floor"
-    );
-    editor.write("c")?;
-    assert!(editor.undo()?);
-    assert!(!editor.undo()?);
-    assert_eq!(editor.text(), "a b");
-    Ok(())
-}
-
-#[test]
-fn floors_are_lifted_the_last_first() -> Result<()> {
-    let mut editor = Editor::new();
-    editor.write("a")?;
-    editor.history.set_floor()?;
-    editor.write("b c")?;
-    editor.history.set_floor()?;
-    editor.write("d")?;
-    let events = editor.listen();
-    editor.undo()?;
-    assert!(events.take().contains(&HistoryEvent::CanUndo(false)));
-    assert!(editor.history.lift_floor()?);
-    assert_eq!(
-        events.take(),
-        [HistoryEvent::CanUndo(true), HistoryEvent::UndoText("Undo Write c".into())]
-    );
-    editor.go_to(1)?;
-    assert!(!editor.history.can_undo());
-    assert!(editor.history.lift_floor()?);
-    assert!(editor.undo()?);
-    assert_eq!(editor.text(), "");
-    assert!(!editor.history.lift_floor()?);
-    Ok(())
-}
-
-#[test]
-fn clearing_the_floors_frees_all_entries() -> Result<()> {
-    let mut editor = Editor::new();
-    for word in ["a", "b", "c"] {
-        editor.write(word)?;
-        editor.history.set_floor()?;
-    }
-    editor.history.clear_floors()?;
-    editor.go_to(0)?;
-    assert_eq!(editor.text(), "");
-    editor.history.set_floor()?;
-    editor.history.clear(&mut editor.document)?;
-    assert!(!editor.history.lift_floor()?, "a history without entries needs no floor");
-    Ok(())
-}
-
-#[test]
-fn a_floor_sinks_with_the_entries_below_it_that_fall_out() -> Result<()> {
-    let mut editor = Editor::of(3);
-    editor.write("a b")?;
-    editor.history.set_floor()?;
-    editor.write("c d")?;
-    assert_eq!(editor.labels(), ["Write b", "Write c", "Write d"]);
-    editor.go_to(1)?;
-    assert!(!editor.history.can_undo());
-    while editor.redo()? {}
-    editor.write("e f")?;
-    editor.go_to(0)?;
-    assert_eq!(editor.text(), "a b c");
-    Ok(())
-}
-
-#[test]
-fn an_edit_is_not_merged_into_an_entry_below_a_floor() -> Result<()> {
-    let mut editor = Editor::new();
-    editor.set("x", 1)?;
-    editor.history.set_floor()?;
-    editor.set("x", 2)?;
-    editor.undo()?;
-    assert_eq!(editor.document.number("x"), 1);
-    assert!(!editor.undo()?);
-    Ok(())
-}
-
-#[test]
-fn no_floor_is_set_in_a_transaction() -> Result<()> {
-    let mut editor = Editor::with(History::new(3));
-    editor.history.begin("")?;
-    refused(editor.history.set_floor(), ErrorKind::OpenTransaction);
-    editor.apply(Write("a"))?;
-    editor.rollback()?;
-    assert_eq!(logged(), ["apply a", "half a", "undo a", "end a Undone"]);
     Ok(())
 }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use persist::history::{CommandContext, End};
+use persist::history::{CommandContext, Edit, End, Flush, Proof};
 use persist::{
     Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
 };
@@ -21,20 +21,25 @@ impl Component for Place {}
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.to_string_lossy().contains("spill"));
     files.sort();
     files
 }
 
-/// A world with an object, and a history that has this much memory.
-fn door(folder: &Path, bytes: usize) -> Result<(World, History, ObjectId)> {
-    let (mut world, mut history) = (World::new(), History::unlimited());
-    history.spill_to(folder.join("spill"), bytes);
-    let door = history.edit(&mut world, "Add door", |edit| {
+/// A session of a world with an object, which has this much memory for entries.
+fn door(folder: &Path, bytes: usize) -> Result<(Session, ObjectId)> {
+    let mut saves = SaveManager::new();
+    saves.register_component::<Place>()?;
+    let mut history: History = History::unlimited();
+    history.set_proof(Proof::Off);
+    let options = Session::with(saves, history).memory(bytes).flush(Flush::OnIdle);
+    let (mut session, _) = options.open(folder.join("save"), folder.join("journal"))?;
+    let door = session.edit("Add door", |edit| {
         let door = edit.spawn("Door")?;
         edit.attach(door, Place::default())?;
         Ok(door)
     })?;
-    Ok((world, history, door))
+    Ok((session, door))
 }
 
 #[test]
@@ -42,43 +47,43 @@ fn undoing_100_000_steps_ends_at_the_start_with_bounded_memory() -> Result<()> {
     const STEPS: u64 = 100_000;
     const MEMORY: usize = 200_000;
     let folder = tempfile::tempdir().unwrap();
-    let (mut world, mut history, door) = door(folder.path(), MEMORY)?;
-    history.set_proof(persist::history::Proof::Off);
-    let empty = history.bytes() / history.len();
+    let (mut session, door) = door(folder.path(), MEMORY)?;
+    let empty = session.history().bytes();
     let mut most = 0;
     let mut look = |history: &History| {
         most = most.max(history.bytes().saturating_sub(empty.min(300) * history.len()));
     };
+    let x = |session: &Session| session.world().get::<Place>(door).unwrap().x;
     for step in 1..=STEPS {
-        history.set_barrier();
-        history.set(&mut world, door, "Place:x", step)?;
-        look(&history);
+        session.set_barrier();
+        session.set(door, "Place:x", step)?;
+        look(session.history());
     }
     assert!(!files(folder.path()).is_empty());
     for step in (0..STEPS).rev() {
-        assert!(history.undo(&mut world)?);
-        look(&history);
+        assert!(session.undo()?);
+        look(session.history());
         if step % 1000 == 0 {
-            assert_eq!(world.get::<Place>(door).unwrap().x, step);
+            assert_eq!(x(&session), step);
         }
     }
-    assert!(history.undo(&mut world)?);
-    assert!(world.is_empty() && !history.undo(&mut world)?);
+    assert!(session.undo()?);
+    assert!(session.world().is_empty() && !session.undo()?);
     for _ in 0..=STEPS / 10 {
-        assert!(history.redo(&mut world)?);
-        look(&history);
+        assert!(session.redo()?);
+        look(session.history());
     }
-    assert_eq!(world.get::<Place>(door).unwrap().x, STEPS / 10);
+    assert_eq!(x(&session), STEPS / 10);
     assert!(most < 2 * MEMORY, "{most} bytes of steps were in memory");
-    drop(history);
-    assert!(files(folder.path()).is_empty(), "the files end with the history");
+    drop(session);
+    assert!(files(folder.path()).is_empty(), "the files end with the session");
     Ok(())
 }
 
 #[test]
 fn entries_come_back_as_they_were_with_their_labels() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
-    let (mut world, mut spilled, door) = door(folder.path(), 2_000)?;
+    let (mut spilled, door) = door(folder.path(), 2_000)?;
     let (mut twin_world, mut twin) = (World::new(), History::unlimited());
     let twin_door = twin.edit(&mut twin_world, "Add door", |edit| {
         let door = edit.spawn("Door")?;
@@ -91,31 +96,32 @@ fn entries_come_back_as_they_were_with_their_labels() -> Result<()> {
         entries.map(|entry| (entry.label.to_string(), entry.state, entry.is_applied)).collect()
     };
     for (step, number) in (0..300_usize).zip(0_u64..) {
-        for (history, world) in [(&mut spilled, &mut world), (&mut twin, &mut twin_world)] {
-            history.set_barrier();
-            match step % 5 {
-                0 => drop(history.set(world, door, "Place:text", "x".repeat(step))?),
-                1 => history.edit(world, "Call", |edit| {
-                    edit.rename(door, &format!("Door {step}")).map(drop)
-                })?,
-                2 => drop(history.edit(world, "", |edit| edit.spawn_in(door, "Part"))?),
-                3 => history.edit(world, "Delete", |edit| match edit.children(door).first() {
-                    Some(part) => edit.remove(*part),
-                    None => Ok(()),
-                })?,
-                _ => history.edit(world, "Both", |edit| {
-                    edit.get_mut::<Place>(door)?.x = number;
-                    edit.set(door, "Place:text", "y").map(drop)
-                })?,
+        let label = ["", "Call", "", "Delete", "Both"][step % 5];
+        let act = |edit: &mut Edit<'_>| match step % 5 {
+            0 => edit.set(door, "Place:text", "x".repeat(step)).map(drop),
+            1 => edit.rename(door, &format!("Door {step}")).map(drop),
+            2 => edit.spawn_in(door, "Part").map(drop),
+            3 => match edit.children(door).first().copied() {
+                Some(part) => edit.remove(part),
+                None => Ok(()),
+            },
+            _ => {
+                edit.get_mut::<Place>(door)?.x = number;
+                edit.set(door, "Place:text", "y").map(drop)
             }
-        }
+        };
+        spilled.set_barrier();
+        spilled.edit(label, act)?;
+        twin.set_barrier();
+        twin.edit(&mut twin_world, label, act)?;
         if step % 37 == 36 {
-            let to = (step * 7) % spilled.len();
-            spilled.go_to(&mut world, to)?;
+            let to = (step * 7) % twin.len();
+            spilled.go_to(to)?;
             twin.go_to(&mut twin_world, to)?;
         }
-        assert_eq!(list(&spilled), list(&twin));
-        assert_eq!(spilled.undo_text(), twin.undo_text());
+        assert_eq!(list(spilled.history()), list(&twin));
+        assert_eq!(spilled.history().undo_text(), twin.undo_text());
+        let world = spilled.world();
         assert_eq!(world.get::<Place>(door), twin_world.get::<Place>(door));
         assert_eq!(world.children(door), twin_world.children(door));
         assert_eq!(world.name(door), twin_world.name(door));
@@ -127,10 +133,10 @@ fn entries_come_back_as_they_were_with_their_labels() -> Result<()> {
 #[test]
 fn a_file_that_cannot_be_read_ends_undo_there_with_a_reason() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
-    let (mut world, mut history, door) = door(folder.path(), 2_000)?;
+    let (mut session, door) = door(folder.path(), 2_000)?;
     for step in 1..200_u64 {
-        history.set_barrier();
-        history.set(&mut world, door, "Place:x", step)?;
+        session.set_barrier();
+        session.set(door, "Place:x", step)?;
     }
     let kept: Vec<(PathBuf, Vec<u8>)> = files(folder.path())
         .into_iter()
@@ -143,36 +149,39 @@ fn a_file_that_cannot_be_read_ends_undo_there_with_a_reason() -> Result<()> {
         fs::write(path, bytes).unwrap();
     }
     let error = loop {
-        match history.undo(&mut world) {
+        match session.undo() {
             Ok(is_done) => assert!(is_done),
             Err(error) => break error,
         }
     };
     assert_eq!(error.kind(), ErrorKind::Damaged);
-    assert!(history.poison().is_none() && !history.can_undo() && history.can_redo());
-    assert!(history.lost().unwrap().contains("spill"), "{:?}", history.lost());
-    let (position, x) = (history.position(), world.get::<Place>(door).unwrap().x);
-    assert_eq!(x + 1, position as u64);
+    assert!(error.message().contains("spill"), "{error}");
+    assert!(session.history().poison().is_none() && session.history().can_redo());
+    assert_eq!(session.undo().unwrap_err().to_string(), error.to_string());
+    let x = session.world().get::<Place>(door).unwrap().x;
+    assert_eq!(x + 1, session.history().position() as u64);
 
     for (path, bytes) in kept {
         fs::write(path, bytes).unwrap();
     }
-    history.retry_spilled();
-    history.go_to(&mut world, 0)?;
-    assert!(world.is_empty());
+    session.go_to(0)?;
+    assert!(session.world().is_empty());
     Ok(())
 }
 
 #[test]
 fn a_disk_that_takes_no_files_leaves_the_entries_in_memory() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
-    let (mut world, mut history, door) = door(&folder.path().join("missing"), 2_000)?;
-    for step in 1..200_u64 {
-        history.set_barrier();
-        history.set(&mut world, door, "Place:x", step)?;
+    let (mut session, door) = door(folder.path(), 2_000)?;
+    for number in 0..200 {
+        fs::create_dir(folder.path().join(format!("journal.spill.{number}"))).unwrap();
     }
-    history.go_to(&mut world, 0)?;
-    assert!(world.is_empty());
+    for step in 1..200_u64 {
+        session.set_barrier();
+        session.set(door, "Place:x", step)?;
+    }
+    session.go_to(0)?;
+    assert!(session.world().is_empty());
     Ok(())
 }
 
@@ -181,14 +190,17 @@ struct Add {
     number: u64,
 }
 
-impl Command<Vec<u64>> for Add {
-    fn apply(&mut self, context: &mut CommandContext<'_, Vec<u64>>) -> Result<()> {
-        context.target().push(self.number);
+#[derive(Persist, Default)]
+struct Numbers(Vec<u64>);
+
+impl Command<Numbers> for Add {
+    fn apply(&mut self, context: &mut CommandContext<'_, Numbers>) -> Result<()> {
+        context.target().0.push(self.number);
         Ok(())
     }
 
-    fn undo(&mut self, numbers: &mut Vec<u64>) -> Result<()> {
-        numbers.pop();
+    fn undo(&mut self, numbers: &mut Numbers) -> Result<()> {
+        numbers.0.pop();
         Ok(())
     }
 
@@ -196,30 +208,33 @@ impl Command<Vec<u64>> for Add {
         100
     }
 
-    fn finalize(&mut self, numbers: &mut Vec<u64>, end: End) {
+    fn finalize(&mut self, numbers: &mut Numbers, end: End) {
         // The list that it was told of is not in the file.
-        numbers.push(1000 + self.number + u64::from(end == End::Undone) * 1000);
+        numbers.0.push(1000 + self.number + u64::from(end == End::Undone) * 1000);
     }
 }
 
 #[test]
 fn commands_that_are_dropped_while_they_are_in_a_file_end_as_well() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
-    let (mut numbers, mut history) = (Vec::new(), History::unlimited());
+    let path = |name: &str| folder.path().join(name);
+    let mut history = History::unlimited();
     history.register::<Add>()?;
-    history.spill_to(folder.path().join("spill"), 1_000);
+    let options = Session::<Numbers>::with(SaveManager::new(), history).memory(1_000);
+    let (mut session, _) = options.flush(Flush::OnIdle).open(path("save"), path("journal"))?;
     for number in 0..50 {
-        history.apply(&mut numbers, Add { number })?;
+        session.apply(Add { number })?;
     }
     assert!(!files(folder.path()).is_empty());
-    history.set_capacity(&mut numbers, Some(40));
-    let mut ended = numbers.split_off(50);
+    session.set_capacity(Some(40));
+    let mut ended = session.target().0[50..].to_vec();
     ended.sort_unstable();
     assert_eq!(ended, (1000..1010).collect::<Vec<u64>>());
 
-    history.go_to(&mut numbers, 0)?;
-    history.apply(&mut numbers, Add { number: 99 })?;
-    let mut ended: Vec<u64> = numbers.iter().copied().filter(|number| *number >= 1000).collect();
+    session.go_to(0)?;
+    session.apply(Add { number: 99 })?;
+    let all = session.target().0.iter();
+    let mut ended: Vec<u64> = all.copied().filter(|number| *number >= 2000).collect();
     ended.sort_unstable();
     assert_eq!(ended, (2010..2050).collect::<Vec<u64>>());
     assert!(files(folder.path()).is_empty());
@@ -265,56 +280,53 @@ fn a_session_with_little_memory_saves_and_recovers_all_entries() -> Result<()> {
         .map(|path| (path.clone(), fs::read(&path).unwrap()))
         .collect();
     kept.iter().for_each(|(path, _)| fs::write(path, "damaged").unwrap());
-    assert!(session.go_to(301).is_err());
-    assert!(session.lost().is_some() && !session.can_redo());
+    assert_eq!(session.go_to(301).unwrap_err().kind(), ErrorKind::Damaged);
     kept.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
-    session.retry_spilled();
     session.go_to(301)?;
-    assert_eq!(session.lost(), None);
     Ok(())
 }
 
 #[test]
 fn what_falls_out_is_not_read_back_where_nothing_ends_with_it() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
-    let (mut world, mut history, door) = door(folder.path(), 10_000)?;
-    let add = |world: &mut World, history: &mut History, steps: std::ops::Range<u64>| {
+    let (mut session, door) = door(folder.path(), 10_000)?;
+    let add = |session: &mut Session, steps: std::ops::Range<u64>| {
         steps.into_iter().try_for_each(|step| {
-            history.set_barrier();
-            history.set(world, door, "Place:x", step).map(drop)
+            session.set_barrier();
+            session.set(door, "Place:x", step).map(drop)
         })
     };
-    add(&mut world, &mut history, 1..1_000)?;
-    history.set_capacity(&mut world, Some(999));
+    add(&mut session, 1..1_000)?;
+    session.set_capacity(Some(999));
     // Nobody can read them any more.
     let spilled = files(folder.path());
     assert!(!spilled.is_empty());
     spilled.iter().for_each(|path| fs::write(path, b"something else").unwrap());
     let count = spilled.iter().filter(|path| path.exists()).count();
-    add(&mut world, &mut history, 1_000..3_000)?;
-    assert_eq!((history.len(), history.lost()), (999, None));
+    add(&mut session, 1_000..3_000)?;
+    assert_eq!(session.history().len(), 999);
     // Those whose entries all fell out are gone.
     assert_eq!(spilled.iter().filter(|path| path.exists()).count(), 0, "of {count}");
     for _ in 0..998 {
-        assert!(history.undo(&mut world)?);
+        assert!(session.undo()?);
     }
-    assert_eq!(world.get::<Place>(door).map(|place| place.x), Some(2_001));
+    assert_eq!(session.world().get::<Place>(door).map(|place| place.x), Some(2_001));
     Ok(())
 }
 
 #[test]
 fn a_large_budget_goes_to_many_files_of_a_bounded_size() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
-    let (mut world, mut history, door) = door(folder.path(), 1_000_000)?;
+    let (mut session, door) = door(folder.path(), 1_000_000)?;
     for step in 0..200_u64 {
-        history.set_barrier();
-        history.set(&mut world, door, "Place:text", "x".repeat(10_000) + &step.to_string())?;
+        session.set_barrier();
+        session.set(door, "Place:text", "x".repeat(10_000) + &step.to_string())?;
     }
     let sizes: Vec<u64> =
         files(folder.path()).iter().map(|path| fs::metadata(path).unwrap().len()).collect();
     assert!(sizes.len() > 10 && sizes.iter().all(|size| *size < 100_000), "{sizes:?}");
-    while history.undo(&mut world)? {}
-    assert!(world.is_empty());
+    while session.undo()? {}
+    assert!(session.world().is_empty());
     assert!(files(folder.path()).len() < 100);
     Ok(())
 }

@@ -25,7 +25,7 @@ fn while_a_transaction_is_open_nothing_can_be_undone_or_redone() -> Result<()> {
     let history = &editor.history;
     assert!(history.is_open() && !history.can_undo() && !history.can_redo());
     assert_eq!((history.undo_label(), history.redo_label()), (None, None));
-    assert_eq!((editor.place(), history.next_index()), ((2, 2), None));
+    assert_eq!(editor.place(), (2, 2));
     assert_eq!(history.entries().len(), 2);
     assert_eq!(history.saved_position(), None);
     editor.write("d e")?;
@@ -214,84 +214,34 @@ fn a_rollback_leaves_all_as_before_the_beginning() -> Result<()> {
 }
 
 #[test]
-fn a_transaction_that_is_dropped_is_rolled_back() -> Result<()> {
+fn an_edit_that_fails_leaves_its_transaction_open_with_what_was_before_it() -> Result<()> {
     let mut editor = Editor::new();
-    editor.write("a b")?;
-    editor.undo()?;
+    editor.write("a")?;
     let before = editor.state();
-    let mut build = editor.history.transaction(&mut editor.document, "Build")?;
-    build.apply(Write("c"))?;
-    let mut inner = build.transaction("Inner")?;
-    inner.apply(Write("d"))?;
-    inner.commit()?;
-    assert_eq!(build.target().text(), "a c d");
-    drop(build);
-    assert_eq!(editor.state(), before);
-    editor.redo()?;
+    editor.history.begin("Build")?;
+    editor.write("b")?;
+    fault("apply c", Fault::Refuse);
+    refused(editor.write("c"), ErrorKind::Refused);
+    fault("apply d", Fault::Panic);
+    panics(|| editor.write("d").unwrap());
+    assert!(editor.history.is_open() && editor.history.poison().is_none());
     assert_eq!(editor.text(), "a b");
-    Ok(())
-}
-
-#[test]
-fn a_panic_rolls_all_open_transactions_back() -> Result<()> {
-    let mut editor = Editor::new();
-    editor.write("a b")?;
-    editor.undo()?;
-    let before = editor.state();
-    panics(|| {
-        let mut build = editor.history.transaction(&mut editor.document, "Build").unwrap();
-        build.apply(Write("c")).unwrap();
-        let mut inner = build.transaction("Inner").unwrap();
-        inner.apply(Write("d")).unwrap();
-        panic!("on purpose");
-    });
+    editor.rollback()?;
     assert_eq!(editor.state(), before);
-    assert!(!editor.history.is_open() && editor.history.poison().is_none());
-    Ok(())
-}
-
-#[test]
-fn an_error_within_rolls_the_transaction_back() -> Result<()> {
-    let mut editor = Editor::new();
-    let build = |editor: &mut Editor| -> Result<()> {
-        let mut build = editor.history.transaction(&mut editor.document, "Build")?;
-        build.apply(Write("a"))?;
-        fault("apply b", Fault::Refuse);
-        build.apply(Write("b"))?;
-        build.commit()
-    };
-    refused(build(&mut editor), ErrorKind::Refused);
-    assert_eq!((editor.text().as_str(), editor.place()), ("", (0, 0)));
-    build(&mut editor).expect_err("the same again");
-    assert!(!editor.history.is_open());
-    Ok(())
-}
-
-#[test]
-fn a_transaction_that_is_forgotten_ends_with_the_one_around_it() -> Result<()> {
-    let mut editor = Editor::new();
-    let mut outer = editor.history.transaction(&mut editor.document, "Outer")?;
-    outer.apply(Write("a"))?;
-    let mut inner = outer.transaction("Inner")?;
-    inner.apply(Write("b"))?;
-    std::mem::forget(inner);
-    outer.commit()?;
-    assert!(!editor.history.is_open());
-    assert_eq!((editor.text().as_str(), editor.labels()), ("a", vec!["Outer".to_owned()]));
     Ok(())
 }
 
 #[test]
 fn an_inner_rollback_takes_back_the_inner_part_alone() -> Result<()> {
     let mut editor = Editor::new();
-    let mut outer = editor.history.transaction(&mut editor.document, "Outer")?;
-    outer.apply(Write("a"))?;
-    let mut inner = outer.transaction("Inner")?;
-    inner.apply(Write("b"))?;
-    inner.rollback()?;
-    assert_eq!(outer.target().text(), "a");
-    outer.apply(Write("c"))?;
-    outer.commit()?;
+    editor.history.begin("Outer")?;
+    editor.write("a")?;
+    editor.history.begin("Inner")?;
+    editor.write("b")?;
+    editor.rollback()?;
+    assert_eq!(editor.text(), "a");
+    editor.write("c")?;
+    editor.commit()?;
     assert_eq!(editor.text(), "a c");
     editor.undo()?;
     assert_eq!(editor.text(), "");
@@ -347,13 +297,12 @@ fn of(word: &str) -> &'static str {
 #[test]
 fn a_command_that_fails_in_a_transaction_is_named() -> Result<()> {
     let mut editor = Editor::new();
-    let mut build = editor.history.transaction(&mut editor.document, "Build")?;
-    build.apply(Write("a"))?;
-    build.apply(Write("b"))?;
+    editor.history.begin("Build")?;
+    editor.write("a b")?;
     fault("apply c", Fault::Refuse);
-    let message = refused(build.apply(Write("c")), ErrorKind::Refused);
+    let message = refused(editor.write("c"), ErrorKind::Refused);
     assert_eq!(message, "step 2 of `Build`: no apply c today");
-    build.commit()?;
+    editor.commit()?;
     assert_eq!(editor.text(), "a b", "what was before it stays if the program goes on");
     Ok(())
 }

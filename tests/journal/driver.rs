@@ -33,7 +33,7 @@ pub(crate) struct Seen {
     pub(crate) saved: Option<usize>,
     pub(crate) is_modified: bool,
     pub(crate) texts: (String, String),
-    pub(crate) floor: bool,
+    pub(crate) can_undo: bool,
 }
 
 impl Seen {
@@ -46,7 +46,7 @@ impl Seen {
             saved: history.saved_position(),
             is_modified: history.is_modified(),
             texts: (history.undo_text(), history.redo_text()),
-            floor: history.can_undo(),
+            can_undo: history.can_undo(),
         }
     }
 }
@@ -89,8 +89,6 @@ pub(crate) enum Action {
     Rollback,
     Save,
     Unsave,
-    Floor,
-    Lift,
     Clear,
 }
 
@@ -135,10 +133,8 @@ pub(crate) const SCRIPT: &[Action] = {
         Undo,
         Undo,
         Redo,
-        Floor,
         Insert(12),
         Undo,
-        Lift,
         Undo,
         Remove,
         Undo,
@@ -237,8 +233,6 @@ impl Driver {
             }
             Action::Save => drop(session.save()?),
             Action::Unsave => session.mark_unsaved()?,
-            Action::Floor => session.set_floor()?,
-            Action::Lift => assert!(session.lift_floor()?),
             Action::Clear => session.clear()?,
         }
         let (position, len) = (session.position(), session.len());
@@ -268,7 +262,6 @@ pub(crate) fn check(image: &Image, logged: &Logged, what: &str) -> Recovered {
         options(&disk).and_then(|options| options.flush(Flush::OnIdle).open(SAVE, JOURNAL));
     let (mut session, recovered) = opened.unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(Seen::of(session.target(), &session), logged.seen, "{what}");
-    session.clear_floors().unwrap();
     for position in (0..=session.len()).rev().chain(0..=session.len()) {
         session.go_to(position).unwrap();
         assert_eq!(*session.target(), logged.documents[position], "{what}, position {position}");

@@ -291,36 +291,6 @@ fn a_fault_that_passes_costs_nothing_but_the_save_that_met_it() -> Result<()> {
 }
 
 #[test]
-fn a_lenient_session_goes_on_and_writes_what_waits_when_it_can() -> Result<()> {
-    let (clean, counts) = clean()?;
-    for start in (1..counts.len()).filter(|step| SCRIPT[*step] != Action::Save) {
-        for length in short_or_long(&[1, 9][..], &[1, 2, 5, 9]).iter().copied() {
-            let disk = Disk::default();
-            let options = options(&disk)?.strict(false);
-            let mut driver = Driver::with(&disk, options)?;
-            for (step, action) in SCRIPT.iter().enumerate() {
-                if step == start {
-                    disk.fail(1, Fault::Ever(io::ErrorKind::StorageFull));
-                } else if step == start + length {
-                    disk.end_faults_keeping_locks();
-                }
-                let is_failing = (start..start + length).contains(&step);
-                if is_failing && *action == Action::Save {
-                    // No save can be made there.
-                    disk.end_faults_keeping_locks();
-                }
-                driver.act(*action)?;
-            }
-            disk.end_faults_keeping_locks();
-            driver.session.tick()?;
-            assert_eq!(driver.session.journal_broken(), None);
-            check(&disk.image(), clean.log.last().unwrap(), &format!("{length} from {start}"));
-        }
-    }
-    Ok(())
-}
-
-#[test]
 fn a_session_that_cannot_begin_its_journal_leaves_all_as_it_was() -> Result<()> {
     let before = {
         let disk = Disk::default();
@@ -449,38 +419,33 @@ impl Storage for Refusing {
 
 #[test]
 fn a_save_is_made_also_if_the_journal_cannot_be_written() -> Result<()> {
-    for is_strict in [true, false] {
-        let disk = Disk::default();
-        let refuses = Arc::new(AtomicBool::new(false));
-        let storage = Refusing { disk: disk.clone(), refuses: Arc::clone(&refuses) };
-        let mut saves = manager(&disk);
-        saves.set_storage(storage);
-        let options = Session::with(saves, history(None)?).strict(is_strict);
-        let (mut session, _) = options.open(SAVE, JOURNAL)?;
-        session.apply(Insert { at: 0, line: String::from("first") })?;
-        refuses.store(true, Ordering::Relaxed);
-        let edited = session.apply(Insert { at: 0, line: String::from("second") });
-        assert_eq!(edited.is_err(), is_strict);
-        assert!(session.journal_broken().is_some());
-        let lines = session.target().lines.len();
-        session.save()?;
-        assert!(!session.is_modified() && session.journal_broken().is_some());
+    let disk = Disk::default();
+    let refuses = Arc::new(AtomicBool::new(false));
+    let storage = Refusing { disk: disk.clone(), refuses: Arc::clone(&refuses) };
+    let mut saves = manager(&disk);
+    saves.set_storage(storage);
+    let (mut session, _) = Session::with(saves, history(None)?).open(SAVE, JOURNAL)?;
+    session.apply(Insert { at: 0, line: String::from("first") })?;
+    refuses.store(true, Ordering::Relaxed);
+    assert!(session.apply(Insert { at: 0, line: String::from("second") }).is_err());
+    assert!(session.journal_broken().is_some());
+    session.save()?;
+    assert!(!session.is_modified() && session.journal_broken().is_some());
 
-        // Killed here, the save has it all.
-        let killed = Disk::new(disk.image());
-        let (found, recovered) = open(&killed)?;
-        assert_eq!((found.target().lines.len(), found.is_modified()), (lines, false));
-        assert_eq!(recovered.kept.len(), 1);
+    // Killed here, the save has it all.
+    let killed = Disk::new(disk.image());
+    let (found, recovered) = open(&killed)?;
+    assert_eq!((found.target().lines.len(), found.is_modified()), (1, false));
+    assert_eq!(recovered.kept.len(), 1);
 
-        refuses.store(false, Ordering::Relaxed);
-        session.apply(Insert { at: 0, line: String::from("third") })?;
-        assert_eq!(session.journal_broken(), None);
-        drop(session);
-        let (mut session, _) = open(&disk)?;
-        assert_eq!(session.target().lines.len(), lines + 1);
-        session.go_to(0)?;
-        assert_eq!(*session.target(), Document::default());
-    }
+    refuses.store(false, Ordering::Relaxed);
+    session.apply(Insert { at: 0, line: String::from("third") })?;
+    assert_eq!(session.journal_broken(), None);
+    drop(session);
+    let (mut session, _) = open(&disk)?;
+    assert_eq!(session.target().lines.len(), 2);
+    session.go_to(0)?;
+    assert_eq!(*session.target(), Document::default());
     Ok(())
 }
 
@@ -511,21 +476,6 @@ fn a_command_that_is_not_registered_is_refused_or_ends_the_journal() -> Result<(
     session.apply(Rename { title: String::from("a") })?;
     assert_eq!(session.len(), 1);
     drop(session);
-
-    let (mut session, _) = options(&disk)?.strict(false).open(SAVE, JOURNAL)?;
-    session.apply(Foreign)?;
-    assert!(session.journal_broken().unwrap().contains("Foreign"));
-    session.apply(Rename { title: String::from("b") })?;
-    let (killed, _) = open(&Disk::new(disk.image()))?;
-    assert_eq!(killed.target().title, "a");
-    // Nor can the next one hold it.
-    session.save()?;
-    assert!(session.journal_broken().unwrap().contains("Foreign"));
-    let (killed, _) = open(&Disk::new(disk.image()))?;
-    assert_eq!((killed.target().title.as_str(), killed.is_modified()), ("b", false));
-    session.clear()?;
-    session.save()?;
-    assert_eq!(session.journal_broken(), None);
     Ok(())
 }
 
@@ -576,10 +526,10 @@ fn behind_a_target_that_was_left_half_done_the_journal_waits_for_a_save() -> Res
 }
 
 /// Sessions of two programs on a disk without locks.
-fn two_sessions(is_strict: bool) -> Result<(Disk, Session<Document>, Session<Document>)> {
+fn two_sessions() -> Result<(Disk, Session<Document>, Session<Document>)> {
     let disk = Disk::default();
     disk.never_lock();
-    let (mut first, _) = options(&disk)?.strict(is_strict).open(SAVE, JOURNAL)?;
+    let (mut first, _) = open(&disk)?;
     first.apply(Insert { at: 0, line: String::from("first") })?;
     let (mut second, _) = open(&disk)?;
     second.apply(Insert { at: 0, line: String::from("second") })?;
@@ -589,7 +539,7 @@ fn two_sessions(is_strict: bool) -> Result<(Disk, Session<Document>, Session<Doc
 #[test]
 fn a_save_or_a_discard_does_not_replace_the_journal_of_another_session_where_there_are_no_locks()
 -> Result<()> {
-    let (disk, mut first, second) = two_sessions(true)?;
+    let (disk, mut first, second) = two_sessions()?;
     let before = disk.image();
     assert_eq!(first.save().unwrap_err().kind(), ErrorKind::InUse);
     assert_eq!(disk.image(), before);
@@ -601,37 +551,8 @@ fn a_save_or_a_discard_does_not_replace_the_journal_of_another_session_where_the
 }
 
 #[test]
-fn a_lenient_session_says_that_another_one_has_its_journal() -> Result<()> {
-    let (disk, mut first, second) = two_sessions(false)?;
-    let before = disk.image();
-    first.apply(Insert { at: 0, line: String::from("third") })?;
-    assert_eq!(first.target().lines, ["third", "first"]);
-    insta::assert_snapshot!(
-        first.journal_broken().unwrap(),
-        @"another session has written to it; close that, and open this one again"
-    );
-    assert_eq!(first.save().unwrap_err().kind(), ErrorKind::InUse);
-    drop((first, second));
-    assert_eq!(disk.image(), before);
-    Ok(())
-}
-
-#[test]
-fn an_edit_of_a_lenient_session_waits_while_its_journal_cannot_be_looked_at() -> Result<()> {
+fn that_a_transaction_was_rolled_back_waits_while_the_journal_cannot_be_looked_at() -> Result<()> {
     const EIO: i32 = 5;
-    let disk = Disk::default();
-    disk.never_lock();
-    let (mut session, _) = options(&disk)?.strict(false).open(SAVE, JOURNAL)?;
-    session.apply(Insert { at: 0, line: String::from("first") })?;
-    disk.fail_opens(JOURNAL, 4, EIO);
-    session.apply(Insert { at: 0, line: String::from("second") })?;
-    session.apply(Insert { at: 2, line: String::from("third") })?;
-    session.tick()?;
-    assert_eq!(session.journal_broken(), None);
-    let killed = Disk::new(disk.image());
-    assert_eq!(open(&killed)?.0.target().lines, ["second", "first", "third"]);
-
-    // What is rolled back has been done: that it was must be in the journal.
     let disk = Disk::default();
     disk.never_lock();
     let (mut session, _) = open(&disk)?;

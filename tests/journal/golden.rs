@@ -58,6 +58,19 @@ fn a_journal_that_was_written_on_another_day_is_done_again() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn a_journal_of_the_format_before_is_refused_and_stays() {
+    let read = |ending| fs::read(path("format_1", ending)).expect("a fixture");
+    let image = Image::from([(SAVE.into(), read("sav")), (JOURNAL.into(), read("journal"))]);
+    let disk = Disk::new(image.clone());
+    let refused = old::session(&disk).err().expect("another format");
+    insta::assert_snapshot!(
+        refused,
+        @"plan.journal: the journal has format 1, which versions of the library before the first release wrote; open it with that version of the program and save, or move it away (at byte 8)"
+    );
+    assert_eq!(file(&disk.image(), JOURNAL), file(&image, JOURNAL));
+}
+
 /// Writes the fixtures where there are none: `cargo test -p persist-tests --test journal -- --ignored`.
 ///
 /// What is there is never replaced; a new format gets a folder of its own.

@@ -232,39 +232,3 @@ fn a_save_is_made_also_if_entries_cannot_be_read_back() -> Result<()> {
     assert_eq!(killed.world().get::<Health>(door).map(|health| health.points), Some(3));
     Ok(())
 }
-
-/// A lenient session whose disk was full while all but the last of these edits were done.
-fn behind_a_full_disk(edits: u32, pause: Duration) -> Result<(Disk, Session)> {
-    let disk = Disk::default();
-    let mut saves = super::driver::manager(&disk);
-    saves.register_component::<Health>()?;
-    let options = Session::<World>::with(saves, History::unlimited()).strict(false);
-    let (mut session, _) = options.flush(Flush::OnIdle).open(SAVE, JOURNAL)?;
-    disk.fail(1, Fault::Ever(std::io::ErrorKind::StorageFull));
-    for number in 1..edits {
-        session.edit("", |edit| edit.spawn(&format!("Rock {number}")))?;
-    }
-    assert!(session.journal_broken().is_some());
-    disk.end_faults_keeping_locks();
-    std::thread::sleep(pause);
-    session.edit("", |edit| edit.spawn("Last"))?;
-    Ok((disk, session))
-}
-
-#[test]
-fn a_lenient_session_that_ends_writes_what_waits() -> Result<()> {
-    let (disk, session) = behind_a_full_disk(30, Duration::ZERO)?;
-    drop(session);
-    let (session, recovered) = open(&disk)?;
-    assert_eq!((session.len(), recovered.replayed), (30, 30));
-    Ok(())
-}
-
-#[test]
-fn a_lenient_session_tries_again_in_an_edit_a_second_later() -> Result<()> {
-    let (disk, session) = behind_a_full_disk(30, Duration::from_millis(1_050))?;
-    assert_eq!(session.journal_broken(), None);
-    let (killed, _) = open(&Disk::new(disk.image()))?;
-    assert_eq!(killed.len(), 30);
-    Ok(())
-}

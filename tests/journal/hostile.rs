@@ -46,7 +46,6 @@ fn play(image: Image, what: &str) -> Option<Seen> {
             Ok((mut session, recovered)) => {
                 let _ = recovered.to_string();
                 let seen = Seen::of(session.target(), &session);
-                let _ = session.clear_floors();
                 // What is done goes by what the journal says, and may be refused.
                 while matches!(session.undo(), Ok(true)) {}
                 while matches!(session.redo(), Ok(true)) {}
@@ -78,10 +77,8 @@ fn short() -> Result<Vec<Logged>> {
         Begin,
         Rename(4),
         Rollback,
-        Floor,
         Unsave,
         Remove,
-        Lift,
         Chapter(false),
         Undo,
     ];
@@ -102,7 +99,7 @@ fn a_flip_of_any_bit_leads_to_a_state_that_was() -> Result<()> {
         state: 0,
         saved: Some(0),
         texts: Default::default(),
-        floor: false,
+        can_undo: false,
         ..alone
     };
     known.push(&saved);

@@ -224,6 +224,7 @@ fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> 
         let disk = Disk::default();
         let options = Session::with(manager(&disk), history(Some(capacity))?);
         let (mut session, _) = options.open(SAVE, JOURNAL)?;
+        let mut now = capacity;
         let mut random = 7_u64;
         for step in 0..120_u32 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -234,7 +235,10 @@ fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> 
                 5..7 => drop(session.undo()?),
                 7..9 => drop(session.redo()?),
                 _ if step % 3 == 0 => drop(session.save()?),
-                _ => session.set_capacity(Some(capacity + (step as usize % 3))),
+                _ => {
+                    now = capacity + step as usize % 3;
+                    session.set_capacity(Some(now));
+                }
             }
             if disk.image()[&journal].len() == before {
                 // It is written with what is done next that an entry fell out.
@@ -244,9 +248,8 @@ fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> 
                 session.entries().map(|entry| (entry.label, entry.state)).collect::<Vec<_>>()
             };
             let copy = Disk::new(disk.image());
-            let now = session.capacity();
             let (mut found, _) =
-                Session::with(manager(&copy), history(now)?).open(SAVE, JOURNAL)?;
+                Session::with(manager(&copy), history(Some(now))?).open(SAVE, JOURNAL)?;
             assert_eq!(found.target(), session.target());
             assert_eq!(labels(&found), labels(&session), "capacity {capacity}, step {step}");
             assert_eq!(found.position(), session.position());

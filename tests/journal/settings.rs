@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use persist::history::{CommandContext, OnMissing, Proof};
+use persist::history::{CommandContext, Proof};
 use persist::save::Header;
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
-use super::document::{Document, Type, history};
-use super::driver::{manager, open};
+use super::document::{Document, Insert, Type, history};
+use super::driver::{Seen, manager, open};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::Disk;
 
@@ -52,13 +52,25 @@ fn the_merge_window_of_a_session_is_set() -> Result<()> {
 }
 
 #[test]
-fn what_a_session_does_about_what_is_missing_is_set() -> Result<()> {
-    let mut session = losing(&Disk::default())?;
-    session.apply(Lose { is_told: true })?;
-    assert_eq!(session.undo().unwrap_err().kind(), ErrorKind::NotFound);
-    session.set_on_missing(OnMissing::Drop);
-    assert!(session.undo()?);
-    assert_eq!(session.len(), 0);
+fn an_entry_that_was_skipped_or_dropped_is_so_after_a_crash() -> Result<()> {
+    for is_dropped in [false, true] {
+        let disk = Disk::default();
+        let mut session = losing(&disk)?;
+        session.apply(Insert { at: 0, line: "a".into() })?;
+        session.apply(Lose { is_told: true })?;
+        session.save()?;
+        assert_eq!(session.undo().unwrap_err().kind(), ErrorKind::NotFound);
+        if is_dropped {
+            session.drop_entry()?
+        } else {
+            session.skip_entry()?
+        }
+        let seen = Seen::of(session.target(), &session);
+        assert_eq!((seen.position, seen.is_modified), (1, true));
+        let mut session = losing(&Disk::new(disk.image()))?;
+        assert_eq!(Seen::of(session.target(), &session), seen);
+        assert!(session.undo()?);
+    }
     Ok(())
 }
 

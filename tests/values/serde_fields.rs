@@ -158,6 +158,58 @@ fn a_field_of_serde_evolves_by_the_rules_of_serde() {
     assert_eq!(settings, Settings { window });
 }
 
+#[derive(Persist, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+struct Window {
+    width: u32,
+}
+
+/// A form with serde, for the functions that convert from it and to it.
+#[derive(Persist, Default)]
+#[persist(transparent)]
+struct InSerde(#[persist(serde)] Window);
+
+#[test]
+fn a_field_comes_to_serde_and_leaves_it_by_convert() {
+    fn left(old: InSerde) -> Window {
+        old.0
+    }
+    fn come(old: Window) -> InSerde {
+        InSerde(old)
+    }
+    #[derive(Persist)]
+    #[persist(class = "Settings")]
+    struct Plain {
+        window: Window,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Settings")]
+    struct WithSerde {
+        #[persist(serde)]
+        window: Window,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Settings")]
+    struct Left {
+        #[persist(convert = left)]
+        window: Window,
+    }
+    #[derive(Persist)]
+    #[persist(class = "Settings")]
+    struct Come {
+        #[persist(convert = come)]
+        window: InSerde,
+    }
+    let window = Window { width: 80 };
+    let plain = persist::to_vec(&Plain { window: window.clone() }).unwrap();
+    let serde = persist::to_vec(&WithSerde { window: window.clone() }).unwrap();
+    assert_eq!(persist::from_slice::<Left>(&serde).unwrap().window, window);
+    assert_eq!(persist::from_slice::<Come>(&plain).unwrap().window.0, window);
+    // Without `convert` the errors say so.
+    let left = persist::from_slice::<Plain>(&serde).map(drop).unwrap_err();
+    let come = persist::from_slice::<WithSerde>(&plain).map(drop).unwrap_err();
+    insta::assert_snapshot!(format!("{left}\n{come}"));
+}
+
 #[test]
 fn what_serde_refuses_is_an_error_that_names_the_field() {
     #[derive(Persist, Debug)]

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use persist::{ErrorKind, ObjectId, Persist, Result, World};
 
 use super::actor::{Actor, Prop, actor, enter, log, logged, logged_of, play, prop};
+use super::park::Park as _;
 
 #[test]
 fn what_is_spawned_in_a_method_is_there_at_the_end_of_the_phase() {
@@ -240,7 +241,6 @@ fn what_cannot_wait_for_the_end_of_a_phase_is_refused_in_a_method() {
         if line == "update Ada" {
             let kind = |result: Result<()>| result.map_err(|error| error.kind());
             assert_eq!(kind(context.world.park(ada)), Err(ErrorKind::Borrowed));
-            assert_eq!(kind(context.world.unpark(ada)), Err(ErrorKind::Borrowed));
             let save = super::actor::saves().value_to_vec(&*context.world);
             let error = save.expect_err("the actor is not in its place");
             assert_eq!(error.kind(), ErrorKind::Borrowed, "{error}");

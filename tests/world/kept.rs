@@ -7,6 +7,7 @@ use persist::{Component, Context, LoadOptions, ObjectId, Persist, Result, SaveMa
 use persist_tests::support::Shared;
 
 use super::actor::{log, logged};
+use super::park::Park as _;
 
 #[derive(Persist, Debug, PartialEq)]
 struct Body {

@@ -13,6 +13,7 @@ mod naive;
 mod names;
 mod objects;
 mod panics;
+mod park;
 mod parked;
 mod prefabs;
 mod queries;

@@ -10,6 +10,7 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Lcg64Xsh32;
 
 use super::naive::{Naive, Op, Plan};
+use super::park::Park as _;
 
 thread_local! {
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };

@@ -4,6 +4,7 @@ use persist::world::ComponentId;
 use persist::{ErrorKind, ObjectId, Result, World};
 
 use super::actor::{Actor, actor, enter, saved_and_loaded};
+use super::park::Park as _;
 
 #[test]
 fn an_id_is_never_given_twice() {

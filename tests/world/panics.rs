@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use persist::{Result, World};
 
 use super::actor::{Actor, enter, logged, logged_of, play, prop, saved_and_loaded};
+use super::park::Park as _;
 
 /// Runs what a component panics in.
 fn panics(run: impl FnOnce()) {

@@ -4,6 +4,7 @@ use persist::world::Activity;
 use persist::{ErrorKind, Result, World};
 
 use super::actor::{Actor, Prop, enter, logged, logged_of, play, prop, saved_and_loaded};
+use super::park::Park as _;
 
 #[test]
 fn a_parked_object_is_not_there_and_comes_back_as_it_was() -> Result<()> {

@@ -5,6 +5,7 @@ use persist::{Component, Context, Persist, Result, World};
 use super::actor::{
     Actor, actor, enter, log, logged, logged_of, play, prop, saved_and_loaded, saves,
 };
+use super::park::Park as _;
 
 /// What was released and freed, each in order.
 fn ends() -> (Vec<String>, Vec<String>) {

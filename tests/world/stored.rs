@@ -10,6 +10,7 @@ use persist::{
 use persist_tests::support::Shared;
 
 use super::actor::{log, logged};
+use super::park::Park as _;
 
 #[derive(Persist, Debug)]
 struct Item {

@@ -3,6 +3,7 @@
 use persist::{ErrorKind, ObjectId, Result, World};
 
 use super::actor::{Actor, enter, logged, logged_of, saved_and_loaded};
+use super::park::Park as _;
 
 fn kind<T>(result: Result<T>) -> Option<ErrorKind> {
     result.err().map(|error| error.kind())

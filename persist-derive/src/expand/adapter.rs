@@ -116,13 +116,7 @@ fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenSt
     };
     let get = tried(&quote_spanned! {span=> #this::get(__input) });
     let of_save = context.as_ref().map(|context| {
-        quote_spanned! {span=>
-            let _persist::Option::Some(__context) =
-                _persist::with::context::<#context, #stored>(__out)?
-            else {
-                return _Ok(());
-            };
-        }
+        quote_spanned! {span=> let __context = __out.context::<#context>()?; }
     });
     let of_load = context.as_ref().map(|context| {
         quote_spanned! {span=> let __context = __input.context::<#context>()?; }

@@ -152,7 +152,7 @@ fn field_default(field: &Field) -> TokenStream {
                 }
             }
         }
-        None => default_value(&DefaultValue::Std, &ty.to_token_stream()),
+        None => emit! { <#ty as _persist::with::DefaultValue>::default_value() },
     }
 }
 

@@ -23,6 +23,11 @@ const LIFTS: [&str; 9] = [
     "BTreeSet",
 ];
 
+const PRIMITIVES: [&str; 17] = [
+    "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "str", "u8", "u16",
+    "u32", "u64", "u128", "usize",
+];
+
 const WHAT: &str = "a module, a type that implements `persist::With`, or a container of those such as `Option<my_module>`";
 
 /// `with = "HashMap<_, my_module>"`.
@@ -105,7 +110,30 @@ fn of_path(cx: &Ctxt, ty: &Type, path: &Path) -> Option<Option<Shape>> {
             container.segments.last_mut()?.arguments = PathArguments::None;
             Some(lift(cx, Container::Path(container), &parts?))
         }
+        PathArguments::AngleBracketed(arguments) if arguments.args.iter().any(is_module) => {
+            cx.error_over(
+                ty,
+                format!(
+                    "`with` does not reach into `{name}`, but into {}, tuples and `[module]`; make the field's type a newtype",
+                    LIFTS.join(", ")
+                ),
+            );
+            Some(None)
+        }
         _ => Some(Some(Shape::By(Box::new(ty.clone())))),
+    }
+}
+
+/// True for what names a module, or stands for what needs none, and so is no argument of a type.
+fn is_module(argument: &GenericArgument) -> bool {
+    match argument {
+        GenericArgument::Type(Type::Infer(_)) => true,
+        GenericArgument::Type(Type::Path(path)) => path.path.segments.last().is_some_and(|last| {
+            let name = last.ident.unraw().to_string();
+            // Types with such names are those of the language.
+            name.starts_with(char::is_lowercase) && !PRIMITIVES.contains(&&*name)
+        }),
+        _ => false,
     }
 }
 

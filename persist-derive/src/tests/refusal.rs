@@ -296,6 +296,10 @@ fn forms_that_are_no_adapter() {
     c: Vec<u8>,
     #[persist(with = "HashMap<m::<u8>, &str, fn()>")]
     d: u8,
+    #[persist(with = "Rc<m>")]
+    rc: Rc<Foreign>,
+    #[persist(with = "SmallVec<_, 4>")]
+    small: SmallVec<Foreign, 4>,
     #[persist(with = "Option<'static, m>")]
     e: u8,
     #[persist(with_iter = "m", via = 3)]

@@ -267,16 +267,6 @@ impl<'a> Encoder<'a> {
         self.state.env.context().map_err(|error| keep(self.state, error))
     }
 
-    /// Like [`context`](Self::context); `None` where there is none and references are only listed.
-    #[inline]
-    pub(crate) fn context_or_listing<C: Any>(&mut self) -> Result<Option<&'a C>, Stop> {
-        match self.state.env.context() {
-            Ok(context) => Ok(Some(context)),
-            Err(_) if self.ask(|links| Ok(links.only_lists()))? => Ok(None),
-            Err(error) => Err(self.refuse(error)),
-        }
-    }
-
     /// Says that a class has no field, or no default of a field, of some index.
     #[doc(hidden)]
     #[cold]

@@ -40,11 +40,6 @@ pub(crate) trait SaveLinks {
     ///
     /// Returns an error if there are more, or if the memory is out of proportion to the save.
     fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()>;
-
-    /// True if nothing is saved, but references are listed.
-    fn only_lists(&self) -> bool {
-        false
-    }
 }
 
 /// A reference as a save meets it. It fits a register: what is rarely asked is in [`Referent`].

@@ -4,7 +4,7 @@
 //! `via`. `#[persist(with = "HashMap<_, Option<m>>")]` is `HashMap<Same, Option<Through<marker of m>>>`: the containers
 //! of the standard library are adapters of themselves (`types/lift.rs`), around those of what they hold.
 
-use std::any::{Any, type_name};
+use std::any::type_name;
 use std::borrow::Borrow;
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -420,6 +420,26 @@ where
     }
 }
 
+/// The value that a field has when nothing is stored for it, and neither `default` nor `empty` says which.
+#[diagnostic::on_unimplemented(
+    message = "there is no value of type `{Self}` that a load can fill: `{Self}` does not implement `Default`",
+    label = "has no default value",
+    note = "give the field `#[persist(default = value)]`, or, beside `with`, `serde` and `via`, `#[persist(empty = value)]`"
+)]
+pub trait DefaultValue: Sized {
+    /// That value.
+    #[must_use]
+    fn default_value() -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Default> DefaultValue for T {
+    #[inline]
+    fn default_value() -> Self {
+        Self::default()
+    }
+}
+
 /// The empty value of a type with `via`: what its empty stored form becomes.
 ///
 /// # Errors
@@ -442,9 +462,12 @@ where
     })
 }
 
-/// The name of a type without its modules and arguments.
+/// The name of a type without its modules and arguments; the whole of one that has no name of its own, as a tuple.
 fn short_name<T>() -> &'static str {
     let name = type_name::<T>();
+    if !name.starts_with(|first: char| first.is_alphabetic() || first == '_') {
+        return name;
+    }
     let name = name.split('<').next().unwrap_or(name);
     name.rsplit("::").next().unwrap_or(name)
 }
@@ -484,21 +507,6 @@ pub(crate) fn twice(
 }
 
 // What the derive's code of a module calls.
-
-/// The context of a module that stores an `S`; `None` where there is none and references are only listed.
-///
-/// # Errors
-///
-/// [`Stop`] if a save has no context of this type.
-#[inline]
-pub fn context<'c, C: Any, S: Persist>(out: &mut Encoder<'c>) -> Result<Option<&'c C>, Stop> {
-    let context = out.context_or_listing()?;
-    if context.is_none() {
-        // What is stored holds no references, and its place is counted.
-        out.take(S::__MIN)?;
-    }
-    Ok(context)
-}
 
 /// Writes the items that the `store` of a `with_iter` module gives, as a list.
 ///

@@ -272,18 +272,24 @@ impl<'l> Loader<'l> {
             self.connect_filled(&wanted, &mut late)?;
         }
         self.table.begin_record()?;
-        self.keep_unknown()?;
-        self.fill_late()?;
-        self.free_inlined();
-        self.count_unknown();
+        if !self.table.is_plain {
+            self.keep_unknown()?;
+            self.fill_late()?;
+            self.free_inlined();
+            self.count_unknown();
+        }
         self.check_policy()?;
         if self.table.records.has_value() {
             // Nobody else could get at the others, or cut their cycles.
             self.table.keep_reached(0..root_end);
         }
-        let kinds = self.table.kinds.iter().enumerate();
-        let freed = kinds.filter(|(_, kind)| kind.is_none());
-        let of_freed: usize = freed.map(|(record, _)| self.table.range(record).len()).sum();
+        let of_freed: usize = if self.table.is_plain {
+            0
+        } else {
+            let kinds = self.table.kinds.iter().enumerate();
+            let freed = kinds.filter(|(_, kind)| kind.is_none());
+            freed.map(|(record, _)| self.table.range(record).len()).sum()
+        };
         self.outcome.references += (self.table.pending.len() - of_freed) as u64;
         let aside = self.build()?;
         if !in_chunks {
@@ -353,6 +359,7 @@ impl<'l> Loader<'l> {
         let is_plain = self.before.is_empty()
             && (0..self.plans.stored.len()).all(|class| self.plans.is_identical(class))
             && self.table.entries.iter().all(|entry| matches!(entry, Entry::Shared(_)));
+        self.table.is_plain = is_plain;
         self.table.resolves = is_plain && records <= MOST;
         // A cell that can be set once runs the hooks of its content when it is connected: then
         // all others must be filled.

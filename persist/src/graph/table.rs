@@ -43,6 +43,8 @@ pub(super) struct Table<'l> {
     pub(super) rewritten: Vec<bool>,
     /// The records of the save, then those of values that have become objects.
     pub(super) records: Records,
+    /// True if every record is an object in its cell, and in the program's form: nothing is kept, made or freed.
+    pub(super) is_plain: bool,
     /// True if every object is in its entry before the first one is filled: then a reference
     /// leads to its target as soon as it is decoded.
     pub(super) resolves: bool,
@@ -135,6 +137,7 @@ impl<'l> Table<'l> {
             contested: HashMap::new(),
             rewritten: Vec::new(),
             records,
+            is_plain: false,
             resolves: false,
             waits: false,
             pending: Vec::new(),

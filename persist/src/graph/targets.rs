@@ -80,10 +80,6 @@ impl SaveLinks for Found {
         Ok(1)
     }
 
-    fn only_lists(&self) -> bool {
-        true
-    }
-
     fn charge(&mut self, _: usize, _: u64, _: &Limits) -> Result<()> {
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::proof::Watch;
 use super::step::{
     BoxedStep, End, Failure, Merge, Step, finalize_all, guarded, is_broken, redo_all, undo_all,
 };
-use super::world::Moment;
+use crate::world::Moment;
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 /// A change of a `T` that a program makes, and can undo.

@@ -167,8 +167,7 @@ impl<T: 'static> History<T> {
         let (before, may_merge) = match self.open.last() {
             Some(open) => (open.edits.last(), open.may_merge),
             None => {
-                let index = self.ring.current().filter(|index| *index >= self.floor());
-                let entry = index.and_then(|index| self.ring.get(index));
+                let entry = self.ring.current().and_then(|index| self.ring.get(index));
                 // Steps that do not count leave the saved state as it is.
                 let is_saved = entry
                     .is_some_and(|entry| entry.is_significant && self.saved == Some(entry.state));
@@ -254,7 +253,7 @@ impl<T: 'static> History<T> {
         }
         self.bytes -= entry.size;
         self.held -= entry.held;
-        self.floors.iter_mut().for_each(|floor| *floor -= usize::from(index < *floor));
+        self.failed = None;
         if let Some(poison) = &mut self.poison {
             let other = poison.entry.filter(|entry| *entry != index);
             poison.entry = other.map(|entry| entry - usize::from(index < entry));
@@ -263,7 +262,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Drops an entry, whose steps end as they are.
-    pub(super) fn drop_entry(&mut self, index: usize) {
+    pub(super) fn remove_entry(&mut self, index: usize) {
         let is_applied = index < self.position();
         let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
         let broken = poison.map(|poison| poison.done);
@@ -281,7 +280,7 @@ impl<T: 'static> History<T> {
     fn cut(&mut self) -> bool {
         let is_any = self.ring.next().is_some();
         while self.ring.next().is_some() {
-            self.drop_entry(self.ring.len() - 1);
+            self.remove_entry(self.ring.len() - 1);
         }
         is_any
     }
@@ -305,11 +304,7 @@ impl<T: 'static> History<T> {
 
     /// Passes a record to the journal, if there is one.
     pub(super) fn record(&mut self, record: Record<'_, T>) -> Result<()> {
-        let Some(recorder) = &mut self.recorder else { return Ok(()) };
-        match recorder.record(record) {
-            Err(error) if recorder.is_strict() => Err(error),
-            _ => Ok(()),
-        }
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.record(record))
     }
 
     /// The target has been changed.

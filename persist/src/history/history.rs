@@ -1,5 +1,4 @@
 use std::any::TypeId;
-use std::collections::VecDeque;
 use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,7 +10,8 @@ use super::proof::{Proof, Prover};
 use super::ring::Ring;
 use super::step::{BoxedStep, End, Panic};
 use super::transaction::Open;
-use super::{Label, OnMissing, Poison};
+use super::undo::Way;
+use super::{Label, Poison};
 use crate::World;
 use crate::platform::{IS_WHOLE, Timer};
 
@@ -74,8 +74,6 @@ pub struct History<T: 'static = World> {
     pub(super) bytes: usize,
     /// Of these, bytes of what they keep out of the target.
     pub(super) held: usize,
-    /// How many entries from the first on cannot be undone, each below those that follow it.
-    pub(super) floors: VecDeque<usize>,
     /// Transactions that are open, each in the one before.
     pub(super) open: Vec<Open<T>>,
     pub(super) poison: Option<Poison>,
@@ -85,13 +83,12 @@ pub struct History<T: 'static = World> {
     pub(super) panic: Option<Panic>,
     pub(super) listeners: Listeners<T>,
     pub(super) after_change: Option<AfterChange<T>>,
-    pub(super) on_missing: OnMissing,
+    /// Which way the last undo or redo went, if it failed and its entry is where it was.
+    pub(super) failed: Option<Way>,
     pub(super) proof: Proof,
     pub(super) prover: Option<Prover<T>>,
     pub(super) recorder: Option<Box<dyn Recorder<T>>>,
     pub(super) spill: Option<Spill>,
-    /// A file that could not be read, and why.
-    pub(super) lost: Option<(u64, String)>,
     pub(super) around: Rc<Around<T>>,
     /// Which world it is of, once one was given.
     pub(super) world: Option<u64>,
@@ -126,19 +123,17 @@ impl<T: 'static> History<T> {
             has_grown: false,
             bytes: 0,
             held: 0,
-            floors: VecDeque::new(),
             open: Vec::new(),
             poison: None,
             released: Vec::new(),
             panic: None,
             listeners: Listeners::default(),
             after_change: None,
-            on_missing: OnMissing::Stop,
+            failed: None,
             proof: default_proof::<T>(),
             prover: None,
             recorder: None,
             spill: None,
-            lost: None,
             around: Rc::default(),
             world: None,
         }
@@ -160,30 +155,6 @@ impl<T: 'static> History<T> {
     #[must_use]
     pub fn position(&self) -> usize {
         self.ring.position()
-    }
-
-    /// Index of the current entry, which was applied last; the next undo reverts it.
-    #[must_use]
-    pub fn current(&self) -> Option<usize> {
-        self.ring.current()
-    }
-
-    /// Index of the entry that the next redo applies.
-    #[must_use]
-    pub fn next_index(&self) -> Option<usize> {
-        self.ring.next().filter(|_| self.open.is_empty())
-    }
-
-    /// Index of the entry before the current one: the entry that is current after an undo.
-    #[must_use]
-    pub fn previous_index(&self) -> Option<usize> {
-        self.ring.current()?.checked_sub(1)
-    }
-
-    /// How many entries there is room for.
-    #[must_use]
-    pub fn capacity(&self) -> Option<usize> {
-        self.ring.capacity()
     }
 
     /// Bytes of memory that the entries take, roughly. If there is [a limit](Self::max_bytes), so do objects, components and resources that
@@ -209,14 +180,13 @@ impl<T: 'static> History<T> {
     /// True if [`undo`](Self::undo) would revert an entry.
     #[must_use]
     pub fn can_undo(&self) -> bool {
-        let is_lost = self.ring.current().is_some_and(|index| self.is_lost(index));
-        self.is_ready() && self.position() > self.floor() && !is_lost
+        self.is_ready() && self.position() > 0
     }
 
     /// True if [`redo`](Self::redo) would apply an entry again.
     #[must_use]
     pub fn can_redo(&self) -> bool {
-        self.is_ready() && self.ring.next().is_some_and(|index| !self.is_lost(index))
+        self.is_ready() && self.ring.next().is_some()
     }
 
     fn is_ready(&self) -> bool {
@@ -294,7 +264,7 @@ impl<T: 'static> fmt::Debug for History<T> {
         f.debug_struct("History")
             .field("entries", &self.ring.len())
             .field("position", &self.position())
-            .field("capacity", &self.capacity())
+            .field("capacity", &self.ring.capacity())
             .field("is_modified", &self.is_modified())
             .field("poison", &self.poison)
             .finish_non_exhaustive()

@@ -24,10 +24,10 @@
 //! | | |
 //! | --- | --- |
 //! | [`History`], [`HistoryEntry`], [`Label`], [`Verb`] | the list of entries, and their names in a menu |
-//! | [`Edit`], [`Transaction`] | several edits that become one entry |
+//! | [`Edit`] | what changes a target while it is recorded |
 //! | [`Command`], [`CommandContext`], [`Merge`] | edits that the program wrote itself |
 //! | [`HistoryEvent`], [`Subscription`], [`End`] | callbacks for menus and views |
-//! | [`OnMissing`], [`Proof`], [`Poison`] | what happens if an entry cannot be undone |
+//! | [`Proof`], [`Poison`] | what happens if an entry cannot be undone |
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
 //! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
 
@@ -59,8 +59,6 @@ pub use label::{Label, Verb};
 pub use poison::Poison;
 pub use proof::Proof;
 pub use step::{End, Merge};
-pub use transaction::Transaction;
-pub use undo::OnMissing;
 
 // The root shows these.
 #[doc(hidden)]

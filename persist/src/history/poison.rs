@@ -8,7 +8,7 @@ use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 /// Why a history is out of use: a rollback failed, so that the target is in no state that the history knows.
 ///
-/// Until [`History::skip_entry`] or [`History::clear`] it undoes and redoes nothing, and its target counts as modified. The target can be saved.
+/// Until [`History::drop_entry`] or [`History::clear`] it undoes and redoes nothing, and its target counts as modified. The target can be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Poison {
@@ -41,6 +41,7 @@ impl<T: 'static> History<T> {
 
     /// Refuses what a poisoned history cannot do, and another world.
     pub(super) fn check_usable(&mut self, target: &T) -> Result<()> {
+        self.failed = None;
         self.check_world(target)?;
         self.check_sound()
     }
@@ -51,7 +52,7 @@ impl<T: 'static> History<T> {
             Some(poison) => Err(Error::new(
                 ErrorKind::Poisoned,
                 format!(
-                    "step {} of {} could not be put back, {}; skip the entry or clear the history, and look at the target",
+                    "step {} of {} could not be put back, {}; drop the entry or clear the history, and look at the target",
                     poison.step,
                     poison.label.quoted("an edit"),
                     poison.why

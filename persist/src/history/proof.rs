@@ -154,6 +154,11 @@ impl<T: Persist> History<T> {
 }
 
 impl<T: 'static> History<T> {
+    /// True if what an entry changes is compared.
+    pub(super) fn is_watched(&self) -> bool {
+        self.proof != Proof::Off
+    }
+
     /// Begins to watch a target.
     pub(super) fn watch(&self, target: &T) -> Option<Watch> {
         Watch::new(self.proof, self.prover, target)

@@ -67,14 +67,12 @@ impl<E> Ring<E> {
         Some(self.position).filter(|next| *next < self.entries.len())
     }
 
-    /// Notes that the current entry is undone.
-    pub(super) fn step_back(&mut self) {
-        self.position = self.position.saturating_sub(1);
-    }
-
-    /// Notes that the next entry is applied.
-    pub(super) fn step_on(&mut self) {
-        self.position = (self.position + 1).min(self.entries.len());
+    /// Notes that the next entry is applied, or the current one undone.
+    pub(super) fn step(&mut self, is_redo: bool) {
+        self.position = match is_redo {
+            true => (self.position + 1).min(self.entries.len()),
+            false => self.position.saturating_sub(1),
+        };
     }
 
     /// Appends an entry after the current one, as the current one; no other entry may follow.
@@ -115,7 +113,7 @@ mod tests {
     fn ring(capacity: usize, added: u32, undone: usize) -> Ring<u32> {
         let mut ring = Ring::new(Some(capacity));
         (1..=added).for_each(|entry| add(&mut ring, entry));
-        (0..undone).for_each(|_| ring.step_back());
+        (0..undone).for_each(|_| ring.step(false));
         ring
     }
 
@@ -191,7 +189,7 @@ mod tests {
     fn steps_end_at_both_ends() {
         let mut ring = ring(2, 2, 5);
         assert_eq!((ring.position(), ring.len()), (0, 2));
-        (0..5).for_each(|_| ring.step_on());
+        (0..5).for_each(|_| ring.step(true));
         assert_eq!((ring.position(), ring.len()), (2, 2));
     }
 

@@ -1,12 +1,12 @@
-//! The saved point, floors and limits.
+//! The saved point and limits.
 
 use std::any::Any;
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::History;
 use super::journal::Record;
 use super::step::End;
+use super::undo::Way;
 use crate::{Error, ErrorKind, Result, World};
 
 impl<T: 'static> History<T> {
@@ -94,55 +94,6 @@ impl<T: 'static> History<T> {
         self.clock = Some(Box::new(clock));
     }
 
-    /// Lets nothing be undone that has been done up to now, until this floor is [lifted](Self::lift_floor).
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::OpenTransaction`] while one is open; what the journal refuses.
-    pub fn set_floor(&mut self) -> Result<()> {
-        self.check_no_transaction()?;
-        let mut floors = self.floors.clone();
-        floors.push_back(self.position());
-        self.put_floors(floors)
-    }
-
-    /// Takes the last floor away; false if there is none.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`set_floor`](Self::set_floor).
-    pub fn lift_floor(&mut self) -> Result<bool> {
-        self.check_no_transaction()?;
-        let mut floors = self.floors.clone();
-        let is_lifted = floors.pop_back().is_some();
-        self.put_floors(floors)?;
-        Ok(is_lifted)
-    }
-
-    /// Takes all floors away.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`set_floor`](Self::set_floor).
-    pub fn clear_floors(&mut self) -> Result<()> {
-        self.check_no_transaction()?;
-        self.put_floors(Default::default())
-    }
-
-    fn put_floors(&mut self, floors: VecDeque<usize>) -> Result<()> {
-        if floors != self.floors {
-            self.record(Record::Floors(&floors))?;
-            self.floors = floors;
-            self.tell();
-        }
-        Ok(())
-    }
-
-    /// How many entries cannot be undone.
-    pub(super) fn floor(&self) -> usize {
-        self.floors.back().copied().unwrap_or(0)
-    }
-
     /// Makes room for another number of entries. If there are more, the oldest that can be undone are dropped first, but for the current one,
     /// then those that would be redone last.
     pub fn set_capacity(&mut self, target: &mut T, capacity: Option<usize>) {
@@ -198,7 +149,7 @@ impl<T: 'static> History<T> {
                 break;
             }
             if let Some(recorder) = &mut self.recorder {
-                recorder.dropped(end);
+                recorder.evicted(end);
             }
         }
         self.has_grown = false;
@@ -207,10 +158,10 @@ impl<T: 'static> History<T> {
     /// Drops the oldest entry, or the last of those that are undone; false if there is none.
     pub(super) fn drop_one(&mut self, end: End) -> bool {
         match end {
-            End::Undone if self.ring.next().is_some() => self.drop_entry(self.ring.len() - 1),
+            End::Undone if self.ring.next().is_some() => self.remove_entry(self.ring.len() - 1),
             End::Applied | End::Merged if self.ring.position() > 0 => {
                 self.base = self.state_at(1);
-                self.drop_entry(0);
+                self.remove_entry(0);
             }
             _ => return false,
         }
@@ -230,7 +181,7 @@ impl<T: 'static> History<T> {
     pub fn clear(&mut self, target: &mut T) -> Result<()> {
         self.check_world(target)?;
         self.check_no_transaction()?;
-        if self.ring.len() == 0 && self.floors.is_empty() && self.poison.is_none() {
+        if self.ring.len() == 0 && self.poison.is_none() {
             return Ok(());
         }
         self.record(Record::Cleared)?;
@@ -243,15 +194,13 @@ impl<T: 'static> History<T> {
     pub(super) fn drop_all(&mut self) {
         self.base = self.state();
         while self.ring.len() > 0 {
-            self.drop_entry(self.ring.len() - 1);
+            self.remove_entry(self.ring.len() - 1);
         }
         if self.poison.take().is_some() {
             // What is there now was never saved.
             self.forget_states();
         }
         self.may_merge = false;
-        self.lost = None;
-        self.floors.clear();
     }
 
     /// Why the history is out of use, if it is.
@@ -260,31 +209,57 @@ impl<T: 'static> History<T> {
         self.poison.as_ref()
     }
 
-    /// Drops the entry at which the history was poisoned, so that it can be used again. The target stays as it is, and counts as modified.
+    /// Steps over the entry whose undo or redo has just failed: it counts as undone, or redone, and the target stays as it is, modified.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if it is not poisoned; [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
+    /// [`ErrorKind::NotFound`] if the last call was no undo or redo that failed; [`ErrorKind::Poisoned`] if the entry was left half done: drop it;
+    /// [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
     pub fn skip_entry(&mut self, target: &mut T) -> Result<()> {
-        let Some(poison) = &self.poison else {
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                "the history is not poisoned, no entry is to be skipped",
-            ));
-        };
-        let index = poison.entry;
         self.check_world(target)?;
-        self.record(Record::Skipped(index))?;
+        self.check_sound()?;
+        let way = self.failed.ok_or_else(|| none_failed("skipped"))?;
+        self.record(Record::Skipped { is_redo: way.is_redo })?;
+        self.skip(way);
+        self.end(target);
+        Ok(())
+    }
+
+    /// Steps over an entry; false if there is none. No state that was is that of the target now.
+    pub(super) fn skip(&mut self, way: Way) -> bool {
+        let is_there = if way.is_redo { self.ring.next() } else { self.ring.current() }.is_some();
+        self.ring.step(way.is_redo);
+        self.failed = None;
+        self.may_merge = false;
+        self.forget_states();
+        is_there
+    }
+
+    /// Drops the entry whose undo or redo has just failed, or the one at which the history was poisoned, so that it can be used again. The target
+    /// stays as it is, and counts as modified.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if nothing failed; [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
+    pub fn drop_entry(&mut self, target: &mut T) -> Result<()> {
+        let index = match (&self.poison, self.failed) {
+            (Some(poison), _) => poison.entry,
+            (None, Some(way)) if way.is_redo => self.ring.next(),
+            (None, Some(_)) => self.ring.current(),
+            (None, None) => return Err(none_failed("dropped")),
+        };
+        self.check_world(target)?;
+        self.record(Record::Dropped(index))?;
         self.leave_out(index);
         self.end(target);
         Ok(())
     }
 
-    /// Drops an entry that was skipped; false if there is none of this index. No state that was is that of the target now.
+    /// Drops an entry; false if there is none of this index. No state that was is that of the target now.
     pub(super) fn leave_out(&mut self, index: Option<usize>) -> bool {
         let is_there = index.is_none_or(|index| index < self.ring.len());
         if let Some(index) = index.filter(|_| is_there) {
-            self.drop_entry(index);
+            self.remove_entry(index);
         }
         self.poison = None;
         self.may_merge = false;
@@ -310,4 +285,12 @@ impl<T: 'static> History<T> {
         let target: &dyn Any = target;
         self.world = target.downcast_ref::<World>().map(World::identity);
     }
+}
+
+#[cold]
+fn none_failed(what: &str) -> Error {
+    Error::new(
+        ErrorKind::NotFound,
+        format!("no undo or redo has just failed, there is no entry to be {what}"),
+    )
 }

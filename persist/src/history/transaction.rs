@@ -1,14 +1,12 @@
 //! Several edits as one entry.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use super::command::Command;
 use super::entry::Entry;
 use super::journal::Record;
 use super::proof::Watch;
 use super::step::{BoxedStep, End, Failure, Merge, ends, undo_all};
-use super::{Edit, History, Label};
+use super::{History, Label};
 use crate::{Error, ErrorKind, Result};
 
 /// A transaction that has been begun.
@@ -92,8 +90,24 @@ impl<T: 'static> History<T> {
     /// Begins a transaction, or one nested in the open one.
     ///
     /// All that is done until its [`commit`](Self::commit) is one entry, with this label. Meanwhile nothing can be undone or
-    /// redone. It may stay open while the program continues, as between the press and the release of a mouse button;
-    /// [`transaction`](Self::transaction) begins one that ends with its scope.
+    /// redone. It may stay open while the program continues, as during a dialog. Within one function [`edit`](Self::edit) is shorter, and rolls back
+    /// when the function returns an error.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, World};
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// history.begin("Build house")?;
+    /// let house = history.edit(&mut world, "", |edit| edit.spawn("House"))?;
+    /// history.edit(&mut world, "", |edit| edit.spawn_in(house, "Door"))?;
+    /// history.commit(&mut world)?;
+    /// assert_eq!(history.undo_text(), "Undo Build house");
+    /// history.undo(&mut world)?;
+    /// assert!(world.is_empty());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -185,139 +199,5 @@ impl<T: 'static> History<T> {
             return Ok(());
         }
         Err(Error::new(ErrorKind::OpenTransaction, "no transaction is open; begin one first"))
-    }
-
-    /// Begins a transaction that is rolled back when it is dropped, unless it was committed.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`begin`](Self::begin).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use persist::{History, World};
-    ///
-    /// let (mut world, mut history) = (World::new(), History::new(100));
-    /// let mut build = history.transaction(&mut world, "Build house")?;
-    /// let house = build.edit("", |edit| edit.spawn("House"))?;
-    /// build.edit("", |edit| edit.spawn_in(house, "Door"))?;
-    /// build.commit()?;
-    /// assert_eq!(history.undo_text(), "Undo Build house");
-    /// history.undo(&mut world)?;
-    /// assert!(world.is_empty());
-    ///
-    /// let mut build = history.transaction(&mut world, "Build house")?;
-    /// build.edit("", |edit| edit.spawn("House"))?;
-    /// drop(build);
-    /// assert!(world.is_empty());
-    /// assert_eq!(history.redo_text(), "Redo Build house");
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn transaction<'h>(
-        &'h mut self,
-        target: &'h mut T,
-        label: impl Into<Label>,
-    ) -> Result<Transaction<'h, T>> {
-        self.check_usable(target)?;
-        self.begin(label)?;
-        let depth = self.open.len();
-        Ok(Transaction { history: self, target, depth })
-    }
-}
-
-/// A transaction of a [`History`] that is open as long as this is there: see [`History::transaction`].
-pub struct Transaction<'h, T: 'static> {
-    pub(super) history: &'h mut History<T>,
-    pub(super) target: &'h mut T,
-    /// How many transactions are open in it.
-    depth: usize,
-}
-
-impl<T: 'static> Transaction<'_, T> {
-    /// The target as it is now.
-    #[must_use]
-    pub fn target(&self) -> &T {
-        self.target
-    }
-
-    /// Like [`History::edit`]; an edit that fails leaves the transaction as it was.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::edit`].
-    pub fn edit<R>(
-        &mut self,
-        label: impl Into<Label>,
-        edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
-    ) -> Result<R> {
-        self.history.edit(self.target, label, edit)
-    }
-
-    /// Like [`History::apply`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::apply`].
-    pub fn apply(&mut self, command: impl Command<T>) -> Result<()> {
-        self.history.apply(self.target, command)
-    }
-
-    /// Begins a transaction in this one, which can be rolled back alone.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::begin`].
-    pub fn transaction(&mut self, label: impl Into<Label>) -> Result<Transaction<'_, T>> {
-        self.history.transaction(self.target, label)
-    }
-
-    /// Ends it: what was done in it is one entry, or a part of the transaction around it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::commit`]; it then is rolled back.
-    pub fn commit(mut self) -> Result<()> {
-        self.end_inner()?;
-        self.history.commit(self.target)
-    }
-
-    /// Rolls back the transaction.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::rollback`].
-    pub fn rollback(mut self) -> Result<()> {
-        self.end_inner()?;
-        self.history.rollback(self.target)
-    }
-
-    /// Rolls back those in it that were forgotten, and so never ended.
-    fn end_inner(&mut self) -> Result<()> {
-        while self.history.open.len() > self.depth {
-            self.history.rollback(self.target)?;
-        }
-        Ok(())
-    }
-}
-
-impl<T: 'static> Drop for Transaction<'_, T> {
-    fn drop(&mut self) {
-        // Nobody is there to be told of an error; if it leaves the target half done, the history says so.
-        let mut panic = None;
-        while self.history.open.len() >= self.depth {
-            let open = self.history.open.len();
-            let (history, target) = (&mut *self.history, &mut *self.target);
-            let rolled_back = catch_unwind(AssertUnwindSafe(|| drop(history.rollback(target))));
-            panic = panic.or(rolled_back.err());
-            // It stays open if a command has put another world in place of the target.
-            if self.history.open.len() == open {
-                break;
-            }
-        }
-        // While another panic unwinds, none may go on.
-        if let Some(panic) = panic.filter(|_| !std::thread::panicking()) {
-            resume_unwind(panic);
-        }
     }
 }

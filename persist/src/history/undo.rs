@@ -5,33 +5,15 @@ use super::journal::Record;
 use super::step::{Broken, End, Failure, guarded, is_broken, redo_all, undo_all};
 use crate::{Error, ErrorKind, Result};
 
-/// What a [`History`] does about an entry that cannot be undone or redone since something is not there any more
-/// ([`ErrorKind::NotFound`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnMissing {
-    /// It is an error, and the entry stays where it is.
-    #[default]
-    Stop,
-    /// The entry counts as undone, or redone, and nothing is changed.
-    Skip,
-    /// The entry is dropped.
-    Drop,
-}
-
-/// How an entry that failed was stepped over.
-enum Over {
-    No,
-    Skipped,
-    Dropped,
-}
-
 impl<T: 'static> History<T> {
-    /// Undoes the current entry; false if there is none above the [floor](Self::set_floor).
+    /// Undoes the current entry; false if there is none.
     ///
     /// # Errors
     ///
     /// If a part of it cannot be undone: target and history are then as they were, and it can be tried again, unless the history now is
-    /// [poisoned](Self::poison). [`ErrorKind::OpenTransaction`] while a transaction is open.
+    /// [poisoned](Self::poison). [`ErrorKind::NotFound`] if an object, a component or a field is gone that was removed by something other than the
+    /// history: [`skip_entry`](Self::skip_entry) or [`drop_entry`](Self::drop_entry) then lead on.
+    /// [`ErrorKind::OpenTransaction`] while a transaction is open.
     pub fn undo(&mut self, target: &mut T) -> Result<bool> {
         self.check_closed(target)?;
         let is_done = self.undo_one(target);
@@ -55,23 +37,17 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if there are fewer entries, or the floor is above; then nothing is done. Those of
+    /// [`ErrorKind::NotFound`] if there are fewer entries; then nothing is done. Those of
     /// [`undo`](Self::undo), at the first entry that fails; those before it are done, and [`position`](Self::position) says how
     /// far it came.
     pub fn go_to(&mut self, target: &mut T, position: usize) -> Result<()> {
         self.check_closed(target)?;
-        let (floor, len) = (self.floor(), self.ring.len());
-        let refused = if position > len {
-            Some(format!("there is no position {position}; there are those from {floor} to {len}"))
-        } else if position < floor.min(self.position()) {
-            Some(format!(
-                "position {position} is below the floor, entries before {floor} cannot be undone; lift the floor"
-            ))
-        } else {
-            None
-        };
-        if let Some(message) = refused {
-            return Err(Error::new(ErrorKind::NotFound, message));
+        let len = self.ring.len();
+        if position > len {
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                format!("there is no position {position}; there are those from 0 to {len}"),
+            ));
         }
         let result = self.walk(target, position).map_err(|error| {
             let (at, message) = (self.position(), error.message());
@@ -89,7 +65,7 @@ impl<T: 'static> History<T> {
         while self.position() < position {
             let len = self.ring.len();
             self.redo_one(target)?;
-            // An entry that was dropped is none of those that lead there.
+            // An entry that has become obsolete is none of those that lead there.
             position -= len - self.ring.len();
         }
         Ok(())
@@ -97,8 +73,8 @@ impl<T: 'static> History<T> {
 
     pub(super) fn undo_one(&mut self, target: &mut T) -> Result<bool> {
         match self.ring.current() {
-            Some(index) if index >= self.floor() => self.run(target, index, Way::BACK),
-            _ => Ok(false),
+            Some(index) => self.run(target, index, Way::BACK),
+            None => Ok(false),
         }
     }
 
@@ -110,10 +86,12 @@ impl<T: 'static> History<T> {
     }
 
     fn run(&mut self, target: &mut T, index: usize, way: Way) -> Result<bool> {
-        self.bring_back(index, target)?;
+        if let Err(error) = self.bring_back(index, target) {
+            self.failed = Some(way);
+            return Err(error);
+        }
         self.may_merge = false;
         let is_known = self.is_as_known(index, !way.is_redo, target);
-        let mut is_skipped = false;
         if let Err(mut failure) = self.run_steps(target, index, way) {
             let count = self.count(index);
             if count > 1 {
@@ -121,60 +99,23 @@ impl<T: 'static> History<T> {
                 let message = format!("step {step} of {count}: {message}");
                 failure.error = failure.error.reworded(message);
             }
-            match self.step_over(index, &failure)? {
-                Over::No => return Err(self.fail_at(target, index, failure)),
-                Over::Dropped => return Ok(true),
-                Over::Skipped => is_skipped = true,
-            }
+            self.failed = Some(way);
+            return Err(self.fail_at(target, index, failure));
         }
-        if !is_skipped {
-            if let Err(failure) = self.check(target, index) {
-                return Err(self.take_back(target, index, way, failure));
-            }
-            self.changed(target);
-            if let Err(error) = self.prove(index, is_known, way.is_redo, target) {
-                return Err(self.take_back(target, index, way, error.into()));
-            }
+        if let Err(failure) = self.check(target, index) {
+            return Err(self.take_back(target, index, way, failure));
+        }
+        self.changed(target);
+        if let Err(error) = self.prove(index, is_known, way.is_redo, target) {
+            return Err(self.take_back(target, index, way, error.into()));
         }
         if let Err(error) = self.record(way.record()) {
-            return Err(match is_skipped {
-                true => error,
-                false => self.take_back(target, index, way, error.into()),
-            });
+            return Err(self.take_back(target, index, way, error.into()));
         }
-        if way.is_redo {
-            self.ring.step_on();
-        } else {
-            self.ring.step_back();
-        }
-        if is_skipped {
-            self.forget_states();
-        } else {
-            self.count_held(index, target);
-            self.drop_obsolete(index);
-        }
+        self.ring.step(way.is_redo);
+        self.count_held(index, target);
+        self.drop_obsolete(index);
         Ok(true)
-    }
-
-    /// What is done about an entry that has failed since something is not there, and left the target as it was.
-    fn step_over(&mut self, index: usize, failure: &Failure) -> Result<Over> {
-        let is_missing = failure.error.kind() == ErrorKind::NotFound
-            && failure.broken.is_none()
-            && failure.panic.is_none();
-        match self.on_missing {
-            OnMissing::Skip if is_missing => Ok(Over::Skipped),
-            OnMissing::Drop if is_missing => {
-                self.record(Record::Skipped(Some(index)))?;
-                self.leave_out(Some(index));
-                Ok(Over::Dropped)
-            }
-            _ => Ok(Over::No),
-        }
-    }
-
-    /// Sets what happens to entries whose object, component or field was removed by something other than the history.
-    pub fn set_on_missing(&mut self, on_missing: OnMissing) {
-        self.on_missing = on_missing;
     }
 
     fn count(&self, index: usize) -> usize {
@@ -199,6 +140,7 @@ impl<T: 'static> History<T> {
     /// Rolls back what was refused, what the journal did not take, or what did not restore the state.
     fn take_back(&mut self, target: &mut T, index: usize, way: Way, mut failure: Failure) -> Error {
         failure.broken = None;
+        self.failed = Some(way);
         let back = self.run_steps(target, index, way.back());
         is_broken(&mut failure, 0, back);
         if failure.broken.is_none()
@@ -238,8 +180,8 @@ impl<T: 'static> History<T> {
 
 /// Which way the entries are run.
 #[derive(Clone, Copy)]
-struct Way {
-    is_redo: bool,
+pub(super) struct Way {
+    pub(super) is_redo: bool,
 }
 
 impl Way {

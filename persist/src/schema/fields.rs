@@ -281,7 +281,16 @@ impl Plans<'_> {
             classes.any(|(i, class)| class.name == name && self.resolve(i).is_none())
         };
         let renamed = differing.map(names).map(|(old, new)| renamed_part(old, new));
+        // The class of what `#[persist(serde)]` stores.
+        let is_of_serde = |kind: &KindSchema, classes: &[crate::schema::ClassSchema]| matches!(kind, KindSchema::Class(class) if classes[*class].name == "persist.Any");
         let advice = match renamed.filter(|(_, new)| is_own(new.split('<').next().unwrap_or(new))) {
+            _ if is_of_serde(stored, &self.stored)
+                || is_of_serde(wanted, &self.program.classes) =>
+            {
+                String::from(
+                    "keep `#[persist(serde)]` as it was, or give the field `#[persist(convert = function)]`, where a transparent newtype around a field with `serde` stands for that form",
+                )
+            }
             _ if instances.len() > 1 => format!(
                 "an object of it could become any of {}; register one of these alone, or keep the old type",
                 instances.join(", ")

@@ -3,19 +3,27 @@
 //! Structs and enums are gone through where they lie; only the innermost field that is reached so is
 //! encoded, and what a path asks for further in is found in its bytes.
 
+use std::any::Any;
+
+use hashbrown::HashMap;
+
 use super::World;
-use super::change::Splice;
-use super::directory::Place;
-use super::part::Part;
-use super::path::{FieldPath, IntoFieldPath};
+use super::column::Column;
+use super::directory::{Directory, Place};
+use super::object::Object;
+use crate::FieldPath;
 use crate::codec::{Portable, TraitObject as _};
-use crate::graph::Registry;
+use crate::fields::{
+    Bytes, FieldChange, How, IntoFieldPath, NumberField, Part, Request, Room, Root, Way, compared,
+    content_of,
+};
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
 use crate::{Error, ErrorKind, ObjectId, Result, Value, names};
 
 /// Whose field a path leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[persist(crate = crate, class = "persist.Owner")]
 pub(crate) enum Owner {
     /// The object's component of the path's class.
     Object(ObjectId),
@@ -25,12 +33,26 @@ pub(crate) enum Owner {
 
 /// Where a component or a resource is, until the next one comes or goes.
 #[derive(Clone, Copy)]
-pub(super) enum Spot {
+enum Spot {
     /// In a column.
     Component(usize, Place),
     /// Among the resources.
     Resource(usize),
 }
+
+/// The paths that lead to plain numbers in components.
+#[derive(Default)]
+pub(super) struct Numbers {
+    /// With the columns of the components.
+    known: Vec<(usize, NumberField)>,
+    by_path: HashMap<FieldPath, u32>,
+}
+
+/// What is met later is found in the bytes of its field.
+const MOST_NUMBERS: usize = 1 << 16;
+
+/// Of a path that leads to something else.
+const NO_NUMBER: u32 = u32::MAX - 1;
 
 impl Owner {
     /// An error that says where it happened.
@@ -78,7 +100,7 @@ impl World {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn get_field(&self, object: ObjectId, path: impl IntoFieldPath) -> Result<Value> {
-        self.value_at(Owner::Object(object), &path.into_field_path()?)
+        self.value_at(Owner::Object(object), &path.into_field_path(&self.paths)?)
     }
 
     /// Sets a field of a component, and returns what it was.
@@ -105,7 +127,7 @@ impl World {
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        self.set_at(Owner::Object(object), &path.into_field_path()?, &value.into())
+        self.set_at(Owner::Object(object), path.into_field_path(&self.paths)?, &value.into())
     }
 
     /// The value of a field of a resource, like [`get_field`](Self::get_field).
@@ -128,7 +150,7 @@ impl World {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn get_resource_field(&self, path: impl IntoFieldPath) -> Result<Value> {
-        self.value_at(Owner::Resource, &path.into_field_path()?)
+        self.value_at(Owner::Resource, &path.into_field_path(&self.paths)?)
     }
 
     /// Sets a field of a resource, like [`set_field`](Self::set_field), and returns the old value.
@@ -141,49 +163,175 @@ impl World {
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        self.set_at(Owner::Resource, &path.into_field_path()?, &value.into())
+        self.set_at(Owner::Resource, path.into_field_path(&self.paths)?, &value.into())
     }
 
     fn value_at(&self, owner: Owner, path: &FieldPath) -> Result<Value> {
         let read = || {
             let root = self.root(owner, path.class())?;
-            Part::find(&self.registry, root, path.steps())?.value(&self.registry)
+            let mut room = Room::default();
+            Part::find(&mut room, &self.registry, root, path.steps())?.value(&self.registry)
         };
         read().map_err(|error| owner.name(error, path.class()))
     }
 
-    fn set_at(&mut self, owner: Owner, path: &FieldPath, value: &Value) -> Result<Value> {
-        let spliced = self.splice(owner, path, &Splice::Set(value))?;
-        Ok(spliced.old_value.unwrap_or(Value::Unit))
+    fn set_at(&mut self, owner: Owner, path: FieldPath, value: &Value) -> Result<Value> {
+        let (_, old) = self.change_field(owner, path, &Request::Set(value))?;
+        Ok(old.unwrap_or(Value::Unit))
+    }
+
+    /// Does something to a field; if it or the component refuses, it is put back. Also what a field was that was set.
+    pub(crate) fn change_field(
+        &mut self,
+        owner: Owner,
+        path: FieldPath,
+        request: &Request<'_>,
+    ) -> Result<(FieldChange, Option<Value>)> {
+        if let (Request::Set(value), Owner::Object(object)) = (request, owner)
+            && let Some((change, old)) = self.set_number(object, &path, value)
+        {
+            return Ok((change, Some(old)));
+        }
+        let class = path.clone();
+        named(owner, class.class(), || {
+            let (mut root, objects) = self.root_mut(owner, class.class())?;
+            let check = |arena: &str, handle| objects.check_handle(arena, handle);
+            root.record(path, request, &check)
+        })
+    }
+
+    /// Makes a change again, or takes it back; whether the component then is to be [asked](Self::check_valid).
+    pub(crate) fn make_change(
+        &mut self,
+        owner: Owner,
+        change: &FieldChange,
+        way: Way,
+    ) -> Result<bool> {
+        self.check_editable()?;
+        if let (How::Set { old, new }, Owner::Object(object)) = (&change.how, owner) {
+            let bytes = if way == Way::Redo { new } else { old };
+            if let Some((root, field)) = self.number_field(object, &change.path)
+                && field.put(root, bytes).is_some()
+            {
+                return Ok(false);
+            }
+        }
+        let class = change.path.class();
+        let made = self.root_mut(owner, class).and_then(|(mut root, _)| root.make(change, way));
+        made.map_err(|error| owner.name(error, class))
+    }
+
+    /// Sets a field that is a number without code of the program's in between; `None` if it is not, or refuses the value.
+    pub(crate) fn set_number(
+        &mut self,
+        object: ObjectId,
+        path: &FieldPath,
+        value: &Value,
+    ) -> Option<(FieldChange, Value)> {
+        let (root, field) = self.number_field(object, path)?;
+        let (old, new, was) = field.set(root, value)?;
+        Some((FieldChange { path: path.clone(), how: How::Set { old, new } }, was))
+    }
+
+    /// The component of an object whose field a path leads to, and the field, if it is a number.
+    fn number_field(
+        &mut self,
+        object: ObjectId,
+        path: &FieldPath,
+    ) -> Option<(&mut dyn Any, &NumberField)> {
+        let world = u32::try_from(self.identity()).ok()?;
+        let number = match path.known_in(world) {
+            Some(number) => number,
+            None => self.resolve(object, path, world)?,
+        };
+        let (column, field) = self.numbers.known.get(number as usize)?;
+        let place = self.directory.place(object)?;
+        let component = self.columns.get_mut(*column)?.column.get_mut(place)?;
+        Some((component.portable_mut(), field))
+    }
+
+    /// Gives a path a number: one that leads to a plain number in a component its index among these.
+    #[cold]
+    fn resolve(&mut self, object: ObjectId, path: &FieldPath, world: u32) -> Option<u32> {
+        let number = match self.numbers.by_path.get(path) {
+            Some(number) => *number,
+            None => {
+                let (column, place) = self.component_place(object, path.class()).ok()?;
+                let root: &dyn Any = self.columns[column].column.get(place)?.portable();
+                let field = NumberField::find(&self.registry, root, path.steps());
+                match field.filter(|_| self.numbers.known.len() < MOST_NUMBERS) {
+                    Some(field) => {
+                        let number = u32::try_from(self.numbers.known.len()).ok()?;
+                        self.numbers.known.push((column, field));
+                        self.numbers.by_path.insert(path.clone(), number);
+                        number
+                    }
+                    None => NO_NUMBER,
+                }
+            }
+        };
+        path.know_in(world, number);
+        Some(number)
+    }
+
+    /// The content of a whole component or resource.
+    pub(crate) fn content(&self, owner: Owner, class: &str) -> Result<Vec<u8>> {
+        let content = self.root(owner, class).and_then(|root| content_of(&self.registry, root));
+        content.map_err(|error| owner.name(error, class))
+    }
+
+    /// The bytes of a component or resource, to be held for a while.
+    pub(crate) fn snapshot(&mut self, owner: Owner, class: &str) -> Result<Bytes> {
+        let find = || {
+            let (root, _) = self.root_mut(owner, class)?;
+            let content = Part::find(root.room, root.registry, &*root.value, &[])?.bytes().into();
+            root.room.trim();
+            Ok(content)
+        };
+        named(owner, class, find)
+    }
+
+    /// Puts a component or resource back to a content that it had, unless it has it.
+    pub(crate) fn put_content(&mut self, owner: Owner, class: &str, content: &[u8]) -> Result<()> {
+        // What is put back is read anew, without what is skipped in it.
+        if self.content(owner, class).is_ok_and(|now| now == content) {
+            return Ok(());
+        }
+        named(owner, class, || self.root_mut(owner, class)?.0.put_content(content))
+    }
+
+    /// Lets the `validate` functions of a component or resource run.
+    pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
+        named(owner, class, || self.root_mut(owner, class)?.0.check_valid())
+    }
+
+    /// Like [`validate`](Self::validate); what does not exist is valid.
+    pub(crate) fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
+        if self.spot(owner, class).is_err() { Ok(()) } else { self.validate(owner, class) }
+    }
+
+    /// The fields of a component or resource that differ from a content that it had.
+    pub(crate) fn changes_since(
+        &mut self,
+        owner: Owner,
+        class: &str,
+        old: &[u8],
+    ) -> Result<Vec<FieldChange>> {
+        let mut room = std::mem::take(&mut self.room);
+        let found = named(owner, class, || {
+            let root = self.root(owner, class)?;
+            let any: &dyn Any = root;
+            let part = Part::find(&mut room, &self.registry, root, &[])?;
+            compared(&self.registry, &self.paths, class, any, (old, part.bytes()))
+        });
+        room.trim();
+        self.room = room;
+        found
     }
 
     /// What has the fields of a path: a component of an object, or a resource.
     pub(super) fn root(&self, owner: Owner, class: &str) -> Result<&dyn Portable> {
-        self.root_at(self.spot(owner, class)?, class)
-    }
-
-    pub(super) fn root_mut(
-        &mut self,
-        owner: Owner,
-        class: &str,
-    ) -> Result<(&Registry, &mut dyn Portable)> {
-        self.root_mut_at(self.spot(owner, class)?, class)
-    }
-
-    /// Where the component or the resource of a class is.
-    pub(super) fn spot(&self, owner: Owner, class: &str) -> Result<Spot> {
-        Ok(match owner {
-            Owner::Object(object) => {
-                let (column, place) = self.component_place(object, class)?;
-                Spot::Component(column, place)
-            }
-            Owner::Resource => Spot::Resource(self.resource_place(class)?),
-        })
-    }
-
-    /// The component or resource at a place.
-    pub(super) fn root_at(&self, spot: Spot, class: &str) -> Result<&dyn Portable> {
-        match spot {
+        match self.spot(owner, class)? {
             Spot::Component(column, place) => {
                 let component = self.columns[column].column.get(place);
                 Ok(component.ok_or_else(|| running(class))?.portable())
@@ -192,21 +340,29 @@ impl World {
         }
     }
 
-    pub(super) fn root_mut_at(
-        &mut self,
-        spot: Spot,
-        class: &str,
-    ) -> Result<(&Registry, &mut dyn Portable)> {
-        match spot {
+    /// Like [`root`](Self::root), to be changed; also the objects that there are.
+    fn root_mut(&mut self, owner: Owner, class: &str) -> Result<(Root<'_>, Objects<'_>)> {
+        let spot = self.spot(owner, class)?;
+        let Self { registry, room, columns, resources, directory, objects, .. } = self;
+        let value = match spot {
             Spot::Component(column, place) => {
-                let component = self.columns[column].column.get_mut(place);
-                let component = component.ok_or_else(|| running(class))?;
-                Ok((&self.registry, component.portable_mut()))
+                let component = columns[column].column.get_mut(place);
+                component.ok_or_else(|| running(class))?.portable_mut()
             }
-            Spot::Resource(place) => {
-                Ok((&self.registry, (*self.resources.values[place].2).portable_mut()))
+            Spot::Resource(place) => (*resources.values[place].2).portable_mut(),
+        };
+        Ok((Root { registry, value, room }, Objects { directory, objects }))
+    }
+
+    /// Where the component or the resource of a class is.
+    fn spot(&self, owner: Owner, class: &str) -> Result<Spot> {
+        Ok(match owner {
+            Owner::Object(object) => {
+                let (column, place) = self.component_place(object, class)?;
+                Spot::Component(column, place)
             }
-        }
+            Owner::Resource => Spot::Resource(self.resource_place(class)?),
+        })
     }
 
     /// The column of a class, and the place there of an object that has such a component.
@@ -247,11 +403,24 @@ impl World {
             })
         })
     }
+}
 
+/// The objects that there are, beside a component that is changed.
+struct Objects<'w> {
+    directory: &'w Directory,
+    objects: &'w Column<Object>,
+}
+
+impl Objects<'_> {
     /// Refuses the id of an object that is not there.
-    pub(super) fn check_handle(&self, arena: &str, handle: HandleValue) -> Result<()> {
+    fn check_handle(&self, arena: &str, handle: HandleValue) -> Result<()> {
         let HandleValue::Live(bits) = handle else { return Ok(()) };
-        if arena != WorldObjects::NAME || ObjectId::new(bits).is_some_and(|id| self.contains(id)) {
+        let place = |id| self.directory.place(id);
+        let is_there = || {
+            let place = ObjectId::new(bits).and_then(place);
+            place.is_some_and(|place| self.objects.has(place))
+        };
+        if arena != WorldObjects::NAME || is_there() {
             return Ok(());
         }
         Err(Error::new(
@@ -259,6 +428,11 @@ impl World {
             format!("object #{bits} is not in the world; set the id of one that is, or of none"),
         ))
     }
+}
+
+/// Does something that may fail, and says of what.
+fn named<R>(owner: Owner, class: &str, run: impl FnOnce() -> Result<R>) -> Result<R> {
+    run().map_err(|error| owner.name(error, class))
 }
 
 /// Says what is to be written where a class is followed by a dot, as menus have it, in place of the colon.

@@ -28,23 +28,20 @@
 //! | [`Query`] | all objects that have some components |
 //! | [`ComponentId`] | the id of a component of an object |
 //! | [`Reference`] | a place that holds the id of an object |
-//! | [`FieldPath`] | a field by its name: `Transform:position.x` |
+//! | [`FieldPath`](crate::FieldPath) | a field by its name: `Transform:position.x` |
 //! | [`Prefab`], [`Outside`] | objects that are copied, saved and placed as one |
 
 mod any_component;
 mod attach;
 mod bundle;
-mod bytes;
 mod change;
 mod children;
 mod classes;
 mod column;
 mod commands;
-mod compare;
 mod component;
 mod cursor;
 mod directory;
-mod field_links;
 mod fields;
 mod fragment;
 mod hierarchy;
@@ -52,9 +49,6 @@ mod load;
 mod names;
 mod object;
 mod parked;
-mod part;
-mod path;
-mod paths;
 mod phases;
 mod prefab;
 mod prints;
@@ -64,7 +58,6 @@ mod references;
 mod resources;
 mod stored;
 mod taken;
-pub(crate) mod typed_path;
 mod visit;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod world;
@@ -72,27 +65,18 @@ mod zipped;
 
 pub use attach::ComponentId;
 pub use bundle::Bundle;
-pub(crate) use bytes::Bytes;
-pub(crate) use change::{Element, Splice};
-pub(crate) use compare::FieldChange;
-pub(crate) use field_links::FieldLinks;
+pub(crate) use change::{Change, Moment, Refused, What};
 pub(crate) use fields::Owner;
-pub(crate) use fragment::Fragment;
 pub use object::Activity;
-pub(crate) use path::IntoFieldPath;
 pub use prefab::{Outside, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
-pub(crate) use recorded::{ByteChange, changed};
-pub(crate) use taken::{
-    ComponentContent, Replaced, ReplacedResources, ResourceContent, Taken, TakenResource,
-};
+pub(crate) use taken::Taken;
 
 // The root shows these.
 #[doc(hidden)]
 pub use {
     component::{Component, Context},
-    path::FieldPath,
     references::Reference,
     world::World,
 };

@@ -116,7 +116,7 @@ fn number(digits: &[u8]) -> Option<u32> {
 
 impl Names {
     /// The index of a base that is in use.
-    fn base(&self, text: &str) -> Option<usize> {
+    fn find_text(&self, text: &str) -> Option<usize> {
         if self.bases.get(self.last).is_some_and(|base| *base.text == *text) {
             return Some(self.last);
         }
@@ -166,18 +166,24 @@ impl Names {
 
     fn is_text_free(&self, text: &str) -> bool {
         let (base, number) = split(text);
-        self.base(base).is_none_or(|base| self.is_free(Name::new(base, number)))
+        self.find_text(base).is_none_or(|base| self.is_free(Name::new(base, number)))
     }
 
     /// The object of a name.
     pub(super) fn find(&self, text: &str) -> Option<ObjectId> {
         let (base, number) = split(text);
-        self.owner(Name::new(self.base(base)?, number))
+        self.owner(Name::new(self.find_text(base)?, number))
     }
 
     /// The base of a name, and the number after it, or 0 for none.
     pub(super) fn parts(&self, name: Name) -> (&str, u32) {
         (self.bases.get(name.index()).map_or("", |base| &base.text), name.number)
+    }
+
+    /// The text of a name that is a base alone.
+    pub(super) fn base(&self, name: Name) -> Option<&Arc<str>> {
+        let base = self.bases.get(name.index()).filter(|_| name.number == 0);
+        base.map(|base| &base.text)
     }
 
     pub(super) fn text(&self, name: Name) -> String {

@@ -31,7 +31,7 @@ struct Rare {
     children: Children,
     unknown: Vec<KeptComponent>,
     /// Its name, once it was asked for, unless this is its base.
-    text: OnceCell<Box<str>>,
+    text: OnceCell<Arc<str>>,
 }
 
 /// A component of a class that the program does not have.
@@ -87,7 +87,7 @@ impl Object {
     }
 
     /// The text of its name, which is kept.
-    pub(super) fn text(&self, make: impl FnOnce() -> String) -> &str {
+    pub(super) fn text(&self, make: impl FnOnce() -> String) -> &Arc<str> {
         let rare = self.rare.get_or_init(Box::default);
         rare.text.get_or_init(|| make().into())
     }

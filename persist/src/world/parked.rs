@@ -38,7 +38,7 @@ impl World {
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] if the object is not there; [`ErrorKind::Borrowed`] while a component's method runs.
-    pub fn park(&mut self, object: ObjectId) -> Result<()> {
+    pub(crate) fn park(&mut self, object: ObjectId) -> Result<()> {
         self.check_idle()?;
         self.flush();
         self.check(object)?;
@@ -77,7 +77,7 @@ impl World {
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] if the object is not parked; [`ErrorKind::Borrowed`] while a component's method runs.
-    pub fn unpark(&mut self, object: ObjectId) -> Result<()> {
+    pub(crate) fn unpark(&mut self, object: ObjectId) -> Result<()> {
         self.check_idle()?;
         self.flush();
         let parked = self.parked.remove(&object).ok_or_else(|| missing(object))?;

@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::World;
 use super::fields::Owner;
-use super::part::Part;
 use crate::codec::{Portable, TraitObject as _};
+use crate::fields::content_of;
 use crate::graph::Registry;
 use crate::schema::Cursor;
 use crate::{ObjectId, Result};
@@ -69,7 +69,7 @@ pub(crate) fn print_value(
     object: Option<ObjectId>,
     prints: &mut Vec<Print>,
 ) -> Result<()> {
-    let bytes = Part::find(registry, value, &[])?.into_bytes();
+    let bytes = content_of(registry, value)?;
     let any: &dyn Any = value;
     let mut add = |what, bytes: &[u8]| prints.push(Print { object, what, hash: hash_of(bytes) });
     match registry.entry(any) {

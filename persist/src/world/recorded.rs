@@ -4,73 +4,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::World;
 use super::any_component::AnyComponent;
-use super::compare::{FieldChange, content_of};
-use super::part::follow;
-use super::path::{FieldPath, Steps};
+use super::fields::Owner;
 use super::resources::AnyResource;
-use crate::codec::TraitObject as _;
-use crate::schema::{Cursor, Stored};
-use crate::{Error, ObjectId, Result};
-
-/// What was done to the bytes of a field.
-pub(crate) enum ByteChange<'b> {
-    /// It became these.
-    Put(&'b [u8]),
-    /// A list got an element before the one of this index, or at its end.
-    Insert(u64, &'b [u8]),
-    /// A list lost the element of this index.
-    Remove(u64),
-    /// The element of a list that had the first index got the second one.
-    Move(u64, u64),
-}
-
-/// The bytes of a value of a class of a layout with a change made in it.
-///
-/// # Errors
-///
-/// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the path leads nowhere.
-pub(crate) fn changed(
-    (stored, class): (&Stored, usize),
-    bytes: &[u8],
-    path: &FieldPath,
-    change: &ByteChange<'_>,
-) -> Result<Vec<u8>> {
-    let steps = path.steps();
-    let cursor = follow(Cursor::of_class(stored, class, bytes), steps, 0)?;
-    let make = || match change {
-        ByteChange::Put(value) => {
-            let range = cursor.range()?;
-            Ok([&bytes[..range.start], value, &bytes[range.end..]].concat())
-        }
-        ByteChange::Insert(index, element) => cursor.list()?.inserted(*index, element),
-        ByteChange::Remove(index) => cursor.list()?.removed(*index),
-        ByteChange::Move(from, to) => cursor.list()?.moved(*from, *to),
-    };
-    make().map_err(|error: Error| error.in_field(&Steps(steps).to_string()))
-}
+use crate::codec::{Portable, TraitObject as _};
+use crate::fields::{FieldChange, compared, content_of};
+use crate::{ObjectId, Result};
 
 impl World {
     /// The bytes of a component or a resource of this class in the form that this world has, of bytes that another program numbered.
     pub(crate) fn own_content(
         &self,
-        is_resource: bool,
+        owner: Owner,
         number: usize,
         bytes: &[u8],
         numbers: Option<&[Option<usize>]>,
     ) -> Result<Vec<u8>> {
-        if is_resource {
-            let value = self.decode_numbered::<dyn AnyResource>(number, bytes, numbers)?;
-            content_of(&self.registry, (*value).portable())
-        } else {
-            let value = self.decode_numbered::<dyn AnyComponent>(number, bytes, numbers)?;
-            content_of(&self.registry, (*value).portable())
-        }
+        self.decoded(owner, number, bytes, numbers, &|value| content_of(&self.registry, value))
     }
 
     /// The fields in which two contents of a component or a resource differ.
     pub(crate) fn changes_between(
         &self,
-        is_resource: bool,
+        owner: Owner,
         class: &str,
         old: &[u8],
         new: &[u8],
@@ -78,12 +33,29 @@ impl World {
         let Some(number) = self.registry.named(class).filter(|_| old != new) else {
             return Ok(Vec::new());
         };
-        if is_resource {
-            let value = self.decode_numbered::<dyn AnyResource>(number, new, None)?;
-            self.compared(class, (*value).portable(), old, new)
-        } else {
-            let value = self.decode_numbered::<dyn AnyComponent>(number, new, None)?;
-            self.compared(class, (*value).portable(), old, new)
+        self.decoded(owner, number, new, None, &|value| {
+            compared(&self.registry, &self.paths, class, value, (old, new))
+        })
+    }
+
+    /// Shows the component or the resource that has a content.
+    fn decoded<R>(
+        &self,
+        owner: Owner,
+        number: usize,
+        bytes: &[u8],
+        numbers: Option<&[Option<usize>]>,
+        show: &dyn Fn(&dyn Portable) -> Result<R>,
+    ) -> Result<R> {
+        match owner {
+            Owner::Object(_) => {
+                let value = self.decode_numbered::<dyn AnyComponent>(number, bytes, numbers)?;
+                show((*value).portable())
+            }
+            Owner::Resource => {
+                let value = self.decode_numbered::<dyn AnyResource>(number, bytes, numbers)?;
+                show((*value).portable())
+            }
         }
     }
 

@@ -1,19 +1,18 @@
 //! Components that are out of their objects and may come back as they were.
 
 use std::mem;
+use std::sync::Arc;
 
 use super::World;
 use super::any_component::{AnyComponent, ComponentType};
-use super::change::{awaken, validate};
-use super::compare::content_of;
 use super::component::Component;
-use super::field_links::FieldLinks;
 use super::object::{Activity, KeptComponent};
 use super::resources::AnyResource;
 use super::world::missing;
 use crate::codec::{
     AsTrait, BoxOf, Decoder, Pointee, Portable, TraitObject, Unknown, count, left_over,
 };
+use crate::fields::{FieldLinks, awaken, content_of, validate};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// A component that is out of its object, where nobody has released it. It may come back into another world, whose columns are others.
@@ -193,10 +192,16 @@ impl World {
         self.rename(object, name).map(drop)
     }
 
-    /// The name of an object that is there, for labels and steps; empty if it has none.
-    pub(crate) fn shared_name(&self, object: ObjectId) -> Option<std::rc::Rc<str>> {
-        self.object(object)?;
-        Some(self.name(object).unwrap_or_default().into())
+    /// The name of an object that is there, for labels and changes; empty if it has none.
+    pub(crate) fn shared_name(&self, object: ObjectId) -> Option<Arc<str>> {
+        let found = self.object(object)?;
+        Some(match found.name {
+            None => Arc::default(),
+            Some(name) => match self.names.base(name) {
+                Some(base) => Arc::clone(base),
+                None => Arc::clone(found.text(|| self.names.text(name))),
+            },
+        })
     }
 
     /// Pauses or resumes an object.

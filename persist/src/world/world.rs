@@ -8,15 +8,15 @@ use hashbrown::HashMap;
 
 use super::any_component::ComponentType;
 use super::bundle::Bundles;
-use super::change::Kept;
 use super::column::{AnyColumn, Column};
 use super::commands::Command;
 use super::directory::{Directory, Place};
+use super::fields::Numbers;
 use super::names::{Name, Names};
 use super::object::{Activity, Object, Shapes};
 use super::parked::Parked;
-use super::paths::Paths;
 use super::resources::Resources;
+use crate::fields::{Paths, Room};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -103,8 +103,9 @@ pub struct World {
     /// True if there are, or were, components of classes that the program does not have.
     pub(super) has_unknown: bool,
     /// For changes of fields.
-    pub(super) kept: Kept,
-    pub(super) paths: Paths,
+    pub(super) room: Room,
+    pub(crate) paths: Paths,
+    pub(super) numbers: Numbers,
     identity: Identity,
 }
 
@@ -279,10 +280,7 @@ impl World {
     pub fn name(&self, object: ObjectId) -> Option<&str> {
         let found = self.object(object)?;
         let name = found.name?;
-        match self.names.parts(name) {
-            (base, 0) => Some(base),
-            _ => Some(found.text(|| self.names.text(name))),
-        }
+        Some(self.names.base(name).unwrap_or_else(|| found.text(|| self.names.text(name))))
     }
 
     /// Gives an object this name, or this name with the lowest free number if another has it; returns what it got. The

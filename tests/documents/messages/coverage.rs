@@ -70,11 +70,6 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("history/journal/stored.rs", "an index", "it takes a computer of 32 bits"),
     ("history/journal/successor.rs", "the journal before", "journal/ looks at it"),
     ("history/journal/writer.rs", "it has not been begun", INVARIANT),
-    (
-        "history/journal/writer.rs",
-        "the journal {path} cannot",
-        "a lenient session keeps it, a strict one has another",
-    ),
     ("history/world/edit.rs", "the component is not there", INVARIANT),
     ("history/world/stored.rs", "a step of an object", HARM),
     ("history/world/stored.rs", "an object without a name", HARM),

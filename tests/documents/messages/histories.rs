@@ -89,10 +89,9 @@ fn commands_that_refuse() {
     history.redo(&mut text).unwrap();
     table.add("a position beyond the last", history.go_to(&mut text, 9));
     history.undo(&mut text).unwrap();
-    history.set_floor().unwrap();
-    table.add("a position below the floor", history.go_to(&mut text, 0));
     table.add("a commit of nothing", history.commit(&mut text));
-    table.add("a skip where nothing is broken", history.skip_entry(&mut text));
+    table.add("a skip where nothing has failed", history.skip_entry(&mut text));
+    table.add("a drop where nothing has failed", history.drop_entry(&mut text));
     history.begin("").unwrap();
     table.add("an undo while a transaction is open", history.undo(&mut text));
     fault("apply e");

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use persist::reflect::HandleValue;
 use persist::world::Prefab;
 use persist::{
-    Component, Context, Document, ObjectId, Persist, Record, Result, SaveManager, Unknown, Value,
-    World,
+    Component, Context, Document, History, ObjectId, Persist, Record, Result, SaveManager, Unknown,
+    Value, World,
 };
 
 use crate::messages::table::Table;
@@ -351,7 +351,8 @@ fn what_cannot_be_done_while_a_method_runs() {
             let table = table.as_mut().unwrap();
             table.add("a field of what runs", world.get_field(object, "Actor:x"));
             table.add("a save", saves.value_to_vec(&*world));
-            table.add("to park", world.park(object));
+            let removed = History::new(1).edit(world, "", |edit| edit.remove(object));
+            table.add("a removal that can be undone", removed);
         });
     };
     world.attach(ada, Actor { update: Some(script), release: None }).unwrap();

@@ -206,10 +206,10 @@ fn commands_in_edits_and_transactions_join_their_entry() -> Result<()> {
         edit.apply(Align { objects: edit.objects().skip(1).collect(), x: 7.0 })
     })?;
     assert_eq!((world.len(), count(&world)), (3, Some(2)));
-    let mut build = history.transaction(&mut world, "More")?;
-    build.apply(Street::new(1).0)?;
-    build.edit("", |edit| edit.remove(edit.find("House").expect("it is there")))?;
-    build.commit()?;
+    history.begin("More")?;
+    history.apply(&mut world, Street::new(1).0)?;
+    history.edit(&mut world, "", |edit| edit.remove(edit.find("House").expect("it is there")))?;
+    history.commit(&mut world)?;
     let after: Vec<ObjectId> = world.objects().collect();
     assert_eq!((history.len(), count(&world)), (2, Some(3)));
     for _ in 0..2 {

@@ -61,11 +61,11 @@ fn the_hook_runs_behind_edit_undo_redo_and_rollback_alike_and_is_not_recorded() 
     let sum = world.find("Sum").and_then(|sum| world.get::<Sum>(sum));
     assert_eq!(sum, Some(&Sum { objects: 3, speed: 7.0 }));
 
-    let mut build = history.transaction(&mut world, "Build")?;
-    build.edit("", |edit| edit.attach(ada, Speed(9.0)))?;
-    build.edit("", |edit| edit.attach(ada, transform(0.0, 0.0)))?;
+    history.begin("Build")?;
+    history.edit(&mut world, "", |edit| edit.attach(ada, Speed(9.0)))?;
+    history.edit(&mut world, "", |edit| edit.attach(ada, transform(0.0, 0.0)))?;
     assert_eq!(taken(), [(3, 14.0), (3, 14.0)]);
-    build.rollback()?;
+    history.rollback(&mut world)?;
     assert_eq!(taken().last(), Some(&(3, 7.0)));
 
     // A drag of which each step is merged, and what changes nothing.

@@ -188,14 +188,13 @@ fn a_transaction_that_is_not_committed_leaves_all_as_it_was() -> Result<()> {
     let changes = changes(objects, &prefab);
     let before = (text(&world), entries(&history));
     for count in 0..=changes.len() {
-        let mut build = history.transaction(&mut world, "Build")?;
+        history.begin("Build")?;
         for change in &changes[..count] {
-            build.edit("", |edit| change(edit))?;
+            history.edit(&mut world, "", |edit| change(edit))?;
         }
-        assert!(
-            build.edit("", |edit| edit.remove(ObjectId::new(1 << 40).expect("not 0"))).is_err()
-        );
-        drop(build);
+        let missing = ObjectId::new(1 << 40).expect("not 0");
+        assert!(history.edit(&mut world, "", |edit| edit.remove(missing)).is_err());
+        history.rollback(&mut world)?;
         assert_eq!((text(&world), entries(&history)), before, "behind {count}");
     }
     drop(world);

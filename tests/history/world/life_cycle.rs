@@ -192,19 +192,6 @@ fn a_component_that_never_came_into_an_object_is_dropped_and_not_released() -> R
 }
 
 #[test]
-fn a_floor_keeps_what_is_parked() -> Result<()> {
-    let (mut world, mut history, ada) = stage(3);
-    history.edit(&mut world, "", |edit| edit.remove(ada))?;
-    history.set_floor()?;
-    assert!(!history.undo(&mut world)?);
-    assert!(world.is_parked(ada) && logged().is_empty());
-    history.lift_floor()?;
-    assert!(history.undo(&mut world)?);
-    assert!(world.contains(ada));
-    Ok(())
-}
-
-#[test]
 fn components_are_updated_in_their_order_behind_an_undo_too() -> Result<()> {
     let (mut world, mut history) = empty();
     let all = ["a", "b", "c"].map(|name| {

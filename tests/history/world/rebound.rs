@@ -29,7 +29,6 @@ fn a_history_refuses_another_world_and_does_nothing_to_it() -> Result<()> {
     assert_eq!(kind(history.go_to(&mut other, 0)), ErrorKind::WrongTarget);
     assert_eq!(kind(history.set(&mut other, door, "Transform:x", 3.0)), ErrorKind::WrongTarget);
     assert_eq!(kind(history.edit(&mut other, "", |_| Ok(()))), ErrorKind::WrongTarget);
-    assert_eq!(kind(history.transaction(&mut other, "").map(drop)), ErrorKind::WrongTarget);
     assert_eq!((text(&other), entries(&history)), before);
     assert!(history.redo(&mut world)?);
     // A world that moves stays what it is.
@@ -88,13 +87,13 @@ impl Command for Swap {
 }
 
 #[test]
-fn a_transaction_whose_world_was_put_away_stays_open_and_ends_its_scope() -> Result<()> {
+fn a_transaction_whose_world_was_put_away_stays_open() -> Result<()> {
     let (mut world, mut history) = empty();
-    let mut build = history.transaction(&mut world, "Build")?;
-    build.edit("", |edit| edit.spawn("Door"))?;
-    build.apply(Swap(World::new()))?;
-    assert_eq!(kind(build.edit("", |edit| edit.spawn("Wall"))), ErrorKind::WrongTarget);
-    drop(build);
+    history.begin("Build")?;
+    history.edit(&mut world, "", |edit| edit.spawn("Door"))?;
+    history.apply(&mut world, Swap(World::new()))?;
+    let edited = history.edit(&mut world, "", |edit| edit.spawn("Wall"));
+    assert_eq!(kind(edited), ErrorKind::WrongTarget);
     assert!(history.is_open() && world.is_empty());
     assert_eq!(kind(history.rollback(&mut world)), ErrorKind::WrongTarget);
     Ok(())
@@ -215,7 +214,7 @@ fn a_rebinding_of_what_is_no_copy_is_refused_and_nothing_is_done() -> Result<()>
     // Nor does a history leave a world that it is not of.
     let (mut stranger, mut fresh) = (World::new(), World::new());
     let gone = stranger.spawn("Gone");
-    stranger.park(gone)?;
+    History::new(1).edit(&mut stranger, "", |edit| edit.remove(gone))?;
     assert_eq!(kind(history.rebind(&mut stranger, &mut fresh)), ErrorKind::WrongTarget);
     assert!(stranger.is_parked(gone) && !fresh.is_parked(gone));
 

@@ -7,6 +7,7 @@ use persist::world::{Activity, Outside, Prefab};
 use persist::{Component, Context, ErrorKind, ObjectId, Persist, World};
 
 use super::{Target, bytes};
+use crate::park::Park as _;
 
 thread_local! {
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };

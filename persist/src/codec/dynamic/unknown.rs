@@ -222,7 +222,7 @@ impl Persist for Unknown {
     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         count::encode(self.pieces.len() as u64, out)?;
         for piece in &self.pieces {
-            if !out.ask(|links| Ok(links.only_lists()))? {
+            if !out.only_lists() {
                 piece.encode_class(out)?;
             }
             piece.encode(out)?;

@@ -277,6 +277,12 @@ impl Registry {
         self.traits[class]
     }
 
+    /// True if values of a class may have `validate` functions in them.
+    pub(crate) fn validates(&self, class: usize) -> bool {
+        let traits = self.traits(class);
+        traits.after_load || traits.dynamic
+    }
+
     /// True if a class of the program has such traits.
     pub(crate) fn any_traits(&self, wanted: impl Fn(Traits) -> bool) -> bool {
         self.traits.iter().any(|traits| wanted(*traits))

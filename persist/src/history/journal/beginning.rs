@@ -7,7 +7,7 @@ use super::stored::{StoredEntry, StoredPoison, StoredStacks, place, read, wrong}
 use crate::Result;
 use crate::history::History;
 use crate::history::entry::Entry;
-use crate::history::world::Moment;
+use crate::world::Moment;
 
 /// More states than any history reaches.
 const MOST_STATES: u64 = 1 << 62;
@@ -96,7 +96,6 @@ impl<T: 'static> History<T> {
         if poison.as_ref().and_then(|poison| poison.entry).is_some_and(|at| at >= entries.len()) {
             return Err(wrong("the number of an entry that is not there"));
         }
-        self.floors = checked_floors(std::mem::take(&mut stacks.floors), entries.len())?.into();
         for entry in entries {
             self.bytes += entry.size;
             self.ring.put(entry);
@@ -105,13 +104,5 @@ impl<T: 'static> History<T> {
         (self.base, self.last_state, self.saved) = (stacks.base, stacks.last_state, stacks.saved);
         self.poison = poison;
         Ok(())
-    }
-}
-
-pub(super) fn checked_floors(floors: Vec<u64>, entries: usize) -> Result<Vec<usize>> {
-    let floors = floors.into_iter().map(place).collect::<Result<Vec<usize>>>()?;
-    match floors.iter().all(|floor| *floor <= entries) {
-        true => Ok(floors),
-        false => Err(wrong("a floor above its last entry")),
     }
 }

@@ -10,19 +10,19 @@ use super::recorder::world;
 use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
 use crate::env::Env;
+use crate::fields::FieldLinks;
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
 use crate::history::History;
 use crate::history::command::{Command, Performed};
 use crate::history::step::{BoxedStep, Failure};
-use crate::world::FieldLinks;
 use crate::{Error, ErrorKind, Limits, Persist, Result, World};
 
 /// What a command learns of the history that runs it.
 pub(in crate::history) struct Around<T: 'static> {
     pub(super) classes: RefCell<CommandClasses<T>>,
-    /// Whether there is a journal, and whether it is strict.
-    pub(super) journal: Cell<Option<bool>>,
+    /// Whether there is a journal.
+    pub(super) is_journaled: Cell<bool>,
     /// How many classes of a world the saves have, which the next session knows.
     pub(super) registered: Cell<usize>,
     /// True while a journal is replayed.
@@ -35,7 +35,7 @@ impl<T: 'static> Default for Around<T> {
     fn default() -> Self {
         Self {
             classes: RefCell::default(),
-            journal: Cell::new(None),
+            is_journaled: Cell::new(false),
             registered: Cell::new(0),
             is_replayed: Cell::new(false),
             last_id: Cell::new(0),
@@ -45,7 +45,7 @@ impl<T: 'static> Default for Around<T> {
 
 impl<T: 'static> Around<T> {
     pub(in crate::history) fn is_journaled(&self) -> bool {
-        self.journal.get().is_some()
+        self.is_journaled.get()
     }
 
     /// Refuses a class of a world that a journal, if there is one, cannot hold.
@@ -67,7 +67,7 @@ impl<T: 'static> Around<T> {
 
     /// There is no journal any more.
     pub(super) fn end_journal(&self) {
-        self.journal.set(None);
+        self.is_journaled.set(false);
     }
 
     /// What is before a command is done, if there is a journal that wants to know.
@@ -76,16 +76,12 @@ impl<T: 'static> Around<T> {
         command: &C,
         target: &T,
     ) -> Result<Option<Box<Before>>> {
-        let Some(is_strict) = self.journal.get() else { return Ok(None) };
-        match self.classes.borrow().encode(command) {
-            Ok((_, command)) => {
-                let last_id = world(target).map(World::last_id);
-                Ok(Some(Box::new(Before { command, last_id })))
-            }
-            Err(error) if is_strict => Err(error),
-            // The journal will miss it.
-            Err(_) => Ok(None),
+        if !self.is_journaled() {
+            return Ok(None);
         }
+        let (_, command) = self.classes.borrow().encode(command)?;
+        let last_id = world(target).map(World::last_id);
+        Ok(Some(Box::new(Before { command, last_id })))
     }
 }
 

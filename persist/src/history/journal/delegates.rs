@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use super::Session;
-use crate::history::{
-    Command, Edit, History, HistoryEvent, Label, OnMissing, Proof, Subscription, Transaction,
-};
-use crate::world::IntoFieldPath;
+use crate::fields::IntoFieldPath;
+use crate::history::{Command, Edit, History, HistoryEvent, Label, Proof, Subscription};
 use crate::{ObjectId, Persist, Result, Value, World};
 
 impl<T: 'static> Session<T> {
@@ -14,8 +12,7 @@ impl<T: 'static> Session<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`History::edit`]; whatever keeps the journal from being written. The edit is then rolled back if the
-    /// session is [strict](super::SessionOptions::strict).
+    /// Those of [`History::edit`]; whatever keeps the journal from being written. The edit is then rolled back.
     pub fn edit<R>(
         &mut self,
         label: impl Into<Label>,
@@ -87,45 +84,9 @@ impl<T: 'static> Session<T> {
         self.history.rollback(&mut self.target)
     }
 
-    /// Like [`History::transaction`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::transaction`].
-    pub fn transaction(&mut self, label: impl Into<Label>) -> Result<Transaction<'_, T>> {
-        self.history.transaction(&mut self.target, label)
-    }
-
     /// Like [`History::set_barrier`].
     pub fn set_barrier(&mut self) {
         self.history.set_barrier();
-    }
-
-    /// Like [`History::set_floor`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::set_floor`].
-    pub fn set_floor(&mut self) -> Result<()> {
-        self.history.set_floor()
-    }
-
-    /// Like [`History::lift_floor`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::lift_floor`].
-    pub fn lift_floor(&mut self) -> Result<bool> {
-        self.history.lift_floor()
-    }
-
-    /// Like [`History::clear_floors`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::clear_floors`].
-    pub fn clear_floors(&mut self) -> Result<()> {
-        self.history.clear_floors()
     }
 
     /// Like [`History::mark_unsaved`].
@@ -146,13 +107,22 @@ impl<T: 'static> Session<T> {
         self.history.clear(&mut self.target)
     }
 
-    /// Like [`History::skip_entry`]. What was done up to then cannot be in the journal: a session that is strict must [save](Self::save) first.
+    /// Like [`History::skip_entry`].
     ///
     /// # Errors
     ///
     /// Those of [`History::skip_entry`].
     pub fn skip_entry(&mut self) -> Result<()> {
         self.history.skip_entry(&mut self.target)
+    }
+
+    /// Like [`History::drop_entry`]. Where the target was left half done, the journal does not know it: [save](Self::save) first.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`History::drop_entry`].
+    pub fn drop_entry(&mut self) -> Result<()> {
+        self.history.drop_entry(&mut self.target)
     }
 
     /// Like [`History::set_capacity`].
@@ -168,16 +138,6 @@ impl<T: 'static> Session<T> {
     /// Like [`History::set_merge_window`].
     pub fn set_merge_window(&mut self, window: Option<Duration>) {
         self.history.set_merge_window(window);
-    }
-
-    /// Like [`History::set_on_missing`].
-    pub fn set_on_missing(&mut self, on_missing: OnMissing) {
-        self.history.set_on_missing(on_missing);
-    }
-
-    /// Like [`History::retry_spilled`].
-    pub fn retry_spilled(&mut self) {
-        self.history.retry_spilled();
     }
 
     /// Sets what stands in the headers of the saves from the next one on, as [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).

@@ -9,12 +9,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::programs::Classes;
 use super::stored::{StoredStep, wrong};
-use crate::history::world::{Moment, StoredChange, StoredField, StoredWorldStep, Way};
-use crate::world::changed;
-use crate::{ObjectId, Result, World};
+use crate::fields::Way;
+use crate::world::{Change, Moment, Owner};
+use crate::{Result, World};
 
 /// A component of an object, or a resource, by its class where it was recorded.
-pub(super) type Key = (Option<ObjectId>, String);
+pub(super) type Key = (Owner, String);
 
 /// What components and resources were where they were recorded.
 #[derive(Default)]
@@ -48,18 +48,17 @@ impl Contents {
         // Classes may have other names in steps that have been brought on.
         let mut keys = HashSet::new();
         for step in &*steps {
-            step.each(&mut |step| {
-                keys.extend(step.class()?.map(|class| (step.object, class)));
-                Ok(())
-            })?;
+            step.each(&mut |change| {
+                keys.extend(change.class().map(|class| (change.owner, class.to_owned())));
+            });
         }
         let goes_forth = |key: &Key| self.known.contains_key(key) && !behind.contains_key(key);
         let (forth, back): (HashSet<Key>, HashSet<Key>) = keys.into_iter().partition(goes_forth);
         let (contents, moment) = (&mut self.known, Moment::Done);
         let mut run = Evolution { classes, world, contents, moment };
-        run.all(steps, Way::Forth, &|key| forth.contains(key))?;
+        run.all(steps, Way::Redo, &|key| forth.contains(key))?;
         run.contents = &mut next;
-        run.all(steps, Way::Back, &|key| back.contains(key))?;
+        run.all(steps, Way::Undo, &|key| back.contains(key))?;
         self.known.extend(behind);
         Ok(())
     }
@@ -80,13 +79,13 @@ impl Contents {
         let moment = Moment::Applied;
         let mut run = Evolution { classes, world, contents: &mut contents, moment };
         for steps in applied.iter_mut().rev() {
-            run.all(steps, Way::Back, &|_| true)?;
+            run.all(steps, Way::Undo, &|_| true)?;
         }
         let mut contents = now.clone();
         run.contents = &mut contents;
         run.moment = Moment::Undone;
         for steps in undone {
-            run.all(steps, Way::Forth, &|_| true)?;
+            run.all(steps, Way::Redo, &|_| true)?;
         }
         self.known = now;
         Ok(())
@@ -111,7 +110,7 @@ impl Evolution<'_, '_> {
     ) -> Result<()> {
         let count = steps.len();
         for at in 0..count {
-            let at = if way == Way::Back { count - 1 - at } else { at };
+            let at = if way == Way::Undo { count - 1 - at } else { at };
             match &mut steps[at] {
                 // It is done anew by its own code.
                 StoredStep::Command(command)
@@ -123,88 +122,72 @@ impl Evolution<'_, '_> {
         Ok(())
     }
 
-    fn one(
-        &mut self,
-        step: &mut StoredWorldStep,
-        way: Way,
-        is_it: &dyn Fn(&Key) -> bool,
-    ) -> Result<()> {
-        let Some(class) = step.class()? else { return Ok(()) };
-        let key = (step.object, class);
+    fn one(&mut self, change: &mut Change, way: Way, is_it: &dyn Fn(&Key) -> bool) -> Result<()> {
+        let Some(class) = change.class() else { return Ok(()) };
+        let key = (change.owner, class.to_owned());
         if self.classes.is_same(&key.1) || !is_it(&key) {
             return Ok(());
         }
-        if step.changed()?.is_some() {
-            self.change(step, way, &key)
+        if change.is_of_fields() {
+            self.fields(change, way, &key)
         } else {
-            self.whole(step, way, key)
+            self.whole(change, way, key)
         }
     }
 
-    /// A step of fields.
-    fn change(&mut self, step: &mut StoredWorldStep, way: Way, key: &Key) -> Result<()> {
+    /// A change of fields.
+    fn fields(&mut self, change: &mut Change, way: Way, key: &Key) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let stored = self.classes.stored()?;
         let Some(content) = self.contents.get_mut(key) else {
             return Err(wrong("a change without the value before it"));
         };
-        let run = |bytes: &[u8], way: Way| -> Result<Vec<u8>> {
-            step.byte_changes(way)?.into_iter().try_fold(bytes.to_vec(), |bytes, (path, change)| {
-                changed((&stored, number), &bytes, &path, &change)
-                    .map_err(|error| error.in_class(&*key.1))
-            })
+        let run = |bytes: &[u8], way: Way| {
+            let changed = change.in_bytes((&stored, number), bytes, way);
+            changed.map_err(|error| error.in_class(&*key.1))
         };
         // A command may have changed what is known of it otherwise: the step has what it took away, and what it put there.
         let (before, behind);
         match way {
-            Way::Forth => {
-                behind = run(content, Way::Forth)?;
-                before = run(&behind, Way::Back)?;
+            Way::Redo => {
+                behind = run(content, Way::Redo)?;
+                before = run(&behind, Way::Undo)?;
                 content.clone_from(&behind);
             }
-            Way::Back => {
-                before = run(content, Way::Back)?;
-                behind = run(&before, Way::Forth)?;
+            Way::Undo => {
+                before = run(content, Way::Undo)?;
+                behind = run(&before, Way::Redo)?;
                 content.clone_from(&before);
             }
         }
-        let is_resource = key.0.is_none();
-        let before = self.own(is_resource, number, &before)?;
-        let behind = self.own(is_resource, number, &behind)?;
-        let changes = self.world.changes_between(is_resource, name, &before, &behind)?;
-        let fields = changes.into_iter().map(|change| StoredField {
-            path: change.path.to_string(),
-            old: change.old.to_vec(),
-            new: change.new.to_vec(),
-        });
-        let (path, key, is_setting) = step.key();
-        step.change = StoredChange::Fields { path, key, is_setting, fields: fields.collect() };
+        let before = self.own(key.0, number, &before)?;
+        let behind = self.own(key.0, number, &behind)?;
+        change.migrate(self.world.changes_between(key.0, name, &before, &behind)?);
         Ok(())
     }
 
-    /// A step of a whole component or resource.
-    fn whole(&mut self, step: &mut StoredWorldStep, way: Way, key: Key) -> Result<()> {
+    /// A change of a whole component or resource.
+    fn whole(&mut self, change: &mut Change, way: Way, key: Key) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
-        let is_resource = key.0.is_none();
-        let (old, new) = step.contents();
+        let owner = key.0;
+        let (old, new) = change.contents();
         // Going back, what it took out was there; going forth, what it put in is.
-        let there = if way == Way::Back { &old } else { &new };
+        let there = if way == Way::Undo { &old } else { &new };
         match there {
-            Some(content) => drop(self.contents.insert(key, content.bytes.clone())),
+            Some((_, bytes)) => drop(self.contents.insert(key, bytes.to_vec())),
             None => drop(self.contents.remove(&key)),
         }
-        for content in [old, new].into_iter().flatten() {
-            let bytes = self.own(is_resource, number, content.bytes)?;
-            *content.bytes = bytes;
-            name.clone_into(content.class);
+        for (class, bytes) in [old, new].into_iter().flatten() {
+            *bytes = self.own(owner, number, bytes)?;
+            name.clone_into(class);
         }
-        step.rename_class(name);
+        change.rename_class(name);
         Ok(())
     }
 
     /// A content in the form that it has here.
-    fn own(&mut self, is_resource: bool, number: usize, bytes: &[u8]) -> Result<Vec<u8>> {
+    fn own(&mut self, owner: Owner, number: usize, bytes: &[u8]) -> Result<Vec<u8>> {
         let bytes = self.classes.bring_on(number, bytes)?;
-        self.world.own_content(is_resource, number, &bytes, self.classes.numbers())
+        self.world.own_content(owner, number, &bytes, self.classes.numbers())
     }
 }

@@ -8,8 +8,8 @@ use crate::{Error, ErrorKind, Result};
 /// As a save's, with another letter.
 pub(super) const MAGIC: [u8; 8] = *b"\x89PSJ\r\n\x1a\n";
 
-/// The format that this library writes, and the newest it reads.
-const VERSION: u16 = 1;
+/// The format that this library writes, and the only one that it reads: a journal lives until the next save.
+const VERSION: u16 = 2;
 
 /// Magic, version, flags, digest and checksum.
 pub(super) const HEADER: usize = 8 + 2 + 2 + Digest::SIZE + 4;
@@ -42,21 +42,21 @@ pub(super) enum Kind {
     RolledBack = 21,
     Saved = 22,
     Cleared = 23,
-    Skipped = 24,
-    Floors = 25,
-    /// Entries were evicted.
-    Dropped = 26,
+    Dropped = 24,
+    // 25 was that of floors.
+    Evicted = 26,
+    Skipped = 27,
 }
 
 impl Kind {
     fn from_code(code: u8) -> Option<Self> {
         use Kind::{
-            Begun, Cleared, Committed, Content, Done, Dropped, Entry, Floors, Program, Redone,
+            Begun, Cleared, Committed, Content, Done, Dropped, Entry, Evicted, Program, Redone,
             RolledBack, Saved, Skipped, Stacks, Undone,
         };
         const ALL: [Kind; 15] = [
             Program, Stacks, Entry, Content, Done, Undone, Redone, Begun, Committed, RolledBack,
-            Saved, Cleared, Skipped, Floors, Dropped,
+            Saved, Cleared, Dropped, Evicted, Skipped,
         ];
         ALL.into_iter().find(|kind| *kind as u8 == code)
     }
@@ -87,7 +87,7 @@ pub(super) fn header(follows: Option<&Digest>) -> [u8; HEADER] {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotASave`] if the bytes are those of something else, [`ErrorKind::NewerFormat`], [`ErrorKind::Truncated`], [`ErrorKind::Damaged`].
+/// [`ErrorKind::NotASave`] if the bytes are those of something else, [`ErrorKind::NewerFormat`], [`ErrorKind::Unsupported`] if it is older, [`ErrorKind::Truncated`], [`ErrorKind::Damaged`].
 pub(super) fn read_header(bytes: &[u8]) -> Result<Option<Digest>> {
     let known = &MAGIC[..bytes.len().min(MAGIC.len())];
     let is_empty = bytes.iter().all(|byte| *byte == 0);
@@ -111,6 +111,12 @@ pub(super) fn read_header(bytes: &[u8]) -> Result<Option<Digest>> {
             "the journal has format {version} with flags {flags:#x}, this program reads up to {VERSION}; open it with a newer version of the program"
         );
         return Err(Error::new(ErrorKind::NewerFormat, message).at(8));
+    }
+    if version < VERSION {
+        let message = format!(
+            "the journal has format {version}, which versions of the library before the first release wrote; open it with that version of the program and save, or move it away"
+        );
+        return Err(Error::new(ErrorKind::Unsupported, message).at(8));
     }
     let mut digest = [0; Digest::SIZE];
     digest.copy_from_slice(&content[12..]);

@@ -34,7 +34,7 @@ pub use open::SessionOptions;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
 pub(super) use spill_files::{Spill, Spilled};
-pub(super) use stored::{StoredStep, Storing};
+pub(super) use stored::{StoredStep, Storing, wrong};
 
 /// When journal entries are flushed to disk.
 ///
@@ -67,14 +67,11 @@ impl Flush {
 pub(super) trait Recorder<T: 'static> {
     /// Appends what has just been done to the target, before the history notes it.
     ///
-    /// If it fails, and the history is [strict](Self::is_strict), what was done is rolled back.
+    /// If it fails, what was done is rolled back.
     fn record(&mut self, record: Record<'_, T>) -> Result<()>;
 
-    /// Whether nothing may be done that is not in the journal.
-    fn is_strict(&self) -> bool;
-
     /// Notes that an entry was evicted: the oldest, or the last of those that were undone.
-    fn dropped(&mut self, end: End);
+    fn evicted(&mut self, end: End);
 
     /// Notes that a new journal has begun with the history as it is.
     fn begun(&mut self, target: &T);
@@ -100,8 +97,10 @@ pub(super) enum Record<'r, T: 'static> {
     /// The target was saved, or, if this is none, counts as not saved.
     Saved(Option<u64>),
     Cleared,
+    /// The current entry counts as undone, or the next one as redone, and nothing was done.
+    Skipped {
+        is_redo: bool,
+    },
     /// An entry was taken out, or, if this is none, one that was being made and is in no list.
-    Skipped(Option<usize>),
-    /// How many entries cannot be undone, outermost first.
-    Floors(&'r std::collections::VecDeque<usize>),
+    Dropped(Option<usize>),
 }

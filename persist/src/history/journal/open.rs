@@ -12,10 +12,10 @@ use super::reader::Reader;
 use super::recorder::{JournalRecorder, program, world};
 use super::recovered::{JournalInfo, Recovered};
 use super::replay::Outcome;
-use super::writer::{Options, Writer};
+use super::writer::Writer;
 use super::{Flush, Session, frame};
 use crate::format::Digest;
-use crate::history::{History, HistoryEvent, OnMissing};
+use crate::history::{History, HistoryEvent};
 use crate::save::LoadReport;
 use crate::storage::{Storage, names, read_save};
 use crate::{Error, ErrorKind, Persist, Result, SaveManager};
@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Persist, Result, SaveManager};
 pub struct SessionOptions<T: 'static> {
     saves: SaveManager,
     history: History<T>,
-    options: Options,
+    flush: Flush,
     memory: Option<usize>,
 }
 
@@ -41,8 +41,7 @@ impl<T: Persist + Default> Session<T> {
     /// [`SaveManager::load_value`].
     #[must_use]
     pub fn with(saves: SaveManager, history: History<T>) -> SessionOptions<T> {
-        let options = Options { flush: Flush::default(), is_strict: true };
-        SessionOptions { saves, history, options, memory: None }
+        SessionOptions { saves, history, flush: Flush::default(), memory: None }
     }
 }
 
@@ -50,21 +49,17 @@ impl<T: Persist + Default> SessionOptions<T> {
     /// Sets when the journal is flushed to disk; [`Flush::EveryEdit`] by default.
     #[must_use]
     pub fn flush(mut self, flush: Flush) -> Self {
-        self.options.flush = flush;
+        self.flush = flush;
         self
     }
 
-    /// Sets whether an edit that cannot be written to the journal is an error, which it is by default.
+    /// Keeps about `bytes` bytes of entries in memory, and moves the others to files beside the journal.
     ///
-    /// A strict session rolls back such an edit. Otherwise the edit stays, and [`Session::journal_broken`] reports it until it
-    /// could be written.
-    #[must_use]
-    pub fn strict(mut self, is_strict: bool) -> Self {
-        self.options.is_strict = is_strict;
-        self
-    }
-
-    /// How many bytes of entries are in memory; the others are in files beside the journal. See [`History::spill_to`].
+    /// The entries that are the furthest from the current one move. They come back when an undo or a redo reaches them. The files end with the
+    /// session. Detached components, resources and objects stay in memory. Of an entry in a file, the label and some hundred bytes stay in memory.
+    ///
+    /// If a file cannot be written, the entries stay in memory. If one cannot be read, the `undo` or `redo` that needs it fails, and each call tries
+    /// again.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = Some(bytes);
@@ -90,7 +85,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         save: impl AsRef<Path>,
         journal: impl AsRef<Path>,
     ) -> Result<(Session<T>, Recovered)> {
-        let Self { mut saves, mut history, options, memory } = self;
+        let Self { mut saves, mut history, flush, memory } = self;
         if !history.is_empty() || history.is_open() || history.recorder.is_some() {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
@@ -128,7 +123,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         recovered.stopped = recovered.stopped.or(stopped);
         let is_all_kept = unkept.is_empty();
         let paths = (journal, save.clone());
-        let mut writer = Writer::new(Arc::clone(&storage), paths, locks, unkept, &options);
+        let mut writer = Writer::new(Arc::clone(&storage), paths, locks, unkept, flush);
         match (&chosen, end) {
             (Some(Chosen { path, scan }), Some(Good { length, sequence, program: written })) => {
                 let own = program(&history.around, &loaded.target)?;
@@ -152,7 +147,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         let writer = Rc::new(RefCell::new(writer));
         let recorder =
             JournalRecorder::new(Rc::clone(&writer), Rc::clone(&history.around), &loaded.target);
-        history.around.journal.set(Some(options.is_strict));
+        history.around.is_journaled.set(true);
         let known = world(&loaded.target);
         let known = known.map_or(0, |world| world.registry().program().classes.len());
         history.around.registered.set(known);
@@ -300,18 +295,12 @@ fn replay<T: Persist>(
     let listeners = std::mem::take(&mut history.listeners);
     let (capacity, max_bytes) = (history.ring.capacity(), history.max_bytes.take());
     history.ring.set_capacity(None);
-    let on_missing = history.on_missing;
-    if on_missing == OnMissing::Drop {
-        // One that was dropped is said to be.
-        history.on_missing = OnMissing::Stop;
-    }
     history.around.is_replayed.set(true);
     let outcome = history.replay(target, &mut reader, &mut programs, until);
     history.around.is_replayed.set(false);
     history.ring.set_capacity(capacity);
     history.max_bytes = max_bytes;
     history.listeners = listeners;
-    history.on_missing = on_missing;
     history.may_merge = false;
     outcome.map_err(|error| Error::io("read", path, error))
 }

@@ -199,7 +199,7 @@ pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<Scan> {
             Ok(frame) => {
                 scan.frames += 1;
                 scan.sequence = frame.sequence;
-                scan.events += u64::from(frame.kind.is_event() && frame.kind != Kind::Dropped);
+                scan.events += u64::from(frame.kind.is_event() && frame.kind != Kind::Evicted);
                 scan.open = OpenTransaction::behind(scan.open, &frame);
                 scan.end = reader.offset;
             }

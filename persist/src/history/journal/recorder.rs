@@ -9,15 +9,14 @@ use super::commands::definitions;
 use super::evolution::Key;
 use super::frame::Kind;
 use super::stored::{
-    StoredBegun, StoredContent, StoredDone, StoredDropped, StoredEntry, StoredIds, StoredLabel,
+    StoredBegun, StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredIds, StoredLabel,
     StoredProgram, StoredStacks, Storing, payload,
 };
 use super::writer::{Frames, Writer};
 use super::{Around, Record, Recorder};
 use crate::history::History;
 use crate::history::step::End;
-use crate::history::world::Moment;
-use crate::world::Owner;
+use crate::world::{Moment, Owner};
 use crate::{ErrorKind, Result, World};
 
 /// Writes to a journal what happens to a history.
@@ -27,7 +26,7 @@ pub(super) struct JournalRecorder<T: 'static> {
     known: Known,
     /// The components and resources whose content the journal has, so that the steps of fields that follow can be applied.
     told: HashSet<Key>,
-    dropped: StoredDropped,
+    evicted: StoredEvicted,
 }
 
 /// What a record says of contents.
@@ -64,14 +63,14 @@ impl<T: 'static> JournalRecorder<T> {
     /// For a journal that knows the classes that there are.
     pub(super) fn new(journal: Rc<RefCell<Writer>>, around: Rc<Around<T>>, target: &T) -> Self {
         let known = Known { last_id: None, ..Known::of(&around, target) };
-        let dropped = StoredDropped { oldest: 0, undone: 0 };
-        Self { journal, around, known, told: HashSet::new(), dropped }
+        let evicted = StoredEvicted::default();
+        Self { journal, around, known, told: HashSet::new(), evicted }
     }
 
     fn frames(&self, record: Record<'_, T>, now: &Known, told: &mut Told) -> Result<Frames> {
         let mut frames = Frames::new();
-        if self.dropped.oldest + self.dropped.undone > 0 {
-            frames.push((Kind::Dropped, payload(&self.dropped)?));
+        if self.evicted.oldest + self.evicted.undone > 0 {
+            frames.push((Kind::Evicted, payload(&self.evicted)?));
         }
         let frame = match record {
             Record::Done { target, label, steps, may_merge } => {
@@ -84,13 +83,13 @@ impl<T: 'static> JournalRecorder<T> {
                 if let Some(world) = world(target) {
                     let mut changed = BTreeSet::new();
                     for step in &steps {
-                        told.ends |= step.each(&mut |step| {
-                            match step.changed()? {
-                                Some(key) => drop(changed.insert(key)),
-                                None => told.gone.extend(step.class()?.map(|of| (step.object, of))),
+                        told.ends |= step.each(&mut |change| {
+                            let key = change.class().map(|class| (change.owner, class.to_owned()));
+                            match change.is_of_fields() {
+                                true => changed.extend(key),
+                                false => told.gone.extend(key),
                             }
-                            Ok(())
-                        })?;
+                        });
                     }
                     changed.retain(|key| {
                         told.begins || told.gone.contains(key) || !self.told.contains(key)
@@ -111,11 +110,8 @@ impl<T: 'static> JournalRecorder<T> {
             Record::RolledBack => (Kind::RolledBack, Vec::new()),
             Record::Saved(state) => (Kind::Saved, payload(&state)?),
             Record::Cleared => (Kind::Cleared, Vec::new()),
-            Record::Skipped(index) => (Kind::Skipped, payload(&index.map(|index| index as u64))?),
-            Record::Floors(floors) => {
-                let floors: Vec<u64> = floors.iter().map(|floor| *floor as u64).collect();
-                (Kind::Floors, payload(&floors)?)
-            }
+            Record::Dropped(index) => (Kind::Dropped, payload(&index.map(|index| index as u64))?),
+            Record::Skipped { is_redo } => (Kind::Skipped, payload(&is_redo)?),
         };
         frames.push(frame);
         Ok(frames)
@@ -133,23 +129,15 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
         // Behind what else changes components, they are told anew.
         let ends = matches!(record, Record::Undone | Record::Redone | Record::RolledBack);
         let mut told = Told { ends, ..Told::default() };
-        let frames = self.frames(record, &now, &mut told);
+        let frames = self.frames(record, &now, &mut told)?;
         let mut journal = self.journal.borrow_mut();
-        let frames = frames.inspect_err(|error| {
-            if !journal.is_strict() {
-                journal.lose(
-                    error.kind(),
-                    &format!("{}; save, which begins a new one", error.message()),
-                );
-            }
-        })?;
         if is_cleared && journal.lacks_history() {
             // The next one then can hold what there is.
             return Ok(());
         }
         let result = journal.append(&frames, must);
-        if result.is_ok() || must || !journal.is_strict() {
-            self.dropped = StoredDropped { oldest: 0, undone: 0 };
+        if result.is_ok() || must {
+            self.evicted = StoredEvicted::default();
             self.known = now;
             if told.begins || told.ends {
                 self.told.clear();
@@ -162,14 +150,10 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
         result
     }
 
-    fn is_strict(&self) -> bool {
-        self.journal.borrow().is_strict()
-    }
-
-    fn dropped(&mut self, end: End) {
+    fn evicted(&mut self, end: End) {
         match end {
-            End::Undone => self.dropped.undone += 1,
-            End::Applied | End::Merged => self.dropped.oldest += 1,
+            End::Undone => self.evicted.undone += 1,
+            End::Applied | End::Merged => self.evicted.oldest += 1,
         }
     }
 
@@ -188,23 +172,23 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
 /// Writes the contents of components and resources that exist or are parked; returns which.
 fn push_contents(world: &World, keys: BTreeSet<Key>, frames: &mut Frames) -> Result<HashSet<Key>> {
     let mut said = HashSet::new();
-    let mut say = |object, class: String, bytes| -> Result<()> {
-        let content = StoredContent { object, class, bytes };
+    let mut say = |owner, class: String, bytes| -> Result<()> {
+        let content = StoredContent { owner, class, bytes };
         frames.push((Kind::Content, payload(&content)?));
-        said.insert((object, content.class));
+        said.insert((owner, content.class));
         Ok(())
     };
     let mut parked = BTreeSet::new();
-    for (object, class) in keys {
-        let owner = object.map_or(Owner::Resource, Owner::Object);
-        match (world.content(owner, &class), object) {
-            (Ok(bytes), _) => say(object, class, bytes)?,
+    for (owner, class) in keys {
+        match (world.content(owner, &class), owner) {
+            (Ok(bytes), _) => say(owner, class, bytes)?,
             // What is detached its step has.
-            (Err(_), object) => parked.extend(object.map(|object| (object, class))),
+            (Err(_), Owner::Object(object)) => drop(parked.insert((object, class))),
+            (Err(_), Owner::Resource) => {}
         }
     }
     for (object, class, bytes) in world.parked_contents(parked)? {
-        say(Some(object), class, bytes)?;
+        say(Owner::Object(object), class, bytes)?;
     }
     Ok(said)
 }
@@ -233,7 +217,7 @@ impl<T: 'static> History<T> {
             base: self.base,
             last_state: self.last_state,
             saved,
-            floors: self.floors.iter().map(|floor| *floor as u64).collect(),
+            floors: Vec::new(),
             poison: self.poison.as_ref().map(Into::into),
         };
         frames.push((Kind::Stacks, payload(&stacks)?));
@@ -252,10 +236,10 @@ impl<T: 'static> History<T> {
             let storing = Storing { moment: Moment::Undone, ..storing };
             steps.append(&mut storing.steps(rest, target)?);
             for step in &steps {
-                step.each(&mut |step| {
-                    changed.extend(step.changed()?);
-                    Ok(())
-                })?;
+                step.each(&mut |change| {
+                    let class = change.class().filter(|_| change.is_of_fields());
+                    changed.extend(class.map(|class| (change.owner, class.to_owned())));
+                });
             }
             let stored = StoredEntry { label, state: entry.state, steps };
             frames.push((Kind::Entry, payload(&stored)?));

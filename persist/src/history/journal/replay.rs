@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use super::Around;
-use super::beginning::{Begun, checked_floors};
+use super::beginning::Begun;
 use super::commands::{CommandClass, Reading};
 use super::evolution::Contents;
 use super::frame::Kind;
@@ -14,12 +14,14 @@ use super::programs::{Programs, unregistered};
 use super::reader::{Frame, OpenTransaction, Reader};
 use super::recorder::world;
 use super::stored::{
-    StoredBegun, StoredCommand, StoredContent, StoredDone, StoredDropped, StoredStep, place, read,
+    StoredBegun, StoredCommand, StoredContent, StoredDone, StoredEvicted, StoredStep, place, read,
     wrong,
 };
 use crate::history::History;
 use crate::history::step::{BoxedStep, End, Failure, is_broken, undo_all};
-use crate::history::world::{Moment, StoredWorldStep};
+use crate::history::undo::Way;
+use crate::history::world::restored;
+use crate::world::Moment;
 use crate::{Error, ErrorKind, Result, World};
 
 /// What came of a replay.
@@ -72,7 +74,7 @@ impl<T: 'static> History<T> {
             let result = catch_unwind(AssertUnwindSafe(|| replay.frame(self, &frame)));
             let (error, is_broken) = match result {
                 Ok(Ok(())) => {
-                    events += u64::from(frame.kind.is_event() && frame.kind != Kind::Dropped);
+                    events += u64::from(frame.kind.is_event() && frame.kind != Kind::Evicted);
                     open = OpenTransaction::behind(open, &frame);
                     if open.is_none() {
                         // What merged with the entry before, or was rolled back, made none.
@@ -125,7 +127,6 @@ impl<T: 'static> History<T> {
             self.end(target);
         }));
         self.open.clear();
-        self.floors.clear();
         (self.base, self.last_state, self.saved) = (0, 0, Some(0));
         (self.bytes, self.held) = (0, 0);
         (self.may_merge, self.has_grown, self.poison, self.world) = (false, false, None, None);
@@ -148,9 +149,9 @@ impl<T: 'static> Replay<'_, '_, T> {
                 self.contents.clear();
             }
             Kind::Content => {
-                let StoredContent { object, class, bytes } = read(payload)?;
+                let StoredContent { owner, class, bytes } = read(payload)?;
                 if !self.programs.world.is_same(&class) {
-                    self.contents.enter((object, class), bytes);
+                    self.contents.enter((owner, class), bytes);
                 }
             }
             Kind::Stacks | Kind::Entry => self.begin(history, frame.kind, payload)?,
@@ -184,6 +185,11 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             Kind::Cleared => history.drop_all(),
             Kind::Skipped => {
+                if !history.skip(Way { is_redo: read(payload)? }) {
+                    return Err(wrong("an entry to be skipped where there is none").into());
+                }
+            }
+            Kind::Dropped => {
                 let index = read::<Option<u64>>(payload)?.map(place).transpose()?;
                 let poisoned = history.poison.as_ref().map(|poison| poison.entry);
                 let is_it = match poisoned {
@@ -194,12 +200,8 @@ impl<T: 'static> Replay<'_, '_, T> {
                     return Err(wrong("the number of an entry that is not there").into());
                 }
             }
-            Kind::Floors => {
-                let floors: Vec<u64> = read(payload)?;
-                history.floors = checked_floors(floors, history.ring.len())?.into();
-            }
-            Kind::Dropped => {
-                let StoredDropped { oldest, undone } = read(payload)?;
+            Kind::Evicted => {
+                let StoredEvicted { oldest, undone } = read(payload)?;
                 for (count, end) in [(oldest, End::Applied), (undone, End::Undone)] {
                     for _ in 0..count {
                         if !history.drop_one(end) {
@@ -242,7 +244,7 @@ impl<T: 'static> Replay<'_, '_, T> {
     fn bring_on(&mut self, steps: &mut [StoredStep]) -> Result<bool> {
         let mut is_direct = false;
         for step in &*steps {
-            is_direct |= step.each(&mut |_| Ok(()))?;
+            is_direct |= step.each(&mut |_| {});
         }
         if let Some(world) = world(&*self.target).filter(|_| !self.programs.world.are_same()) {
             self.contents.bring_on(steps, &mut self.programs.world, world)?;
@@ -281,7 +283,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 class.replay(&command, self.target, &reading)
             }
             StoredStep::World(step) => {
-                let mut step = self.restore_world(*step, Moment::Done)?;
+                let mut step = restored(step, self.target, Moment::Done)?;
                 match step.redo(self.target) {
                     Ok(()) => Ok(step),
                     Err(failure) => {
@@ -319,19 +321,8 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let mut further = self.restore_all(further, moment)?;
                 self.command(*command, &mut further)
             }
-            StoredStep::World(step) => self.restore_world(*step, moment),
+            StoredStep::World(step) => restored(step, self.target, moment),
         }
-    }
-
-    fn restore_world(&mut self, stored: StoredWorldStep, moment: Moment) -> Result<BoxedStep<T>> {
-        let Some(world) = self.world() else {
-            return Err(wrong("a step of a world, and the target is none"));
-        };
-        // It is one of `T`, which is a world.
-        let step: Box<dyn Any> = Box::new(stored.restore(world, moment)?);
-        step.downcast()
-            .map(|step| *step)
-            .map_err(|_| wrong("a step of a world, and the target is none"))
     }
 
     /// A command with what it performed, which is taken if it succeeds.

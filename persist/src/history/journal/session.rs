@@ -91,8 +91,7 @@ impl<T: 'static> Session<T> {
         &self.history
     }
 
-    /// Why what was done last is not in the journal, if so. In a strict session nothing then can be done until that has passed; each edit
-    /// tries again.
+    /// Why the journal cannot be written, if so. Each edit tries again, and is refused until that has passed.
     #[must_use]
     pub fn journal_broken(&self) -> Option<String> {
         self.journal.borrow().broken().map(String::from)

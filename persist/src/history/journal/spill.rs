@@ -1,6 +1,5 @@
 //! Entries that are far from the current one, in files until they are needed.
 
-use std::any::Any;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,12 +8,13 @@ use super::Around;
 use super::commands::Reading;
 use super::spill_files::{Spill, Spilled, StoredSpill, StoredSteps};
 use super::stored::{StoredStep, Storing, payload, wrong};
+use crate::Result;
 use crate::history::History;
 use crate::history::entry::{Away, Entry};
 use crate::history::step::{BoxedStep, End, ends};
-use crate::history::world::Moment;
-use crate::storage::{FILES, Storage};
-use crate::{Result, World};
+use crate::history::world::restored;
+use crate::storage::Storage;
+use crate::world::Moment;
 
 /// An entry that is to go into a file.
 struct Gathered {
@@ -27,21 +27,6 @@ struct Gathered {
 const FILE: usize = 64 << 10;
 
 impl<T: 'static> History<T> {
-    /// Keeps about `bytes` bytes of entries in memory, and moves the others to files.
-    ///
-    /// The entries that are the furthest from the current one move to files whose names begin with this path. They come back
-    /// when an undo or a redo reaches them. The files end with the history; only one history may use a path.
-    ///
-    /// Detached components, resources and objects stay in memory, and so do commands whose class is not
-    /// [registered](Self::register). Of an entry in a file, the label and some hundred bytes stay in memory.
-    ///
-    /// If a file cannot be written, the entries stay in memory. If one cannot be read, `undo` or `redo` fails and [`can_undo`](Self::can_undo) or [`can_redo`](Self::can_redo) is
-    /// false from then on, until [`retry_spilled`](Self::retry_spilled) or [`clear`](Self::clear).
-    pub fn spill_to(&mut self, path: impl Into<PathBuf>, bytes: usize) {
-        let path = path.into();
-        self.spill_in(Arc::new(FILES), path.clone(), path, bytes);
-    }
-
     /// Moves entries to files beside `path`, with the permissions of `like`.
     pub(super) fn spill_in(
         &mut self,
@@ -51,24 +36,6 @@ impl<T: 'static> History<T> {
         budget: usize,
     ) {
         self.spill = Some(Spill::new(storage, path, like, budget));
-    }
-
-    /// Why the next entry to undo or redo cannot be read from its file, if that was tried.
-    #[must_use]
-    pub fn lost(&self) -> Option<&str> {
-        self.lost.as_ref().map(|(_, why)| &**why)
-    }
-
-    /// Lets entries that could not be read be tried again.
-    pub fn retry_spilled(&mut self) {
-        self.lost = None;
-        self.tell();
-    }
-
-    /// True if an entry is in a file that could not be read.
-    pub(in crate::history) fn is_lost(&self, index: usize) -> bool {
-        let file = self.ring.get(index).and_then(Entry::spilled).map(|spilled| spilled.file);
-        self.lost.as_ref().is_some_and(|(lost, _)| file == Some(*lost))
     }
 
     /// Moves entries to files until there are few enough in memory.
@@ -151,9 +118,7 @@ impl<T: 'static> History<T> {
         let Some(Spilled { file, .. }) = self.ring.get(index).and_then(Entry::spilled) else {
             return Ok(());
         };
-        self.read_back(file, target).inspect_err(|error| {
-            self.lost = Some((file, error.to_string()));
-        })
+        self.read_back(file, target)
     }
 
     /// Brings all entries back.
@@ -240,17 +205,7 @@ fn restore<T: 'static>(
     around: &Rc<Around<T>>,
 ) -> Result<BoxedStep<T>> {
     match stored {
-        StoredStep::World(step) => {
-            let target: &mut dyn Any = target;
-            let Some(world) = target.downcast_mut::<World>() else {
-                return Err(wrong("a step of a world, and the target is none"));
-            };
-            // It is one of `T`, which is a world.
-            let step: Box<dyn Any> = Box::new(step.restore(world, Moment::Spilled)?);
-            step.downcast()
-                .map(|step| *step)
-                .map_err(|_| wrong("a step of a world, and the target is none"))
-        }
+        StoredStep::World(change) => restored(change, target, Moment::Spilled),
         StoredStep::Command(mut command) => {
             let further = std::mem::take(&mut command.further);
             let mut further = restore_all(further, target, around)?;

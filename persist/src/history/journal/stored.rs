@@ -1,13 +1,12 @@
 //! What frames hold, as values of the library's own codec.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Around, Before};
 use crate::codec::{Buffer, decode};
 use crate::history::step::BoxedStep;
-use crate::history::world::{Moment, StoredWorldStep};
 use crate::history::{Command, Label, Poison, Verb};
+use crate::world::{Change, Moment, Owner};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// The schemas of the classes in the following frames, each list as a save without records.
@@ -28,6 +27,7 @@ pub(super) struct StoredStacks {
     pub(super) base: u64,
     pub(super) last_state: u64,
     pub(super) saved: Option<u64>,
+    /// None; kept so that journals of earlier versions can be read.
     pub(super) floors: Vec<u64>,
     pub(super) poison: Option<StoredPoison>,
 }
@@ -52,11 +52,11 @@ pub(super) struct StoredEntry {
     pub(super) steps: Vec<StoredStep>,
 }
 
-/// What a component of an object is, or, if there is no object, a resource.
+/// What a component of an object is, or a resource.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub(super) struct StoredContent {
-    pub(super) object: Option<ObjectId>,
+    pub(super) owner: Owner,
     pub(super) class: String,
     pub(super) bytes: Vec<u8>,
 }
@@ -86,9 +86,10 @@ pub(super) struct StoredBegun {
     pub(super) label: StoredLabel,
 }
 
-#[derive(crate::Persist)]
+/// How many entries were evicted.
+#[derive(crate::Persist, Default)]
 #[persist(crate = crate)]
-pub(super) struct StoredDropped {
+pub(super) struct StoredEvicted {
     pub(super) oldest: u64,
     pub(super) undone: u64,
 }
@@ -99,7 +100,7 @@ pub(super) struct StoredDropped {
 pub(in crate::history) enum StoredStep {
     // Boxed, as commands in commands are read one in the other.
     Command(Box<StoredCommand>),
-    World(Box<StoredWorldStep>),
+    World(Box<Change>),
 }
 
 impl From<StoredCommand> for StoredStep {
@@ -108,27 +109,17 @@ impl From<StoredCommand> for StoredStep {
     }
 }
 
-impl From<StoredWorldStep> for StoredStep {
-    fn from(step: StoredWorldStep) -> Self {
-        Self::World(Box::new(step))
-    }
-}
-
 impl StoredStep {
-    /// Shows the steps of a world in it; true if a command in it changed its target directly.
-    pub(super) fn each(
-        &self,
-        show: &mut dyn FnMut(&StoredWorldStep) -> Result<()>,
-    ) -> Result<bool> {
+    /// Shows the changes of a world in it; true if a command in it changed its target directly.
+    pub(super) fn each(&self, show: &mut dyn FnMut(&Change)) -> bool {
         match self {
-            Self::World(step) => show(step).map(|()| false),
+            Self::World(change) => {
+                show(change);
+                false
+            }
             Self::Command(command) => {
-                let further = command.further.iter().map(|step| step.each(show));
-                let mut is_direct = command.is_direct;
-                for found in further {
-                    is_direct |= found?;
-                }
-                Ok(is_direct)
+                let further = command.further.iter();
+                further.fold(command.is_direct, |is_direct, step| step.each(show) || is_direct)
             }
         }
     }
@@ -230,7 +221,7 @@ impl StoredLabel {
                     .get(usize::from(verb))
                     .ok_or_else(|| wrong("a verb that does not exist"))?,
                 field: field.map(|field| field.parse()).transpose()?,
-                object: object.map(Rc::from),
+                object: object.map(Arc::from),
             },
             Self::Several { first, more } => {
                 Label::Several { first: Box::new(first.restore()?), more: place(more)? }
@@ -278,7 +269,7 @@ pub(super) fn place(number: u64) -> Result<usize> {
 }
 
 #[cold]
-pub(super) fn wrong(what: &str) -> Error {
+pub(in crate::history) fn wrong(what: &str) -> Error {
     Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or made to harm"))
 }
 

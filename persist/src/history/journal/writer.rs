@@ -3,7 +3,6 @@
 use std::io::{self, Read, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Flush;
 use super::files::{Locks, cannot_write, in_use, keep};
@@ -25,7 +24,6 @@ pub(super) struct Writer {
     /// Where it is: elsewhere while it is not known that the save that it follows will last.
     pub(super) live: PathBuf,
     flush: Flush,
-    is_strict: bool,
     /// The number of the last frame.
     pub(super) sequence: u64,
     pub(super) state: State,
@@ -45,7 +43,7 @@ pub(super) enum State {
     /// A file of `length` bytes. The first write opens it, and writes `waiting` first.
     Good { file: Option<Box<dyn NewFile>>, length: u64, waiting: Vec<u8> },
     /// An append failed. Bytes that are not in the file yet wait after those that surely are.
-    Broken { good: Good, pending: Vec<u8>, tried: usize, tried_at: Timer, why: String },
+    Broken { good: Good, pending: Vec<u8>, why: String },
     /// What is done from now on cannot be replayed after what is in the file.
     Lost { kind: ErrorKind, why: String },
 }
@@ -69,7 +67,7 @@ impl Good {
 impl State {
     /// An append has failed just now; `pending` waits.
     pub(super) fn broken(good: Good, pending: Vec<u8>, why: String) -> Self {
-        Self::Broken { good, pending, tried: 0, tried_at: Timer::start(), why }
+        Self::Broken { good, pending, why }
     }
 
     pub(super) fn good(file: Box<dyn NewFile>, length: u64) -> Self {
@@ -77,20 +75,8 @@ impl State {
     }
 }
 
-/// What waits is tried again in the next edit that comes so long after the last time, or when it is twice as much.
-const PAUSE: Duration = Duration::from_secs(1);
-
-/// The most bytes that a journal without a file keeps in memory while edits continue.
-const MOST_PENDING: usize = 64 << 20;
-
 /// Frames in the order in which they are written.
 pub(super) type Frames = Vec<(Kind, Vec<u8>)>;
-
-/// How a [`Writer`] writes.
-pub(super) struct Options {
-    pub(super) flush: Flush,
-    pub(super) is_strict: bool,
-}
 
 impl Writer {
     /// A journal at a path, beside a save.
@@ -99,7 +85,7 @@ impl Writer {
         (path, save): (PathBuf, PathBuf),
         locks: Locks,
         unkept: Vec<PathBuf>,
-        options: &Options,
+        flush: Flush,
     ) -> Self {
         let why = String::from("it has not been begun");
         Self {
@@ -107,8 +93,7 @@ impl Writer {
             live: path.clone(),
             path,
             save,
-            flush: options.flush,
-            is_strict: options.is_strict,
+            flush,
             sequence: 0,
             state: State::Lost { kind: ErrorKind::Io, why },
             unsynced: None,
@@ -170,10 +155,6 @@ impl Writer {
         Ok(())
     }
 
-    pub(super) fn is_strict(&self) -> bool {
-        self.is_strict
-    }
-
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -207,24 +188,14 @@ impl Writer {
     pub(super) fn append(&mut self, frames: &Frames, must: bool) -> Result<()> {
         let mut bytes = Vec::new();
         let last = encode(frames, self.sequence, &mut bytes)?;
-        let waits = must || !self.is_strict;
         match &mut self.state {
-            State::Good { .. } => self.append_bytes(&bytes, waits, last),
+            State::Good { .. } => self.append_bytes(&bytes, must, last),
             State::Lost { kind, why } => {
                 let path = self.path.display();
                 let message = format!("what is done now cannot be in the journal {path}, {why}");
                 Err(Error::new(*kind, message))
             }
-            State::Broken { pending, tried, tried_at, .. } => {
-                let is_small = pending.len() + bytes.len() < *tried * 2;
-                if waits && is_small && !tried_at.is_past(PAUSE) {
-                    // A disk that is full is not written in each edit.
-                    pending.extend_from_slice(&bytes);
-                    self.sequence = last;
-                    return Err(self.is_broken());
-                }
-                self.mend(&bytes, waits, last)
-            }
+            State::Broken { .. } => self.mend(&bytes, must, last),
         }
     }
 
@@ -367,16 +338,7 @@ impl Writer {
                 error
             }
         };
-        let why = error.to_string();
-        self.state = if pending.len() > MOST_PENDING {
-            let why = format!(
-                "which could not be written for too long, {why}; save, which begins a new one"
-            );
-            State::Lost { kind: ErrorKind::of(&error), why }
-        } else {
-            let tried = pending.len();
-            State::Broken { good, pending, tried, tried_at: Timer::start(), why }
-        };
+        self.state = State::broken(good, pending, error.to_string());
         Err(self.failed(error))
     }
 
@@ -443,12 +405,6 @@ impl Writer {
             remove_if_there(&*self.storage, file).map_err(|e| Error::io("remove", file, e))?;
         }
         self.storage.sync_folder(folder_of(&self.path)).map_err(|error| self.failed(error))
-    }
-
-    fn is_broken(&self) -> Error {
-        let why = self.broken().unwrap_or_default();
-        let path = self.path.display();
-        Error::new(ErrorKind::Io, format!("the journal {path} cannot be written, {why}"))
     }
 
     fn failed(&self, error: io::Error) -> Error {

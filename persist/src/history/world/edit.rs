@@ -2,14 +2,12 @@
 
 use std::any::TypeId;
 
-use super::element::ListChange;
 use super::pending::Handed;
-use super::resource::ResourceChange;
-use super::setting::Setting;
 use crate::codec::Pointee;
+use crate::fields::{IntoFieldPath, Request};
 use crate::history::edit::Place;
-use crate::history::{Edit, History, Transaction};
-use crate::world::{IntoFieldPath, Owner};
+use crate::history::{Edit, History, Label};
+use crate::world::{Change, Owner};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 impl Edit<'_, World> {
@@ -107,13 +105,23 @@ impl Edit<'_, World> {
     }
 
     fn set_of(&mut self, owner: Owner, path: impl IntoFieldPath, value: &Value) -> Result<Value> {
+        self.change(owner, path, &Request::Set(value))
+    }
+
+    /// Does something to a field; what that was, if it was set.
+    fn change(
+        &mut self,
+        owner: Owner,
+        path: impl IntoFieldPath,
+        request: &Request<'_>,
+    ) -> Result<Value> {
         self.ready_to_change()?;
         if let Owner::Object(object) = owner {
             self.touch(object);
         }
-        let path = path.into_field_path()?;
-        let (setting, old) = Setting::make(self.target, owner, path, value)?;
-        setting.into_iter().for_each(|setting| self.record(setting));
+        let path = path.into_field_path(&self.target.paths)?;
+        let (change, old) = self.target.record(owner, path, request)?;
+        change.into_iter().for_each(|change| self.record(change));
         Ok(old)
     }
 
@@ -129,12 +137,9 @@ impl Edit<'_, World> {
         index: usize,
         value: impl Into<Value>,
     ) -> Result<()> {
-        self.ready_to_change()?;
-        self.touch(object);
-        let (owner, path) = (Owner::Object(object), list.into_field_path()?);
-        let change = ListChange::insert(self.target, owner, path, index as u64, &value.into())?;
-        self.record(change);
-        Ok(())
+        let value = value.into();
+        let request = Request::Insert(index as u64, &value);
+        self.change(Owner::Object(object), list, &request).map(drop)
     }
 
     /// Takes an element out of a list.
@@ -148,12 +153,7 @@ impl Edit<'_, World> {
         list: impl IntoFieldPath,
         index: usize,
     ) -> Result<()> {
-        self.ready_to_change()?;
-        self.touch(object);
-        let (owner, path) = (Owner::Object(object), list.into_field_path()?);
-        let change = ListChange::remove(self.target, owner, path, index as u64)?;
-        self.record(change);
-        Ok(())
+        self.change(Owner::Object(object), list, &Request::Remove(index as u64)).map(drop)
     }
 
     /// Moves an element of a list, so that it has another index.
@@ -168,14 +168,11 @@ impl Edit<'_, World> {
         from: usize,
         to: usize,
     ) -> Result<()> {
-        self.ready_to_change()?;
-        self.touch(object);
-        let (owner, path) = (Owner::Object(object), list.into_field_path()?);
-        if from != to {
-            let change = ListChange::shift(self.target, owner, path, from as u64, to as u64)?;
-            self.record(change);
+        if from == to {
+            return self.ready_to_change();
         }
-        Ok(())
+        let request = Request::Move(from as u64, to as u64);
+        self.change(Owner::Object(object), list, &request).map(drop)
     }
 
     /// The resource of a type.
@@ -215,7 +212,7 @@ impl Edit<'_, World> {
         self.target.check_resource(&mut resource)?;
         let is_journaled = self.is_journaled();
         let change =
-            ResourceChange::insert(self.target, T::persist_name(), resource, is_journaled)?;
+            Change::insert_resource(self.target, T::persist_name(), resource, is_journaled)?;
         self.record(change);
         Ok(())
     }
@@ -230,7 +227,7 @@ impl Edit<'_, World> {
         if self.target.resource::<T>().is_some() {
             self.check_journaled(&T::persist_name())?;
         }
-        let change = ResourceChange::remove(self.target, T::persist_name());
+        let change = Change::remove_resource(self.target, T::persist_name());
         self.record(change.ok_or_else(no_resource::<T>)?);
         Ok(())
     }
@@ -268,6 +265,19 @@ impl History<World> {
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
+        let (path, value) = (path.into_field_path(&world.paths)?, value.into());
+        self.check_usable(world)?;
+        if !self.is_watched() {
+            world.check_editable()?;
+            // No code of the program runs that could fail halfway.
+            if let Some((change, old)) = world.set_number(object, &path, &value) {
+                if !change.does_nothing() {
+                    let change = Change::found(world, Owner::Object(object), change);
+                    self.finish(world, Label::None, vec![Box::new(change)], None)?;
+                }
+                return Ok(old);
+            }
+        }
         self.edit(world, "", |edit| edit.set(object, path, value))
     }
 
@@ -285,21 +295,5 @@ impl History<World> {
         new.take_parked(old)?;
         self.is_of(new);
         Ok(())
-    }
-}
-
-impl Transaction<'_, World> {
-    /// Like [`History::set`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::set`].
-    pub fn set(
-        &mut self,
-        object: ObjectId,
-        path: impl IntoFieldPath,
-        value: impl Into<Value>,
-    ) -> Result<Value> {
-        self.history.set(self.target, object, path, value)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::panic::resume_unwind;
 
-use super::setting::Setting;
+use crate::fields::Bytes;
 use crate::history::edit::{Pending, Place};
 use crate::history::step::{BoxedStep, guarded};
-use crate::world::{Bytes, Owner};
+use crate::world::{Change, Owner};
 use crate::{Result, World};
 
 /// A component or resource as it was when it was handed out.
@@ -48,7 +48,7 @@ impl Pending<World> for Handed {
                     steps.reserve_exact(changes.len());
                 }
                 for change in changes {
-                    steps.push(Box::new(Setting::found(world, self.owner, change)));
+                    steps.push(Box::new(Change::found(world, self.owner, change)));
                 }
                 Ok(())
             }

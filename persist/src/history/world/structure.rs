@@ -1,10 +1,7 @@
 //! Edits of the objects of a world, and of their list of components.
 
-use super::component::ComponentChange;
-use super::object::{Creation, Deletion};
-use super::place::{Aspect, ObjectChange};
 use crate::history::Edit;
-use crate::world::{Activity, Outside, Prefab, Taken};
+use crate::world::{Activity, Change, Outside, Prefab, Taken, What};
 use crate::{Component, Error, ErrorKind, ObjectId, Result, World};
 
 impl Edit<'_, World> {
@@ -17,8 +14,8 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         let object = self.target.spawn(name);
         self.touch_new(object);
-        let creation = Creation::plain(self.target, object);
-        self.record(creation);
+        let change = Change::spawned(self.target, object);
+        self.record(change);
         Ok(object)
     }
 
@@ -32,8 +29,8 @@ impl Edit<'_, World> {
         self.touch(parent);
         let object = self.target.spawn_in(parent, name)?;
         self.touch_new(object);
-        let creation = Creation::plain(self.target, object);
-        self.record(creation);
+        let change = Change::spawned(self.target, object);
+        self.record(change);
         Ok(object)
     }
 
@@ -78,8 +75,8 @@ impl Edit<'_, World> {
         self.check_all_journaled(object)?;
         let parent = self.target.parent(object);
         parent.into_iter().chain(self.target.subtree(object)).for_each(|object| self.touch(object));
-        let deletion = Deletion::make(self.target, object)?;
-        self.record(deletion);
+        let change = Change::delete(self.target, object)?;
+        self.record(change);
         Ok(())
     }
 
@@ -114,14 +111,12 @@ impl Edit<'_, World> {
         self.check_journaled(&class).map_err(in_object)?;
         self.target.check_component(&mut component).map_err(in_object)?;
         if self.target.has_class(object, &class) {
-            let detached = ComponentChange::detach(self.target, object, class)?;
+            let detached = Change::detach(self.target, object, class)?;
             self.record(detached);
         }
-        match ComponentChange::attach(self.target, object, component, self.is_journaled()) {
-            Ok(attached) => self.record(attached),
-            // One that was never in an object is not released.
-            Err(refused) => return Err(refused.0),
-        }
+        let is_journaled = self.is_journaled();
+        let attached = Change::attach(self.target, object, component, is_journaled)?;
+        self.record(attached);
         Ok(())
     }
 
@@ -152,7 +147,7 @@ impl Edit<'_, World> {
         if self.target.has_class(object, &class) {
             self.check_journaled(&class).map_err(|error| error.in_object(object.get()))?;
         }
-        let detached = ComponentChange::detach(self.target, object, class)?;
+        let detached = Change::detach(self.target, object, class)?;
         self.record(detached);
         Ok(())
     }
@@ -181,7 +176,7 @@ impl Edit<'_, World> {
         let old = self.target.shared_name(object);
         self.target.rename(object, name)?;
         if let (Some(old), Some(new)) = (old, self.target.shared_name(object)) {
-            self.record_change(object, Aspect::Name(old), Aspect::Name(new));
+            self.record_aspect(object, What::Rename { old, new });
         }
         Ok(self.target.name(object).unwrap_or_default())
     }
@@ -208,12 +203,11 @@ impl Edit<'_, World> {
     ) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
-        let (old_parent, old_index) = self.target.place_of(object);
-        parent.into_iter().chain(old_parent).for_each(|parent| self.touch(parent));
+        let old = self.target.tree_place(object);
+        parent.into_iter().chain(old.parent).for_each(|parent| self.touch(parent));
         self.target.set_parent_at(object, parent, index)?;
-        let (parent, index) = self.target.place_of(object);
-        let old = Aspect::Place(old_parent, old_index);
-        self.record_change(object, old, Aspect::Place(parent, index));
+        let new = self.target.tree_place(object);
+        self.record_aspect(object, What::Move { old, new });
         Ok(())
     }
 
@@ -240,16 +234,16 @@ impl Edit<'_, World> {
         self.touch(object);
         let old = self.target.activity(object).ok_or_else(|| gone(object))?;
         self.target.put_activity(object, activity)?;
-        self.record_change(object, Aspect::Activity(old), Aspect::Activity(activity));
+        self.record_aspect(object, What::Activity { old, new: activity });
         Ok(())
     }
 
     fn record_copy(&mut self, object: ObjectId) -> Result<ObjectId> {
         self.target.subtree(object).into_iter().for_each(|object| self.touch_new(object));
         let checked = self.check_all_journaled(object);
-        match checked.and_then(|()| Creation::copy(self.target, object, self.is_journaled())) {
-            Ok(creation) => {
-                self.record(creation);
+        match checked.and_then(|()| Change::copied(self.target, object, self.is_journaled())) {
+            Ok(change) => {
+                self.record(change);
                 Ok(object)
             }
             Err(error) => {
@@ -266,8 +260,8 @@ impl Edit<'_, World> {
         }
     }
 
-    fn record_change(&mut self, object: ObjectId, old: Aspect, new: Aspect) {
-        let change = ObjectChange::of(self.target, object, old, new);
+    fn record_aspect(&mut self, object: ObjectId, what: What) {
+        let change = Change::of_aspect(self.target, object, what);
         change.into_iter().for_each(|change| self.record(change));
     }
 }

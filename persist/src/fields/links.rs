@@ -22,7 +22,7 @@ pub(crate) struct FieldLinks<'r> {
 }
 
 impl<'r> FieldLinks<'r> {
-    pub(super) fn new(registry: &'r Registry) -> Self {
+    pub(crate) fn new(registry: &'r Registry) -> Self {
         const ADVICE: &str = "the field, which then cannot be reached by its path; take a path of a field beside it, or the component itself";
         Self { registry, empty_elements: 0, advice: ADVICE, numbers: None }
     }

@@ -1,9 +1,8 @@
 //! What a path leads to in a value: the innermost field that lies somewhere, and its bytes.
 
 use std::any::Any;
-use std::ops::Range;
 
-use super::field_links::FieldLinks;
+use super::links::FieldLinks;
 use super::path::{Step, Steps};
 use crate::codec::{Buffer, ClassAccess, Portable};
 use crate::graph::Registry;
@@ -12,23 +11,38 @@ use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Result, Value};
 
 /// A way from a value inwards: each class with the index of a field.
-type Way = Vec<(&'static dyn ClassAccess, usize)>;
+type Hops = Vec<(&'static dyn ClassAccess, usize)>;
 
 /// More bytes than these are not kept from one use to the next.
-pub(super) const MOST_KEPT: usize = 4 << 10;
+const MOST_KEPT: usize = 4 << 10;
 
-/// The memory that a part takes.
+/// The memory that a part takes, for the next one.
 #[derive(Default)]
-pub(super) struct Room {
-    path: Way,
+pub(crate) struct Room {
+    path: Hops,
     buffer: Buffer,
+    /// Bytes that are to be put into a part.
+    pub(super) new: Vec<u8>,
+}
+
+impl Room {
+    /// Gives back what is more than most parts need.
+    pub(crate) fn trim(&mut self) {
+        if self.buffer.size() > MOST_KEPT || self.new.capacity() > MOST_KEPT {
+            *self = Self::default();
+        }
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.buffer.into_bytes()
+    }
 }
 
 /// The innermost field on a path that can be reached where it lies.
-pub(super) struct Part<'p> {
-    /// Index of the class of the component.
+pub(crate) struct Part<'p> {
+    /// Index of the class of the whole value.
     pub(super) class: usize,
-    room: Room,
+    pub(super) room: &'p mut Room,
     /// Class, variant and index of the field; `None` if it is the component itself.
     place: Option<(usize, usize, usize)>,
     pub(super) steps: &'p [Step],
@@ -37,22 +51,13 @@ pub(super) struct Part<'p> {
 }
 
 impl<'p> Part<'p> {
-    pub(super) fn find(
+    pub(crate) fn find(
+        room: &'p mut Room,
         registry: &Registry,
         root: &dyn Portable,
         steps: &'p [Step],
     ) -> Result<Self> {
-        Self::find_in(Room::default(), registry, root, steps)
-    }
-
-    /// Like [`find`](Self::find), in memory that was used before.
-    pub(super) fn find_in(
-        room: Room,
-        registry: &Registry,
-        root: &dyn Portable,
-        steps: &'p [Step],
-    ) -> Result<Self> {
-        let Room { mut path, mut buffer } = room;
+        let Room { path, buffer, .. } = room;
         path.clear();
         let mut owner: &dyn Any = root;
         let mut entry = registry.entry(owner);
@@ -97,7 +102,7 @@ impl<'p> Part<'p> {
         buffer
             .encode_with(&registry.env(), &mut links, write)
             .map_err(|error| error.in_field(&Steps(&steps[..taken]).to_string()))?;
-        Ok(Self { class: root_class, room: Room { path, buffer }, place, steps, taken })
+        Ok(Self { class: root_class, room, place, steps, taken })
     }
 
     /// The classes that lead to it, each with a field.
@@ -105,17 +110,8 @@ impl<'p> Part<'p> {
         &self.room.path
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.room.buffer.bytes()
-    }
-
-    pub(super) fn into_bytes(self) -> Vec<u8> {
-        self.room.buffer.into_bytes()
-    }
-
-    /// Its memory, if that is to be kept.
-    pub(super) fn into_room(self) -> Room {
-        if self.room.buffer.size() > MOST_KEPT { Room::default() } else { self.room }
     }
 
     /// At what the rest of the path leads to.
@@ -130,16 +126,7 @@ impl<'p> Part<'p> {
         follow(cursor, self.steps, self.taken)
     }
 
-    /// Where the bytes are of what the path leads to.
-    pub(super) fn range(&self, registry: &Registry) -> Result<Range<usize>> {
-        if self.taken == self.steps.len() {
-            return Ok(0..self.bytes().len());
-        }
-        let range = self.cursor(registry)?.range();
-        range.map_err(|error| error.in_field(&Steps(self.steps).to_string()))
-    }
-
-    pub(super) fn value(&self, registry: &Registry) -> Result<Value> {
+    pub(crate) fn value(&self, registry: &Registry) -> Result<Value> {
         let value = self.cursor(registry)?.read();
         value
             .map(|(value, _)| value)

@@ -1,10 +1,15 @@
 //! Paths of fields, and their text.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
+use std::convert::Infallible;
 use std::fmt::{self, Display, Formatter};
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::paths::Paths;
+use crate::codec::with::With;
 use crate::value::{NameOf, first_name, first_value, write_name};
 use crate::{Error, ErrorKind, Result, Value};
 
@@ -43,11 +48,35 @@ pub struct FieldPath(Arc<Parts>);
 struct Parts {
     class: Cow<'static, str>,
     steps: Vec<Step>,
+    known: Known,
+}
+
+/// Where a path leads in the world that it was used with last: the world's number, and one that it has given the path.
+/// It is no part of what the path is.
+#[derive(Default)]
+struct Known(AtomicU64);
+
+impl Clone for Known {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Known {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Known {}
+
+impl Hash for Known {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// A step of a path.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Field(Cow<'static, str>),
     Index(u64),
     /// The text of a value.
@@ -58,7 +87,8 @@ impl FieldPath {
     /// The path of a whole component of a class.
     #[must_use]
     pub fn new(class: impl Into<Cow<'static, str>>) -> Self {
-        Self(Arc::new(Parts { class: class.into(), steps: Vec::new() }))
+        let (class, steps, known) = (class.into(), Vec::new(), Known::default());
+        Self(Arc::new(Parts { class, steps, known }))
     }
 
     /// The path of a field of what is at this one.
@@ -74,7 +104,9 @@ impl FieldPath {
     }
 
     fn step(mut self, step: Step) -> Self {
-        Arc::make_mut(&mut self.0).steps.push(step);
+        let parts = Arc::make_mut(&mut self.0);
+        parts.steps.push(step);
+        parts.known = Known::default();
         self
     }
 
@@ -84,8 +116,26 @@ impl FieldPath {
         &self.0.class
     }
 
-    pub(super) fn steps(&self) -> &[Step] {
+    pub(crate) fn steps(&self) -> &[Step] {
         &self.0.steps
+    }
+
+    /// The number that a world has given the path.
+    pub(crate) fn known_in(&self, world: u32) -> Option<u32> {
+        let known = self.0.known.0.load(Ordering::Relaxed);
+        let number = u32::try_from(known & u64::from(u32::MAX)).ok()?;
+        (known >> 32 == u64::from(world) && number != 0).then(|| number - 1)
+    }
+
+    /// Notes the number that a world gives the path.
+    pub(crate) fn know_in(&self, world: u32, number: u32) {
+        let known = u64::from(world) << 32 | u64::from(number + 1);
+        self.0.known.0.store(known, Ordering::Relaxed);
+    }
+
+    /// True if it is the same path, at the same place in memory or not.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self == other
     }
 
     /// True if what is at one of them may be a part of what is at the other. Two keys may be two spellings of one.
@@ -116,43 +166,72 @@ impl Step {
     }
 }
 
+/// Stores what is known by its text: paths, and texts that are shared.
+pub(crate) struct AsText;
+
+impl With<FieldPath> for AsText {
+    type Stored = String;
+    type Error = Error;
+
+    fn store(path: &FieldPath) -> impl Borrow<String> {
+        path.to_string()
+    }
+
+    fn restore(text: String) -> Result<FieldPath> {
+        text.parse()
+    }
+}
+
+impl With<Arc<str>> for AsText {
+    type Stored = String;
+    type Error = Infallible;
+
+    fn store(text: &Arc<str>) -> impl Borrow<String> {
+        text.to_string()
+    }
+
+    fn restore(text: String) -> Result<Arc<str>, Infallible> {
+        Ok(text.into())
+    }
+}
+
 /// What is taken for a path: a [`FieldPath`], made by [`field!`](crate::field!) or kept, or its text.
 pub trait IntoFieldPath {
-    /// The path.
+    /// The path, perhaps one of those that are known.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidValue`] if a text is none.
-    fn into_field_path(self) -> Result<FieldPath>;
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath>;
 }
 
 impl IntoFieldPath for FieldPath {
-    fn into_field_path(self) -> Result<FieldPath> {
+    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
         Ok(self)
     }
 }
 
 impl IntoFieldPath for &FieldPath {
-    fn into_field_path(self) -> Result<FieldPath> {
+    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
         Ok(self.clone())
     }
 }
 
 impl IntoFieldPath for &str {
-    fn into_field_path(self) -> Result<FieldPath> {
-        self.parse()
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(self)
     }
 }
 
 impl IntoFieldPath for &String {
-    fn into_field_path(self) -> Result<FieldPath> {
-        self.parse()
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(self)
     }
 }
 
 impl IntoFieldPath for String {
-    fn into_field_path(self) -> Result<FieldPath> {
-        self.parse()
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(&self)
     }
 }
 

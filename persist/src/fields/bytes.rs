@@ -1,7 +1,11 @@
 //! Bytes of fields, mostly few.
 
+use std::borrow::Borrow;
+use std::convert::Infallible;
 use std::fmt;
 use std::ops::Deref;
+
+use crate::codec::with::With;
 
 /// Bytes that do not change. A few are kept in it, for which a place of their own would cost more than they do.
 #[derive(Clone)]
@@ -26,10 +30,33 @@ impl Bytes {
         }
     }
 
+    /// The first bytes of a number.
+    pub(super) fn of_bits(bits: u64, width: usize) -> Self {
+        let mut few = [0; FEW];
+        few[..8].copy_from_slice(&bits.to_le_bytes());
+        Self(Held::Few(u8::try_from(width).unwrap_or(8), few))
+    }
+
     fn few(bytes: &[u8]) -> Option<Self> {
         let mut few = [0; FEW];
         few.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(Self(Held::Few(u8::try_from(bytes.len()).ok()?, few)))
+    }
+}
+
+/// Stores them as a list.
+pub(crate) struct AsBytes;
+
+impl With<Bytes> for AsBytes {
+    type Stored = Vec<u8>;
+    type Error = Infallible;
+
+    fn store(bytes: &Bytes) -> impl Borrow<Vec<u8>> {
+        bytes.to_vec()
+    }
+
+    fn restore(bytes: Vec<u8>) -> Result<Bytes, Infallible> {
+        Ok(bytes.into())
     }
 }
 

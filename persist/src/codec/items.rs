@@ -1,0 +1,108 @@
+//! Lists whose type is known at run time only: their elements are reached where they lie.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+
+use super::{Decoder, Fail, FieldAccess, Persist};
+
+/// A type of lists, by its elements. Whatever is asked of a value of another type, or of an element that is not there,
+/// has no answer.
+pub trait ListAccess: Sync {
+    /// How many elements there are.
+    fn len(&self, list: &dyn Any) -> Option<usize>;
+
+    /// The element of an index.
+    fn get<'v>(&self, list: &'v dyn Any, index: usize) -> Option<&'v dyn Any>;
+
+    /// The element of an index, to be changed.
+    fn get_mut<'v>(&self, list: &'v mut dyn Any, index: usize) -> Option<&'v mut dyn Any>;
+
+    /// How an element is written and read.
+    fn element(&self) -> &'static FieldAccess;
+
+    /// Reads an element and puts it in before the one of an index, or at the end.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`Fail`] if the bytes are not such an element, or the index is beyond the end.
+    fn insert(&self, list: &mut dyn Any, index: usize, input: &mut Decoder<'_>)
+    -> Result<(), Fail>;
+
+    /// Drops the element of an index.
+    fn remove(&self, list: &mut dyn Any, index: usize) -> Option<()>;
+
+    /// Gives the element of an index another one.
+    fn shift(&self, list: &mut dyn Any, from: usize, to: usize) -> Option<()>;
+}
+
+/// The lists of type `L`.
+pub(crate) struct ListOf<L>(pub(crate) PhantomData<fn() -> L>);
+
+macro_rules! list_access {
+    ($($list:ident: $rotate:expr;)+) => {
+        $(impl<T: Persist> ListAccess for ListOf<$list<T>> {
+            fn len(&self, list: &dyn Any) -> Option<usize> {
+                Some(list.downcast_ref::<$list<T>>()?.len())
+            }
+
+            fn get<'v>(&self, list: &'v dyn Any, index: usize) -> Option<&'v dyn Any> {
+                Some(list.downcast_ref::<$list<T>>()?.get(index)?)
+            }
+
+            fn get_mut<'v>(&self, list: &'v mut dyn Any, index: usize) -> Option<&'v mut dyn Any> {
+                Some(list.downcast_mut::<$list<T>>()?.get_mut(index)?)
+            }
+
+            fn element(&self) -> &'static FieldAccess {
+                const { &FieldAccess::of::<T>() }
+            }
+
+            fn insert(
+                &self,
+                list: &mut dyn Any,
+                index: usize,
+                input: &mut Decoder<'_>,
+            ) -> Result<(), Fail> {
+                let Some(list) = list.downcast_mut::<$list<T>>() else { return Err(Fail::Value) };
+                if index > list.len() {
+                    return Err(Fail::Value);
+                }
+                let element = T::persist_decode(input)?;
+                list.insert(index, element);
+                Ok(())
+            }
+
+            fn remove(&self, list: &mut dyn Any, index: usize) -> Option<()> {
+                let list = list.downcast_mut::<$list<T>>()?;
+                if index < list.len() {
+                    drop(list.remove(index));
+                    return Some(());
+                }
+                None
+            }
+
+            fn shift(&self, list: &mut dyn Any, from: usize, to: usize) -> Option<()> {
+                let list = list.downcast_mut::<$list<T>>()?;
+                if from >= list.len() || to >= list.len() {
+                    return None;
+                }
+                #[expect(clippy::redundant_closure_call, reason = "a macro has no other way")]
+                ($rotate)(list, from, to);
+                Some(())
+            }
+        })+
+    };
+}
+
+list_access! {
+    Vec: |list: &mut Vec<T>, from: usize, to: usize| match from < to {
+        true => list[from..=to].rotate_left(1),
+        false => list[to..=from].rotate_right(1),
+    };
+    VecDeque: |list: &mut VecDeque<T>, from: usize, to: usize| {
+        if let Some(element) = list.remove(from) {
+            list.insert(to, element);
+        }
+    };
+}

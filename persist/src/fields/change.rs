@@ -1,0 +1,313 @@
+//! Changes of fields, as data, and how they are made in a value.
+
+use std::any::Any;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::bytes::{AsBytes, Bytes};
+use super::links::FieldLinks;
+use super::part::{Part, Room, follow};
+use super::path::{AsText, FieldPath, Steps};
+use crate::codec::{Decoder, Fail, NoVisitLinks, Phase, Portable, Visitor, left_over};
+use crate::graph::Registry;
+use crate::schema::{Cursor, KindSchema, Stored, Strict};
+use crate::value::HandleValue;
+use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value};
+
+/// A change of one field of a value.
+#[derive(crate::Persist, Clone)]
+#[persist(crate = crate, class = "persist.FieldChange")]
+pub(crate) struct FieldChange {
+    #[persist(with = AsText, empty = FieldPath::new(""))]
+    pub(crate) path: FieldPath,
+    pub(crate) how: How,
+}
+
+/// What was done to a field. The bytes of both ends are kept, so that undo and redo do not depend on each other.
+#[derive(crate::Persist, Clone)]
+#[persist(crate = crate, class = "persist.How")]
+pub(crate) enum How {
+    /// It got another value.
+    Set {
+        #[persist(with = AsBytes)]
+        old: Bytes,
+        #[persist(with = AsBytes)]
+        new: Bytes,
+    },
+    /// A list got an element before the one of this index, or at its end.
+    Insert {
+        index: u64,
+        #[persist(with = AsBytes)]
+        element: Bytes,
+    },
+    /// A list lost the element of this index.
+    Remove {
+        index: u64,
+        #[persist(with = AsBytes)]
+        element: Bytes,
+    },
+    /// The element of a list that had the first index got the second one.
+    Move { from: u64, to: u64 },
+}
+
+/// Which way a change is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Undo,
+    Redo,
+}
+
+/// What a program wants to do to a field.
+pub(crate) enum Request<'v> {
+    Set(&'v Value),
+    Insert(u64, &'v Value),
+    Remove(u64),
+    Move(u64, u64),
+}
+
+/// What is done to the bytes of a field.
+enum Splice<'b> {
+    Put(&'b [u8]),
+    Insert(u64, &'b [u8]),
+    Remove(u64),
+    Move(u64, u64),
+}
+
+impl How {
+    fn splice(&self, way: Way) -> Splice<'_> {
+        match (self, way) {
+            (Self::Set { new: bytes, .. }, Way::Redo)
+            | (Self::Set { old: bytes, .. }, Way::Undo) => Splice::Put(bytes),
+            (Self::Insert { index, element }, Way::Redo)
+            | (Self::Remove { index, element }, Way::Undo) => Splice::Insert(*index, element),
+            (Self::Insert { index, .. }, Way::Undo) | (Self::Remove { index, .. }, Way::Redo) => {
+                Splice::Remove(*index)
+            }
+            (Self::Move { from, to }, Way::Redo)
+            | (Self::Move { from: to, to: from }, Way::Undo) => Splice::Move(*from, *to),
+        }
+    }
+
+    /// Bytes of memory that it takes besides its own size.
+    pub(crate) fn held(&self) -> usize {
+        match self {
+            Self::Set { old, new } => old.held() + new.held(),
+            Self::Insert { element, .. } | Self::Remove { element, .. } => element.held(),
+            Self::Move { .. } => 0,
+        }
+    }
+}
+
+impl FieldChange {
+    /// Takes in a change of the same field that followed this one; true if both together do nothing, and `None` if they
+    /// do not go together.
+    pub(crate) fn merge(&mut self, next: &mut Self) -> Option<bool> {
+        match (&mut self.how, &mut next.how) {
+            (How::Set { old, new }, How::Set { new: last, .. }) if self.path.is(&next.path) => {
+                *new = mem::take(last);
+                Some(old == new)
+            }
+            _ => None,
+        }
+    }
+
+    /// True if it leaves the field as it was.
+    pub(crate) fn does_nothing(&self) -> bool {
+        matches!(&self.how, How::Set { old, new } if old == new)
+    }
+
+    /// True if it sets a field, whose order with settings of other fields does not matter.
+    pub(crate) fn is_setting(&self) -> bool {
+        matches!(self.how, How::Set { .. })
+    }
+
+    /// The bytes of a value of a class of a layout, with the change made in it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the path leads nowhere.
+    pub(crate) fn in_bytes(
+        &self,
+        (stored, class): (&Stored, usize),
+        bytes: &[u8],
+        way: Way,
+    ) -> Result<Vec<u8>> {
+        let steps = self.path.steps();
+        let cursor = follow(Cursor::of_class(stored, class, bytes), steps, 0)?;
+        let mut new = Vec::with_capacity(bytes.len());
+        spliced(cursor, bytes, &self.how.splice(way), &mut new)
+            .map_err(|error| error.in_field(&Steps(steps).to_string()))?;
+        Ok(new)
+    }
+}
+
+/// Appends the bytes around a cursor with what is at it changed.
+fn spliced(
+    cursor: Cursor<'_, '_>,
+    bytes: &[u8],
+    splice: &Splice<'_>,
+    new: &mut Vec<u8>,
+) -> Result<()> {
+    match splice {
+        Splice::Put(value) => {
+            let range = cursor.range()?;
+            new.extend_from_slice(&bytes[..range.start]);
+            new.extend_from_slice(value);
+            new.extend_from_slice(&bytes[range.end..]);
+        }
+        Splice::Insert(index, element) => *new = cursor.list()?.inserted(*index, element)?,
+        Splice::Remove(index) => *new = cursor.list()?.removed(*index)?,
+        Splice::Move(from, to) => *new = cursor.list()?.moved(*from, *to)?,
+    }
+    Ok(())
+}
+
+/// A value whose fields are read and changed.
+pub(crate) struct Root<'r> {
+    pub(crate) registry: &'r Registry,
+    pub(crate) value: &'r mut dyn Portable,
+    pub(crate) room: &'r mut Room,
+}
+
+impl Root<'_> {
+    /// Does what a program wants; if the field or the value refuses, it is put back. Also what a field was that was set.
+    pub(crate) fn record(
+        &mut self,
+        path: FieldPath,
+        request: &Request<'_>,
+        check_handle: &dyn Fn(&str, HandleValue) -> Result<()>,
+    ) -> Result<(FieldChange, Option<Value>)> {
+        let steps = path.steps();
+        let in_path = |error: Error| error.in_field(&Steps(steps).to_string());
+        let part = Part::find(self.room, self.registry, &*self.value, steps)?;
+        let layout = self.registry.program().layout();
+        let mut target = Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(check_handle);
+        let cursor = part.cursor(self.registry)?;
+        let mut old_value = None;
+        let how = match request {
+            Request::Set(value) => {
+                let (old, range) = cursor.read().map_err(in_path)?;
+                let mut new = Vec::new();
+                cursor.write(&mut target, value, &mut new).map_err(in_path)?;
+                old_value = Some(old);
+                How::Set { old: part.bytes()[range].into(), new: new.into() }
+            }
+            Request::Insert(index, value) => {
+                let mut element = Vec::new();
+                let list = cursor.list().map_err(in_path)?;
+                list.write(&mut target, value, &mut element).map_err(in_path)?;
+                How::Insert { index: *index, element: element.into() }
+            }
+            Request::Remove(index) => {
+                let list = cursor.list().map_err(in_path)?;
+                let element = list.element(*index).map_err(in_path)?.into();
+                How::Remove { index: *index, element }
+            }
+            Request::Move(from, to) => How::Move { from: *from, to: *to },
+        };
+        let validates = self.registry.validates(part.class);
+        part.change(self.registry, self.value, &how.splice(Way::Redo), validates)?;
+        self.room.trim();
+        Ok((FieldChange { path, how }, old_value))
+    }
+
+    /// Makes a change again, or takes it back; true if the value then is to be asked whether it is valid, which may need
+    /// others that are to follow.
+    pub(crate) fn make(&mut self, change: &FieldChange, way: Way) -> Result<bool> {
+        let part = Part::find(self.room, self.registry, &*self.value, change.path.steps())?;
+        let validates = self.registry.validates(part.class);
+        part.change(self.registry, self.value, &change.how.splice(way), false)?;
+        self.room.trim();
+        Ok(validates)
+    }
+
+    /// Reads over the whole value.
+    pub(crate) fn put_content(&mut self, content: &[u8]) -> Result<()> {
+        decode(content, self.registry, |input| self.value.decode_over(input))
+    }
+
+    /// Lets the `validate` functions of the value run, if it may have some.
+    pub(crate) fn check_valid(&mut self) -> Result<()> {
+        let any: &dyn Any = &*self.value;
+        let validates =
+            self.registry.entry(any).is_none_or(|(index, _)| self.registry.validates(index));
+        if validates { validate(self.value, self.registry) } else { Ok(()) }
+    }
+}
+
+impl Part<'_> {
+    /// Makes a change, unless it is refused, or the program's own code in it panics.
+    fn change(
+        self,
+        registry: &Registry,
+        root: &mut dyn Portable,
+        splice: &Splice<'_>,
+        validates: bool,
+    ) -> Result<()> {
+        let mut new = mem::take(&mut self.room.new);
+        new.clear();
+        spliced(self.cursor(registry)?, self.bytes(), splice, &mut new)
+            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))?;
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            self.put(&new, registry, root)?;
+            if validates { validate(root, registry) } else { Ok(()) }
+        }));
+        if !matches!(made, Ok(Ok(()))) {
+            self.put(self.bytes(), registry, root)?;
+        }
+        self.room.new = new;
+        made.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    fn put(&self, bytes: &[u8], registry: &Registry, root: &mut dyn Portable) -> Result<()> {
+        let read = |input: &mut Decoder<'_>| match self.path().split_last() {
+            None => root.decode_over(input),
+            Some(((access, field), owners)) => {
+                let mut owner: Option<&mut dyn Any> = Some(root);
+                for (access, field) in owners {
+                    owner = owner.and_then(|owner| access.field_mut(owner, *field));
+                }
+                match owner {
+                    Some(owner) => access.decode_field(owner, *field, input),
+                    None => Err(Fail::Value),
+                }
+            }
+        };
+        decode(bytes, registry, read)
+            .map_err(|error| error.in_field(&Steps(self.steps).to_string()))
+    }
+}
+
+fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "a shared pointer cannot be set by a path; change the component itself",
+    ))
+}
+
+/// Lets the `validate` functions of a value run.
+pub(crate) fn validate(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
+    root.visit(&mut Visitor::new(Phase::Validate, &registry.env(), &mut NoVisitLinks))
+}
+
+/// Does what a load does with a value once it is read.
+pub(crate) fn awaken(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
+    validate(root, registry)?;
+    root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut NoVisitLinks))
+}
+
+/// Reads bytes whole.
+pub(crate) fn decode(
+    bytes: &[u8],
+    registry: &Registry,
+    read: impl FnOnce(&mut Decoder<'_>) -> Result<(), Fail>,
+) -> Result<()> {
+    let mut links = FieldLinks::new(registry);
+    let env = registry.env();
+    let mut input = Decoder::new(bytes, &env, &mut links);
+    match read(&mut input) {
+        Ok(()) if input.rest().is_empty() => Ok(()),
+        Ok(()) => Err(left_over(input.rest().len())),
+        Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
+    }
+}

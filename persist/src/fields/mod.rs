@@ -1,0 +1,27 @@
+//! Fields of values, by their paths: read, changed and compared, by the records of their classes.
+//!
+//! A [`FieldChange`] is what an edit records, what an undo takes back and what a journal keeps. It is made in any value
+//! whose class a registry knows: a component or a resource of a world, or a document.
+
+mod bytes;
+mod change;
+mod compare;
+mod links;
+mod number;
+mod part;
+mod path;
+mod paths;
+pub(crate) mod typed_path;
+
+pub(crate) use bytes::{AsBytes, Bytes};
+pub(crate) use change::{FieldChange, How, Request, Root, Way, awaken, validate};
+pub(crate) use compare::{compared, content_of};
+pub(crate) use links::FieldLinks;
+pub(crate) use number::NumberField;
+pub(crate) use part::{Part, Room};
+pub(crate) use path::{AsText, IntoFieldPath};
+pub(crate) use paths::Paths;
+
+// The root shows it.
+#[doc(hidden)]
+pub use path::FieldPath;

@@ -1,0 +1,172 @@
+//! Numbers in structs, which are read and set where they lie: no code of the program runs in between.
+
+use std::any::Any;
+use std::marker::PhantomData;
+use std::mem;
+
+use super::bytes::Bytes;
+use super::path::Step;
+use crate::Value;
+use crate::codec::ClassAccess;
+use crate::graph::Registry;
+use crate::reflect::{FieldRecord, Kind};
+
+/// The way to a number from the value that has it.
+pub(crate) struct NumberField {
+    hops: Box<[(&'static dyn ClassAccess, usize)]>,
+    number: &'static dyn Number,
+}
+
+impl NumberField {
+    /// Follows the steps of a path; `None` if they do not lead through structs to a number, or a `validate` function, a
+    /// `with` module or an older form has a say in it.
+    pub(crate) fn find(registry: &Registry, root: &dyn Any, steps: &[Step]) -> Option<Self> {
+        let (root_class, _) = registry.entry(root)?;
+        if registry.validates(root_class) {
+            return None;
+        }
+        let (mut value, mut hops, mut last) = (root, Vec::new(), None);
+        for step in steps {
+            let Step::Field(name) = step else { return None };
+            let (_, target) = registry.entry(value)?;
+            if !target.class.variants().is_empty() {
+                return None;
+            }
+            let fields = target.class.fields();
+            let field = fields.iter().position(|field| field.name == name)?;
+            value = target.access.field(value, field)?;
+            hops.push((target.access, field));
+            last = fields.get(field).filter(|field| !field.has_module);
+            last?;
+        }
+        let number = number_of(last?, value)?;
+        Some(Self { hops: hops.into(), number })
+    }
+
+    /// Sets the number to a value; its bytes before and after, and what it was. `None` if it is not one that the number
+    /// takes as it is.
+    pub(crate) fn set(&self, root: &mut dyn Any, value: &Value) -> Option<(Bytes, Bytes, Value)> {
+        let new = self.number.bits_of(value)?;
+        let old = self.number.swap(self.reach(root)?, new)?;
+        let bytes = |bits| Bytes::of_bits(bits, self.number.width());
+        Some((bytes(old), bytes(new), self.number.value(old)))
+    }
+
+    /// Sets the number to bytes that it had.
+    pub(crate) fn put(&self, root: &mut dyn Any, bytes: &[u8]) -> Option<()> {
+        let mut bits = [0; 8];
+        bits.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        if bytes.len() != self.number.width() {
+            return None;
+        }
+        self.number.swap(self.reach(root)?, u64::from_le_bytes(bits)).map(drop)
+    }
+
+    fn reach<'v>(&self, root: &'v mut dyn Any) -> Option<&'v mut dyn Any> {
+        let mut value = root;
+        for (access, field) in &self.hops {
+            value = access.field_mut(value, *field)?;
+        }
+        Some(value)
+    }
+}
+
+/// A type of numbers of at most 8 bytes.
+trait Number: Sync {
+    /// Bytes of one.
+    fn width(&self) -> usize;
+
+    /// Replaces a number; the bits that it had.
+    fn swap(&self, place: &mut dyn Any, bits: u64) -> Option<u64>;
+
+    /// The number of these bits.
+    fn value(&self, bits: u64) -> Value;
+
+    /// The bits of a value, if it is such a number, perhaps of another width.
+    fn bits_of(&self, value: &Value) -> Option<u64>;
+}
+
+/// A number as its bytes in a save.
+trait Plain: Copy + 'static {
+    fn bits(self) -> u64;
+    fn of_bits(bits: u64) -> Self;
+    fn value(self) -> Value;
+    fn of_value(value: &Value) -> Option<Self>;
+}
+
+struct Of<T>(PhantomData<fn() -> T>);
+
+impl<T: Plain> Number for Of<T> {
+    fn width(&self) -> usize {
+        size_of::<T>()
+    }
+
+    fn swap(&self, place: &mut dyn Any, bits: u64) -> Option<u64> {
+        Some(mem::replace(place.downcast_mut::<T>()?, T::of_bits(bits)).bits())
+    }
+
+    fn value(&self, bits: u64) -> Value {
+        T::of_bits(bits).value()
+    }
+
+    fn bits_of(&self, value: &Value) -> Option<u64> {
+        T::of_value(value).map(T::bits)
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ident $kind:ident: $value:ident => $of:expr),+ $(,)?) => {
+        $(impl Plain for $type {
+            fn bits(self) -> u64 {
+                let mut bits = [0; 8];
+                bits[..size_of::<Self>()].copy_from_slice(&self.to_le_bytes());
+                u64::from_le_bytes(bits)
+            }
+
+            fn of_bits(bits: u64) -> Self {
+                let bytes = bits.to_le_bytes();
+                Self::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
+            }
+
+            fn value(self) -> Value {
+                Value::$kind(self)
+            }
+
+            fn of_value($value: &Value) -> Option<Self> {
+                if let Value::$kind(number) = $value { Some(*number) } else { $of }
+            }
+        })+
+
+        /// The number that a field is, if it is a plain one.
+        fn number_of(field: &FieldRecord, value: &dyn Any) -> Option<&'static dyn Number> {
+            Some(match field.kind() {
+                $(Kind::$kind if value.is::<$type>() => const { &Of::<$type>(PhantomData) },)+
+                _ => return None,
+            })
+        }
+    };
+}
+
+numbers! {
+    u8 U8: value => value.as_u64()?.try_into().ok(),
+    u16 U16: value => value.as_u64()?.try_into().ok(),
+    u32 U32: value => value.as_u64()?.try_into().ok(),
+    u64 U64: value => value.as_u64(),
+    i8 I8: value => value.as_i64()?.try_into().ok(),
+    i16 I16: value => value.as_i64()?.try_into().ok(),
+    i32 I32: value => value.as_i64()?.try_into().ok(),
+    i64 I64: value => value.as_i64(),
+    f32 F32: value => rounded(value),
+    f64 F64: value => match value {
+        Value::F32(number) => Some((*number).into()),
+        _ => None,
+    },
+}
+
+/// A float rounded to the nearest one of 32 bits, unless it is too large.
+#[expect(clippy::cast_possible_truncation, reason = "it is what is asked for")]
+fn rounded(value: &Value) -> Option<f32> {
+    let Value::F64(number) = value else { return None };
+    let rounded = *number as f32;
+    (number.is_finite() == rounded.is_finite()).then_some(rounded)
+}
