@@ -265,12 +265,12 @@ fn a_session_of_a_document_goes_on_where_it_was() -> Result<()> {
     let (mut session, recovered) = open()?;
     assert!(recovered.stopped.is_none(), "{recovered}");
     assert_eq!((session.target(), labels(session.history())), (&known, names));
-    assert!(session.is_modified());
+    assert!(session.history().is_modified());
     session.redo()?;
     assert_eq!(session.target().pages[2].lines.len(), 3);
     session.undo()?;
     session.undo()?;
-    assert!(!session.is_modified());
+    assert!(!session.history().is_modified());
     session.undo()?;
     assert_eq!(*session.target(), Document::default());
     Ok(())
@@ -342,11 +342,10 @@ fn change(random: &mut Pcg64, document: &mut Document, step: u32) {
 fn random_edits_of_a_document_lead_where_snapshots_lead() -> Result<()> {
     for seed in 0..short_or_long(4, 40) {
         let mut random = Pcg64::seed_from_u64(seed);
-        let (mut document, mut history) = (document(4), History::unlimited());
+        let (mut document, mut history) = (document(4), History::new(None));
         history.set_proof([Proof::Off, Proof::Whole][(seed % 2) as usize]);
         let (mut known, mut position) = (vec![document.clone()], 0);
         for step in 0..short_or_long(400, 4_000) {
-            history.set_barrier();
             let count = random.gen_range(1..4);
             let before = document.clone();
             if random.gen_ratio(1, 4) && !document.pages.is_empty() {

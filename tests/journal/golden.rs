@@ -53,7 +53,10 @@ fn a_journal_that_was_written_on_another_day_is_done_again() -> Result<()> {
         assert_eq!(labels(&session), logged.labels, "{name}");
         check(&mut session, &logged, name)?;
         let session = old::session(&Disk::new(image))?;
-        assert_eq!((session.position(), labels(&session)), (logged.position, logged.labels));
+        assert_eq!(
+            (session.history().position(), labels(&session)),
+            (logged.position, logged.labels)
+        );
     }
     Ok(())
 }

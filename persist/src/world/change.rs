@@ -1,7 +1,7 @@
 //! What was done to a world, as data.
 
 use std::mem;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::World;
 use super::fields::Owner;
@@ -22,7 +22,7 @@ pub(crate) struct Change {
     pub(crate) owner: Owner,
     /// The name of the object at that time.
     #[persist(with = "Option<AsText>")]
-    pub(crate) name: Option<Rc<str>>,
+    pub(crate) name: Option<Arc<str>>,
     pub(crate) what: What,
     /// Whether the component is to be asked if it may be as it was made last.
     #[persist(skip)]
@@ -44,9 +44,9 @@ pub(crate) enum What {
     Detach(Box<ComponentChange>),
     Rename {
         #[persist(with = AsText)]
-        old: Rc<str>,
+        old: Arc<str>,
         #[persist(with = AsText)]
-        new: Rc<str>,
+        new: Arc<str>,
     },
     Move {
         old: Place,
@@ -185,11 +185,7 @@ impl World {
 
 impl Change {
     fn new(world: &World, owner: Owner, what: What) -> Self {
-        let name = match owner {
-            Owner::Object(object) => world.shared_name(object),
-            Owner::Resource => None,
-        };
-        Self { owner, name, what, is_asked: false }
+        Self { owner, name: name_of(world, owner), what, is_asked: false }
     }
 
     fn of_object(world: &World, object: ObjectId, what: What) -> Self {
@@ -199,6 +195,20 @@ impl Change {
     /// A change of a field that was made.
     pub(crate) fn found(world: &World, owner: Owner, change: FieldChange) -> Self {
         Self::new(world, owner, What::Field(change))
+    }
+
+    /// Changes of fields of one owner.
+    pub(crate) fn all_found(
+        world: &World,
+        owner: Owner,
+        changes: Vec<FieldChange>,
+    ) -> impl Iterator<Item = Self> {
+        let name = name_of(world, owner);
+        let change = move |change| {
+            let what = What::Field(change);
+            Self { owner, name: name.clone(), what, is_asked: false }
+        };
+        changes.into_iter().map(change)
     }
 
     /// An object that has just been made.
@@ -520,7 +530,7 @@ impl Change {
             What::Spawn(Spawned::Plain(parent)) => {
                 let parent = *parent;
                 let name = self.name.clone().ok_or_else(|| wrong("an object without a name"))?;
-                world.park_new(self.object()?, name, parent)?;
+                world.park_new(self.object()?, &name, parent)?;
                 self.what = What::Spawn(Spawned::Copy(None));
             }
             What::Spawn(Spawned::Copy(content)) => {
@@ -618,6 +628,14 @@ impl Change {
             }
             _ => {}
         }
+    }
+}
+
+/// The name of an object, for labels.
+fn name_of(world: &World, owner: Owner) -> Option<Arc<str>> {
+    match owner {
+        Owner::Object(object) => world.shared_name(object),
+        Owner::Resource => None,
     }
 }
 

@@ -319,7 +319,10 @@ fn worlds_of_which_something_is_gone() {
         "an element of what is no list",
         edits.edit(&mut one, "", |edit| edit.remove_element(ada, "Place:x", 0)),
     );
-    table.add("a class with pointers", edits.register_component::<Holder>(&mut one));
+    one.attach(ada, Holder { shared: Rc::default() }).unwrap();
+    let refused = edits.edit(&mut one, "", |edit| edit.get_mut::<Holder>(ada).map(drop));
+    table.add("a class with pointers", refused);
+    one.detach::<Holder>(ada);
     table.add("another world", edits.undo(&mut World::new()));
 
     edits.edit(&mut one, "", |edit| edit.insert_resource(Score(1))).unwrap();

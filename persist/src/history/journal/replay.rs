@@ -157,14 +157,14 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             Kind::Stacks | Kind::Entry => self.begin(history, frame.kind, payload)?,
             Kind::Done => {
-                let StoredDone { label, may_merge, ids, mut steps } = read(payload)?;
+                let StoredDone { label, merging, ids, mut steps } = read(payload)?;
                 let label = label.restore()?;
                 let is_direct = self.bring_on(&mut steps)?;
                 self.give_behind(ids.map(|ids| ids.before))?;
                 let steps = self.do_again(steps)?;
                 self.give_behind(ids.map(|ids| ids.behind))?;
                 history.changed(self.target);
-                history.enter(self.target, label, steps, may_merge, None);
+                history.enter(self.target, (label, None), steps, merging.into(), None);
                 if is_direct {
                     self.contents.clear();
                 }

@@ -1,11 +1,11 @@
 //! What frames hold, as values of the library's own codec.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Around, Before};
 use crate::codec::{Buffer, decode};
 use crate::fields::FieldChange;
+use crate::history::merging::Merging;
 use crate::history::step::BoxedStep;
 use crate::history::{Command, Label, Poison, Verb};
 use crate::world::{Change, Moment, Owner};
@@ -68,10 +68,39 @@ pub(super) struct StoredContent {
 #[persist(crate = crate)]
 pub(super) struct StoredDone {
     pub(super) label: StoredLabel,
-    pub(super) may_merge: bool,
+    pub(super) merging: StoredMerging,
     /// Which ids the world had given, if others than the journal says already.
     pub(super) ids: Option<StoredIds>,
     pub(super) steps: Vec<StoredStep>,
+}
+
+/// How an edit could become part of the one before.
+#[derive(crate::Persist, Clone, Copy)]
+#[persist(crate = crate)]
+pub(super) enum StoredMerging {
+    No,
+    Alike,
+    Join,
+}
+
+impl From<Merging> for StoredMerging {
+    fn from(merging: Merging) -> Self {
+        match merging {
+            Merging::No => Self::No,
+            Merging::Alike => Self::Alike,
+            Merging::Join => Self::Join,
+        }
+    }
+}
+
+impl From<StoredMerging> for Merging {
+    fn from(stored: StoredMerging) -> Self {
+        match stored {
+            StoredMerging::No => Self::No,
+            StoredMerging::Alike => Self::Alike,
+            StoredMerging::Join => Self::Join,
+        }
+    }
 }
 
 /// The last id of a world before and after an edit.
@@ -226,7 +255,7 @@ impl StoredLabel {
                     .get(usize::from(verb))
                     .ok_or_else(|| wrong("a verb that does not exist"))?,
                 field: field.map(|field| field.parse()).transpose()?,
-                object: object.map(Rc::from),
+                object: object.map(Arc::from),
             },
             Self::Several { first, more } => {
                 Label::Several { first: Box::new(first.restore()?), more: place(more)? }

@@ -1,7 +1,7 @@
 //! A change of a world as a step of a history.
 
 use std::any::Any;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::fields::{FieldChange, How, Way};
 use crate::history::journal::{StoredStep, Storing, wrong};
@@ -48,7 +48,7 @@ impl From<Option<bool>> for Merge {
 
 impl Label {
     /// What a change of a field is called, perhaps one of an object of this name.
-    pub(in crate::history) fn of_field(change: &FieldChange, object: Option<&Rc<str>>) -> Self {
+    pub(in crate::history) fn of_field(change: &FieldChange, object: Option<&Arc<str>>) -> Self {
         let verb = match change.how {
             How::Set { .. } => Verb::Set,
             How::Insert { .. } => Verb::Insert,
@@ -102,7 +102,8 @@ impl Step<World> for Change {
             What::InsertResource(change) => (Verb::Attach, of_class(&change.class)),
             What::RemoveResource(change) => (Verb::Detach, of_class(&change.class)),
         };
-        Label::Change { verb, field, object: self.name.clone() }
+        let object = self.name.clone().filter(|name| !name.is_empty());
+        Label::Change { verb, field, object }
     }
 
     fn has_end(&self) -> bool {
