@@ -198,7 +198,7 @@ struct Snapshots {
 fn random_changes_of_lists_lead_where_snapshots_lead() -> Result<()> {
     let mut random = Pcg64::seed_from_u64(7);
     let (mut world, _, tour) = with(route(6));
-    let mut history = persist::History::unlimited();
+    let mut history = persist::History::new(None);
     let mut naive = Snapshots { routes: vec![route(6)], position: 0 };
     for step in 0..short_or_long(3_000_u32, 60_000) {
         let mut now = naive.routes[naive.position].clone();
