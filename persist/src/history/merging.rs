@@ -78,9 +78,8 @@ impl<T: 'static> History<T> {
     {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        self.edit_as(target, Some(MergeKey::Given(hasher.finish())), label.into(), |scope| {
-            T::persist_edit(scope, edit)
-        })
+        let key = MergeKey::Given(hasher.finish());
+        self.edit_as(target, Some(key), label.into(), |scope| T::persist_edit(scope, edit))
     }
 
     /// Begins a drag: all edits until [`end_drag`](Self::end_drag) are one entry with this label, or with that of the first if it is empty.
