@@ -121,6 +121,7 @@ fn a_change_of_an_element_of_a_huge_list_costs_what_the_element_does() -> Result
     assert!(name < 1000, "{name} bytes");
     history.go_to(&mut world, 0)?;
     assert_eq!(world.get(tour), Some(&route(100_000)));
+    history.go_to(&mut world, 7)?;
     history.go_to(&mut world, 4)?;
     let stops = &world.get::<Route>(tour).expect("it is there").stops;
     assert_eq!((stops.len(), stops[70_001].x, stops[1].x), (100_000, 5, 99_999));

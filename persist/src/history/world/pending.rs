@@ -82,8 +82,8 @@ impl Pending<World> for Handed {
                 if steps.is_empty() {
                     steps.reserve_exact(changes.len());
                 }
-                for change in changes {
-                    steps.push(Box::new(Change::found(world, self.owner, change)));
+                for change in Change::all_found(world, self.owner, changes) {
+                    steps.push(Box::new(change));
                 }
                 Ok(())
             }
