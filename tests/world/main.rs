@@ -21,5 +21,6 @@ mod references;
 mod releases;
 mod resources;
 mod saves;
+mod spawn_with;
 mod stored;
 mod tree;

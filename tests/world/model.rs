@@ -93,7 +93,7 @@ fn run(world: &mut World, op: &Op) -> bool {
     }
 }
 
-const NAMES: [&str; 5] = ["orc", "orc", "orc1", "elf", "elf12"];
+const NAMES: [&str; 6] = ["orc", "orc", "orc1", "elf", "elf12", ""];
 
 struct Random {
     random: Lcg64Xsh32,
@@ -173,8 +173,9 @@ fn compare(world: &World, naive: &Naive) {
     assert_eq!(world.len(), ids.len());
     for thing in &naive.things {
         let object = id(thing.id);
-        assert_eq!(world.name(object), Some(&*thing.name));
-        assert_eq!(world.find(&thing.name), Some(object));
+        let name = Some(&*thing.name).filter(|name| !name.is_empty());
+        assert_eq!(world.name(object), name);
+        assert_eq!(name.and_then(|name| world.find(name)), name.map(|_| object));
         assert_eq!(world.parent(object).map(ObjectId::get), thing.parent);
         let children: Vec<u64> = world.children(object).iter().map(|child| child.get()).collect();
         assert_eq!(children, thing.children, "children of {object}");

@@ -97,7 +97,11 @@ impl Naive {
         [vec![id], children.iter().flat_map(|child| self.subtree(*child)).collect()].concat()
     }
 
+    /// An empty name is none.
     fn free_name(&self, base: &str) -> String {
+        if base.is_empty() {
+            return String::new();
+        }
         let parked = self.parked.values().flat_map(|(things, _)| things);
         let taken: Vec<&str> = self.things.iter().chain(parked).map(|thing| &*thing.name).collect();
         let numbered = (1..).map(|number| format!("{base}{number}"));
@@ -273,7 +277,8 @@ impl Naive {
         self.things.extend(things);
         self.things.sort_by_key(|thing| thing.id);
         for (id, name) in back {
-            let is_newcomer = |thing: &Thing| thing.name == name && thing.id != id;
+            let is_newcomer =
+                |thing: &Thing| !name.is_empty() && thing.name == name && thing.id != id;
             if let Some(at) = self.things.iter().position(is_newcomer) {
                 self.things[at].name = self.free_name(&name);
             }

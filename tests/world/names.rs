@@ -72,13 +72,46 @@ fn numbers_never_begin_with_a_zero() {
 }
 
 #[test]
-fn an_empty_name_is_object() -> Result<()> {
+fn an_empty_name_is_none() -> Result<()> {
     let mut world = World::new();
     let [first, second] = [(); 2].map(|()| world.spawn(""));
-    assert_eq!(names(&world), ["Object", "Object1"]);
-    assert_eq!(world.rename(second, "")?, "Object1");
-    world.remove(first);
-    assert_eq!(world.rename(second, "")?, "Object");
+    assert_eq!((world.name(first), world.name(second), world.find("")), (None, None, None));
+    assert_eq!(world.rename(second, "Orc")?, "Orc");
+    assert_eq!(world.rename(first, "Orc")?, "Orc1");
+    assert_eq!(world.rename(second, "")?, "");
+    assert_eq!((world.name(second), world.find("Orc")), (None, None));
+    let again = saved_and_loaded(&world);
+    assert_eq!((again.name(first), again.name(second)), (Some("Orc1"), None));
+    Ok(())
+}
+
+#[test]
+fn numbers_far_apart_and_longer_than_a_number_is_kept_are_found_and_freed() -> Result<()> {
+    let mut world = World::new();
+    let all = ["a", "a20", "a999999999", "a1000000000", "a9999999999", "a40", "a00", "a0", "a007"];
+    let ids = all.map(|name| world.spawn(name));
+    assert_eq!(names(&world), all);
+    let more: Vec<_> = (0..40).map(|_| world.spawn("a")).collect();
+    assert_eq!(world.name(more[18]), Some("a19"));
+    assert_eq!(world.name(more[19]), Some("a21"));
+    assert_eq!(world.name(more[39]), Some("a42"));
+    for (name, id) in all.iter().zip(ids) {
+        assert_eq!(world.find(name), Some(id));
+    }
+    // `a999999999` and a number after it.
+    let [one, two] = ["a999999999"; 2].map(|name| world.spawn(name));
+    assert_eq!((world.name(one), world.name(two)), (Some("a9999999991"), Some("a9999999992")));
+    world.remove(one);
+    let next = world.spawn("a999999999");
+    assert_eq!(world.name(next), Some("a9999999991"));
+    let mut again = saved_and_loaded(&world);
+    assert_eq!(names(&again), names(&world));
+    for id in world.objects().collect::<Vec<_>>() {
+        assert_eq!(again.find(world.name(id).expect("it has one")), Some(id));
+        again.remove(id);
+    }
+    let first = again.spawn("a");
+    assert_eq!((again.name(first), again.len()), (Some("a"), 1));
     Ok(())
 }
 

@@ -4,7 +4,6 @@ use std::borrow::{Borrow, Cow};
 use std::convert::Infallible;
 use std::fmt::{self, Display, Formatter};
 use std::hash::{Hash, Hasher};
-use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -183,15 +182,15 @@ impl With<FieldPath> for AsText {
     }
 }
 
-impl With<Rc<str>> for AsText {
+impl With<Arc<str>> for AsText {
     type Stored = String;
     type Error = Infallible;
 
-    fn store(text: &Rc<str>) -> impl Borrow<String> {
+    fn store(text: &Arc<str>) -> impl Borrow<String> {
         text.to_string()
     }
 
-    fn restore(text: String) -> Result<Rc<str>, Infallible> {
+    fn restore(text: String) -> Result<Arc<str>, Infallible> {
         Ok(text.into())
     }
 }

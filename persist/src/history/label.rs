@@ -1,7 +1,6 @@
 //! What entries are called.
 
 use std::fmt::{self, Display, Formatter};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::step::BoxedStep;
@@ -42,7 +41,7 @@ pub enum Label {
         /// To which class or field.
         field: Option<FieldPath>,
         /// The name of the object at that time; none if it is a resource.
-        object: Option<Rc<str>>,
+        object: Option<Arc<str>>,
     },
     /// Several things were done.
     Several {

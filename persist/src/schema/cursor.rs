@@ -56,6 +56,14 @@ impl<'s, 'b> Cursor<'s, 'b> {
         Some(Self { stored, at, bytes, start: 0 })
     }
 
+    /// Makes the bytes those of an element of the list that it is at; `None` if it is none.
+    pub(crate) fn of_element(self) -> Option<Self> {
+        let At::Kind(KindSchema::List(inner) | KindSchema::Array(inner, _), node) = self.at else {
+            return None;
+        };
+        Some(Self { at: At::of(inner, self.part(node)), ..self })
+    }
+
     /// Goes over the next field of a struct, which begins where it is; where its bytes are.
     ///
     /// # Errors

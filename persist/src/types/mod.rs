@@ -33,7 +33,7 @@ pub use remap::{Missing, Remap};
 
 pub(crate) use object_id::WorldObjects;
 pub(crate) use remap::Renumber;
-pub(crate) use text::encode as encode_text;
+pub(crate) use text::{decode_bytes as decode_text_bytes, encode as encode_text};
 
 /// The items of types that have a head: a value whole is its head and its tail.
 macro_rules! whole_items {

@@ -32,6 +32,13 @@ pub(crate) fn encode(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
     encode_tail(text, out)
 }
 
+/// The bytes of a text, which are not checked yet.
+pub(crate) fn decode_bytes<'a>(input: &mut Decoder<'a>) -> Result<&'a [u8], Fail> {
+    let head = input.take(1)?;
+    let len = decode_len(head, input)?;
+    input.take(len)
+}
+
 #[inline(always)]
 pub(super) fn decode_len(head: &[u8], input: &mut Decoder<'_>) -> Result<usize, Fail> {
     let len = input.elements::<u8>(head)?;

@@ -8,6 +8,7 @@ use super::World;
 use super::any_component::AnyComponent;
 use super::commands::Command;
 use super::component::{Component, Phase};
+use super::directory::Place;
 use crate::codec::TraitObject;
 use crate::{Error, ErrorKind, ObjectId, Result, names};
 
@@ -55,8 +56,9 @@ impl World {
         self.flush();
         self.check(object)?;
         self.detach_now(object, column);
-        self.link(object, column);
-        self.put(column, object, component);
+        if let Some(place) = self.link(object, column) {
+            self.put_at(column, place, component);
+        }
         self.flush();
         Ok(())
     }
@@ -94,18 +96,21 @@ impl World {
     }
 
     /// Notes that an object has a component more.
-    pub(super) fn link(&mut self, object: ObjectId, column: usize) {
-        let Some(place) = self.directory.place(object) else { return };
-        let Some(found) = self.objects.get_mut(place) else { return };
-        if !found.unknown.is_empty() {
+    pub(super) fn link(&mut self, object: ObjectId, column: usize) -> Option<Place> {
+        let place = self.directory.place(object)?;
+        let found = self.objects.get_mut(place)?;
+        if !found.unknown().is_empty() {
             // What was loaded before the class was registered is replaced, too.
             let name = (self.columns[column].of.name)();
-            found.unknown.retain(|kept| !self.registry.is_called(&name, kept.content.class()));
+            found
+                .unknown_list()
+                .retain(|kept| !self.registry.is_called(&name, kept.content.class()));
         }
         found.shape = self.shapes.with(found.shape, column);
         if self.waiting.last() != Some(&object) {
             self.waiting.push(object);
         }
+        Some(place)
     }
 
     /// Releases and drops a component; false if there is none.
@@ -211,7 +216,7 @@ impl World {
         let columns = self.shapes.columns(found.shape).iter();
         let mut names: Vec<String> =
             columns.map(|column| (self.columns[*column].of.name)()).collect();
-        for (at, unknown) in found.unknown.iter().enumerate() {
+        for (at, unknown) in found.unknown().iter().enumerate() {
             let at = (unknown.before + at).min(names.len());
             names.insert(at, unknown.content.class().to_owned());
         }

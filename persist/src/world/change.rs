@@ -1,7 +1,7 @@
 //! What was done to a world, as data.
 
 use std::mem;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::World;
 use super::fields::Owner;
@@ -22,7 +22,7 @@ pub(crate) struct Change {
     pub(crate) owner: Owner,
     /// The name of the object at that time.
     #[persist(with = "Option<AsText>")]
-    pub(crate) name: Option<Rc<str>>,
+    pub(crate) name: Option<Arc<str>>,
     pub(crate) what: What,
     /// Whether the component is to be asked if it may be as it was made last.
     #[persist(skip)]
@@ -44,9 +44,9 @@ pub(crate) enum What {
     Detach(Box<ComponentChange>),
     Rename {
         #[persist(with = AsText)]
-        old: Rc<str>,
+        old: Arc<str>,
         #[persist(with = AsText)]
-        new: Rc<str>,
+        new: Arc<str>,
     },
     Move {
         old: Place,
@@ -520,7 +520,7 @@ impl Change {
             What::Spawn(Spawned::Plain(parent)) => {
                 let parent = *parent;
                 let name = self.name.clone().ok_or_else(|| wrong("an object without a name"))?;
-                world.park_new(self.object()?, name, parent)?;
+                world.park_new(self.object()?, &name, parent)?;
                 self.what = What::Spawn(Spawned::Copy(None));
             }
             What::Spawn(Spawned::Copy(content)) => {

@@ -7,6 +7,7 @@ use super::World;
 use super::any_component::{AnyComponent, ComponentType, UnknownComponent};
 use super::column::Column;
 use super::component::Component;
+use super::directory::Place;
 use super::world::ColumnEntry;
 use crate::codec::{Caster, Implements, Pointee};
 use crate::graph::Registry;
@@ -116,8 +117,13 @@ impl World {
 
     /// Puts a component into its column.
     pub(super) fn put<T: Component>(&mut self, column: usize, object: ObjectId, component: T) {
-        if let Some(place) = self.directory.place(object)
-            && let Some(column) = self.columns.get_mut(column)
+        if let Some(place) = self.directory.place(object) {
+            self.put_at(column, place, component);
+        }
+    }
+
+    pub(super) fn put_at<T: Component>(&mut self, column: usize, place: Place, component: T) {
+        if let Some(column) = self.columns.get_mut(column)
             && let Some(column) = (*column.column).as_any_mut().downcast_mut::<Column<T>>()
         {
             column.insert(place, component);

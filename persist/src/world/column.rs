@@ -32,7 +32,8 @@ pub(super) struct Page<T>(Option<Box<Filled<T>>>);
 struct Filled<T> {
     /// A bit for each id that has a value.
     mask: [u64; WORDS],
-    /// How many bits the words before each have.
+    /// How many bits the words before each have; counts only where the word has bits itself. So a value that comes after
+    /// all others changes no count of the words after it.
     before: [u16; WORDS],
     /// One value for each bit, in order, except for those that are out.
     items: Vec<T>,
@@ -79,6 +80,27 @@ impl<T> Page<T> {
         self.0.as_ref().map_or(0, |page| page.word(word))
     }
 
+    /// How many values there are, with one that is out of its place.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |page| page.items.len() + usize::from(page.out.is_some()))
+    }
+
+    /// The words of its mask, and its values, by the order of their bits if none is out.
+    #[inline]
+    pub(super) fn parts_mut(&mut self) -> (&[u64; WORDS], &mut [T]) {
+        match &mut self.0 {
+            Some(page) => (&page.mask, &mut page.items),
+            None => (&[0; WORDS], &mut []),
+        }
+    }
+
+    /// The bit of the value that is out of its place.
+    #[inline]
+    pub(super) fn out(&self) -> Option<u32> {
+        Some(self.0.as_ref()?.out?.bit)
+    }
+
     /// The bits that have values.
     pub(super) fn bits(&self) -> impl Iterator<Item = u32> + use<T> {
         let mut words: [u64; WORDS] = std::array::from_fn(|word| self.word(word));
@@ -109,14 +131,15 @@ impl<T> Page<T> {
         self.0.as_ref().map_or(&[], |page| &page.items)
     }
 
-    #[inline]
-    pub(super) fn items_mut(&mut self) -> &mut [T] {
-        self.0.as_mut().map_or(&mut [], |page| &mut page.items)
-    }
-
-    /// The values in the order of their bits, where one is out.
-    pub(super) fn ordered_mut(&mut self) -> Vec<&mut T> {
-        self.0.as_mut().map_or_else(Vec::new, |page| page.ordered_mut())
+    /// The words of its mask, and its values in the order of their bits, where one is out.
+    pub(super) fn ordered_mut(&mut self) -> (&[u64; WORDS], Vec<&mut T>) {
+        match &mut self.0 {
+            Some(page) => {
+                let out = page.out;
+                (&page.mask, in_order(&mut page.items, out))
+            }
+            None => (&[0; WORDS], Vec::new()),
+        }
     }
 
     #[inline]
@@ -150,23 +173,16 @@ impl<T> Filled<T> {
         }
     }
 
-    /// The values in the order of their bits, where one is out.
-    fn ordered_mut(&mut self) -> Vec<&mut T> {
-        let out = self.out;
-        let mut items: Vec<&mut T> = self.items.iter_mut().collect();
-        if let Some(out) = out
-            && out.rank < items.len()
-        {
-            let last = items.remove(out.rank);
-            items.push(last);
-        }
-        items
-    }
-
-    /// How many values are before that of a bit.
+    /// How many values are before that of a bit that has one.
     fn rank(&self, bit: u32) -> usize {
         let (word, one) = split(bit);
         usize::from(self.before[word]) + (self.mask[word] & (one - 1)).count_ones() as usize
+    }
+
+    /// Counts the bits before a word that has none.
+    #[expect(clippy::cast_possible_truncation, reason = "a page has few bits")]
+    fn count_before(&mut self, word: usize) {
+        self.before[word] = self.mask[..word].iter().map(|word| word.count_ones() as u16).sum();
     }
 
     /// Where the value of a bit is.
@@ -210,9 +226,16 @@ impl<T> Filled<T> {
             return self.insert(bit, value);
         }
         let (word, one) = split(bit);
+        if self.mask[word] == 0 {
+            self.count_before(word);
+        }
         let rank = self.rank(bit);
         self.mask[word] |= one;
-        self.before[word + 1..].iter_mut().for_each(|before| *before += 1);
+        if rank == self.items.len() {
+            self.items.push(value);
+            return None;
+        }
+        self.before[word + 1..].iter_mut().for_each(|before| *before = before.wrapping_add(1));
         self.items.insert(rank, value);
         None
     }
@@ -236,7 +259,7 @@ impl<T> Filled<T> {
     fn clear(&mut self, bit: u32) {
         let (word, one) = split(bit);
         self.mask[word] &= !one;
-        self.before[word + 1..].iter_mut().for_each(|before| *before -= 1);
+        self.before[word + 1..].iter_mut().for_each(|before| *before = before.wrapping_sub(1));
     }
 
     /// Takes a value out for a while, in constant time; [`insert`](Self::insert) puts it back.
@@ -248,6 +271,18 @@ impl<T> Filled<T> {
         self.out = Some(Out { bit, rank });
         Some(self.items.swap_remove(rank))
     }
+}
+
+/// Values in the order of their bits, where one is out.
+fn in_order<T>(items: &mut [T], out: Option<Out>) -> Vec<&mut T> {
+    let mut items: Vec<&mut T> = items.iter_mut().collect();
+    if let Some(out) = out
+        && out.rank < items.len()
+    {
+        let last = items.remove(out.rank);
+        items.push(last);
+    }
+    items
 }
 
 impl<T> Column<T> {
@@ -317,8 +352,8 @@ pub(super) trait AnyColumn: Any {
     fn pages(&self) -> usize;
     /// Writes the component of a place, as a box holds it; `None` if there is none.
     fn encode(&self, place: Place, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
-    /// Reads the component of a place that has none.
-    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<(), Fail>;
+    /// Reads the component of a place; false, without reading, if there is one.
+    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<bool, Fail>;
 }
 
 impl<T: Component> AnyColumn for Column<T> {
@@ -364,7 +399,11 @@ impl<T: Component> AnyColumn for Column<T> {
         Some(out.nested_in::<T>(|out| out.value(component)))
     }
 
-    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<(), Fail> {
+    fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<bool, Fail> {
+        if self.has(place) {
+            return Ok(false);
+        }
+        charge_pages(self.pages.len(), place, input)?;
         input.charge_box::<T>()?;
         // What is not registered is inside: this component has not been passed over.
         let component = input.nested_in::<T, _>(|input| match input.value::<T>() {
@@ -372,6 +411,20 @@ impl<T: Component> AnyColumn for Column<T> {
             result => result,
         })?;
         self.insert(place, component);
-        Ok(())
+        Ok(true)
     }
+}
+
+/// A component on a page of its own takes all pages before in its column.
+#[inline]
+pub(super) fn charge_pages(
+    pages: usize,
+    place: Place,
+    input: &mut Decoder<'_>,
+) -> Result<(), Fail> {
+    let pages = (place.page + 1).saturating_sub(pages);
+    if pages > 1 {
+        input.charge(0, (pages * size_of::<Page<u8>>()) as u64)?;
+    }
+    Ok(())
 }

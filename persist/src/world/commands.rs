@@ -52,7 +52,9 @@ impl World {
     /// A change of an object that is gone meanwhile is none.
     fn apply(&mut self, command: Command) {
         match command {
-            Command::Spawn(id, name) => self.spawn_now(id, &name),
+            Command::Spawn(id, name) => {
+                self.spawn_now(id, &name);
+            }
             Command::Place(objects) => self.place_now(objects),
             Command::Attach(object, column, component) => {
                 if self.contains(object) {

@@ -10,11 +10,20 @@ pub trait Cursor {
     /// What it gives for each object.
     type Item;
 
-    /// Items of a word that are asked for together: in a loop over them nothing else is left to be done.
+    /// Items of a page or a word that are asked for together: in a loop over them nothing else is left to be done.
     type Run: Iterator<Item = Self::Item>;
+
+    /// A run without items.
+    fn empty() -> Self::Run;
 
     /// Goes to the next page.
     fn page(&mut self);
+
+    /// True if all objects of the page, which are that many, have an item, and these can be had as one run.
+    fn has_page(&self, objects: usize) -> bool;
+
+    /// The items of the page, which [has](Self::has_page) one for each object; then it has none left.
+    fn page_run(&mut self) -> Self::Run;
 
     /// Goes to the next word of the page, whose first id is `first`; the bits of objects that have what is asked for.
     fn word(&mut self, word: usize, first: u64) -> u64;
@@ -44,7 +53,9 @@ pub struct Shared<'w, T> {
 pub struct Exclusive<'w, T> {
     pages: slice::IterMut<'w, Page<T>>,
     /// The words of the page.
-    words: [u64; WORDS],
+    words: &'w [u64; WORDS],
+    /// The bit among them whose value is out of its place.
+    out: Option<u32>,
     items: slice::IterMut<'w, T>,
     /// In place of `items` where a value is out of its place.
     ordered: Option<vec::IntoIter<&'w mut T>>,
@@ -59,8 +70,8 @@ impl<'w, T> Shared<'w, T> {
 
 impl<'w, T> Exclusive<'w, T> {
     pub(super) fn new(pages: &'w mut [Page<T>]) -> Self {
-        let (words, items) = ([0; WORDS], [].iter_mut());
-        Self { pages: pages.iter_mut(), words, items, ordered: None, mask: 0 }
+        let (words, items) = (&[0; WORDS], [].iter_mut());
+        Self { pages: pages.iter_mut(), words, out: None, items, ordered: None, mask: 0 }
     }
 }
 
@@ -75,6 +86,21 @@ fn pass(mask: &mut u64, bit: u32) -> usize {
 impl<'w, T> Cursor for Shared<'w, T> {
     type Item = &'w T;
     type Run = slice::Iter<'w, T>;
+
+    #[inline]
+    fn empty() -> Self::Run {
+        [].iter()
+    }
+
+    #[inline]
+    fn has_page(&self, objects: usize) -> bool {
+        self.items.len() == objects && self.page.is_some_and(Page::is_in_order)
+    }
+
+    #[inline]
+    fn page_run(&mut self) -> Self::Run {
+        mem::take(&mut self.items)
+    }
 
     #[inline]
     fn page(&mut self) {
@@ -124,18 +150,32 @@ impl<'w, T> Cursor for Exclusive<'w, T> {
     type Run = slice::IterMut<'w, T>;
 
     #[inline]
+    fn empty() -> Self::Run {
+        [].iter_mut()
+    }
+
+    #[inline]
+    fn has_page(&self, objects: usize) -> bool {
+        self.items.len() == objects && self.ordered.is_none()
+    }
+
+    #[inline]
+    fn page_run(&mut self) -> Self::Run {
+        mem::take(&mut self.items)
+    }
+
+    #[inline]
     fn page(&mut self) {
         self.mask = 0;
-        (self.items, self.ordered) = Default::default();
-        let Some(page) = self.pages.next() else {
-            self.words = [0; WORDS];
-            return;
-        };
-        self.words = std::array::from_fn(|word| page.word(word));
-        if page.is_in_order() {
-            self.items = page.items_mut().iter_mut();
+        (self.items, self.ordered, self.words) = (Default::default(), None, &[0; WORDS]);
+        let Some(page) = self.pages.next() else { return };
+        self.out = page.out();
+        if self.out.is_none() {
+            let (words, items) = page.parts_mut();
+            (self.words, self.items) = (words, items.iter_mut());
         } else {
-            self.ordered = Some(page.ordered_mut().into_iter());
+            let (words, items) = page.ordered_mut();
+            (self.words, self.ordered) = (words, Some(items.into_iter()));
         }
     }
 
@@ -149,6 +189,11 @@ impl<'w, T> Cursor for Exclusive<'w, T> {
             }
         }
         self.mask = self.words[word];
+        if let Some(out) = self.out
+            && out as usize / 64 == word
+        {
+            self.mask &= !(1 << (out % 64));
+        }
         self.mask
     }
 
@@ -214,6 +259,21 @@ impl<C: Cursor> Cursor for Maybe<C> {
     type Run = MaybeRun<C::Run>;
 
     #[inline]
+    fn empty() -> Self::Run {
+        MaybeRun { run: C::empty(), mask: 0, wanted: 0 }
+    }
+
+    #[inline]
+    fn has_page(&self, _: usize) -> bool {
+        false
+    }
+
+    #[inline]
+    fn page_run(&mut self) -> Self::Run {
+        Self::empty()
+    }
+
+    #[inline]
     fn page(&mut self) {
         self.cursor.page();
     }
@@ -269,6 +329,21 @@ impl Iterator for IdRun {
 impl Cursor for Ids {
     type Item = ObjectId;
     type Run = IdRun;
+
+    #[inline]
+    fn empty() -> IdRun {
+        IdRun { first: 0, wanted: 0 }
+    }
+
+    #[inline]
+    fn has_page(&self, _: usize) -> bool {
+        false
+    }
+
+    #[inline]
+    fn page_run(&mut self) -> IdRun {
+        Self::empty()
+    }
 
     #[inline]
     fn page(&mut self) {}

@@ -381,7 +381,10 @@ impl World {
             Some(place) => Ok((column, place)),
             None => Err(Error::new(
                 ErrorKind::NotFound,
-                format!("the object `{}` has no {class}; attach one", found.name),
+                match self.name(object) {
+                    Some(name) => format!("the object `{name}` has no {class}; attach one"),
+                    None => format!("the object has no {class}; attach one"),
+                },
             )),
         }
     }

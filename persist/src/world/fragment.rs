@@ -1,7 +1,6 @@
 //! Objects as a save of their own, with their ids, for what has to outlive the process.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use super::World;
 use super::object::Object;
@@ -34,7 +33,7 @@ impl World {
     pub(crate) fn park_new(
         &mut self,
         id: ObjectId,
-        name: Rc<str>,
+        name: &str,
         parent: Option<ObjectId>,
     ) -> Result<()> {
         self.check_idle()?;
@@ -42,8 +41,10 @@ impl World {
             return Err(taken(id));
         }
         self.last_id = self.last_id.max(id.get());
-        self.names.reserve(&name);
-        let object = Object { name, parent, ..Object::default() };
+        let name = (!name.is_empty()).then(|| self.names.hold(name));
+        name.into_iter().for_each(|name| self.names.reserve(name));
+        let mut object = Object::new(name);
+        object.parent = parent;
         let objects = vec![ParkedObject { id, object, components: Vec::new() }];
         self.keep_parked(id, Parked { objects, index: usize::MAX, keeps_names: true });
         Ok(())
@@ -95,7 +96,7 @@ impl World {
             if found.id == *object {
                 found.object.parent = *parent;
             }
-            self.names.reserve(&found.object.name);
+            found.object.name.into_iter().for_each(|name| self.names.reserve(name));
         }
         let index = usize::try_from(*index).unwrap_or(usize::MAX);
         self.keep_parked(*object, Parked { objects, index, keeps_names: true });

@@ -16,7 +16,7 @@ impl World {
     /// The objects right below an object, in their order.
     #[must_use]
     pub fn children(&self, object: ObjectId) -> &[ObjectId] {
-        self.object(object).map_or(&[], |object| object.children.list())
+        self.object(object).map_or(&[], |object| object.children())
     }
 
     /// The objects below no other, in the order in which they were made.
@@ -86,7 +86,7 @@ impl World {
             found.parent = parent;
         }
         if let Some(above) = parent.and_then(|parent| self.object_mut(parent)) {
-            above.children.insert(index, object);
+            above.children_mut().insert(index, object);
         }
         self.hold(object);
         Ok(())
@@ -95,7 +95,7 @@ impl World {
     /// Refuses a parent that is the object or below it.
     fn check_above(&self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
         // Nothing is below an object without children; so a chain that grows at its end is not walked.
-        let is_alone = self.object(object).is_none_or(|found| found.children.is_empty());
+        let is_alone = self.object(object).is_none_or(|found| !found.has_children());
         let mut above = parent.filter(|parent| !is_alone || *parent == object);
         while let Some(found) = above {
             if found == object {
@@ -114,7 +114,7 @@ impl World {
     pub(super) fn unlink(&mut self, object: ObjectId) {
         let parent = self.parent(object);
         if let Some(above) = parent.and_then(|parent| self.object_mut(parent)) {
-            above.children.remove(object);
+            above.remove_child(object);
         }
     }
 
@@ -152,8 +152,9 @@ impl World {
     /// Takes an object without components out.
     fn leave(&mut self, object: ObjectId) {
         let Some(place) = self.directory.place(object) else { return };
-        if let Some(found) = self.take_object(place) {
-            self.names.leave(&found.name);
+        if let Some(name) = self.take_object(place).and_then(|found| found.name) {
+            self.names.leave(name);
+            self.names.drop(name);
         }
     }
 
@@ -212,7 +213,7 @@ impl World {
             let held = above || found.activity != Activity::Active;
             if found.is_held != held {
                 found.is_held = held;
-                rest.extend(found.children.list().iter().map(|child| (*child, held)));
+                rest.extend(found.children().iter().map(|child| (*child, held)));
                 if !held {
                     self.waiting.push(object);
                 }

@@ -1,16 +1,15 @@
 //! How a world is read from a save.
 
-use std::rc::Rc;
-
 use super::World;
 use super::any_component::{AnyComponent, UnknownComponent};
-use super::column::{Column, Page};
+use super::column::{Column, charge_pages};
 use super::directory::Place;
-use super::object::{Activity, KeptComponent, Object};
+use super::object::{Activity, KeptComponent, Object, Shape};
 use super::resources::AnyResource;
 use super::stored::StoredObject;
 use super::world::LAST_ID;
 use crate::codec::{AsTrait, BoxOf, Decoder, Fail, Persist, count};
+use crate::types::decode_text_bytes;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// What is known while the objects are read.
@@ -23,13 +22,18 @@ struct Reading {
     /// The columns of the components of this object so far.
     columns: Vec<usize>,
     /// How many of them have been started.
-    started: usize,
+    started: u16,
+    /// The shape of the object before.
+    shape: Shape,
+    /// Objects that are not active.
+    held: Vec<ObjectId>,
+    has_children: bool,
 }
 
 impl Reading {
     fn enter(&mut self, column: usize, is_started: bool) {
         self.columns.push(column);
-        self.started += usize::from(is_started);
+        self.started += u16::from(is_started);
     }
 }
 
@@ -47,9 +51,12 @@ impl World {
         input.nested_in::<StoredObject, _>(|input| {
             (0..count).try_for_each(|_| self.decode_object(&mut reading, input))
         })?;
-        if let Err(error) = self.connect_children() {
+        if reading.has_children
+            && let Err(error) = self.connect_children()
+        {
             return Err(input.refuse(error));
         }
+        reading.held.into_iter().for_each(|object| self.hold(object));
         let head = input.take(1)?;
         let count = input.elements::<Box<dyn AnyResource>>(head)?;
         let start = input.links().pending();
@@ -86,8 +93,12 @@ impl World {
         // What is stored was given; the load may have given it a new one by now.
         let stored = u64::__decode_fixed(&head[1..], &mut false);
         let id = ObjectId::__decode(head, input)?;
-        let name = input.value::<String>()?;
-        let children = input.value::<Vec<ObjectId>>()?;
+        let name = decode_text_bytes(input)?;
+        // Most objects have none.
+        let children = match input.rest() {
+            [0, ..] => input.take(1).map(|_| Vec::new())?,
+            _ => input.value::<Vec<ObjectId>>()?,
+        };
         let activity = input.value::<Activity>()?;
         let started = input.value::<Option<u32>>()?;
         if id.is_dead() || stored > self.last_id {
@@ -101,12 +112,23 @@ impl World {
                 input.refuse(wrong(format!("object {id} stands after {last}, and ids ascend")))
             );
         }
-        let name = Rc::from(name);
-        if self.names.take(&name, id).is_some() {
+        let name = match name {
+            [] => None,
+            name => Some(self.names.hold_bytes(name).map_err(|_| Fail::Text)?),
+        };
+        if let Some(name) = name
+            && self.names.give(name, id).is_some()
+        {
+            let name = self.names.text(name);
             return Err(input.refuse(wrong(format!("two objects have the name `{name}`"))));
         }
-        let place = self
-            .enter(id, Object { name, children: children.into(), activity, ..Object::default() });
+        let mut object = Object::new(name);
+        object.activity = activity;
+        if !children.is_empty() {
+            reading.has_children = true;
+            *object.children_mut() = children.into();
+        }
+        let place = self.enter(id, object);
         let head = input.take(1)?;
         let count = input.elements::<Box<dyn AnyComponent>>(head)?;
         let started = started.map_or(count, |started| started as usize);
@@ -119,8 +141,15 @@ impl World {
             Ok(())
         })?;
         if let Some(object) = self.objects.get_mut(place) {
-            object.shape = self.shapes.of(&reading.columns);
+            // Many objects that are read one after the other have one shape.
+            if *self.shapes.columns(reading.shape) != *reading.columns {
+                reading.shape = self.shapes.of(&reading.columns);
+            }
+            object.shape = reading.shape;
             object.started = reading.started;
+        }
+        if activity != Activity::Active {
+            reading.held.push(id);
         }
         if count > started {
             self.waiting.push(id);
@@ -144,9 +173,11 @@ impl World {
         // A number of a class is no more than the records before.
         let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
         if let Some(column) = reading.by_number.get(number).copied().flatten() {
-            self.claim(id, place, column, input)?;
             reading.enter(column, is_started);
-            return self.columns[column].column.decode(place, input);
+            return match self.columns[column].column.decode(place, input)? {
+                true => Ok(()),
+                false => Err(input.refuse(self.twice(id, column))),
+            };
         }
         input.go_back(before);
         let component = <AsTrait as BoxOf<dyn AnyComponent>>::decode(input)?;
@@ -156,7 +187,7 @@ impl World {
             let content = content.map_err(|_| Fail::Value)?.content;
             let Some(object) = self.objects.get_mut(place) else { return Err(Fail::Value) };
             let before = reading.columns.len();
-            object.unknown.push(KeptComponent { before, is_started, content });
+            object.unknown_list().push(KeptComponent { before, is_started, content });
             self.has_unknown = true;
             return Ok(());
         }
@@ -175,31 +206,20 @@ impl World {
             by_number.resize(by_number.len().max(number + 1), None);
             by_number[number] = Some(column);
         }
-        self.claim(id, place, column, input)?;
+        let entry = &self.columns[column];
+        if entry.column.has(place) {
+            return Err(input.refuse(self.twice(id, column)));
+        }
+        charge_pages(entry.column.pages(), place, input)?;
         reading.enter(column, is_started);
         (of.put)(self, column, id, component.__into_any());
         Ok(())
     }
 
-    /// Checks whether a component of an object may come.
-    fn claim(
-        &mut self,
-        id: ObjectId,
-        place: Place,
-        column: usize,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        let entry = &self.columns[column];
-        if entry.column.has(place) {
-            let name = (entry.of.name)();
-            return Err(input.refuse(wrong(format!("object {id} has two components {name}"))));
-        }
-        // A component on a page of its own takes all pages before in its column.
-        let pages = (place.page + 1).saturating_sub(entry.column.pages());
-        if pages > 1 {
-            input.charge(0, (pages * size_of::<Page<u8>>()) as u64)?;
-        }
-        Ok(())
+    #[cold]
+    fn twice(&self, id: ObjectId, column: usize) -> Error {
+        let name = (self.columns[column].of.name)();
+        wrong(format!("object {id} has two components {name}"))
     }
 
     /// Connects children to their parents, once all objects are there.
@@ -227,11 +247,6 @@ impl World {
         }
         if met < objects.len() {
             return Err(wrong(format!("{} objects are below each other", objects.len() - met)));
-        }
-        for object in objects {
-            if self.activity(object) != Some(Activity::Active) {
-                self.hold(object);
-            }
         }
         Ok(())
     }

@@ -23,6 +23,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`World`], [`Activity`] | the objects: spawned, attached to, suspended, removed |
+//! | [`Bundle`] | components that an object is spawned with |
 //! | [`Component`], [`Context`] | a type that objects have, its `on_start`, `on_update` and other hooks |
 //! | [`Query`] | all objects that have some components |
 //! | [`ComponentId`] | the id of a component of an object |
@@ -32,6 +33,7 @@
 
 mod any_component;
 mod attach;
+mod bundle;
 mod change;
 mod children;
 mod classes;
@@ -62,6 +64,7 @@ mod world;
 mod zipped;
 
 pub use attach::ComponentId;
+pub use bundle::Bundle;
 pub(crate) use change::{Change, Moment, Refused, What};
 pub(crate) use fields::Owner;
 pub use object::Activity;

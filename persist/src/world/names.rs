@@ -1,144 +1,455 @@
 //! The names of objects: each once, with the lowest free number as suffix.
+//!
+//! A name is a base and a number: objects of one base share its text, and are found by their numbers. So a name costs
+//! no table entry and no text of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::hash::BuildHasher;
-use std::rc::Rc;
+use std::num::NonZeroU32;
+use std::str::Utf8Error;
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::ObjectId;
 
-/// The base of objects that are given none.
-const NAMELESS: &str = "Object";
+/// A name in [`Names`]. It stays what it is while somebody [holds](Names::hold) it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Name {
+    /// The index of the base, and 1 more.
+    base: NonZeroU32,
+    /// The number after it, or 0 for none.
+    number: u32,
+}
+
+impl Name {
+    #[expect(clippy::cast_possible_truncation, reason = "2^32 bases do not fit into memory")]
+    fn new(base: usize, number: u32) -> Self {
+        Self { base: NonZeroU32::MIN.saturating_add(base as u32), number }
+    }
+
+    fn index(self) -> usize {
+        self.base.get() as usize - 1
+    }
+}
 
 /// Which names are taken, by whom.
 #[derive(Default)]
 pub(super) struct Names {
     hasher: DefaultHashBuilder,
-    owners: HashTable<Owners>,
-    /// Bases that have been given numbers.
-    bases: HashMap<Box<str>, Numbers>,
+    /// Hashes and indexes of the bases.
+    table: HashTable<(u64, usize)>,
+    bases: Vec<Base>,
+    /// Bases that are not in use.
+    unused: Vec<usize>,
+    /// The base that was looked for last: many objects of one base are made one after the other.
+    last: usize,
+    /// How many parked objects keep a name from others.
+    reserved: HashMap<Name, u32>,
+    /// Names with a number that got another number after it, such as `Door1` and `Door11`.
+    numbered: HashMap<Box<str>, Numbers<u64>>,
     /// The name that is tried.
     text: String,
 }
 
-struct Owners {
-    /// So that a table that grows does not look at names, which are anywhere in memory.
+struct Base {
     hash: u64,
-    name: Rc<str>,
-    live: Option<ObjectId>,
-    /// Objects of this name that are parked, and may come back.
-    parked: u32,
+    /// Empty if the base is not in use.
+    text: Arc<str>,
+    /// How many objects have a name of this base, the parked ones among them.
+    holders: usize,
+    owners: Owners,
 }
 
-/// The numbers of a base: those from `next` on have not been looked at, of those below only the `free` ones may be.
-struct Numbers {
-    free: BTreeSet<u64>,
-    next: u64,
+/// The objects in the world that have the names of a base.
+enum Owners {
+    None,
+    One(u32, ObjectId),
+    Many(Box<Many>),
+}
+
+#[derive(Default)]
+struct Many {
+    /// By their numbers, 0 for the base alone.
+    dense: Vec<Option<ObjectId>>,
+    /// The owners of larger numbers than `dense` has.
+    sparse: BTreeMap<u32, ObjectId>,
+    numbers: Numbers<u32>,
+}
+
+/// Numbers that were given: those from `next` on have not been looked at, of those below only the `free` ones may be free.
+struct Numbers<N> {
+    free: BTreeSet<N>,
+    next: N,
+}
+
+/// The largest number of a name; more digits belong to the base.
+const LAST_NUMBER: u32 = 999_999_999;
+
+/// The most digits of a number.
+const DIGITS: usize = 9;
+
+/// The base and the number of a text. Every name has just one: the number is the longest that does not begin with a zero.
+fn split(text: &str) -> (&str, u32) {
+    let is_digit = |at: &usize| text.as_bytes()[*at].is_ascii_digit();
+    let first = text.len().saturating_sub(DIGITS).max(1);
+    let digits = (first..text.len()).rev().take_while(is_digit);
+    let Some(at) = digits.filter(|at| text.as_bytes()[*at] != b'0').last() else {
+        return (text, 0);
+    };
+    match text.split_at_checked(at) {
+        Some((base, number)) => (base, number.parse().unwrap_or(0)),
+        None => (text, 0),
+    }
+}
+
+/// The number of digits that do not begin with a zero.
+fn number(digits: &[u8]) -> Option<u32> {
+    if digits.len() > DIGITS || matches!(digits, [] | [b'0', ..]) {
+        return None;
+    }
+    digits.iter().try_fold(0, |number, digit| {
+        digit.is_ascii_digit().then(|| number * 10 + u32::from(digit - b'0'))
+    })
 }
 
 impl Names {
-    fn get(&self, name: &str) -> Option<&Owners> {
-        let hash = self.hasher.hash_one(name);
-        self.owners.find(hash, |owners| owners.hash == hash && *owners.name == *name)
+    /// The index of a base that is in use.
+    fn find_text(&self, text: &str) -> Option<usize> {
+        if self.bases.get(self.last).is_some_and(|base| *base.text == *text) {
+            return Some(self.last);
+        }
+        self.find_base(self.hasher.hash_one(text), text)
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<ObjectId> {
-        self.get(name)?.live
+    fn find_base(&self, hash: u64, text: &str) -> Option<usize> {
+        let is_it = |(other, at): &(u64, usize)| *other == hash && *self.bases[*at].text == *text;
+        self.table.find(hash, is_it).map(|(_, at)| *at)
     }
 
-    /// The name that a newcomer gets: the base, or the base with the lowest free number.
-    pub(super) fn free(&mut self, base: &str) -> Rc<str> {
-        let base = if base.is_empty() { NAMELESS } else { base };
-        if self.get(base).is_none() {
-            return base.into();
+    /// The index of a base, which may be new.
+    fn enter_base(&mut self, text: &str) -> usize {
+        if let Some(base) = self.bases.get(self.last)
+            && *base.text == *text
+        {
+            return self.last;
         }
-        if !self.bases.contains_key(base) {
-            self.bases.insert(base.into(), Numbers { free: BTreeSet::new(), next: 1 });
+        let hash = self.hasher.hash_one(text);
+        let at = self.find_base(hash, text).unwrap_or_else(|| {
+            let base = Base { hash, text: text.into(), holders: 0, owners: Owners::None };
+            let at = match self.unused.pop() {
+                Some(at) => {
+                    self.bases[at] = base;
+                    at
+                }
+                None => {
+                    self.bases.push(base);
+                    self.bases.len() - 1
+                }
+            };
+            self.table.insert_unique(hash, (hash, at), |(hash, _)| *hash);
+            at
+        });
+        self.last = at;
+        at
+    }
+
+    fn owner(&self, name: Name) -> Option<ObjectId> {
+        self.bases.get(name.index())?.owners.get(name.number)
+    }
+
+    fn is_free(&self, name: Name) -> bool {
+        self.owner(name).is_none()
+            && (self.reserved.is_empty() || !self.reserved.contains_key(&name))
+    }
+
+    fn is_text_free(&self, text: &str) -> bool {
+        let (base, number) = split(text);
+        self.find_text(base).is_none_or(|base| self.is_free(Name::new(base, number)))
+    }
+
+    /// The object of a name.
+    pub(super) fn find(&self, text: &str) -> Option<ObjectId> {
+        let (base, number) = split(text);
+        self.owner(Name::new(self.find_text(base)?, number))
+    }
+
+    /// The base of a name, and the number after it, or 0 for none.
+    pub(super) fn parts(&self, name: Name) -> (&str, u32) {
+        (self.bases.get(name.index()).map_or("", |base| &base.text), name.number)
+    }
+
+    /// The text of a name that is a base alone.
+    pub(super) fn base(&self, name: Name) -> Option<&Arc<str>> {
+        let base = self.bases.get(name.index()).filter(|_| name.number == 0);
+        base.map(|base| &base.text)
+    }
+
+    pub(super) fn text(&self, name: Name) -> String {
+        match self.parts(name) {
+            (base, 0) => base.into(),
+            (base, number) => format!("{base}{number}"),
         }
-        let Self { hasher, owners, bases, text } = self;
-        let Some(numbers) = bases.get_mut(base) else { return base.into() };
+    }
+
+    /// A name by its text, which is held from here on.
+    pub(super) fn hold(&mut self, text: &str) -> Name {
+        let (base, number) = split(text);
+        let base = self.enter_base(base);
+        self.bases[base].holders += 1;
+        Name::new(base, number)
+    }
+
+    /// A name by the bytes of its text, which is held from here on.
+    ///
+    /// # Errors
+    ///
+    /// If it is no text.
+    pub(super) fn hold_bytes(&mut self, bytes: &[u8]) -> Result<Name, Utf8Error> {
+        // The base of the object before, and a number: a text for sure.
+        let at = self.last;
+        if let Some(base) = self.bases.get_mut(at)
+            && base.holders > 0
+            && let Some(digits) = bytes.strip_prefix(base.text.as_bytes())
+            && let Some(number) = number(digits)
+            && !base.text.ends_with(|last: char| last.is_ascii_digit())
+        {
+            base.holders += 1;
+            return Ok(Name::new(at, number));
+        }
+        Ok(self.hold(std::str::from_utf8(bytes)?))
+    }
+
+    /// Lets go of a name that is held, and that no object has any more.
+    pub(super) fn drop(&mut self, name: Name) {
+        let at = name.index();
+        let Some(base) = self.bases.get_mut(at) else { return };
+        base.holders = base.holders.saturating_sub(1);
+        if base.holders > 0 {
+            return;
+        }
+        let hash = base.hash;
+        if let Ok(found) = self.table.find_entry(hash, |(_, other)| *other == at) {
+            found.remove();
+            *base = Base { hash: 0, text: "".into(), holders: 0, owners: Owners::None };
+            self.unused.push(at);
+        }
+    }
+
+    /// The name that a newcomer gets, which is held from here on: this one, or this one with the lowest free number.
+    pub(super) fn hold_free(&mut self, text: &str) -> Name {
+        let (base, number) = split(text);
+        let at = self.enter_base(base);
+        let name = Name::new(at, number);
+        let name = if self.is_free(name) {
+            name
+        } else if let Some(numbered) = self.next_number(name) {
+            numbered
+        } else {
+            return self.hold_numbered(text);
+        };
+        self.bases[at].holders += 1;
+        name
+    }
+
+    /// A base with its lowest free number; `None` if it ends with a number itself, or has too many.
+    fn next_number(&mut self, base: Name) -> Option<Name> {
+        if base.number > 0 {
+            return None;
+        }
         loop {
+            let numbers = &mut self.bases[base.index()].owners.many().numbers;
+            let number = match numbers.free.pop_first() {
+                Some(number) => number,
+                None if numbers.next > LAST_NUMBER => return None,
+                None => {
+                    numbers.next += 1;
+                    numbers.next - 1
+                }
+            };
+            let name = Name { number, ..base };
+            if self.is_free(name) {
+                return Some(name);
+            }
+        }
+    }
+
+    /// A name whose base and number are others with each number that is put after it.
+    fn hold_numbered(&mut self, before: &str) -> Name {
+        let mut text = std::mem::take(&mut self.text);
+        loop {
+            let numbers = match self.numbered.get_mut(before) {
+                Some(numbers) => numbers,
+                None => self.numbered.entry(before.into()).or_default(),
+            };
             let number = numbers.free.pop_first().unwrap_or_else(|| {
                 numbers.next += 1;
                 numbers.next - 1
             });
             text.clear();
             // Writing to a `String` cannot fail.
-            let _ = write!(text, "{base}{number}");
-            let hash = hasher.hash_one(text.as_str());
-            if owners.find(hash, |owners| owners.hash == hash && *owners.name == **text).is_none() {
-                return text.as_str().into();
+            let _ = write!(text, "{before}{number}");
+            if self.is_text_free(&text) {
+                let name = self.hold(&text);
+                self.text = text;
+                return name;
             }
         }
     }
 
-    /// The name that a copy gets: its own if that is free, else its base with the lowest free number.
-    pub(super) fn free_for_copy(&mut self, name: &Rc<str>) -> Rc<str> {
-        if self.get(name).is_some() { self.free(base_of(name)) } else { name.clone() }
+    /// The name that a copy gets, which is held from here on: its own if that is free, else its base with the lowest free number.
+    pub(super) fn hold_for_copy(&mut self, text: &str) -> Name {
+        if self.is_text_free(text) { self.hold(text) } else { self.hold_free(base_of(text)) }
     }
 
     /// Gives a name to an object; returns the one that had it.
-    pub(super) fn take(&mut self, name: &Rc<str>, id: ObjectId) -> Option<ObjectId> {
-        let hash = self.hasher.hash_one(&**name);
-        let is_it = |owners: &Owners| owners.hash == hash && owners.name == *name;
-        match self.owners.find_mut(hash, is_it) {
-            Some(owners) => owners.live.replace(id),
-            None => {
-                let owners = Owners { hash, name: name.clone(), live: Some(id), parked: 0 };
-                self.owners.insert_unique(hash, owners, |owners| owners.hash);
-                None
-            }
+    pub(super) fn give(&mut self, name: Name, id: ObjectId) -> Option<ObjectId> {
+        self.bases.get_mut(name.index())?.owners.set(name.number, id)
+    }
+
+    /// Takes a name from its object.
+    pub(super) fn leave(&mut self, name: Name) {
+        if let Some(base) = self.bases.get_mut(name.index()) {
+            base.owners.clear(name.number);
+        }
+        self.note_free(name);
+    }
+
+    /// Keeps a name from newcomers.
+    pub(super) fn reserve(&mut self, name: Name) {
+        *self.reserved.entry(name).or_default() += 1;
+    }
+
+    /// Undoes a [`reserve`](Self::reserve).
+    pub(super) fn unreserve(&mut self, name: Name) {
+        let Some(count) = self.reserved.get_mut(&name) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.reserved.remove(&name);
+            self.note_free(name);
         }
     }
 
-    /// Takes a name from a living object.
-    pub(super) fn leave(&mut self, name: &str) {
-        self.change(name, |owners| owners.live = None);
-    }
-
-    /// A living object of this name is parked.
-    pub(super) fn park(&mut self, name: &str) {
-        self.change(name, |owners| {
-            owners.live = None;
-            owners.parked += 1;
-        });
-    }
-
-    /// An object of this name is parked, which was not here.
-    pub(super) fn reserve(&mut self, name: &Rc<str>) {
-        let hash = self.hasher.hash_one(&**name);
-        let is_it = |owners: &Owners| owners.hash == hash && owners.name == *name;
-        match self.owners.find_mut(hash, is_it) {
-            Some(owners) => owners.parked += 1,
-            None => {
-                let owners = Owners { hash, name: name.clone(), live: None, parked: 1 };
-                self.owners.insert_unique(hash, owners, |owners| owners.hash);
-            }
-        }
-    }
-
-    /// A parked object of this name is gone, or is about to come back.
-    pub(super) fn unpark(&mut self, name: &str) {
-        self.change(name, |owners| owners.parked = owners.parked.saturating_sub(1));
-    }
-
-    fn change(&mut self, name: &str, change: impl FnOnce(&mut Owners)) {
-        let hash = self.hasher.hash_one(name);
-        let is_it = |owners: &Owners| owners.hash == hash && *owners.name == *name;
-        let Ok(mut found) = self.owners.find_entry(hash, is_it) else { return };
-        change(found.get_mut());
-        if found.get().live.is_some() || found.get().parked > 0 {
+    /// Notes that a name may be given, if it is free.
+    fn note_free(&mut self, name: Name) {
+        if !self.is_free(name) {
             return;
         }
-        found.remove();
-        for (base, number) in splits(name) {
-            if let Some(numbers) = self.bases.get_mut(base)
-                && number < numbers.next
-            {
+        if let Some(Base { owners: Owners::Many(many), .. }) = self.bases.get_mut(name.index())
+            && name.number > 0
+            && name.number < many.numbers.next
+        {
+            many.numbers.free.insert(name.number);
+        }
+        if self.numbered.is_empty() {
+            return;
+        }
+        let text = self.text(name);
+        for (before, number) in splits(&text) {
+            let Some(numbers) = self.numbered.get_mut(before) else { continue };
+            if number < numbers.next {
                 numbers.free.insert(number);
+                if numbers.free.len() as u64 == numbers.next - 1 {
+                    self.numbered.remove(before);
+                }
             }
+        }
+    }
+}
+
+impl Owners {
+    fn get(&self, number: u32) -> Option<ObjectId> {
+        match self {
+            Self::None => None,
+            Self::One(of, id) => (*of == number).then_some(*id),
+            Self::Many(many) => match many.dense.get(number as usize) {
+                Some(owner) => *owner,
+                None => many.sparse.get(&number).copied(),
+            },
+        }
+    }
+
+    fn set(&mut self, number: u32, id: ObjectId) -> Option<ObjectId> {
+        match self {
+            Self::None => {
+                *self = Self::One(number, id);
+                None
+            }
+            Self::One(of, owner) if *of == number => Some(std::mem::replace(owner, id)),
+            _ => self.many().set(number, id),
+        }
+    }
+
+    fn clear(&mut self, number: u32) {
+        match self {
+            Self::One(of, _) if *of == number => *self = Self::None,
+            Self::Many(many) => many.clear(number),
+            _ => {}
+        }
+    }
+
+    fn many(&mut self) -> &mut Many {
+        let one = match self {
+            Self::None => None,
+            Self::One(number, id) => Some((*number, *id)),
+            Self::Many(_) => None,
+        };
+        if !matches!(self, Self::Many(_)) {
+            let mut many = Box::<Many>::default();
+            if let Some((number, id)) = one {
+                many.set(number, id);
+            }
+            *self = Self::Many(many);
+        }
+        match self {
+            Self::Many(many) => many,
+            _ => unreachable!("it was made just now"),
+        }
+    }
+}
+
+impl<N: From<u8>> Default for Numbers<N> {
+    fn default() -> Self {
+        Self { free: BTreeSet::new(), next: N::from(1) }
+    }
+}
+
+impl Many {
+    fn set(&mut self, number: u32, id: ObjectId) -> Option<ObjectId> {
+        // Nobody looks for a number below those that were looked at.
+        if number == self.numbers.next {
+            self.numbers.next += 1;
+        }
+        let at = number as usize;
+        if let Some(owner) = self.dense.get_mut(at) {
+            return owner.replace(id);
+        }
+        // A large number after a gap would take memory without an end.
+        if at > self.dense.len() * 2 + 16 {
+            return self.sparse.insert(number, id);
+        }
+        self.dense.resize(at, None);
+        let old = self.sparse.remove(&number);
+        self.dense.push(Some(id));
+        while let Some(first) = self.sparse.first_entry()
+            && (*first.key() as usize) < self.dense.len()
+        {
+            let (number, id) = first.remove_entry();
+            self.dense[number as usize] = Some(id);
+        }
+        old
+    }
+
+    fn clear(&mut self, number: u32) {
+        match self.dense.get_mut(number as usize) {
+            Some(owner) => {
+                *owner = None;
+                while let Some(None) = self.dense.last() {
+                    self.dense.pop();
+                }
+            }
+            None => drop(self.sparse.remove(&number)),
         }
     }
 }

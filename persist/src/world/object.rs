@@ -1,27 +1,37 @@
 //! What a world knows of each object besides its components.
 
-use std::rc::Rc;
+use std::cell::OnceCell;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use super::children::Children;
+use super::names::Name;
 use crate::ObjectId;
 use crate::codec::Unknown;
 
-/// An object without its components.
+/// An object without its components. A world has one for each, so it is small.
 #[derive(Default)]
 pub(super) struct Object {
-    pub(super) name: Rc<str>,
+    pub(super) name: Option<Name>,
     pub(super) parent: Option<ObjectId>,
-    pub(super) children: Children,
+    rare: OnceCell<Box<Rare>>,
     /// Which components it has, in which order.
     pub(super) shape: Shape,
     /// How many of them, from the first on, have been started; the others follow these.
-    pub(super) started: usize,
+    pub(super) started: u16,
     pub(super) activity: Activity,
     /// True if it or an object above it is not active.
     pub(super) is_held: bool,
-    pub(super) unknown: Vec<KeptComponent>,
+}
+
+/// What most objects do not have.
+#[derive(Default)]
+struct Rare {
+    children: Children,
+    unknown: Vec<KeptComponent>,
+    /// Its name, once it was asked for, unless this is its base.
+    text: OnceCell<Arc<str>>,
 }
 
 /// A component of a class that the program does not have.
@@ -33,12 +43,75 @@ pub(super) struct KeptComponent {
 }
 
 impl Object {
+    pub(super) fn new(name: Option<Name>) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    /// The objects right below it, in order.
+    pub(super) fn children(&self) -> &Vec<ObjectId> {
+        static NONE: Vec<ObjectId> = Vec::new();
+        self.rare.get().map_or(&NONE, |rare| rare.children.list())
+    }
+
+    pub(super) fn has_children(&self) -> bool {
+        self.rare.get().is_some_and(|rare| !rare.children.is_empty())
+    }
+
+    /// The index of a child.
+    pub(super) fn position(&self, child: ObjectId) -> Option<usize> {
+        self.rare.get()?.children.position(child)
+    }
+
+    pub(super) fn children_mut(&mut self) -> &mut Children {
+        &mut self.rare_mut().children
+    }
+
+    /// Takes a child out, if it is there.
+    pub(super) fn remove_child(&mut self, child: ObjectId) {
+        if let Some(rare) = self.rare.get_mut() {
+            rare.children.remove(child);
+        }
+    }
+
+    /// Components of classes that the program does not have.
+    pub(super) fn unknown(&self) -> &[KeptComponent] {
+        self.rare.get().map_or(&[], |rare| &rare.unknown)
+    }
+
+    pub(super) fn unknown_mut(&mut self) -> &mut [KeptComponent] {
+        self.rare.get_mut().map_or(&mut [], |rare| &mut rare.unknown)
+    }
+
+    pub(super) fn unknown_list(&mut self) -> &mut Vec<KeptComponent> {
+        &mut self.rare_mut().unknown
+    }
+
+    /// The text of its name, which is kept.
+    pub(super) fn text(&self, make: impl FnOnce() -> String) -> &Arc<str> {
+        let rare = self.rare.get_or_init(Box::default);
+        rare.text.get_or_init(|| make().into())
+    }
+
+    /// Gives it another name, or none.
+    pub(super) fn set_name(&mut self, name: Option<Name>) {
+        self.name = name;
+        if let Some(rare) = self.rare.get_mut() {
+            rare.text = OnceCell::new();
+        }
+    }
+
+    fn rare_mut(&mut self) -> &mut Rare {
+        self.rare.get_or_init(Box::default);
+        self.rare.get_mut().expect("it was made just now")
+    }
+
     /// Notes that the component of a column is gone.
     pub(super) fn lose(&mut self, column: usize, shapes: &mut Shapes) {
         let position = shapes.columns(self.shape).iter().position(|at| *at == column);
         let Some(position) = position else { return };
-        self.started -= usize::from(position < self.started);
-        self.unknown.iter_mut().for_each(|kept| kept.before -= usize::from(position < kept.before));
+        self.started -= u16::from(position < usize::from(self.started));
+        let unknown = self.unknown_mut().iter_mut();
+        unknown.for_each(|kept| kept.before -= usize::from(position < kept.before));
         self.shape = shapes.without(self.shape, column);
     }
 }
@@ -59,12 +132,12 @@ pub enum Activity {
 
 /// The columns of an object, in the order in which its components were attached; most objects share theirs with many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Shape(usize);
+pub(super) struct Shape(u32);
 
 /// All shapes that were met; the first is that without a component.
 pub(super) struct Shapes {
-    shapes: Vec<Rc<[usize]>>,
-    by_columns: HashMap<Rc<[usize]>, Shape>,
+    shapes: Vec<Arc<[usize]>>,
+    by_columns: HashMap<Arc<[usize]>, Shape>,
     /// The shape with one more column at the end.
     wider: HashMap<(Shape, usize), Shape>,
 }
@@ -84,20 +157,20 @@ impl Shapes {
         if let Some(shape) = self.by_columns.get(columns) {
             return *shape;
         }
-        let columns: Rc<[usize]> = columns.into();
-        let shape = Shape(self.shapes.len());
+        let columns: Arc<[usize]> = columns.into();
+        let shape = Shape(u32::try_from(self.shapes.len()).expect("each shape takes memory"));
         self.shapes.push(columns.clone());
         self.by_columns.insert(columns, shape);
         shape
     }
 
     pub(super) fn columns(&self, shape: Shape) -> &[usize] {
-        self.shapes.get(shape.0).map_or(&[], |columns| columns)
+        self.shapes.get(Self::index(shape)).map_or(&[], |columns| columns)
     }
 
     /// The columns of a shape, to be held while objects change.
-    pub(super) fn share(&self, shape: Shape) -> Rc<[usize]> {
-        self.shapes.get(shape.0).cloned().unwrap_or_default()
+    pub(super) fn share(&self, shape: Shape) -> Arc<[usize]> {
+        self.shapes.get(Self::index(shape)).cloned().unwrap_or_default()
     }
 
     /// The shape with one more column at the end.
@@ -124,6 +197,6 @@ impl Shapes {
     }
 
     pub(super) fn index(shape: Shape) -> usize {
-        shape.0
+        shape.0 as usize
     }
 }

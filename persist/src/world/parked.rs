@@ -1,10 +1,10 @@
 //! Objects that are out of the world and may come back as they were.
 
 use std::collections::HashSet;
-use std::rc::Rc;
 
 use super::World;
 use super::any_component::AnyComponent;
+use super::names::Name;
 use super::object::Object;
 use super::world::missing;
 use crate::codec::TraitObject as _;
@@ -54,7 +54,10 @@ impl World {
                 .filter_map(|column| Some((*column, self.columns[*column].column.remove(place)?)));
             let components = components.collect();
             let Some(object) = self.take_object(place) else { continue };
-            self.names.park(&object.name);
+            if let Some(name) = object.name {
+                self.names.reserve(name);
+                self.names.leave(name);
+            }
             objects.push(ParkedObject { id, object, components });
         }
         self.keep_parked(object, Parked { objects, index, keeps_names: true });
@@ -82,20 +85,23 @@ impl World {
         for mut found in parked.objects {
             self.parked_below.remove(&found.id);
             // If a component panicked in a removal, some are gone.
-            found.object.children.retain(|child| ids.contains(child));
-            let name = found.object.name.clone();
-            if parked.keeps_names {
-                self.names.unpark(&name);
+            if found.object.has_children() {
+                found.object.children_mut().retain(|child| ids.contains(child));
             }
-            if let Some(newcomer) = self.names.take(&name, found.id) {
-                self.rename_newcomer(newcomer, &name);
+            if let Some(name) = found.object.name {
+                if parked.keeps_names {
+                    self.names.unreserve(name);
+                }
+                if let Some(newcomer) = self.names.give(name, found.id) {
+                    self.rename_newcomer(newcomer, name);
+                }
             }
             let parent = found.object.parent.filter(|parent| self.contains(*parent));
             found.object.parent = parent;
             self.put_in(found);
         }
         if let Some(above) = self.parent(object).and_then(|parent| self.object_mut(parent)) {
-            above.children.insert(parked.index, object);
+            above.children_mut().insert(parked.index, object);
         }
         self.hold(object);
         Ok(())
@@ -120,7 +126,8 @@ impl World {
     pub(crate) fn give_names_away(&mut self, object: ObjectId) {
         let Some(parked) = self.parked.get_mut(&object) else { return };
         if std::mem::take(&mut parked.keeps_names) {
-            parked.objects.iter().for_each(|found| self.names.unpark(&found.object.name));
+            let names = parked.objects.iter().filter_map(|found| found.object.name);
+            names.for_each(|name| self.names.unreserve(name));
         }
     }
 
@@ -137,7 +144,7 @@ impl World {
             let components = found.components.iter();
             let components =
                 components.map(|(_, component)| self.size_of((**component).portable()));
-            size_of::<ParkedObject>() + found.object.name.len() + components.sum::<usize>()
+            size_of::<ParkedObject>() + components.sum::<usize>()
         };
         objects.iter().map(size).sum()
     }
@@ -169,10 +176,12 @@ impl World {
                 let columns: Vec<usize> = found.components.iter().map(|(at, _)| *at).collect();
                 found.object.shape = self.shapes.of(&columns);
                 found.object.started = started;
-                if parked.keeps_names {
-                    self.names.reserve(&found.object.name);
+                let name = found.object.name.map(|name| self.names.hold(&old.names.text(name)));
+                found.object.set_name(name);
+                if let Some(name) = name.filter(|_| parked.keeps_names) {
+                    self.names.reserve(name);
                 }
-                self.has_unknown |= !found.object.unknown.is_empty();
+                self.has_unknown |= !found.object.unknown().is_empty();
             }
             self.keep_parked(id, parked);
         }
@@ -196,11 +205,12 @@ impl World {
     }
 
     /// Gives another name to an object whose own has been taken by one that came back.
-    fn rename_newcomer(&mut self, newcomer: ObjectId, name: &str) {
-        let name: Rc<str> = self.names.free(name);
-        self.names.take(&name, newcomer);
+    fn rename_newcomer(&mut self, newcomer: ObjectId, taken: Name) {
+        let text = self.names.text(taken);
+        let name = self.name_newcomer(newcomer, &text);
+        self.names.drop(taken);
         if let Some(found) = self.object_mut(newcomer) {
-            found.name = name;
+            found.set_name(name);
         }
     }
 
@@ -213,8 +223,11 @@ impl World {
                 return;
             };
             if components.is_empty() {
-                if parked.keeps_names {
-                    self.names.unpark(&last.name);
+                if let Some(name) = last.name {
+                    if parked.keeps_names {
+                        self.names.unreserve(name);
+                    }
+                    self.names.drop(name);
                 }
                 self.parked_below.remove(id);
                 parked.objects.pop();

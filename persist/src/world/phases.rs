@@ -56,7 +56,7 @@ impl World {
                 let columns = self.shape_of(object);
                 // If one panics, those behind it are started by the next update.
                 let mut rest = Rest { world: self, waiting: &waiting[at..] };
-                for column in columns.iter().skip(started).copied() {
+                for column in columns.iter().skip(started.into()).copied() {
                     match rest.world.object_mut(object) {
                         Some(found) if !found.is_held => found.started += 1,
                         // It may have paused itself.
@@ -88,7 +88,7 @@ impl World {
                 };
                 let (columns, started) = (self.shapes.share(found.shape), found.started);
                 let Some(object) = self.directory.id(page, bit) else { continue };
-                for column in columns.iter().take(started) {
+                for column in columns.iter().take(started.into()) {
                     self.run_one(*column, object, phase, step);
                     // It may have paused itself, or put another world in place of this one.
                     let found = self.objects.pages.get(page).and_then(|objects| objects.get(bit));
@@ -144,23 +144,34 @@ impl World {
         }
     }
 
+    /// Releases those components of an object that may have something to do then.
+    fn release_components(&mut self, object: ObjectId) {
+        for column in self.shape_of(object).iter().copied() {
+            if self.columns[column].hooks & Phase::Release.bit() == 0 {
+                continue;
+            }
+            if let Some(component) = self.take_out(object, column) {
+                self.release(object, column, component);
+            }
+        }
+    }
+
     /// Releases every component, of parked objects and of changes that wait, too.
     pub(super) fn release_all(&mut self) {
         self.is_dropped = true;
         self.running += 1;
-        let objects: Vec<ObjectId> = self.objects().collect();
-        for object in objects {
-            // Most worlds have no such method, which is known behind the first of each type.
-            if self.columns.iter().all(|entry| entry.hooks & Phase::Release.bit() == 0) {
-                break;
-            }
-            for column in self.shape_of(object).iter().copied() {
-                if self.columns[column].hooks & Phase::Release.bit() == 0 {
-                    continue;
+        // Most worlds have no such method, which is known after the first of each type.
+        let is_released = |world: &Self| {
+            world.columns.iter().any(|entry| entry.hooks & Phase::Release.bit() != 0)
+        };
+        'objects: for page in 0..self.directory.len() {
+            let Some(bits) = self.objects.pages.get(page).map(Page::bits) else { continue };
+            for bit in bits {
+                if !is_released(self) {
+                    break 'objects;
                 }
-                if let Some(component) = self.take_out(object, column) {
-                    self.release(object, column, component);
-                }
+                let Some(object) = self.directory.id(page, bit) else { continue };
+                self.release_components(object);
             }
         }
         while let Some((parked, _)) = self.parked.first_key_value() {

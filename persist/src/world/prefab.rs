@@ -347,6 +347,8 @@ impl World {
             let components: Vec<_> = components.collect();
             let shape: Vec<usize> = components.iter().map(|(column, _)| *column).collect();
             object.shape = self.shapes.of(&shape);
+            let name = object.name.map(|name| self.names.hold(&part.names.text(name)));
+            object.set_name(name);
             objects.push(ParkedObject { id, object, components });
         }
         objects
@@ -356,10 +358,15 @@ impl World {
     pub(super) fn place_now(&mut self, objects: Vec<ParkedObject>) {
         for mut found in objects {
             found.object.started = 0;
-            found.object.unknown.iter_mut().for_each(|kept| kept.is_started = false);
-            found.object.name = self.names.free_for_copy(&found.object.name);
-            self.names.take(&found.object.name, found.id);
-            self.has_unknown |= !found.object.unknown.is_empty();
+            found.object.unknown_mut().iter_mut().for_each(|kept| kept.is_started = false);
+            if let Some(wanted) = found.object.name {
+                let text = self.names.text(wanted);
+                let name = self.names.hold_for_copy(&text);
+                self.names.drop(wanted);
+                self.names.give(name, found.id);
+                found.object.set_name(Some(name));
+            }
+            self.has_unknown |= !found.object.unknown().is_empty();
             self.put_in(found);
         }
     }

@@ -33,10 +33,10 @@ impl World {
         let mut add = |what: &str, hash| {
             prints.push(Print { object: Some(id), what: what.to_owned(), hash });
         };
-        add("its name", hash_of(&object.name));
+        add("its name", hash_of(self.name(id).unwrap_or_default()));
         // Its index is its parent's.
         add("its parent", hash_of(&object.parent));
-        add("its children", hash_of(object.children.list()));
+        add("its children", hash_of(object.children()));
         add("its activity", object.activity as u64);
         let columns = self.shapes.columns(object.shape);
         // Their order may be another one if some have been started meanwhile.

@@ -99,6 +99,16 @@ fn twice<T: Component>() -> Error {
 
 /// The objects that have what a query asks for, in the order in which they were made.
 struct QueryIter<'w, Q: Query> {
+    /// The items that come next.
+    run: Run<'w, Q>,
+    /// In a box, so that a loop keeps the run in registers: nothing that is called has the address of it.
+    rest: Box<Rest<'w, Q>>,
+}
+
+type Run<'w, Q> = <<Q as Query>::Cursor<'w> as Cursor>::Run;
+
+/// What comes after a run.
+struct Rest<'w, Q: Query> {
     cursor: Q::Cursor<'w>,
     /// The objects of the pages that are not begun.
     pages: slice::Iter<'w, Page<Object>>,
@@ -108,38 +118,85 @@ struct QueryIter<'w, Q: Query> {
     /// The word of it that is next.
     word: usize,
     directory: &'w Directory,
-    /// The items of the word before that are left, if they are all that the columns have in it.
-    run: Option<<Q::Cursor<'w> as Cursor>::Run>,
-    /// Else their bits.
-    rest: u64,
+    /// The bits of the word before that are left, if its items are no run.
+    bits: u64,
+}
+
+impl<'w, Q: Query> Rest<'w, Q> {
+    /// The item that comes next, and the run after it.
+    ///
+    /// Called, not inlined, or the loop over a run has no registers left for it.
+    #[cold]
+    #[inline(never)]
+    fn advance(&mut self) -> (Option<Q::Item<'w>>, Run<'w, Q>) {
+        loop {
+            if let Some(item) = self.next_item() {
+                return (Some(item), Q::Cursor::empty());
+            }
+            let Some(mut run) = self.next_run() else { return (None, Q::Cursor::empty()) };
+            if let Some(item) = run.next() {
+                return (Some(item), run);
+            }
+        }
+    }
+
+    /// The next item of the word before.
+    #[inline]
+    fn next_item(&mut self) -> Option<Q::Item<'w>> {
+        while self.bits != 0 {
+            let bit = self.bits.trailing_zeros();
+            self.bits &= self.bits - 1;
+            if let Some(item) = self.cursor.item(bit) {
+                return Some(item);
+            }
+        }
+        None
+    }
+
+    /// Goes to the next page or word that has items, which are a run or those of [`next_item`](Self::next_item); `None`
+    /// after the last.
+    fn next_run(&mut self) -> Option<Run<'w, Q>> {
+        loop {
+            if self.word == WORDS {
+                self.objects = None;
+                self.page += 1;
+                self.word = 0;
+            }
+            let objects = match self.objects {
+                Some(objects) => objects,
+                None => {
+                    let objects = self.pages.next()?;
+                    self.objects = Some(objects);
+                    self.cursor.page();
+                    // Only objects have components, so columns that have as many have the same.
+                    if self.cursor.has_page(objects.len()) {
+                        self.word = WORDS;
+                        return Some(self.cursor.page_run());
+                    }
+                    objects
+                }
+            };
+            let first = self.directory.first(self.page) + self.word as u64 * 64;
+            let bits = self.cursor.word(self.word, first) & objects.word(self.word);
+            self.word += 1;
+            if bits == 0 {
+                continue;
+            }
+            if self.cursor.is_all(bits) {
+                return Some(self.cursor.run(bits));
+            }
+            self.bits = bits;
+            return Some(Q::Cursor::empty());
+        }
+    }
 }
 
 impl<'w, Q: Query> QueryIter<'w, Q> {
-    /// Advances to the next word; false after the last.
-    fn next_word(&mut self) -> bool {
-        if self.word == WORDS {
-            self.word = 0;
-            self.page += 1;
-            self.objects = None;
-        }
-        if self.objects.is_none() {
-            self.objects = self.pages.next();
-            self.cursor.page();
-        }
-        let Some(objects) = self.objects else { return false };
-        let first = self.directory.first(self.page) + self.word as u64 * 64;
-        self.rest = self.cursor.word(self.word, first) & objects.word(self.word);
-        if self.cursor.is_all(self.rest) {
-            self.run = Some(self.cursor.run(mem::take(&mut self.rest)));
-        }
-        self.word += 1;
-        true
-    }
-
     fn new(world: (&'w Column<Object>, &'w Directory), cursor: Q::Cursor<'w>) -> Self {
         let (objects, directory) = world;
         let pages = objects.pages.iter();
-        Self { cursor, pages, objects: None, page: 0, word: 0, directory, run: None, rest: 0 }
+        let rest = Rest { cursor, pages, objects: None, page: 0, word: 0, directory, bits: 0 };
+        Self { run: Q::Cursor::empty(), rest: Box::new(rest) }
     }
 }
 
@@ -148,42 +205,31 @@ impl<'w, Q: Query> Iterator for QueryIter<'w, Q> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(item) = self.run.as_mut().and_then(Iterator::next) {
-                return Some(item);
-            }
-            if self.rest != 0 {
-                let bit = self.rest.trailing_zeros();
-                self.rest &= self.rest - 1;
-                return self.cursor.item(bit);
-            }
-            if !self.next_word() {
-                return None;
+        match self.run.next() {
+            Some(item) => Some(item),
+            None => {
+                let (item, run) = self.rest.advance();
+                self.run = run;
+                item
             }
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some((self.pages.len() + 1) * WIDTH))
+        (0, Some((self.rest.pages.len() + 1) * WIDTH))
     }
 
     #[inline]
-    fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, init: B, mut add: F) -> B {
-        let mut sum = init;
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut add: F) -> B {
+        let Self { run, mut rest } = self;
+        let mut sum = run.fold(init, &mut add);
         loop {
-            if let Some(run) = self.run.take() {
-                sum = run.fold(sum, &mut add);
+            while let Some(item) = rest.next_item() {
+                sum = add(sum, item);
             }
-            let mut rest = mem::take(&mut self.rest);
-            while rest != 0 {
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
-                if let Some(item) = self.cursor.item(bit) {
-                    sum = add(sum, item);
-                }
-            }
-            if !self.next_word() {
-                return sum;
+            match rest.next_run() {
+                Some(run) => sum = run.fold(sum, &mut add),
+                None => return sum,
             }
         }
     }

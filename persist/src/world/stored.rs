@@ -5,7 +5,8 @@
 
 use super::World;
 use super::any_component::AnyComponent;
-use super::object::{Activity, KeptComponent};
+use super::directory::Place;
+use super::object::{Activity, KeptComponent, Object};
 use super::parked::ParkedObject;
 use super::resources::AnyResource;
 use crate::codec::{
@@ -112,44 +113,69 @@ impl World {
         numbers: &mut Numbers,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
+        let place = self.directory.place(id);
         let object = match source {
-            Source::Live => self.object(id),
+            Source::Live => place.and_then(|place| self.objects.get(place)),
             Source::Parked(parked) => Some(&parked.object),
         };
         let Some(object) = object else { return Err(out.no_field()) };
         let columns = self.shapes.columns(object.shape);
-        let mut unknown = object.unknown.iter().peekable();
+        let mut unknown = object.unknown().iter().peekable();
+        let started = usize::from(object.started);
         // Those before a started one count as such.
         let is_started = |kept: &&KeptComponent| {
-            kept.before < object.started || (kept.before == object.started && kept.is_started)
+            kept.before < started || (kept.before == started && kept.is_started)
         };
         let started = match content {
             Content::Copy => 0,
-            _ => object.started + object.unknown.iter().filter(is_started).count(),
+            _ => started + object.unknown().iter().filter(is_started).count(),
         };
-        let all = columns.len() + object.unknown.len();
+        let all = columns.len() + object.unknown().len();
         let started = (started < all).then(|| u32::try_from(started).unwrap_or(u32::MAX));
         out.value(&id)?;
-        encode_text(&object.name, out)?;
-        out.value(object.children.list())?;
+        self.encode_name(object, out)?;
+        out.value(object.children())?;
         out.value(&object.activity)?;
         out.value(&started)?;
-        count::encode((columns.len() + object.unknown.len()) as u64, out)?;
+        count::encode((columns.len() + object.unknown().len()) as u64, out)?;
         out.nested_in::<Box<dyn AnyComponent>>(|out| {
             for (before, column) in columns.iter().enumerate() {
                 while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
                     encode_unknown(&unknown.content, out)?;
                 }
-                self.encode_component(*column, id, source, numbers, out)?;
+                self.encode_component(*column, place, source, numbers, out)?;
             }
             unknown.try_for_each(|unknown| encode_unknown(&unknown.content, out))
         })
     }
 
+    /// Writes a name whose text there may not be.
+    fn encode_name(&self, object: &Object, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let (base, number) = object.name.map_or(("", 0), |name| self.names.parts(name));
+        if number == 0 {
+            return encode_text(base, out);
+        }
+        let mut digits = [0; 10];
+        let (mut at, mut rest) = (digits.len(), number);
+        while rest > 0 {
+            at -= 1;
+            digits[at] = b"0123456789"[rest as usize % 10];
+            rest /= 10;
+        }
+        let digits = &digits[at..];
+        let len = base.len() + digits.len();
+        if len as u64 > count::SHORT {
+            out.check_text(len)?;
+        }
+        count::encode(len as u64, out)?;
+        out.bytes(base.as_bytes())?;
+        out.bytes(digits)
+    }
+
     fn encode_component(
         &self,
         column: usize,
-        id: ObjectId,
+        place: Option<Place>,
         source: Source<'_>,
         numbers: &mut Numbers,
         out: &mut Encoder<'_>,
@@ -163,7 +189,7 @@ impl World {
                 None => Err(out.no_field()),
             };
         }
-        let Some(place) = self.directory.place(id) else { return Err(out.no_field()) };
+        let Some(place) = place else { return Err(out.no_field()) };
         let entry = &self.columns[column];
         let number = match numbers[column] {
             Some(number) => number,

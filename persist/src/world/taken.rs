@@ -1,6 +1,7 @@
 //! Components that are out of their objects and may come back as they were.
 
 use std::mem;
+use std::sync::Arc;
 
 use super::World;
 use super::any_component::{AnyComponent, ComponentType};
@@ -99,8 +100,8 @@ impl World {
         let column = self.column_of_class(class)?;
         let columns = self.shapes.columns(found.shape);
         let position = columns.iter().position(|other| *other == column);
-        let before_unknown = found.unknown.iter().map(|kept| kept.before).collect();
-        let is_started = position.is_some_and(|position| position < found.started);
+        let before_unknown = found.unknown().iter().map(|kept| kept.before).collect();
+        let is_started = position.is_some_and(|position| position < usize::from(found.started));
         match position.and_then(|at| Some((at, self.take_out(object, column)?))) {
             Some((position, component)) => {
                 Ok(Taken { position, is_started, before_unknown, ..Taken::of(component) })
@@ -141,16 +142,16 @@ impl World {
             let mut columns = shapes.columns(found.shape).to_vec();
             // What has been started is before what has not, also if others were while it was away.
             let position = match is_started {
-                true => position.min(found.started),
-                false => position.clamp(found.started, columns.len()),
+                true => position.min(found.started.into()),
+                false => position.clamp(found.started.into(), columns.len()),
             };
             columns.insert(position, column);
             found.shape = shapes.of(&columns);
-            found.started += usize::from(is_started);
-            replaced.0 = taken_out(&mut found.unknown, |kept| {
+            found.started += u16::from(is_started);
+            replaced.0 = taken_out(found.unknown_list(), |kept| {
                 registry.is_called(&class, kept.content.class())
             });
-            let kept = found.unknown.iter_mut();
+            let kept = found.unknown_mut().iter_mut();
             if kept.len() == before_unknown.len() {
                 kept.zip(before_unknown).for_each(|(kept, before)| kept.before = before);
             }
@@ -163,7 +164,7 @@ impl World {
     /// Puts back what a component had replaced that is out again.
     pub(crate) fn put_replaced(&mut self, object: ObjectId, replaced: Replaced) {
         if let Some(found) = self.object_mut(object) {
-            put_in(&mut found.unknown, replaced.0);
+            put_in(found.unknown_list(), replaced.0);
         }
     }
 
@@ -177,7 +178,7 @@ impl World {
     pub(crate) fn place_of(&self, object: ObjectId) -> (Option<ObjectId>, usize) {
         let parent = self.parent(object);
         let above = parent.and_then(|parent| self.object(parent));
-        let index = above.and_then(|above| above.children.position(object));
+        let index = above.and_then(|above| above.position(object));
         (parent, index.unwrap_or(0))
     }
 
@@ -191,8 +192,16 @@ impl World {
         self.rename(object, name).map(drop)
     }
 
-    pub(crate) fn shared_name(&self, object: ObjectId) -> Option<std::rc::Rc<str>> {
-        self.object(object).map(|found| found.name.clone())
+    /// The name of an object that is there, for labels and changes; empty if it has none.
+    pub(crate) fn shared_name(&self, object: ObjectId) -> Option<Arc<str>> {
+        let found = self.object(object)?;
+        Some(match found.name {
+            None => Arc::default(),
+            Some(name) => match self.names.base(name) {
+                Some(base) => Arc::clone(base),
+                None => Arc::clone(found.text(|| self.names.text(name))),
+            },
+        })
     }
 
     /// Pauses or resumes an object.

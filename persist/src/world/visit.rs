@@ -17,7 +17,7 @@ impl World {
                 .filter(|bit| {
                     objects.get(*bit).is_some_and(|object| {
                         wanted.get(Shapes::index(object.shape)).is_some_and(|wanted| *wanted)
-                            || !object.unknown.is_empty()
+                            || !object.unknown().is_empty()
                     })
                 })
                 .collect();
@@ -31,15 +31,20 @@ impl World {
         for id in objects {
             let Some(place) = self.directory.place(id) else { continue };
             let Some(object) = self.objects.get_mut(place) else { continue };
-            let mut unknown = object.unknown.iter_mut().peekable();
-            for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
+            let (shape, name) = (object.shape, object.name);
+            let mut unknown = object.unknown_mut().iter_mut().peekable();
+            for (before, column) in self.shapes.columns(shape).iter().enumerate() {
                 while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
                     unknown.content.__visit(visitor)?;
                 }
                 let entry = &mut self.columns[*column];
                 if let Some(component) = entry.column.get_mut(place) {
                     visitor.nested(|visitor| component.portable_mut().visit(visitor)).map_err(
-                        |error| error.in_field(&format!("{}:{}", object.name, (entry.of.name)())),
+                        |error| {
+                            let name = name.map(|name| self.names.text(name));
+                            let (name, class) = (name.unwrap_or_default(), (entry.of.name)());
+                            error.in_field(&format!("{name}:{class}"))
+                        },
                     )?;
                 }
             }
@@ -58,7 +63,7 @@ impl World {
         for id in self.visited() {
             let Some(place) = self.directory.place(id) else { continue };
             let Some(object) = self.objects.get(place) else { continue };
-            let mut unknown = object.unknown.iter().peekable();
+            let mut unknown = object.unknown().iter().peekable();
             for (before, column) in self.shapes.columns(object.shape).iter().enumerate() {
                 while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
                     unknown.content.__visit_shared(visitor)?;

@@ -1,17 +1,18 @@
 use std::any::TypeId;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 
 use super::any_component::ComponentType;
+use super::bundle::Bundles;
 use super::column::{AnyColumn, Column};
 use super::commands::Command;
 use super::directory::{Directory, Place};
 use super::fields::Numbers;
-use super::names::Names;
+use super::names::{Name, Names};
 use super::object::{Activity, Object, Shapes};
 use super::parked::Parked;
 use super::resources::Resources;
@@ -21,7 +22,7 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// Named objects made of components.
 ///
-/// An object is an id. It has a name that no other has, a place in a tree, and components: values of
+/// An object is an id. It has a name that no other has, if any, a place in a tree, and components: values of
 /// types that implement [`Component`](super::Component), at most one of each. Ids are never given twice, also not after a load, so that
 /// an id in a field of a component is a reference which a removed object makes stale, not wrong.
 ///
@@ -77,6 +78,7 @@ pub struct World {
     /// The columns by the names of their classes.
     pub(super) by_class: HashMap<String, usize>,
     pub(super) shapes: Shapes,
+    pub(super) bundles: Bundles,
     pub(super) names: Names,
     pub(super) resources: Resources,
     /// Objects that are out of the world and may come back, by the one at the top.
@@ -135,9 +137,10 @@ impl World {
         Self::default()
     }
 
-    /// Makes an object of this name; an empty name is `Object`.
+    /// Makes an object of this name. If an object has it, or one that may come back had it, the new name ends with the
+    /// lowest free number.
     ///
-    /// If an object has the name, or one that may come back had it, the new name ends with the lowest free number.
+    /// An empty name is none: such an object costs nothing for names, and [`find`](Self::find) never returns it.
     ///
     /// While a component's method runs, the object is there, and has its name, from the end of the phase on.
     ///
@@ -180,16 +183,25 @@ impl World {
         Ok(id)
     }
 
-    fn new_id(&mut self) -> ObjectId {
+    pub(super) fn new_id(&mut self) -> ObjectId {
         self.last_id += 1;
         assert!(self.last_id < LAST_ID, "the ids of a world are used up");
         ObjectId::new(self.last_id).expect("it is more than 0")
     }
 
-    pub(super) fn spawn_now(&mut self, id: ObjectId, name: &str) {
-        let name = self.names.free(name);
-        self.names.take(&name, id);
-        self.enter(id, Object { name, ..Object::default() });
+    pub(super) fn spawn_now(&mut self, id: ObjectId, name: &str) -> Place {
+        let name = self.name_newcomer(id, name);
+        self.enter(id, Object::new(name))
+    }
+
+    /// Gives an object without a name this one, or this one with the lowest free number; an empty one is none.
+    pub(super) fn name_newcomer(&mut self, id: ObjectId, name: &str) -> Option<Name> {
+        if name.is_empty() {
+            return None;
+        }
+        let name = self.names.hold_free(name);
+        self.names.give(name, id);
+        Some(name)
     }
 
     /// Puts an object in.
@@ -263,33 +275,38 @@ impl World {
         self.names.find(name)
     }
 
-    /// The name of an object.
+    /// The name of an object, if it is there and has one.
     #[must_use]
     pub fn name(&self, object: ObjectId) -> Option<&str> {
-        self.object(object).map(|object| &*object.name)
+        let found = self.object(object)?;
+        let name = found.name?;
+        Some(self.names.base(name).unwrap_or_else(|| found.text(|| self.names.text(name))))
     }
 
     /// Gives an object this name, or this name with the lowest free number if another has it; returns what it got. The
-    /// name of a [parked](Self::park) object it can have until that one comes back.
+    /// name of a [parked](Self::park) object it can have until that one comes back. An empty name takes its name away.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] if the object is not there.
     pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
-        let old = self.check(object)?.name.clone();
-        if *old != *name {
+        let old = self.check(object)?.name;
+        if self.name(object).unwrap_or_default() != name {
             // Of the names that it could have, its own is free.
-            self.names.leave(&old);
-            let name = match self.names.find(name) {
-                None if !name.is_empty() => name.into(),
-                _ => self.names.free(name),
-            };
-            self.names.take(&name, object);
+            old.into_iter().for_each(|old| self.names.leave(old));
+            let new = (!name.is_empty()).then(|| match self.names.find(name) {
+                None => self.names.hold(name),
+                Some(_) => self.names.hold_free(name),
+            });
+            old.into_iter().for_each(|old| self.names.drop(old));
+            if let Some(new) = new {
+                self.names.give(new, object);
+            }
             if let Some(object) = self.object_mut(object) {
-                object.name = name;
+                object.set_name(new);
             }
         }
-        self.check(object).map(|object| &*object.name)
+        Ok(self.name(object).unwrap_or_default())
     }
 
     pub(super) fn object(&self, id: ObjectId) -> Option<&Object> {
@@ -321,8 +338,8 @@ impl World {
     }
 
     /// The columns of the components of an object, in order.
-    pub(super) fn shape_of(&self, object: ObjectId) -> Rc<[usize]> {
-        self.object(object).map_or_else(Rc::default, |object| self.shapes.share(object.shape))
+    pub(super) fn shape_of(&self, object: ObjectId) -> Arc<[usize]> {
+        self.object(object).map_or_else(Arc::default, |object| self.shapes.share(object.shape))
     }
 
     /// Drops pages without objects, when they have become many.

@@ -53,6 +53,21 @@ macro_rules! tuple {
             type Run = Flat<zipped!($($part::Run),+), Self::Item>;
 
             #[inline]
+            fn empty() -> Self::Run {
+                Flat(zip!($($part::empty()),+), PhantomData)
+            }
+
+            #[inline]
+            fn has_page(&self, objects: usize) -> bool {
+                true $(&& self.$at.has_page(objects))+
+            }
+
+            #[inline]
+            fn page_run(&mut self) -> Self::Run {
+                Flat(zip!($(self.$at.page_run()),+), PhantomData)
+            }
+
+            #[inline]
             fn page(&mut self) {
                 $(self.$at.page();)+
             }
@@ -87,6 +102,21 @@ macro_rules! tuple {
 impl<A: Cursor> Cursor for (A,) {
     type Item = (A::Item,);
     type Run = std::iter::Map<A::Run, fn(A::Item) -> (A::Item,)>;
+
+    #[inline]
+    fn empty() -> Self::Run {
+        A::empty().map(|item| (item,))
+    }
+
+    #[inline]
+    fn has_page(&self, objects: usize) -> bool {
+        self.0.has_page(objects)
+    }
+
+    #[inline]
+    fn page_run(&mut self) -> Self::Run {
+        self.0.page_run().map(|item| (item,))
+    }
 
     #[inline]
     fn page(&mut self) {

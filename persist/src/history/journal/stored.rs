@@ -1,6 +1,5 @@
 //! What frames hold, as values of the library's own codec.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{Around, Before};
@@ -252,7 +251,7 @@ impl StoredLabel {
                     .get(usize::from(verb))
                     .ok_or_else(|| wrong("a verb that does not exist"))?,
                 field: field.map(|field| field.parse()).transpose()?,
-                object: object.map(Rc::from),
+                object: object.map(Arc::from),
             },
             Self::Several { first, more } => {
                 Label::Several { first: Box::new(first.restore()?), more: place(more)? }

@@ -90,7 +90,8 @@ impl Step<World> for Change {
             What::InsertResource(change) => (Verb::Attach, of_class(&change.class)),
             What::RemoveResource(change) => (Verb::Detach, of_class(&change.class)),
         };
-        Label::Change { verb, field, object: self.name.clone() }
+        let object = self.name.clone().filter(|name| !name.is_empty());
+        Label::Change { verb, field, object }
     }
 
     fn has_end(&self) -> bool {

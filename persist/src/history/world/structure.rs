@@ -178,7 +178,7 @@ impl Edit<'_, World> {
         if let (Some(old), Some(new)) = (old, self.target.shared_name(object)) {
             self.record_aspect(object, What::Rename { old, new });
         }
-        self.target.name(object).ok_or_else(|| gone(object))
+        Ok(self.target.name(object).unwrap_or_default())
     }
 
     /// Puts an object below another one as its last child, or below none, as [`World::set_parent`].
