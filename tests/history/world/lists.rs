@@ -207,7 +207,6 @@ fn random_changes_of_lists_lead_where_snapshots_lead() -> Result<()> {
         let leg = random.gen_range(0..now.legs.len());
         let legs = field!(Route.legs).at(leg as u64);
         let x = u64::from(step);
-        history.set_barrier();
         let done = history.edit(&mut world, "", |edit| match random.gen_range(0..8) {
             0 => edit.insert_element(tour, field!(Route.stops), at, value(x)).map(|()| {
                 now.stops.insert(at, stop(x));
