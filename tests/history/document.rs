@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use persist::history::{self, CommandContext, End, Label, Merge};
+use persist::history::{self, CommandContext, Edit, Editable, End, Label, Merge};
 use persist::{Command, Error, ErrorKind, History, Result};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +12,17 @@ pub(crate) struct Document {
     pub(crate) words: Vec<String>,
     pub(crate) numbers: BTreeMap<&'static str, i64>,
     pub(crate) selected: usize,
+}
+
+impl Editable for Document {
+    type Edit<'e> = Edit<'e, Self>;
+
+    fn persist_edit<'e, R>(
+        edit: &mut Edit<'e, Self>,
+        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
+    ) -> Result<R> {
+        run(edit)
+    }
 }
 
 impl Document {

@@ -9,6 +9,7 @@ mod document;
 mod dragging;
 mod events;
 mod failure;
+mod fields;
 mod groups;
 mod half_done;
 mod limits;

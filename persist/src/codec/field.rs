@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::items::ListAccess;
+use super::items::{ListAccess, MapAccess};
 use super::with::Adapter;
 use super::{Decoder, Encoder, Fail, Persist, Stop};
 
@@ -12,6 +12,7 @@ pub struct FieldAccess {
     encode: fn(&dyn Any, &mut Encoder<'_>) -> Result<(), Stop>,
     decode: fn(Option<&mut dyn Any>, &mut Decoder<'_>) -> Result<(), Fail>,
     list: Option<&'static dyn ListAccess>,
+    map: Option<&'static dyn MapAccess>,
     has_adapter: bool,
 }
 
@@ -23,6 +24,7 @@ impl FieldAccess {
             encode: F::__encode_field,
             decode: F::__decode_field,
             list: F::__LIST,
+            map: F::__MAP,
             has_adapter: false,
         }
     }
@@ -31,14 +33,14 @@ impl FieldAccess {
     #[must_use]
     pub(super) const fn compact<F: Persist>() -> Self {
         let (encode, decode) = (F::__encode_compact_field, F::__decode_compact_field);
-        Self { encode, decode, list: None, has_adapter: false }
+        Self { encode, decode, list: None, map: None, has_adapter: false }
     }
 
     /// Of a field of type `F` that an adapter stores.
     #[must_use]
     pub(super) const fn with<F: Any, A: Adapter<F>>() -> Self {
         let (encode, decode) = (encode_with::<F, A>, decode_with::<F, A>);
-        Self { encode, decode, list: None, has_adapter: true }
+        Self { encode, decode, list: None, map: None, has_adapter: true }
     }
 
     /// True if the field is stored as another type.
@@ -49,6 +51,11 @@ impl FieldAccess {
     /// How its elements are reached, if it is a list whose elements are stored as they are.
     pub(crate) fn list(&self) -> Option<&'static dyn ListAccess> {
         self.list
+    }
+
+    /// How its values are reached, if it is a map whose keys and values are stored as they are.
+    pub(crate) fn map(&self) -> Option<&'static dyn MapAccess> {
+        self.map
     }
 
     /// Writes a field.

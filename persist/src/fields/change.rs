@@ -5,9 +5,11 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::bytes::{AsBytes, Bytes};
+use super::compare::compared_at;
 use super::links::FieldLinks;
 use super::part::{Part, Room, follow};
 use super::path::{AsText, FieldPath, Steps};
+use super::paths::Paths;
 use crate::codec::items::ListAccess;
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, NoVisitLinks, Phase, Portable, Visitor, left_over,
@@ -257,6 +259,52 @@ impl Root<'_> {
         Ok(validates)
     }
 
+    /// The bytes of a part that lies somewhere.
+    pub(crate) fn content_at(&mut self, path: &FieldPath) -> Result<Bytes> {
+        let part = Part::find(self.room, self.registry, &*self.value, path.steps())?;
+        check_end(&part, path)?;
+        let content = part.bytes().into();
+        self.room.trim();
+        Ok(content)
+    }
+
+    /// The part at a path, to be changed.
+    pub(crate) fn part_mut(&mut self, path: &FieldPath) -> Result<&mut dyn Any> {
+        let (part, _) = Part::reach(self.room, self.registry, &*self.value, path.steps())?;
+        check_end(&part, path)?;
+        if part.is_whole() {
+            return Ok(self.value);
+        }
+        match part.reach_mut(self.value) {
+            Some((_, value)) => Ok(value),
+            None => Err(Fail::Value.into()),
+        }
+    }
+
+    /// The fields of a part that differ from a content that it had.
+    pub(crate) fn changes_at(
+        &mut self,
+        paths: &Paths,
+        path: &FieldPath,
+        old: &[u8],
+    ) -> Result<Vec<FieldChange>> {
+        let root = &*self.value;
+        let (mut part, value) = Part::reach(self.room, self.registry, root, path.steps())?;
+        check_end(&part, path)?;
+        part.encode(self.registry, root, value)?;
+        let found = compared_at(self.registry, paths, path, (&part, value), old)?;
+        self.room.trim();
+        Ok(found)
+    }
+
+    /// Puts a part back to a content that it had, unless it has it.
+    pub(crate) fn put_at(&mut self, path: &FieldPath, content: &[u8]) -> Result<()> {
+        let part = Part::find(self.room, self.registry, &*self.value, path.steps())?;
+        check_end(&part, path)?;
+        // What is put back is read anew, without what is skipped in it.
+        if part.bytes() == content { Ok(()) } else { part.put(content, self.registry, self.value) }
+    }
+
     /// Reads over the whole value.
     pub(crate) fn put_content(&mut self, content: &[u8]) -> Result<()> {
         decode(content, self.registry, |input| self.value.decode_over(input))
@@ -367,6 +415,15 @@ impl Splice<'_> {
             Self::Move(from, to) => from.max(to) < &len,
         }
     }
+}
+
+/// Refuses a part that does not lie where it can be borrowed.
+fn check_end(part: &Part<'_>, path: &FieldPath) -> Result<()> {
+    if part.is_end() {
+        return Ok(());
+    }
+    let message = "the part lies in an option, a tuple or an array, and cannot be edited by itself; take the path of what is around it";
+    Err(path.locate(Error::new(ErrorKind::Unsupported, message)))
 }
 
 fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {

@@ -2,9 +2,10 @@
 
 use std::any::Any;
 
+use super::compare::Spot;
 use super::links::FieldLinks;
 use super::path::{Step, Steps};
-use crate::codec::items::ListAccess;
+use crate::codec::items::{ListAccess, MapAccess};
 use crate::codec::{Buffer, ClassAccess, FieldAccess, Portable};
 use crate::graph::Registry;
 use crate::names::suggest;
@@ -12,10 +13,11 @@ use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Result, Value};
 
 /// One step of the way from a value inwards.
-#[derive(Clone, Copy)]
 enum Hop {
     Field(&'static dyn ClassAccess, usize),
     Element(&'static dyn ListAccess, usize),
+    /// With the key as it is stored.
+    Value(&'static dyn MapAccess, Vec<u8>),
 }
 
 /// More bytes than these are not kept from one use to the next.
@@ -43,7 +45,7 @@ impl Room {
     }
 }
 
-/// The innermost part on a path that can be reached where it lies: a field, or an element of a list.
+/// The innermost part on a path that can be reached where it lies: a field, an element of a list or a value of a map.
 pub(crate) struct Part<'p> {
     /// Index of the class of the whole value.
     pub(super) class: usize,
@@ -59,7 +61,7 @@ pub(crate) struct Part<'p> {
 }
 
 impl<'p> Part<'p> {
-    /// Goes along a path as far as it leads through structs, enums and lists.
+    /// Goes along a path as far as it leads through structs, enums, lists and maps.
     pub(super) fn reach<'v>(
         room: &'p mut Room,
         registry: &Registry,
@@ -75,8 +77,14 @@ impl<'p> Part<'p> {
         for step in steps {
             let inner = match step {
                 Step::Field(name) => part.field(registry, value, name)?,
-                Step::Index(index) => part.element(value, *index),
-                Step::Key(_) => None,
+                Step::Index(index) => match part.access.and_then(FieldAccess::map) {
+                    Some(map) => part.entry(registry, (map, value), &Value::U64(*index)),
+                    None => part.element(value, *index),
+                },
+                Step::Key(key) => match (part.access.and_then(FieldAccess::map), key.parse()) {
+                    (Some(map), Ok(key)) => part.entry(registry, (map, value), &key),
+                    _ => None,
+                },
             };
             let Some(inner) = inner else { break };
             value = inner;
@@ -130,6 +138,36 @@ impl<'p> Part<'p> {
         Some(element)
     }
 
+    /// Goes to the value of a key of the part; `None` if it must be looked for in the bytes.
+    fn entry<'v>(
+        &mut self,
+        registry: &Registry,
+        (map, value): (&'static dyn MapAccess, &'v dyn Any),
+        key: &Value,
+    ) -> Option<&'v dyn Any> {
+        let key = self.start_of(registry, &[]).ok()?.key_bytes(key)?;
+        let found = map.get(value, &key)?;
+        self.room.hops.push(Hop::Value(map, key));
+        self.access = Some(map.value());
+        self.depth += 1;
+        Some(found)
+    }
+
+    /// How it is written and read; `None` if it is the whole value.
+    pub(super) fn access(&self) -> Option<&'static FieldAccess> {
+        self.access
+    }
+
+    /// What its bytes mean, unless it is the whole value.
+    pub(super) fn spot(&self) -> Option<Spot> {
+        self.place.map(|place| (place, self.depth))
+    }
+
+    /// True if all steps of its path lead to it.
+    pub(super) fn is_end(&self) -> bool {
+        self.taken == self.steps.len()
+    }
+
     /// True if it is the whole value.
     pub(super) fn is_whole(&self) -> bool {
         self.access.is_none()
@@ -142,7 +180,7 @@ impl<'p> Part<'p> {
 
     /// Like [`list`](Self::list), if all steps lead to it.
     pub(super) fn whole_list(&self) -> Option<&'static dyn ListAccess> {
-        self.list().filter(|_| self.taken == self.steps.len())
+        self.list().filter(|_| self.is_end())
     }
 
     /// Writes the part, which is this value.
@@ -185,6 +223,7 @@ impl<'p> Part<'p> {
             value = match hop {
                 Hop::Field(access, field) => access.field_mut(value, *field)?,
                 Hop::Element(list, index) => list.get_mut(value, *index)?,
+                Hop::Value(map, key) => map.get_mut(value, key)?,
             };
         }
         Some((self.access?, value))
@@ -201,10 +240,15 @@ impl<'p> Part<'p> {
 
     /// At the part.
     pub(super) fn start<'c>(&'c self, registry: &'c Registry) -> Result<Cursor<'c, 'c>> {
+        self.start_of(registry, self.bytes())
+    }
+
+    /// At the part, which has these bytes.
+    fn start_of<'c>(&self, registry: &'c Registry, bytes: &'c [u8]) -> Result<Cursor<'c, 'c>> {
         let layout = registry.program().layout();
         let mut cursor = match self.place {
-            Some(place) => Cursor::of_field(layout, place, self.bytes()),
-            None => Some(Cursor::of_class(layout, self.class, self.bytes())),
+            Some(place) => Cursor::of_field(layout, place, bytes),
+            None => Some(Cursor::of_class(layout, self.class, bytes)),
         };
         for _ in 0..self.depth {
             cursor = cursor.and_then(Cursor::of_element);

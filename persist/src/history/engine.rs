@@ -15,11 +15,17 @@ use super::proof::Watch;
 use super::step::{
     BoxedStep, End, Failure, Merge, ends, finalize_all, guarded, is_broken, undo_all,
 };
-use super::{Edit, History, Label};
+use super::{Edit, Editable, History, Label};
 use crate::{Error, Result};
 
 impl<T: 'static> History<T> {
     /// Edits a target; what is done is one entry, of this label if it is not empty. If nothing is changed there is none, and what could be redone stays.
+    ///
+    /// Of a [`World`] the closure gets an [`Edit`], whose methods record what they do. Of any other type it gets the value:
+    /// the target is encoded before and after it, which costs what the target costs, and the fields that differ are
+    /// kept, of lists the elements. [`edit_at`](Self::edit_at) does the same for one part. `skip`ped fields and changes
+    /// inside a cell without `&mut` are not recorded. A type that holds shared pointers is refused
+    /// ([`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)), with the name of the field.
     ///
     /// In an open transaction it is a part of that. The edit has the target, and not the history, which cannot be used in it:
     ///
@@ -37,9 +43,22 @@ impl<T: 'static> History<T> {
         &mut self,
         target: &mut T,
         label: impl Into<Label>,
+        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Editable,
+    {
+        self.run_edit(target, label.into(), |scope| T::persist_edit(scope, edit))
+    }
+
+    /// Runs an edit, whose steps are recorded.
+    pub(super) fn run_edit<R>(
+        &mut self,
+        target: &mut T,
+        label: Label,
         edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
     ) -> Result<R> {
-        self.edit_as(target, None, label.into(), edit)
+        self.edit_as(target, None, label, edit)
     }
 
     pub(super) fn edit_as<R>(

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::{Edit, History, Label};
+use super::{Editable, History, Label};
 use crate::Result;
 
 /// How an edit may become a part of the entry before it.
@@ -71,11 +71,15 @@ impl<T: 'static> History<T> {
         target: &mut T,
         key: impl Hash,
         label: impl Into<Label>,
-        edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
-    ) -> Result<R> {
+        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Editable,
+    {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        self.edit_as(target, Some(MergeKey::Given(hasher.finish())), label.into(), edit)
+        let key = MergeKey::Given(hasher.finish());
+        self.edit_as(target, Some(key), label.into(), |scope| T::persist_edit(scope, edit))
     }
 
     /// Begins a drag: all edits until [`end_drag`](Self::end_drag) are one entry with this label, or with that of the first if it is empty.

@@ -24,6 +24,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`History`], [`HistoryEntry`], [`Label`], [`Verb`] | the list of entries, and their names in a menu |
+//! | [`Editable`] | what a history can edit: a world, or any type with field records |
 //! | [`Edit`], [`Drag`] | what changes a target while it is recorded; edits that are one entry |
 //! | [`Command`], [`CommandContext`], [`Merge`] | edits that the program wrote itself |
 //! | [`HistoryEvent`], [`Subscription`], [`End`] | callbacks for menus and views |
@@ -37,6 +38,7 @@ mod edit;
 mod engine;
 mod entry;
 mod event;
+mod fields;
 mod group;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod history;
@@ -56,6 +58,7 @@ mod world;
 pub use command::CommandContext;
 pub use edit::Edit;
 pub use event::{HistoryEvent, Subscription};
+pub use fields::Editable;
 pub use group::{Histories, HistoryId};
 pub use history::HistoryEntry;
 pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};

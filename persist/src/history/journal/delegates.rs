@@ -1,11 +1,13 @@
 //! The methods of a history that a session has, each with its target.
 
+use std::any::Any;
 use std::hash::Hash;
 use std::time::Duration;
 
 use super::Session;
+use crate::codec::Reflect;
 use crate::fields::IntoFieldPath;
-use crate::history::{Command, Drag, Edit, History, HistoryEvent, Label, Subscription};
+use crate::history::{Command, Drag, Editable, History, HistoryEvent, Label, Subscription};
 use crate::{ObjectId, Persist, Result, Value, World};
 
 /// Each as the method of this name, which gets the target if it wants one.
@@ -63,8 +65,11 @@ impl<T: 'static> Session<T> {
     pub fn edit<R>(
         &mut self,
         label: impl Into<Label>,
-        edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
-    ) -> Result<R> {
+        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Editable,
+    {
         self.history.edit(&mut self.target, label, edit)
     }
 
@@ -77,8 +82,11 @@ impl<T: 'static> Session<T> {
         &mut self,
         key: impl Hash,
         label: impl Into<Label>,
-        edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
-    ) -> Result<R> {
+        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Editable,
+    {
         self.history.edit_merging(&mut self.target, key, label, edit)
     }
 
@@ -89,6 +97,35 @@ impl<T: 'static> Session<T> {
     /// Those of [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
     pub fn set_metadata<M: Persist>(&mut self, metadata: &M) -> Result<()> {
         self.saves.set_metadata(metadata)
+    }
+}
+
+impl<T: Reflect> Session<T> {
+    /// Like [`History::set_field`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`History::set_field`] and of [`edit`](Self::edit).
+    pub fn set_field(
+        &mut self,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        self.history.set_field(&mut self.target, path, value)
+    }
+
+    /// Like [`History::edit_at`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`History::edit_at`] and of [`edit`](Self::edit).
+    pub fn edit_at<P: Any, R>(
+        &mut self,
+        path: impl IntoFieldPath,
+        label: impl Into<Label>,
+        edit: impl FnOnce(&mut P) -> Result<R>,
+    ) -> Result<R> {
+        self.history.edit_at(&mut self.target, path, label, edit)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Around, Before};
 use crate::codec::{Buffer, decode};
+use crate::fields::FieldChange;
 use crate::history::merging::Merging;
 use crate::history::step::BoxedStep;
 use crate::history::{Command, Label, Poison, Verb};
@@ -131,6 +132,8 @@ pub(in crate::history) enum StoredStep {
     // Boxed, as commands in commands are read one in the other.
     Command(Box<StoredCommand>),
     World(Box<Change>),
+    /// Of a target that is no world.
+    Field(Box<FieldChange>),
 }
 
 impl From<StoredCommand> for StoredStep {
@@ -147,6 +150,7 @@ impl StoredStep {
                 show(change);
                 false
             }
+            Self::Field(_) => false,
             Self::Command(command) => {
                 let further = command.further.iter();
                 further.fold(command.is_direct, |is_direct, step| step.each(show) || is_direct)

@@ -55,7 +55,7 @@ impl Edit<'_, World> {
         if let Owner::Object(object) = owner {
             self.touch(object);
         }
-        let handed = Handed::new(self.target, place, owner, class())?;
+        let handed = Handed::new(self.target, place, owner, class)?;
         self.pending.push(Box::new(handed));
         Ok(())
     }
