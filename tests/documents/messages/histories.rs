@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::history::{CommandContext, Label, Proof};
 use persist::{Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, World};
@@ -165,7 +165,7 @@ impl Component for Words {}
 
 #[derive(Persist)]
 struct Holder {
-    shared: Rc<RefCell<u32>>,
+    shared: Arc<Mutex<u32>>,
 }
 
 impl Component for Place {}
