@@ -65,7 +65,7 @@ fn files(folder: &Path) -> (PathBuf, PathBuf) {
 fn open(folder: &Path, flush: Flush) -> Result<Session> {
     let mut saves = SaveManager::new();
     saves.register_component::<Transform>()?;
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
     history.set_proof(Proof::Off);
     let (save, journal) = files(folder);
     let (session, recovered) = Session::with(saves, history).flush(flush).open(save, journal)?;
@@ -113,7 +113,7 @@ fn set(session: &mut Session, objects: &[ObjectId], path: &FieldPath, n: usize) 
 
 /// The same without a journal.
 fn unrecorded(time: Duration) -> Result<f64> {
-    let (mut world, mut history) = (persist::World::new(), History::unlimited());
+    let (mut world, mut history) = (persist::World::new(), History::new(None));
     history.set_proof(Proof::Off);
     let mut objects = Vec::new();
     for _ in 0..OBJECTS {
@@ -146,7 +146,7 @@ fn floor(folder: &Path, is_flushed: bool, time: Duration) -> f64 {
 /// The position, and where all objects are.
 fn state(session: &Session, objects: &[ObjectId]) -> (usize, Vec<Option<f32>>) {
     let x = |id: &ObjectId| session.world().get::<Transform>(*id).map(|transform| transform.x);
-    (session.position(), objects.iter().map(x).collect())
+    (session.history().position(), objects.iter().map(x).collect())
 }
 
 /// Edits that many times, and opens the session anew.

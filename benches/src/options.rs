@@ -12,6 +12,8 @@ usage: persist-benches [--quick] [--only SECTION]... [--folder PATH] [--page]
 pub(crate) struct Options {
     pub(crate) is_quick: bool,
     pub(crate) only_page: bool,
+    /// Only the rows of one section, on the standard output: for the program that takes the median of several.
+    pub(crate) prints: bool,
     pub(crate) folder: PathBuf,
     /// All if it is empty.
     pub(crate) sections: Vec<String>,
@@ -20,12 +22,14 @@ pub(crate) struct Options {
 impl Options {
     pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
         let folder = PathBuf::from("target");
-        let mut options = Self { is_quick: false, only_page: false, folder, sections: Vec::new() };
+        let mut options =
+            Self { is_quick: false, only_page: false, prints: false, folder, sections: Vec::new() };
         while let Some(argument) = arguments.next() {
             let mut operand = || arguments.next().ok_or(format!("{argument} needs a value"));
             match argument.as_str() {
                 "--quick" => options.is_quick = true,
                 "--page" => options.only_page = true,
+                "--print" => options.prints = true,
                 "--folder" => options.folder = operand()?.into(),
                 "--only" => options.sections.push(operand()?),
                 _ => return Err(format!("{argument} is not an option")),

@@ -1,6 +1,7 @@
 //! One section of the benchmarks while it runs.
 
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use crate::harness::{Contender, Spread, measure};
 use crate::report::{Figures, Role, Row};
@@ -77,6 +78,24 @@ impl Run {
         bytes: usize,
     ) {
         self.exact(table, name, set, role, bytes as f64 / 1000.0);
+    }
+
+    /// Measures the section in other processes of this program, one after the other, and takes the medians.
+    pub(crate) fn measure_in_processes(&mut self, count: usize) -> Result<(), String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut measured = Vec::new();
+        for _ in 0..count {
+            let mut command = Command::new(&program);
+            command.args(["--print", "--only", self.section]).stderr(Stdio::inherit());
+            let output = command.output().map_err(|error| error.to_string())?;
+            let text = String::from_utf8(output.stdout).map_err(|error| error.to_string())?;
+            let whole = text.strip_prefix("# ").and_then(|text| text.split_once('\n'));
+            let (rounds, rows) = whole.filter(|_| output.status.success()).ok_or("it failed")?;
+            self.rounds = rounds.parse().map_err(|_| "the rounds are no number")?;
+            measured.push(Figures::parse(rows.trim_end())?);
+        }
+        self.figures = Figures::medians(measured)?;
+        Ok(())
     }
 
     /// Takes what another program has measured.

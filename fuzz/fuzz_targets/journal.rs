@@ -94,7 +94,7 @@ fn session(storage: &Memory) -> Result<Session> {
     saves.set_storage(storage.clone());
     saves.register_component::<Thing>()?;
     saves.registry_mut().register_resource::<Score>()?;
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
     history.register::<Make>()?;
     history.register::<Push>()?;
     Ok(Session::with(saves, history).flush(Flush::OnIdle).open(SAVE, JOURNAL)?.0)
@@ -249,10 +249,10 @@ libfuzzer_sys::fuzz_target!(|how: &[u8]| {
         while matches!(session.undo(), Ok(true)) {}
         while matches!(session.redo(), Ok(true)) {}
         if session.save().is_ok() {
-            let position = session.position();
+            let position = session.history().position();
             drop(session);
             let again = self::session(&storage).expect("what was saved opens");
-            assert_eq!(again.position(), position);
+            assert_eq!(again.history().position(), position);
         }
     });
     assert!(used.bytes_max < 16 << 20, "{} bytes", used.bytes_max);

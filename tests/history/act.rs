@@ -100,7 +100,6 @@ impl Command<Document> for Act {
                 let is_back = self.old.number(NAMES[*name]) == *new;
                 Ok(if is_back { Merge::Annul } else { Merge::Yes })
             }
-            (Leaf::Plus(name, _), Leaf::Plus(other, _)) if name == other => Ok(Merge::Both),
             (Leaf::Pick(pick), Leaf::Pick(other)) => {
                 *pick = *other;
                 Ok(Merge::Yes)

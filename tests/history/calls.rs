@@ -23,7 +23,8 @@ pub(super) enum Call {
     Apply(Leaf, How),
     /// Whose merge is refused, if there is one.
     ApplyApart(Leaf),
-    Edit(&'static str, Vec<Leaf>, How),
+    /// With a key, if it has one.
+    Edit(Option<u8>, &'static str, Vec<Leaf>, How),
     Undo,
     Redo,
     FailingUndo(sample::Index),
@@ -36,7 +37,10 @@ pub(super) enum Call {
     Rollback,
     /// A transaction with one in it, and whether it is committed.
     Scope(&'static str, Vec<Leaf>, bool),
-    Barrier,
+    Drag(&'static str),
+    EndDrag,
+    /// Its token is dropped.
+    ForgetDrag,
     Saved(bool),
     Capacity(Option<usize>),
     Budget(Option<usize>),
@@ -77,14 +81,16 @@ pub(super) fn call() -> impl Strategy<Value = Call> {
     let edits = prop_oneof![
         12 => (leaf(), how.clone()).prop_map(|(leaf, how)| Call::Apply(leaf, how)),
         1 => leaf().prop_map(Call::ApplyApart),
-        5 => (label.clone(), vec(leaf(), 0..5), how)
-            .prop_map(|(label, leaves, how)| Call::Edit(label, leaves, how)),
+        6 => (option::weighted(0.4, 0..2u8), label.clone(), vec(leaf(), 0..5), how)
+            .prop_map(|(key, label, leaves, how)| Call::Edit(key, label, leaves, how)),
+        2 => label.clone().prop_map(Call::Drag),
         2 => (label.clone(), vec(leaf(), 0..5), any::<bool>())
             .prop_map(|(label, leaves, is_committed)| Call::Scope(label, leaves, is_committed)),
         2 => label.prop_map(Call::Begin),
         2 => Just(Call::Commit),
         1 => Just(Call::Rollback),
-        1 => Just(Call::Barrier),
+        1 => Just(Call::EndDrag),
+        1 => Just(Call::ForgetDrag),
     ];
     let moves = prop_oneof![
         8 => Just(Call::Undo),

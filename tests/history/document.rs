@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use persist::history::{CommandContext, End, HistoryEvent, Label, Merge};
+use persist::history::{self, CommandContext, Edit, Editable, End, Label, Merge};
 use persist::{Command, Error, ErrorKind, History, Result};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,6 +12,17 @@ pub(crate) struct Document {
     pub(crate) words: Vec<String>,
     pub(crate) numbers: BTreeMap<&'static str, i64>,
     pub(crate) selected: usize,
+}
+
+impl Editable for Document {
+    type Edit<'e> = Edit<'e, Self>;
+
+    fn persist_edit<'e, R>(
+        edit: &mut Edit<'e, Self>,
+        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
+    ) -> Result<R> {
+        run(edit)
+    }
 }
 
 impl Document {
@@ -171,7 +183,7 @@ impl Command<Document> for Set {
     }
 }
 
-/// Adds to a number; of several, all are kept in one entry.
+/// Adds to a number.
 pub(crate) struct Add(pub(crate) &'static str, pub(crate) i64);
 
 impl Command<Document> for Add {
@@ -186,10 +198,6 @@ impl Command<Document> for Add {
         ask(&format!("undo {}+{}", self.0, self.1))?;
         document.put(self.0, document.number(self.0) - self.1);
         Ok(())
-    }
-
-    fn merge(&mut self, next: &Self) -> Result<Merge> {
-        Ok(if self.0 == next.0 { Merge::Both } else { Merge::No })
     }
 
     fn finalize(&mut self, _: &mut Document, end: End) {
@@ -243,15 +251,22 @@ pub(crate) struct Editor {
 
 impl Editor {
     pub(crate) fn new() -> Self {
-        Self::with(History::unlimited())
+        Self::with(History::new(None))
     }
 
     pub(crate) fn of(capacity: usize) -> Self {
         Self::with(History::new(capacity))
     }
 
-    pub(crate) fn with(history: History<Document>) -> Self {
+    /// Whose edits are merged if they go together, whenever they come.
+    pub(crate) fn with(mut history: History<Document>) -> Self {
+        history.set_merge_window(Some(Duration::MAX));
         Self { document: Document::default(), history }
+    }
+
+    /// What is done next is an entry of its own.
+    pub(crate) fn apart(&mut self) {
+        apart(&mut self.history);
     }
 
     pub(crate) fn apply(&mut self, command: impl Command<Document>) -> Result<()> {
@@ -322,9 +337,16 @@ impl Editor {
     pub(crate) fn listen(&mut self) -> Events {
         let events = Events::default();
         let heard = events.clone();
-        self.history.subscribe(move |event, _| heard.push(event.clone()));
+        self.history
+            .subscribe(move |event, history| heard.push(HistoryEvent::heard(event, history)));
         events
     }
+}
+
+/// What is done next is an entry of its own.
+pub(crate) fn apart<T>(history: &mut History<T>) {
+    let drag = history.begin_drag("");
+    history.end_drag(drag);
 }
 
 /// Writes three words as one entry.
@@ -334,6 +356,33 @@ pub(crate) fn build(editor: &mut Editor) -> Result<()> {
         edit.apply(Write("b"))?;
         edit.apply(Write("c"))
     })
+}
+
+/// What a listener hears, with the texts that it asks for then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HistoryEvent {
+    Position(usize),
+    State(u64),
+    CanUndo(bool),
+    UndoText(String),
+    CanRedo(bool),
+    RedoText(String),
+    Modified(bool),
+}
+
+impl HistoryEvent {
+    pub(crate) fn heard<T>(event: &history::HistoryEvent, history: &History<T>) -> Self {
+        match event {
+            history::HistoryEvent::Position(position) => Self::Position(*position),
+            history::HistoryEvent::State(state) => Self::State(*state),
+            history::HistoryEvent::CanUndo(can_undo) => Self::CanUndo(*can_undo),
+            history::HistoryEvent::UndoText => Self::UndoText(history.undo_text()),
+            history::HistoryEvent::CanRedo(can_redo) => Self::CanRedo(*can_redo),
+            history::HistoryEvent::RedoText => Self::RedoText(history.redo_text()),
+            history::HistoryEvent::Modified(is_modified) => Self::Modified(*is_modified),
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[derive(Clone, Default)]

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::history::{CommandContext, HistoryEvent, Label};
+use persist::history::{CommandContext, Label};
 use persist::{Command, History, Result};
 
-use super::document::{Document, Editor, Events, Fault, Write, fault, panics};
+use super::document::{Document, Editor, Events, Fault, HistoryEvent, Write, fault, panics};
 
 /// In the order in which events of one call come.
 fn rank(event: &HistoryEvent) -> usize {
@@ -74,8 +74,9 @@ fn events_come_in_one_order_and_say_what_the_getters_say() -> Result<()> {
     editor.history.subscribe({
         let heard = Rc::clone(&heard);
         move |event, history| {
-            assert!(is_true(event, history), "{event:?} of {history:?}");
-            heard.borrow_mut().push(rank(event));
+            let event = HistoryEvent::heard(event, history);
+            assert!(is_true(&event, history), "{event:?} of {history:?}");
+            heard.borrow_mut().push(rank(&event));
         }
     });
     let mut count = 0;
@@ -255,7 +256,9 @@ fn a_listener_that_is_unsubscribed_hears_nothing_more() -> Result<()> {
     let first = editor.listen();
     let second = Events::default();
     let heard = second.clone();
-    let subscription = editor.history.subscribe(move |event, _| heard.push(event.clone()));
+    let subscription = editor
+        .history
+        .subscribe(move |event, history| heard.push(HistoryEvent::heard(event, history)));
     editor.write("a")?;
     assert_eq!(first.take(), second.take());
     assert!(editor.history.unsubscribe(subscription));
@@ -282,5 +285,41 @@ fn a_listener_that_panics_loses_no_other_its_events() -> Result<()> {
     assert!(editor.history.poison().is_none());
     editor.undo()?;
     assert!(!events.take().is_empty());
+    Ok(())
+}
+
+#[test]
+fn the_children_of_an_entry_are_what_it_is_composed_of() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a")?;
+    super::document::build(&mut editor)?;
+    let children = |editor: &Editor, index| {
+        let labels = editor.history.children(index);
+        labels.into_iter().map(|label| label.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(children(&editor, 0), [""; 0], "one thing is not composed");
+    assert_eq!(children(&editor, 1), ["Write a", "Write b", "Write c"]);
+    assert_eq!(children(&editor, 2), [""; 0], "there is none");
+    editor.undo()?;
+    assert_eq!(children(&editor, 1).len(), 3, "as long as it can be redone");
+    editor.history.begin("Dialog")?;
+    assert_eq!(children(&editor, 1), [""; 0], "nothing can be redone");
+    Ok(())
+}
+
+#[test]
+fn any_entry_is_found_in_constant_time_from_both_ends() -> Result<()> {
+    let mut editor = Editor::new();
+    editor.write("a b c d e")?;
+    editor.undo()?;
+    let at = |n| editor.history.entries().nth(n).map(|entry| (entry.index, entry.is_applied));
+    assert_eq!(
+        (at(0), at(3), at(4), at(5)),
+        (Some((0, true)), Some((3, true)), Some((4, false)), None)
+    );
+    let mut entries = editor.history.entries();
+    assert_eq!(entries.nth_back(1).map(|entry| entry.index), Some(3));
+    assert_eq!((entries.len(), entries.next().map(|entry| entry.index)), (3, Some(0)));
+    assert_eq!(entries.map(|entry| entry.index).collect::<Vec<_>>(), [1, 2]);
     Ok(())
 }

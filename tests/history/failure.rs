@@ -1,10 +1,10 @@
 //! Commands that fail, and merges that do.
 
-use persist::history::{CommandContext, HistoryEvent, Merge};
+use persist::history::{CommandContext, Merge};
 use persist::{Command, ErrorKind, Result};
 
 use super::document::{
-    Add, Document, Editor, Fault, Set, Write, ask, ends, fault, logged, refused,
+    Add, Document, Editor, Fault, HistoryEvent, Set, Write, ask, ends, fault, logged, refused,
 };
 
 #[test]

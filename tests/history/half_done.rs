@@ -1,10 +1,11 @@
 //! Entries that are half done when one of their commands fails, and what becomes of a history that cannot put them back.
 
-use persist::history::{CommandContext, End, HistoryEvent, Label};
+use persist::history::{CommandContext, End, Label};
 use persist::{Command, ErrorKind, Result};
 
 use super::document::{
-    Document, Editor, Fault, Write, ask, build, ends, fault, logged, panics, refused, tell,
+    Document, Editor, Fault, HistoryEvent, Write, ask, build, ends, fault, logged, panics, refused,
+    tell,
 };
 
 #[test]

@@ -140,7 +140,7 @@ impl Command<Document> for Heavy {
 
 #[test]
 fn entries_are_dropped_until_they_are_within_the_budget_of_bytes() -> Result<()> {
-    let mut editor = Editor::with(History::unlimited().max_bytes(10_000));
+    let mut editor = Editor::with(History::new(None).max_bytes(10_000));
     for _ in 0..5 {
         editor.apply(Heavy(3_000))?;
         let sum: usize = editor.history.entries().map(|entry| entry.bytes).sum();
@@ -317,7 +317,7 @@ fn a_hundred_thousand_random_calls_leave_what_two_lists_hold() -> Result<()> {
             match random.gen_range(0..100) {
                 0..45 => {
                     editor.set("x", call)?;
-                    editor.history.set_barrier();
+                    editor.apart();
                     oracle.redo.clear();
                     oracle.undo.push_back((value, call));
                     value = call;
@@ -372,7 +372,7 @@ fn a_command_that_is_not_there_any_more_costs_nothing() -> Result<()> {
     for number in 0..1_000 {
         let set = Set::of(&editor.document, "x", number % 2 + 1);
         editor.apply(set)?;
-        editor.history.set_barrier();
+        editor.apart();
         if number == 100 {
             bytes = editor.history.bytes();
         }

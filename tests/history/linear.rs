@@ -3,16 +3,16 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::history::{CommandContext, HistoryEvent};
+use persist::history::CommandContext;
 use persist::{Command, Error, ErrorKind, History, Result};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::document::{Document, Editor, Fault, ask, ends, fault, logged, refused};
+use super::document::{Document, Editor, Fault, HistoryEvent, ask, ends, fault, logged, refused};
 
 #[test]
 fn an_empty_history_undoes_and_redoes_nothing() -> Result<()> {
-    for history in [History::new(5), History::new(0), History::unlimited()] {
+    for history in [History::new(5), History::new(0), History::new(None)] {
         let mut editor = Editor::with(history);
         let events = editor.listen();
         assert!(!editor.undo()?);
@@ -21,7 +21,6 @@ fn an_empty_history_undoes_and_redoes_nothing() -> Result<()> {
         let history = &editor.history;
         assert!(!history.is_modified() && !history.can_undo() && !history.can_redo());
         assert_eq!((history.undo_text(), history.redo_text()), (String::new(), String::new()));
-        assert_eq!((history.undo_label(), history.redo_label()), (None, None));
         assert_eq!((history.len(), history.position(), history.bytes()), (0, 0, 0));
         assert!(history.is_empty() && history.entries().next().is_none());
         assert_eq!(events.take(), []);
@@ -103,7 +102,7 @@ fn undoing_all_and_redoing_all_leads_back_to_every_state() -> Result<()> {
                     edit.apply(super::document::Add("y", -3))
                 })?,
             }
-            editor.history.set_barrier();
+            editor.apart();
             if editor.history.position() == states.len() {
                 states.push(editor.document.clone());
             }

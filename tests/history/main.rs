@@ -6,8 +6,11 @@
 mod act;
 mod calls;
 mod document;
+mod dragging;
 mod events;
 mod failure;
+mod fields;
+mod groups;
 mod half_done;
 mod limits;
 mod linear;

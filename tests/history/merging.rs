@@ -1,9 +1,9 @@
 //! Edits that become one entry, and what keeps them apart.
 
-use persist::history::{CommandContext, HistoryEvent, Merge};
+use persist::history::{CommandContext, Merge};
 use persist::{Command, Result};
 
-use super::document::{Add, Document, Editor, Set, ask, ends, logged};
+use super::document::{Add, Document, Editor, HistoryEvent, Set, ask, ends, logged};
 
 #[test]
 fn edits_of_the_same_field_are_one_entry() -> Result<()> {
@@ -85,7 +85,7 @@ fn nothing_is_merged_behind_an_undo_a_redo_or_a_jump() -> Result<()> {
     for (at, (go, len)) in moves.into_iter().enumerate() {
         let mut editor = Editor::new();
         editor.set("x", 1)?;
-        editor.history.set_barrier();
+        editor.apart();
         editor.set("x", 2)?;
         go(&mut editor)?;
         logged();
@@ -131,7 +131,7 @@ fn a_merge_back_to_the_start_removes_the_entry() -> Result<()> {
 fn what_comes_behind_a_removed_entry_is_not_merged_into_the_one_before_it() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
-    editor.history.set_barrier();
+    editor.apart();
     editor.set("x", 2)?;
     editor.set("x", 1)?;
     assert_eq!(editor.place(), (1, 1));
@@ -184,24 +184,6 @@ fn an_entry_that_cut_others_stays_behind_a_merge_back_to_the_start() -> Result<(
 }
 
 #[test]
-fn a_barrier_ends_what_is_merged_and_is_no_entry() -> Result<()> {
-    let mut editor = Editor::new();
-    editor.set("x", 1)?;
-    editor.set("x", 2)?;
-    editor.history.set_barrier();
-    editor.history.set_barrier();
-    assert_eq!(editor.place(), (1, 1));
-    editor.set("x", 3)?;
-    editor.set("x", 4)?;
-    assert_eq!(editor.place(), (2, 2));
-    editor.undo()?;
-    assert_eq!(editor.document.number("x"), 2);
-    editor.undo()?;
-    assert_eq!(editor.document.number("x"), 0);
-    Ok(())
-}
-
-#[test]
 fn another_field_in_between_breaks_the_chain() -> Result<()> {
     let mut editor = Editor::new();
     for name in ["x", "y", "x", "x"] {
@@ -215,7 +197,7 @@ fn another_field_in_between_breaks_the_chain() -> Result<()> {
 fn a_merge_keeps_the_first_old_and_the_last_new_value() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 7)?;
-    editor.history.set_barrier();
+    editor.apart();
     for new in [8, 3, 9] {
         editor.set("x", new)?;
     }
@@ -224,42 +206,6 @@ fn a_merge_keeps_the_first_old_and_the_last_new_value() -> Result<()> {
     assert_eq!((editor.document.number("x"), logged()), (7, vec!["undo x=9".to_owned()]));
     editor.redo()?;
     assert_eq!((editor.document.number("x"), logged()), (9, vec!["apply x=9".to_owned()]));
-    Ok(())
-}
-
-#[test]
-fn a_merge_that_keeps_both_is_undone_and_redone_as_one() -> Result<()> {
-    let mut editor = Editor::new();
-    for by in [1, 2, 3] {
-        editor.apply(Add("x", by))?;
-    }
-    assert_eq!((editor.place(), editor.document.number("x")), ((1, 1), 6));
-    logged();
-    editor.undo()?;
-    assert_eq!(editor.document.number("x"), 0);
-    assert_eq!(logged(), ["undo x+3", "undo x+2", "undo x+1"]);
-    editor.redo()?;
-    assert_eq!(editor.document.number("x"), 6);
-    assert_eq!(logged(), ["apply x+1", "apply x+2", "apply x+3"]);
-    editor.apply(Add("x", 4))?;
-    assert_eq!(editor.place(), (2, 2));
-    Ok(())
-}
-
-#[test]
-fn only_what_was_merged_grows() -> Result<()> {
-    let mut editor = Editor::new();
-    editor.history.edit(&mut editor.document, "", |edit| {
-        edit.apply(Add("y", 1))?;
-        edit.apply(Add("x", 1))
-    })?;
-    editor.apply(Add("x", 2))?;
-    assert_eq!(editor.place(), (2, 2), "an edit of two commands takes in none");
-    editor.history.edit(&mut editor.document, "", |edit| {
-        edit.apply(Add("x", 1))?;
-        edit.apply(Add("x", 1))
-    })?;
-    assert_eq!(editor.place(), (3, 3), "nor is one merged");
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use persist::history::End;
 
 use super::document::Document;
-use super::steps::{Entry, Kind, Leaf, Merged, NAMES, Step, merge};
+use super::steps::{Entry, Key, Kind, Leaf, Merged, NAMES, Step, merge};
 
 #[derive(Clone, Debug)]
 struct Open {
@@ -29,7 +29,8 @@ pub(super) struct Model {
     pub(super) budget: Option<usize>,
     may_merge: bool,
     pub(super) window: Option<u64>,
-    window_since: u64,
+    drag: Option<(String, u64)>,
+    drags: u64,
     pub(super) time: u64,
     open: Vec<Open>,
     /// Which commands were ever done.
@@ -40,7 +41,7 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn new(capacity: Option<usize>) -> Self {
-        Self { capacity, saved: Some(0), ..Self::default() }
+        Self { capacity, saved: Some(0), window: Some(u64::MAX), ..Self::default() }
     }
 
     /// Does a command; `None` if it does nothing.
@@ -115,27 +116,59 @@ impl Model {
 
     /// Enters what was done.
     pub(super) fn enter(&mut self, label: &str, steps: Vec<Step>, merge_fails: bool) {
+        self.enter_as(label, None, steps, merge_fails);
+    }
+
+    /// Enters what was done with a key.
+    pub(super) fn enter_as(
+        &mut self,
+        label: &str,
+        key: Option<u8>,
+        steps: Vec<Step>,
+        merge_fails: bool,
+    ) {
+        let (label, key) = match &self.drag {
+            Some((of_drag, drag)) if of_drag.is_empty() => {
+                (label.to_owned(), Some(Key::Drag(*drag)))
+            }
+            Some((of_drag, drag)) => (of_drag.clone(), Some(Key::Drag(*drag))),
+            None => (label.to_owned(), key.map(Key::Given)),
+        };
+        self.enter_entry(label, key, steps, merge_fails);
+    }
+
+    fn enter_entry(
+        &mut self,
+        label: String,
+        key: Option<Key>,
+        steps: Vec<Step>,
+        merge_fails: bool,
+    ) {
         if steps.is_empty() {
             return;
         }
         let is_significant = steps.iter().any(Step::is_significant);
         let mut entry = Entry {
-            label: label.to_owned(),
+            label,
             steps,
-            is_chain: false,
+            key,
             has_cut: false,
             is_significant,
             time: self.time,
             state: 0,
             behind: self.document.clone(),
         };
-        let (time, since, window) = (self.time, self.window_since, self.window);
-        let is_recent =
-            |before: &Entry| window.is_none_or(|window| time - before.time.max(since) < window);
+        let (time, window) = (self.time, self.window);
+        let may_go_with = |before: &Entry| {
+            let is_recent = window.is_some_and(|window| time - before.time < window);
+            before.key == key && (key.is_some() || is_recent)
+        };
+        let joins = key.is_some();
         if let Some(open) = self.open.last_mut() {
-            let before = open.edits.last_mut().filter(|_| open.may_merge && !merge_fails);
-            let merged = match before.filter(|before| is_recent(before)) {
-                Some(before) => merge(before, &entry, &mut self.ends),
+            let before = open.edits.last_mut().filter(|_| open.may_merge);
+            let before = before.filter(|_| joins || !merge_fails);
+            let merged = match before.filter(|before| may_go_with(before)) {
+                Some(before) => merge(before, &entry, joins, merge_fails, &mut self.ends),
                 None => Merged::No,
             };
             if merged == Merged::No {
@@ -149,13 +182,14 @@ impl Model {
         entry.has_cut = self.position < self.entries.len();
         self.cut();
         let saved = self.saved;
-        let may_merge = self.may_merge && !merge_fails && self.position > 0;
+        let may_merge = self.may_merge && (joins || !merge_fails) && self.position > 0;
         let before = self.entries.last_mut().filter(|before| {
             let is_saved = before.is_significant && saved == Some(before.state);
-            may_merge && is_recent(before) && !is_saved
+            may_merge && may_go_with(before) && !is_saved
         });
         let text = before.as_ref().map(|before| before.text());
-        match before.map_or(Merged::No, |before| merge(before, &entry, &mut self.ends)) {
+        let merged = before.map(|before| merge(before, &entry, joins, merge_fails, &mut self.ends));
+        match merged.unwrap_or(Merged::No) {
             Merged::No => {
                 entry.state = if is_significant { self.new_state() } else { self.state() };
                 self.entries.push(entry);
@@ -166,7 +200,7 @@ impl Model {
                 let state = self.new_state();
                 let last = self.entries.last_mut().unwrap();
                 last.behind = self.document.clone();
-                if last.is_significant {
+                if is_significant {
                     last.state = state;
                 }
             }
@@ -175,7 +209,7 @@ impl Model {
                 let last = self.entries.last_mut().unwrap();
                 if last.has_cut {
                     (last.label, last.state) = (text.unwrap(), state);
-                    (last.is_chain, last.is_significant) = (false, false);
+                    last.is_significant = false;
                     last.behind = self.document.clone();
                 } else {
                     self.entries.pop();
@@ -318,7 +352,7 @@ impl Model {
         if let Some(outer) = self.open.last_mut() {
             outer.may_merge = false;
         }
-        self.enter(&label, steps, false);
+        self.enter_entry(label, None, steps, false);
         match self.open.last_mut() {
             Some(outer) => (outer.may_merge, self.may_merge) = (false, may_merge),
             None => self.may_merge = false,
@@ -333,9 +367,24 @@ impl Model {
         self.trim();
     }
 
-    pub(super) fn set_barrier(&mut self) {
+    fn end_merging(&mut self) {
         self.may_merge = false;
         self.open.iter_mut().last().into_iter().for_each(|open| open.may_merge = false);
+    }
+
+    pub(super) fn begin_drag(&mut self, label: &str) {
+        self.drags += 1;
+        self.drag = Some((label.to_owned(), self.drags));
+        self.end_merging();
+    }
+
+    pub(super) fn end_drag(&mut self) {
+        self.drag = None;
+        self.end_merging();
+    }
+
+    pub(super) fn forget_drag(&mut self) {
+        self.drag = None;
     }
 
     pub(super) fn mark_saved(&mut self, is_saved: bool) {
@@ -343,10 +392,10 @@ impl Model {
         self.may_merge &= !is_saved;
     }
 
-    /// A window that is set where there was none counts from then.
+    /// What was done before a window that is set where there was none is not merged.
     pub(super) fn set_window(&mut self, window: Option<u64>) {
         if self.window.is_none() {
-            self.window_since = self.time;
+            self.end_merging();
         }
         self.window = window;
     }

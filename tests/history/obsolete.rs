@@ -1,9 +1,9 @@
 //! Commands that do nothing, or have come to do nothing.
 
-use persist::history::{CommandContext, End, HistoryEvent, Label};
+use persist::history::{CommandContext, End, Label};
 use persist::{Command, Result};
 
-use super::document::{Document, Editor, Set, Write, ends, logged, tell};
+use super::document::{Document, Editor, HistoryEvent, Set, Write, ends, logged, tell};
 
 /// Appends a word; when it has been undone or redone as often, it says that it does nothing.
 struct Fading {

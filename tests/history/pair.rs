@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use persist::history::{Edit, End, HistoryEvent};
+use persist::history::{Drag, Edit, End};
 use persist::{Error, ErrorKind, Result};
 use proptest::sample;
 
 use super::act::{Act, FADED};
 use super::calls::How;
-use super::document::{Document, Editor, Events, Fault, fault, panics, refused};
+use super::document::{Document, Editor, Events, Fault, HistoryEvent, fault, panics, refused};
 use super::model::Model;
 use super::steps::{Leaf, Step};
 
@@ -21,6 +21,7 @@ pub(super) struct Pair {
     pub(super) model: Model,
     last_id: usize,
     pub(super) time: Rc<Cell<u64>>,
+    pub(super) drag: Option<Drag>,
     pub(super) events: Events,
     /// The values that were told last.
     pub(super) told: Vec<HistoryEvent>,
@@ -50,6 +51,7 @@ impl Pair {
             last_id: 0,
             time,
             events,
+            drag: None,
             states: BTreeMap::new(),
             ended: BTreeSet::new(),
         }
@@ -96,11 +98,11 @@ impl Pair {
         self.model.enter("", edited.steps, false);
     }
 
-    pub(super) fn edit(&mut self, label: &str, leaves: &[Leaf], how: How) {
+    pub(super) fn edit(&mut self, key: Option<u8>, label: &str, leaves: &[Leaf], how: How) {
         let edited = self.perform(leaves, how);
         let ids = &edited.ids;
         self.run_edit(&edited, how, |editor| {
-            editor.history.edit(&mut editor.document, label, |edit| {
+            let act = |edit: &mut Edit<'_, Document>| {
                 let kept = if let How::Parted = how { 1.min(leaves.len()) } else { leaves.len() };
                 act_all(edit, &leaves[..kept], ids)?;
                 if kept < leaves.len() {
@@ -111,9 +113,14 @@ impl Pair {
                     refused(part, ErrorKind::Refused);
                 }
                 Ok(())
-            })
+            };
+            let (history, document) = (&mut editor.history, &mut editor.document);
+            match key {
+                Some(key) => history.edit_merging(document, key, label, act),
+                None => history.edit(document, label, act),
+            }
         });
-        self.model.enter(label, edited.steps, false);
+        self.model.enter_as(label, key, edited.steps, false);
     }
 
     fn run_edit(

@@ -2,11 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use persist::history::HistoryEvent;
 use persist::{ErrorKind, Result};
 
 use super::document::{
-    Editor, Fault, Write, build, ends, fault, logged, no_fault_is_left, panics, refused, tell,
+    Editor, Fault, HistoryEvent, Write, build, ends, fault, logged, no_fault_is_left, panics,
+    refused, tell,
 };
 
 #[test]

@@ -267,14 +267,16 @@ fn an_edit_of_twenty_thousand_objects_is_proved_both_ways() -> Result<()> {
         };
         (0..20_000).map(|_| place(edit)).collect::<Result<Vec<_>>>()
     })?;
+    let drag = history.begin_drag("Drag");
     for _ in 0..2 {
-        history.edit(&mut world, "Drag", |edit| {
+        history.edit(&mut world, "", |edit| {
             objects.iter().try_for_each(|object| {
                 edit.get_mut::<Place>(*object)?.x += 1.0;
                 Ok(())
             })
         })?;
     }
+    history.end_drag(drag);
     assert_eq!(history.len(), 2);
     history.undo(&mut world)?;
     history.redo(&mut world)?;

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use persist::ErrorKind;
-use persist::history::HistoryEvent;
 use persist_tests::support::short_or_long;
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
@@ -12,7 +11,7 @@ use proptest::sample;
 
 use super::act::{Act, FADED, WEIGHT};
 use super::calls::{Call, How, call};
-use super::document::{Fault, ends, fault, logged, no_fault_is_left, refused};
+use super::document::{Fault, HistoryEvent, ends, fault, logged, no_fault_is_left, refused};
 use super::pair::{Pair, values};
 
 impl Pair {
@@ -29,7 +28,7 @@ impl Pair {
                 no_fault_is_left();
                 self.model.enter("", edited.steps, true);
             }
-            Call::Edit(label, leaves, how) => self.edit(label, leaves, *how),
+            Call::Edit(key, label, leaves, how) => self.edit(*key, label, leaves, *how),
             Call::Undo => self.step(false, None),
             Call::Redo => self.step(true, None),
             Call::FailingUndo(fails) => self.step(false, Some(*fails)),
@@ -53,9 +52,19 @@ impl Pair {
                 model.rollback();
             }
             Call::Scope(label, leaves, is_committed) => self.scope(label, leaves, *is_committed),
-            Call::Barrier => {
-                editor.history.set_barrier();
-                model.set_barrier();
+            Call::Drag(label) => {
+                self.drag = Some(editor.history.begin_drag(*label));
+                model.begin_drag(label);
+            }
+            Call::EndDrag => {
+                if let Some(drag) = self.drag.take() {
+                    editor.history.end_drag(drag);
+                    model.end_drag();
+                }
+            }
+            Call::ForgetDrag => {
+                self.drag = None;
+                model.forget_drag();
             }
             Call::Saved(_) | Call::Clear if model.is_open() => {
                 refused(editor.history.mark_saved(), ErrorKind::OpenTransaction);

@@ -49,7 +49,7 @@ fn a_queue_of_which_one_fails_is_taken_back_whole() -> Result<()> {
 fn a_rollback_restores_what_can_be_redone_and_the_saved_point_also_with_merges() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
-    editor.history.set_barrier();
+    editor.apart();
     editor.set("x", 2)?;
     editor.history.mark_saved()?;
     editor.undo()?;

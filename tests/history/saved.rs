@@ -1,9 +1,8 @@
 //! The saved point.
 
-use persist::history::HistoryEvent;
 use persist::{ErrorKind, Result};
 
-use super::document::{Editor, Events, logged, refused};
+use super::document::{Editor, Events, HistoryEvent, logged, refused};
 
 /// Whether the document counts as modified, of each time that this changed.
 fn told(events: &Events) -> Vec<bool> {
@@ -225,7 +224,7 @@ fn several_commands_count_if_one_of_them_does() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("Look around")?;
     editor.select(1)?;
-    editor.history.set_barrier();
+    editor.apart();
     editor.select(2)?;
     editor.commit()?;
     assert!(!editor.history.is_modified());

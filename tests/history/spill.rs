@@ -30,7 +30,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn door(folder: &Path, bytes: usize) -> Result<(Session, ObjectId)> {
     let mut saves = SaveManager::new();
     saves.register_component::<Place>()?;
-    let mut history: History = History::unlimited();
+    let mut history: History = History::new(None);
     history.set_proof(Proof::Off);
     let options = Session::with(saves, history).memory(bytes).flush(Flush::OnIdle);
     let (mut session, _) = options.open(folder.join("save"), folder.join("journal"))?;
@@ -55,7 +55,6 @@ fn undoing_100_000_steps_ends_at_the_start_with_bounded_memory() -> Result<()> {
     };
     let x = |session: &Session| session.world().get::<Place>(door).unwrap().x;
     for step in 1..=STEPS {
-        session.set_barrier();
         session.set(door, "Place:x", step)?;
         look(session.history());
     }
@@ -84,7 +83,7 @@ fn undoing_100_000_steps_ends_at_the_start_with_bounded_memory() -> Result<()> {
 fn entries_come_back_as_they_were_with_their_labels() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let (mut spilled, door) = door(folder.path(), 2_000)?;
-    let (mut twin_world, mut twin) = (World::new(), History::unlimited());
+    let (mut twin_world, mut twin) = (World::new(), History::new(None));
     let twin_door = twin.edit(&mut twin_world, "Add door", |edit| {
         let door = edit.spawn("Door")?;
         edit.attach(door, Place::default())?;
@@ -110,9 +109,7 @@ fn entries_come_back_as_they_were_with_their_labels() -> Result<()> {
                 edit.set(door, "Place:text", "y").map(drop)
             }
         };
-        spilled.set_barrier();
         spilled.edit(label, act)?;
-        twin.set_barrier();
         twin.edit(&mut twin_world, label, act)?;
         if step % 37 == 36 {
             let to = (step * 7) % twin.len();
@@ -135,7 +132,6 @@ fn a_file_that_cannot_be_read_ends_undo_there_with_a_reason() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, door) = door(folder.path(), 2_000)?;
     for step in 1..200_u64 {
-        session.set_barrier();
         session.set(door, "Place:x", step)?;
     }
     let kept: Vec<(PathBuf, Vec<u8>)> = files(folder.path())
@@ -177,7 +173,6 @@ fn a_disk_that_takes_no_files_leaves_the_entries_in_memory() -> Result<()> {
         fs::create_dir(folder.path().join(format!("journal.spill.{number}"))).unwrap();
     }
     for step in 1..200_u64 {
-        session.set_barrier();
         session.set(door, "Place:x", step)?;
     }
     session.go_to(0)?;
@@ -218,7 +213,7 @@ impl Command<Numbers> for Add {
 fn commands_that_are_dropped_while_they_are_in_a_file_end_as_well() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
     history.register::<Add>()?;
     let options = Session::<Numbers>::with(SaveManager::new(), history).memory(1_000);
     let (mut session, _) = options.flush(Flush::OnIdle).open(path("save"), path("journal"))?;
@@ -248,7 +243,7 @@ fn a_session_with_little_memory_saves_and_recovers_all_entries() -> Result<()> {
     let open = || {
         let mut saves = SaveManager::new();
         saves.register_component::<Place>()?;
-        let session = Session::<World>::with(saves, History::unlimited()).memory(2_000);
+        let session = Session::<World>::with(saves, History::new(None)).memory(2_000);
         Ok::<_, persist::Error>(session.open(path("level.sav"), path("level.journal"))?.0)
     };
     let mut session = open()?;
@@ -258,7 +253,6 @@ fn a_session_with_little_memory_saves_and_recovers_all_entries() -> Result<()> {
         Ok(door)
     })?;
     for step in 1..=300_u64 {
-        session.set_barrier();
         session.set(door, "Place:x", step)?;
         if step == 150 {
             session.save()?;
@@ -291,10 +285,7 @@ fn what_falls_out_is_not_read_back_where_nothing_ends_with_it() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, door) = door(folder.path(), 10_000)?;
     let add = |session: &mut Session, steps: std::ops::Range<u64>| {
-        steps.into_iter().try_for_each(|step| {
-            session.set_barrier();
-            session.set(door, "Place:x", step).map(drop)
-        })
+        steps.into_iter().try_for_each(|step| session.set(door, "Place:x", step).map(drop))
     };
     add(&mut session, 1..1_000)?;
     session.set_capacity(Some(999));
@@ -319,7 +310,6 @@ fn a_large_budget_goes_to_many_files_of_a_bounded_size() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, door) = door(folder.path(), 1_000_000)?;
     for step in 0..200_u64 {
-        session.set_barrier();
         session.set(door, "Place:text", "x".repeat(10_000) + &step.to_string())?;
     }
     let sizes: Vec<u64> =

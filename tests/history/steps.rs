@@ -87,11 +87,18 @@ impl Step {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    Drag(u64),
+    Given(u8),
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) label: String,
     pub(super) steps: Vec<Step>,
-    pub(super) is_chain: bool,
+    /// What it joins others by: a drag, or a key.
+    pub(super) key: Option<Key>,
     /// Whether it took the place of others that were undone.
     pub(super) has_cut: bool,
     pub(super) is_significant: bool,
@@ -103,7 +110,7 @@ pub(super) struct Entry {
 impl Entry {
     pub(super) fn text(&self) -> String {
         match (self.label.as_str(), &*self.steps) {
-            ("", [first, rest @ ..]) if self.is_chain || rest.is_empty() => first.label(),
+            ("", [only]) => only.label(),
             ("", [first, rest @ ..]) => format!("{} and {} more", first.label(), rest.len()),
             (given, _) => given.to_owned(),
         }
@@ -122,17 +129,23 @@ pub(super) enum Merged {
     Annul,
 }
 
-/// Takes in an edit that was done right behind another one, if it goes with it.
-pub(super) fn merge(before: &mut Entry, new: &Entry, ends: &mut Vec<(usize, End)>) -> Merged {
+/// Takes in an edit that was done right behind another one, if it goes with it, or joins it in any case.
+pub(super) fn merge(
+    before: &mut Entry,
+    new: &Entry,
+    joins: bool,
+    is_refused: bool,
+    ends: &mut Vec<(usize, End)>,
+) -> Merged {
     let is_alike = before.label == new.label && before.is_significant == new.is_significant;
-    let is_single = new.steps.len() == 1 && (before.is_chain || before.steps.len() == 1);
-    if !is_alike || !is_single {
+    if !joins && !(is_alike && before.steps.len() == 1 && new.steps.len() == 1) {
         return Merged::No;
     }
+    let is_single = new.steps.len() == 1 && !is_refused;
     let (last, next) = (before.steps.last_mut().unwrap(), &new.steps[0]);
     match (&mut last.kind, &next.kind) {
         (Kind::Put { name, old, new }, Kind::Put { name: other, new: newer, .. })
-            if name == other =>
+            if is_single && name == other =>
         {
             *new = *newer;
             ends.push((next.id, End::Merged));
@@ -141,13 +154,11 @@ pub(super) fn merge(before: &mut Entry, new: &Entry, ends: &mut Vec<(usize, End)
                 before.steps.pop();
             }
         }
-        (Kind::Plus { name }, Kind::Plus { name: other }) if name == other => {
-            before.steps.push(next.clone());
-            before.is_chain = true;
-        }
-        (Kind::Pick, Kind::Pick) => ends.push((next.id, End::Merged)),
+        (Kind::Pick, Kind::Pick) if is_single => ends.push((next.id, End::Merged)),
+        _ if joins => before.steps.extend(new.steps.iter().cloned()),
         _ => return Merged::No,
     }
+    before.is_significant |= new.is_significant;
     before.time = new.time;
     if before.steps.is_empty() { Merged::Annul } else { Merged::Yes }
 }

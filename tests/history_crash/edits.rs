@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use persist::history::Drag;
 use persist::world::Outside;
 use persist::{
     Component, Error, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
@@ -89,7 +90,7 @@ fn refuse(why: &str) -> Error {
 }
 
 /// One edit, undo, redo, transaction or save.
-pub(crate) fn edit(session: &mut Session, random: &mut Pcg64Mcg) {
+pub(crate) fn edit(session: &mut Session, drag: &mut Option<Drag>, random: &mut Pcg64Mcg) {
     let objects: Vec<ObjectId> = session.target().objects().collect();
     let any = |random: &mut Pcg64Mcg| objects.choose(random).copied();
     let (one, other) = (any(random), any(random));
@@ -134,7 +135,8 @@ pub(crate) fn edit(session: &mut Session, random: &mut Pcg64Mcg) {
         (20, ..) => session.undo().map(drop),
         (21, ..) => session.redo().map(drop),
         (22, ..) => {
-            session.set_barrier();
+            // It may be killed in the middle of it.
+            *drag = if number % 2 == 0 { Some(session.begin_drag("Drag")) } else { None };
             Ok(())
         }
         _ if number < 40 => session.save().map(drop),

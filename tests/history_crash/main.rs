@@ -52,9 +52,9 @@ fn policy(flush: &str) -> Flush {
 fn child(folder: &Path, seed: u64, flush: &str) {
     let mut session = open(folder, policy(flush));
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut pipe = std::io::stdout();
+    let (mut pipe, mut drag) = (std::io::stdout(), None);
     for number in 1..=EDITS {
-        edits::edit(&mut session, &mut random);
+        edits::edit(&mut session, &mut drag, &mut random);
         pipe.write_all(format!("{number}\n").as_bytes()).unwrap();
         pipe.flush().unwrap();
     }
@@ -104,9 +104,9 @@ fn states(folder: &Path, copy: &Path, seed: u64) -> Vec<String> {
     copy_folder(folder, copy);
     let mut session = open(copy, Flush::OnIdle);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut states = vec![edits::render(&session)];
+    let (mut states, mut drag) = (vec![edits::render(&session)], None);
     for _ in 0..EDITS {
-        edits::edit(&mut session, &mut random);
+        edits::edit(&mut session, &mut drag, &mut random);
         states.push(edits::render(&session));
     }
     states

@@ -56,7 +56,7 @@ fn saves(disk: &Disk, items: &[&str]) -> Result<SaveManager> {
 }
 
 fn open(disk: &Disk, items: &[&str]) -> Result<(Session<World>, Recovered)> {
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
     history.register::<Wear>()?;
     Session::with(saves(disk, items)?, history).open(SAVE, JOURNAL)
 }
@@ -121,7 +121,7 @@ fn an_edit_of_a_world_without_a_context_is_refused_and_rolled_back() -> Result<(
     let disk = Disk::default();
     let mut saves = saves(&disk, &OLD)?;
     let mut world = World::new();
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
     let ada = history.edit(&mut world, "Add", |edit| {
         let ada = edit.spawn("Ada")?;
         edit.attach(ada, Bag::default())?;

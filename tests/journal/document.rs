@@ -1,5 +1,7 @@
 //! A document of lines, and commands that change it in all the ways there are.
 
+use std::time::Duration;
+
 use persist::history::{CommandContext, Label, Merge};
 use persist::{Command, Error, ErrorKind, History, Persist, Result};
 
@@ -174,7 +176,8 @@ impl Command<Document> for Look {
 }
 
 pub(crate) fn history(capacity: Option<usize>) -> Result<History<Document>> {
-    let mut history = capacity.map_or_else(History::unlimited, History::new);
+    let mut history = History::new(capacity);
+    history.set_merge_window(Some(Duration::MAX));
     history.register::<Rename>()?;
     history.register::<Insert>()?;
     history.register::<Remove>()?;

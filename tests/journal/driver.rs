@@ -1,6 +1,6 @@
 //! Sessions that are driven, and what they are expected to be.
 
-use persist::history::{Flush, Recovered, SessionOptions};
+use persist::history::{Drag, Flush, Recovered, SessionOptions};
 use persist::{History, Result, SaveManager, SaveOptions, Session};
 
 use super::document::{Chapter, Document, Insert, Look, Remove, Rename, Type, history};
@@ -62,6 +62,7 @@ pub(crate) struct Driver {
     /// What was before the outermost transaction that is open.
     before: Option<(Seen, Vec<Document>)>,
     depth: usize,
+    drag: Option<Drag>,
 }
 
 /// What the files on a disk lead to.
@@ -79,6 +80,8 @@ pub(crate) enum Action {
     Remove,
     Type(u32),
     Barrier,
+    Drag,
+    Drop,
     Chapter(bool),
     Look,
     Undo,
@@ -135,6 +138,20 @@ pub(crate) const SCRIPT: &[Action] = {
         Redo,
         Insert(12),
         Undo,
+        Drag,
+        Type(20),
+        Insert(21),
+        Insert(22),
+        Save,
+        Rename(23),
+        Type(24),
+        Undo,
+        Insert(25),
+        Insert(26),
+        Drop,
+        Insert(27),
+        Undo,
+        Undo,
         Undo,
         Remove,
         Undo,
@@ -171,7 +188,8 @@ impl Driver {
         let (session, _) = options.open(SAVE, JOURNAL)?;
         let documents = vec![session.target().clone()];
         let disk = disk.clone();
-        let mut driver = Self { session, disk, documents, log: Vec::new(), before: None, depth: 0 };
+        let (log, before, depth, drag) = (Vec::new(), None, 0, None);
+        let mut driver = Self { session, disk, documents, log, before, depth, drag };
         driver.note();
         Ok(driver)
     }
@@ -184,7 +202,7 @@ impl Driver {
     }
 
     pub(crate) fn seen(&self) -> Seen {
-        Seen::of(self.session.target(), &self.session)
+        Seen::of(self.session.target(), self.session.history())
     }
 
     fn note(&mut self) {
@@ -207,13 +225,18 @@ impl Driver {
             }
             Action::Remove => session.apply(Remove { at: 0, removed: None })?,
             Action::Type(text) => session.apply(Type { text: format!("{text} ") })?,
-            Action::Barrier => session.set_barrier(),
+            Action::Barrier => {
+                let drag = session.begin_drag("");
+                session.end_drag(drag);
+            }
+            Action::Drag => self.drag = Some(session.begin_drag("Drag")),
+            Action::Drop => self.drag = None,
             Action::Chapter(is_direct) => {
                 session.apply(Chapter { name: String::from("chapter"), is_direct })?;
             }
             Action::Look => session.apply(Look)?,
-            Action::Undo => assert!(session.undo()? || !session.can_undo()),
-            Action::Redo => assert!(session.redo()? || !session.can_redo()),
+            Action::Undo => assert!(session.undo()? || !session.history().can_undo()),
+            Action::Redo => assert!(session.redo()? || !session.history().can_redo()),
             Action::GoTo(position) => session.go_to(position)?,
             Action::Begin => {
                 session.begin("Group")?;
@@ -235,7 +258,7 @@ impl Driver {
             Action::Unsave => session.mark_unsaved()?,
             Action::Clear => session.clear()?,
         }
-        let (position, len) = (session.position(), session.len());
+        let (position, len) = (session.history().position(), session.history().len());
         if self.depth == 0 {
             if action == Action::Clear {
                 self.documents.clear();
@@ -261,8 +284,8 @@ pub(crate) fn check(image: &Image, logged: &Logged, what: &str) -> Recovered {
     let opened =
         options(&disk).and_then(|options| options.flush(Flush::OnIdle).open(SAVE, JOURNAL));
     let (mut session, recovered) = opened.unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert_eq!(Seen::of(session.target(), &session), logged.seen, "{what}");
-    for position in (0..=session.len()).rev().chain(0..=session.len()) {
+    assert_eq!(Seen::of(session.target(), session.history()), logged.seen, "{what}");
+    for position in (0..=session.history().len()).rev().chain(0..=session.history().len()) {
         session.go_to(position).unwrap();
         assert_eq!(*session.target(), logged.documents[position], "{what}, position {position}");
     }

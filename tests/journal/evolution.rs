@@ -177,7 +177,7 @@ pub(crate) struct Logged {
 }
 
 pub(crate) fn labels(session: &Session<World>) -> Vec<String> {
-    session.entries().map(|entry| entry.label.to_string()).collect()
+    session.history().entries().map(|entry| entry.label.to_string()).collect()
 }
 
 pub(crate) fn run() -> Result<Vec<Logged>> {
@@ -190,8 +190,8 @@ pub(crate) fn run() -> Result<Vec<Logged>> {
     let mut log = Vec::new();
     for act in SCRIPT {
         act(&mut session)?;
-        let (position, now) = (session.position(), save(&session)?);
-        worlds.truncate(session.len() + 1);
+        let (position, now) = (session.history().position(), save(&session)?);
+        worlds.truncate(session.history().len() + 1);
         if worlds.len() <= position {
             worlds.push(now);
         } else {
@@ -201,7 +201,7 @@ pub(crate) fn run() -> Result<Vec<Logged>> {
             image: disk.image(),
             labels: labels(&session),
             position,
-            is_modified: session.is_modified(),
+            is_modified: session.history().is_modified(),
             worlds: worlds.clone(),
         });
     }
@@ -227,11 +227,11 @@ fn expected(save: &[u8]) -> Result<String> {
 }
 
 pub(crate) fn check(session: &mut Session<World>, logged: &Logged, what: &str) -> Result<()> {
-    assert_eq!(session.position(), logged.position, "{what}");
-    assert_eq!(session.len(), logged.labels.len(), "{what}");
+    assert_eq!(session.history().position(), logged.position, "{what}");
+    assert_eq!(session.history().len(), logged.labels.len(), "{what}");
     let found = described(session.world());
     assert_eq!(found, expected(&logged.worlds[logged.position])?, "{what}");
-    for position in (0..=session.len()).rev().chain(0..=session.len()) {
+    for position in (0..=session.history().len()).rev().chain(0..=session.history().len()) {
         session.go_to(position)?;
         let found = described(session.world());
         assert_eq!(found, expected(&logged.worlds[position])?, "{what}, position {position}");
@@ -246,7 +246,7 @@ fn a_journal_of_yesterday_is_done_again_on_the_types_of_today() -> Result<()> {
         let disk = Disk::new(logged.image.clone());
         let (mut session, recovered) = new::session(&disk)?;
         assert!(recovered.stopped.is_none(), "{what}: {recovered}");
-        assert_eq!(session.is_modified(), logged.is_modified, "{what}");
+        assert_eq!(session.history().is_modified(), logged.is_modified, "{what}");
         assert_eq!(labels(&session), logged.labels, "{what}");
         check(&mut session, logged, &what)?;
         session.go_to(logged.position)?;
@@ -258,12 +258,12 @@ fn a_journal_of_yesterday_is_done_again_on_the_types_of_today() -> Result<()> {
         assert!(recovered.stopped.is_none(), "{what}: {recovered}");
         session.edit("Today", |edit| edit.spawn("Today").map(drop))?;
         session.undo()?;
-        session.go_to(logged.position.min(session.len()))?;
+        session.go_to(logged.position.min(session.history().len()))?;
         session.save()?;
         drop(session);
         let (mut session, recovered) = new::session(&disk)?;
         assert!(recovered.stopped.is_none(), "{what}: {recovered}");
-        let len = session.len();
+        let len = session.history().len();
         for position in (0..len).rev().chain(0..len) {
             session.go_to(position)?;
             if position < logged.position {
@@ -282,7 +282,7 @@ fn a_change_of_a_class_that_is_gone_stops_the_replay_and_names_it() -> Result<()
     let mut saves = super::driver::manager(&disk);
     saves.register_component::<new::Bag>()?;
     saves.registry_mut().register_resource::<new::Points>()?;
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
     history.register::<new::Rename>()?;
     let (session, recovered) = Session::with(saves, history).open(SAVE, JOURNAL)?;
     let stopped = recovered.stopped.unwrap();
@@ -292,7 +292,7 @@ fn a_change_of_a_class_that_is_gone_stops_the_replay_and_names_it() -> Result<()
         "{}",
         stopped.cause
     );
-    assert!(session.is_empty());
+    assert!(session.history().is_empty());
     Ok(())
 }
 

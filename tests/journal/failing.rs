@@ -62,7 +62,7 @@ fn an_edit_that_cannot_be_appended_is_taken_back() -> Result<()> {
         if !is_other {
             let disk = Disk::new(image.clone());
             let (session, _) = open(&disk)?;
-            let found = super::driver::Seen::of(session.target(), &session);
+            let found = super::driver::Seen::of(session.target(), session.history());
             let expected = [&clean.log[step].seen, &clean.log[step + 1].seen];
             assert!(expected.contains(&&found), "step {step}, operation {operation}: {found:#?}");
             redone += usize::from(found == *expected[1] && expected[0] != expected[1]);
@@ -102,7 +102,7 @@ fn an_edit_that_failed_is_not_there_when_the_journal_is_opened_again() -> Result
                     assert!(disk.end_faults());
                     let killed = Disk::new(disk.image());
                     let (session, _) = open(&killed)?;
-                    let found = super::driver::Seen::of(session.target(), &session);
+                    let found = super::driver::Seen::of(session.target(), session.history());
                     let expected = &clean.log[step].seen;
                     let what = format!("{action:?} of step {step}, operation {operation}");
                     assert_eq!(found, *expected, "{calls:?}, {what}");
@@ -319,7 +319,9 @@ fn a_session_that_cannot_begin_its_journal_leaves_all_as_it_was() -> Result<()> 
                 continue;
             }
             match &opened {
-                Ok((session, _)) => assert_eq!(session.len(), if image.is_empty() { 0 } else { 2 }),
+                Ok((session, _)) => {
+                    assert_eq!(session.history().len(), if image.is_empty() { 0 } else { 2 })
+                }
                 Err(error) => {
                     // What kept it from looking for a save is a save that is not there.
                     let kinds = [ErrorKind::Io, ErrorKind::NotFound];
@@ -332,7 +334,7 @@ fn a_session_that_cannot_begin_its_journal_leaves_all_as_it_was() -> Result<()> 
             count += usize::from(opened.is_err());
             drop(opened);
             if image.is_empty() {
-                assert!(open(&disk)?.0.is_empty());
+                assert!(open(&disk)?.0.history().is_empty());
             } else {
                 let recovered = check(&disk.image(), &expected, &format!("operation {operation}"));
                 assert!(recovered.kept.is_empty() && recovered.stopped.is_none());
@@ -430,12 +432,12 @@ fn a_save_is_made_also_if_the_journal_cannot_be_written() -> Result<()> {
     assert!(session.apply(Insert { at: 0, line: String::from("second") }).is_err());
     assert!(session.journal_broken().is_some());
     session.save()?;
-    assert!(!session.is_modified() && session.journal_broken().is_some());
+    assert!(!session.history().is_modified() && session.journal_broken().is_some());
 
     // Killed here, the save has it all.
     let killed = Disk::new(disk.image());
     let (found, recovered) = open(&killed)?;
-    assert_eq!((found.target().lines.len(), found.is_modified()), (1, false));
+    assert_eq!((found.target().lines.len(), found.history().is_modified()), (1, false));
     assert_eq!(recovered.kept.len(), 1);
 
     refuses.store(false, Ordering::Relaxed);
@@ -474,7 +476,7 @@ fn a_command_that_is_not_registered_is_refused_or_ends_the_journal() -> Result<(
     assert!(error.message().contains("`register::<Foreign>()`"), "{error}");
     assert_eq!(*session.target(), Document::default());
     session.apply(Rename { title: String::from("a") })?;
-    assert_eq!(session.len(), 1);
+    assert_eq!(session.history().len(), 1);
     drop(session);
     Ok(())
 }
@@ -504,7 +506,7 @@ fn behind_a_target_that_was_left_half_done_the_journal_waits_for_a_save() -> Res
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let _ = session.apply(Stuck);
     }));
-    assert!(panicked.is_err() && session.poison().is_some());
+    assert!(panicked.is_err() && session.history().poison().is_some());
     assert_eq!(session.target().title, "half done");
     assert_eq!(session.clear().unwrap_err().kind(), ErrorKind::Poisoned);
     // Killed here, the target is as before.
@@ -515,13 +517,13 @@ fn behind_a_target_that_was_left_half_done_the_journal_waits_for_a_save() -> Res
     session.save()?;
     let (killed, _) = open(&Disk::new(disk.image()))?;
     assert_eq!(killed.target().title, "half done");
-    assert_eq!(killed.poison(), session.poison());
+    assert_eq!(killed.history().poison(), session.history().poison());
     drop(killed);
     session.clear()?;
     session.apply(Rename { title: String::from("b") })?;
     let (killed, _) = open(&Disk::new(disk.image()))?;
     assert_eq!(killed.target().title, "b");
-    assert_eq!((killed.len(), killed.poison()), (1, None));
+    assert_eq!((killed.history().len(), killed.history().poison()), (1, None));
     Ok(())
 }
 
@@ -563,7 +565,7 @@ fn that_a_transaction_was_rolled_back_waits_while_the_journal_cannot_be_looked_a
     session.apply(Insert { at: 0, line: String::from("second") })?;
     let (session, recovered) = open(&Disk::new(disk.image()))?;
     assert_eq!(session.target().lines, ["second"]);
-    assert_eq!((session.len(), recovered.rolled_back), (1, 0));
+    assert_eq!((session.history().len(), recovered.rolled_back), (1, 0));
     Ok(())
 }
 

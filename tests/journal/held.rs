@@ -1,14 +1,13 @@
 //! What a session refuses since its journal could not hold it, and what it does where it cannot hold the history.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use persist::history::{Flush, Recovered};
 use persist::world::Outside;
 use persist::{Component, ErrorKind, History, ObjectId, Persist, Result, Session, World};
 
 use super::{JOURNAL, SAVE};
-use persist_tests::support::disk::{Disk, Fault};
+use persist_tests::support::disk::Disk;
 
 #[derive(Persist, Default)]
 #[persist(validate = Health::check, after_load = Health::wake)]
@@ -47,7 +46,7 @@ fn open(disk: &Disk) -> Result<(Session, Recovered)> {
     saves.register_component::<Health>()?;
     saves.register_component::<Shared>()?;
     saves.registry_mut().register_resource::<Health>()?;
-    Session::with(saves, History::unlimited()).flush(Flush::OnIdle).open(SAVE, JOURNAL)
+    Session::with(saves, History::new(None)).flush(Flush::OnIdle).open(SAVE, JOURNAL)
 }
 
 fn door(session: &mut Session) -> Result<ObjectId> {
@@ -67,7 +66,7 @@ fn what_validate_refuses_is_attached_and_inserted_nowhere() -> Result<()> {
     assert_eq!((error.kind(), error.class()), (ErrorKind::Refused, Some("Health")), "{error}");
     let error = session.edit("", |edit| edit.insert_resource(health(500))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
-    assert_eq!((session.len(), session.world().classes(door).len()), (1, 0));
+    assert_eq!((session.history().len(), session.world().classes(door).len()), (1, 0));
     session.edit("", |edit| edit.attach(door, health(50)))?;
     let error = session.edit("", |edit| edit.attach(door, health(101))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
@@ -139,7 +138,7 @@ fn what_holds_shared_pointers_is_neither_attached_nor_removed_in_a_session() -> 
     session.edit("", |edit| edit.rename(door, "Gate").map(drop))?;
     let (killed, recovered) = open(&Disk::new(disk.image()))?;
     assert!(recovered.stopped.is_none() && recovered.kept.is_empty(), "{recovered}");
-    assert_eq!((killed.len(), killed.world().name(door)), (2, Some("Gate")));
+    assert_eq!((killed.history().len(), killed.world().name(door)), (2, Some("Gate")));
     Ok(())
 }
 
@@ -169,7 +168,7 @@ fn a_class_that_the_next_session_would_not_know_is_refused() -> Result<()> {
     session.edit("", |edit| edit.detach::<Health>(door))?;
     let (killed, recovered) = open(&Disk::new(disk.image()))?;
     assert!(recovered.stopped.is_none(), "{recovered}");
-    assert_eq!((killed.len(), killed.world().classes(door).len()), (3, 0));
+    assert_eq!((killed.history().len(), killed.world().classes(door).len()), (3, 0));
     Ok(())
 }
 
@@ -184,7 +183,7 @@ fn a_journal_does_not_grow_when_it_is_opened() -> Result<()> {
     let size = journal(&disk);
     for _ in 0..3 {
         let (session, recovered) = open(&disk)?;
-        assert_eq!((session.len(), recovered.replayed), (2, 2));
+        assert_eq!((session.history().len(), recovered.replayed), (2, 2));
         drop(session);
         assert_eq!(journal(&disk), size);
     }
@@ -192,7 +191,7 @@ fn a_journal_does_not_grow_when_it_is_opened() -> Result<()> {
     let (mut session, _) = open(&disk)?;
     session.set(door, "Health:points", 7)?;
     let (killed, recovered) = open(&Disk::new(disk.image()))?;
-    assert_eq!((killed.len(), recovered.replayed), (3, 3));
+    assert_eq!((killed.history().len(), recovered.replayed), (3, 3));
     assert_eq!(killed.world().get::<Health>(door).map(|health| health.points), Some(7));
     Ok(())
 }
@@ -202,12 +201,11 @@ fn a_save_is_made_also_if_entries_cannot_be_read_back() -> Result<()> {
     let disk = Disk::default();
     let mut saves = super::driver::manager(&disk);
     saves.register_component::<Health>()?;
-    let options = Session::<World>::with(saves, History::unlimited()).flush(Flush::OnIdle);
+    let options = Session::<World>::with(saves, History::new(None)).flush(Flush::OnIdle);
     let (mut session, _) = options.memory(2_000).open(SAVE, JOURNAL)?;
     let door = door(&mut session)?;
     session.edit("", |edit| edit.attach(door, health(0)))?;
     for points in 1..100 {
-        session.set_barrier();
         session.set(door, "Health:points", points)?;
     }
     let spilled: Vec<_> = disk.names().into_iter().filter(|name| name.contains("spill")).collect();

@@ -45,7 +45,7 @@ fn play(image: Image, what: &str) -> Option<Seen> {
         match open(&disk) {
             Ok((mut session, recovered)) => {
                 let _ = recovered.to_string();
-                let seen = Seen::of(session.target(), &session);
+                let seen = Seen::of(session.target(), session.history());
                 // What is done goes by what the journal says, and may be refused.
                 while matches!(session.undo(), Ok(true)) {}
                 while matches!(session.redo(), Ok(true)) {}
@@ -116,7 +116,7 @@ fn a_flip_of_any_bit_leads_to_a_state_that_was() -> Result<()> {
             let disk = Disk::new(with_journal(&last.image, bytes.clone()));
             match open(&disk) {
                 Ok((session, recovered)) => {
-                    let seen = Seen::of(session.target(), &session);
+                    let seen = Seen::of(session.target(), session.history());
                     assert!(known.contains(&&seen), "{what}: {seen:#?}");
                     if recovered.torn.is_none() {
                         let stopped = recovered.stopped.unwrap();
@@ -147,7 +147,7 @@ fn damage_in_the_middle_stops_there_and_says_where() -> Result<()> {
     journal[at + HEAD] ^= 1;
     let disk = Disk::new(with_journal(&last.image, journal.clone()));
     let (session, recovered) = open(&disk)?;
-    assert_eq!(Seen::of(session.target(), &session), log.log[1].seen);
+    assert_eq!(Seen::of(session.target(), session.history()), log.log[1].seen);
     let stopped = recovered.stopped.unwrap();
     assert_eq!((stopped.offset, stopped.kind), (at as u64, ErrorKind::Damaged));
     assert!(stopped.cause.ends_with(&format!("(at byte {at})")), "{}", stopped.cause);
@@ -160,7 +160,7 @@ fn damage_in_the_middle_stops_there_and_says_where() -> Result<()> {
     journal.drain(at..at + length);
     let disk = Disk::new(with_journal(&last.image, journal));
     let (session, recovered) = open(&disk)?;
-    assert_eq!(Seen::of(session.target(), &session), log.log[1].seen);
+    assert_eq!(Seen::of(session.target(), session.history()), log.log[1].seen);
     assert!(recovered.stopped.unwrap().cause.contains("number 5 follows number 3"));
     Ok(())
 }
@@ -248,7 +248,7 @@ fn what_cannot_have_been_is_refused() -> Result<()> {
         assert_eq!(stopped.kind, ErrorKind::Damaged, "{}", stopped.cause);
         // The save alone.
         assert_eq!(session.target(), &log[4].seen.document);
-        assert!(session.is_empty() && !session.is_modified());
+        assert!(session.history().is_empty() && !session.history().is_modified());
     }
     Ok(())
 }
@@ -277,7 +277,7 @@ fn a_saved_state_that_was_never_reached_is_refused() -> Result<()> {
         "{}",
         stopped.cause
     );
-    assert_eq!(Seen::of(session.target(), &session), last.seen);
+    assert_eq!(Seen::of(session.target(), session.history()), last.seen);
     Ok(())
 }
 

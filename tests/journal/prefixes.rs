@@ -50,7 +50,11 @@ fn cut_at_any_byte_the_journal_leads_to_the_last_step_that_is_whole() -> Result<
                 0 => check(&image, before, &what),
                 _ => {
                     let (session, recovered) = open(&Disk::new(image))?;
-                    assert_eq!(Seen::of(session.target(), &session), before.seen, "{what}");
+                    assert_eq!(
+                        Seen::of(session.target(), session.history()),
+                        before.seen,
+                        "{what}"
+                    );
                     recovered
                 }
             };
@@ -91,7 +95,7 @@ fn a_session_goes_on_where_the_last_one_was_killed_again_and_again() -> Result<(
     let disk = Disk::default();
     let mut driver = Driver::new(&disk)?;
     for action in SCRIPT {
-        let is_open = driver.session.is_open();
+        let is_open = driver.session.history().is_open();
         if !is_open {
             let image = disk.image();
             let logged = driver.log.last().cloned();

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use persist::history::{CommandContext, Flush, Label, Merge, Recovered};
+use persist::history::{CommandContext, Flush, Label, Recovered};
 use persist::{
     Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, Session, World,
 };
@@ -56,7 +56,7 @@ impl Command for Once {
     }
 }
 
-/// Stays beside those before it, in one entry.
+/// Stays beside those before it.
 #[derive(Persist)]
 struct Stroke;
 
@@ -70,10 +70,6 @@ impl Command for Stroke {
         Ok(())
     }
 
-    fn merge(&mut self, _: &Self) -> Result<Merge> {
-        Ok(Merge::Both)
-    }
-
     fn label(&self) -> Label {
         "Draw".into()
     }
@@ -82,7 +78,7 @@ impl Command for Stroke {
 fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
     let mut saves = super::driver::manager(disk);
     saves.register_component::<Place>()?;
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
     history.register::<Make>()?;
     history.register::<Once>()?;
     history.register::<Stroke>()?;
@@ -134,33 +130,65 @@ fn an_entry_that_was_left_half_undone_is_there_behind_a_save() -> Result<()> {
         edit.remove(second)
     })?;
     assert!(catch_unwind(AssertUnwindSafe(|| session.undo())).is_err());
-    let poison = session.poison().cloned().unwrap();
+    let poison = session.history().poison().cloned().unwrap();
     assert!(!session.world().contains(first) && session.world().contains(second));
     session.save()?;
     drop(session);
 
     let mut session = reopen(&disk)?;
-    assert_eq!(session.poison(), Some(&poison));
-    assert_eq!((session.len(), session.position()), (2, 2));
+    assert_eq!(session.history().poison(), Some(&poison));
+    assert_eq!((session.history().len(), session.history().position()), (2, 2));
     assert!(!session.world().contains(first) && session.world().contains(second));
     session.drop_entry()?;
     // What was removed cannot come back any more; what had come back stays.
-    assert_eq!((session.len(), session.poison()), (1, None));
+    assert_eq!((session.history().len(), session.history().poison()), (1, None));
     assert!(!session.world().is_parked(first) && session.world().contains(second));
     Ok(())
 }
 
 #[test]
-fn what_is_kept_beside_each_other_in_one_entry_is_called_the_same_behind_a_save() -> Result<()> {
+fn a_crash_keeps_what_was_done_in_a_drag_and_the_drag_is_over() -> Result<()> {
     let disk = Disk::default();
     let (mut session, _) = open(&disk)?;
-    for _ in 0..3 {
-        session.apply(Stroke)?;
-    }
-    assert_eq!((session.len(), &*session.undo_text()), (1, "Undo Draw"));
+    let ada = session.edit("Add", |edit| {
+        let ada = edit.spawn("Ada")?;
+        edit.attach(ada, Place { x: 0 })?;
+        Ok(ada)
+    })?;
     session.save()?;
+    let drag = session.begin_drag("");
+    for x in 1..4 {
+        session.apply(Stroke)?;
+        session.set(ada, "Place:x", x)?;
+    }
+    let texts = |session: &Session| {
+        (session.history().undo_text(), session.history().redo_text(), session.history().len())
+    };
+    let before = texts(&session);
+    assert_eq!((&*before.0, before.2), ("Undo Draw and 5 more", 2));
+    let killed = Disk::new(disk.image());
+    let mut again = reopen(&killed)?;
+    assert_eq!((texts(&again), again.history().is_modified()), (before, true));
+    assert!(again.undo()? && !again.history().is_modified());
+    assert_eq!(again.world().get(ada), Some(&Place { x: 0 }));
+    again.redo()?;
+    assert_eq!(again.world().get(ada), Some(&Place { x: 3 }));
+    again.set(ada, "Place:x", 4)?;
+    assert_eq!(again.history().len(), 3);
+
+    // A save in it keeps it open, and its rest is an entry of its own.
+    session.save()?;
+    session.set(ada, "Place:x", 5)?;
+    session.set(ada, "Place:x", 6)?;
+    session.end_drag(drag);
+    let before = texts(&session);
+    assert_eq!((&*before.0, before.2), ("Undo Set Place.x of Ada", 3));
     drop(session);
-    assert_eq!(reopen(&disk)?.undo_text(), "Undo Draw");
+    let mut session = reopen(&disk)?;
+    assert_eq!(texts(&session), before);
+    session.undo()?;
+    assert_eq!(session.world().get(ada), Some(&Place { x: 3 }));
+    assert!(!session.history().is_modified());
     Ok(())
 }
 
@@ -186,7 +214,7 @@ fn four_thousand_removed_objects_come_back_behind_a_save() -> Result<()> {
     session.save()?;
     drop(session);
     let mut session = reopen(&disk)?;
-    assert_eq!((session.len(), session.world().len()), (4_001, 0));
+    assert_eq!((session.history().len(), session.world().len()), (4_001, 0));
     session.go_to(1)?;
     assert!(objects.iter().all(|object| session.world().get::<Place>(*object).is_some()));
     Ok(())
@@ -204,9 +232,9 @@ fn what_a_rollback_could_not_put_back_is_refused_in_a_transaction() -> Result<()
     session.edit("Add", |edit| edit.spawn("B"))?;
     let killed = Disk::new(disk.image());
     session.rollback()?;
-    assert_eq!((session.len(), session.is_modified()), (1, false));
+    assert_eq!((session.history().len(), session.history().is_modified()), (1, false));
     let session = reopen(&killed)?;
-    assert_eq!((session.len(), session.is_modified()), (1, false));
+    assert_eq!((session.history().len(), session.history().is_modified()), (1, false));
     Ok(())
 }
 
@@ -232,7 +260,7 @@ impl Command for Nest {
 #[test]
 fn commands_in_commands_come_back_on_a_small_stack() -> Result<()> {
     let session = |disk: &Disk| -> Result<Session> {
-        let mut history = History::unlimited();
+        let mut history = History::new(None);
         history.register::<Nest>()?;
         Ok(Session::with(super::driver::manager(disk), history).open(SAVE, JOURNAL)?.0)
     };
@@ -251,7 +279,7 @@ fn commands_in_commands_come_back_on_a_small_stack() -> Result<()> {
         2 << 20,
         Box::new(move || {
             let mut opened = session(&made).unwrap();
-            assert_eq!((opened.len(), opened.world().find("Deep").is_some()), (1, true));
+            assert_eq!((opened.history().len(), opened.world().find("Deep").is_some()), (1, true));
             assert!(opened.undo().unwrap());
             drop(opened);
             made

@@ -110,7 +110,8 @@ fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
     let (mut session, _) = Session::with(manager(&disk), commands).open(SAVE, JOURNAL)?;
     assert_eq!(*told.borrow(), [HistoryEvent::Recovered(2)]);
     told.borrow_mut().clear();
-    session.set_barrier();
+    let drag = session.begin_drag("");
+    session.end_drag(drag);
     assert!(told.borrow().is_empty());
     drop(session);
 
@@ -148,8 +149,11 @@ fn an_error_stops_the_replay_at_the_last_good_state() -> Result<()> {
         flag.set(true);
         let (session, recovered, disk) = moody(image.clone())?;
         assert_eq!(session.target().title, "good");
-        assert_eq!((session.target().lines.len(), session.len(), recovered.replayed), (0, 1, 1));
-        assert!(session.poison().is_none());
+        assert_eq!(
+            (session.target().lines.len(), session.history().len(), recovered.replayed),
+            (0, 1, 1)
+        );
+        assert!(session.history().poison().is_none());
         let stopped = recovered.stopped.as_ref().unwrap();
         assert!(stopped.offset > 52 && stopped.offset < journal.len() as u64, "{stopped:?}");
         assert!(stopped.cause.contains("not today") || stopped.cause.contains("panicked"));
@@ -178,8 +182,8 @@ fn an_error_in_a_transaction_stops_in_front_of_it() -> Result<()> {
     REFUSES.set(true);
     let (session, recovered, disk) = moody(disk.image())?;
     REFUSES.set(false);
-    assert_eq!((session.target().title.as_str(), session.len()), ("good", 1));
-    assert!(!session.is_open() && recovered.stopped.is_some() && recovered.replayed == 1);
+    assert_eq!((session.target().title.as_str(), session.history().len()), ("good", 1));
+    assert!(!session.history().is_open() && recovered.stopped.is_some() && recovered.replayed == 1);
     drop(session);
     assert_eq!(moody(disk.image())?.0.target().title, "good");
     Ok(())
@@ -245,21 +249,25 @@ fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> 
                 continue;
             }
             let labels = |session: &Session<Document>| {
-                session.entries().map(|entry| (entry.label, entry.state)).collect::<Vec<_>>()
+                session
+                    .history()
+                    .entries()
+                    .map(|entry| (entry.label, entry.state))
+                    .collect::<Vec<_>>()
             };
             let copy = Disk::new(disk.image());
             let (mut found, _) =
                 Session::with(manager(&copy), history(Some(now))?).open(SAVE, JOURNAL)?;
             assert_eq!(found.target(), session.target());
             assert_eq!(labels(&found), labels(&session), "capacity {capacity}, step {step}");
-            assert_eq!(found.position(), session.position());
-            assert_eq!(found.is_modified(), session.is_modified());
+            assert_eq!(found.history().position(), session.history().position());
+            assert_eq!(found.history().is_modified(), session.history().is_modified());
             while found.undo()? {}
             // One with less room drops the rest, and goes on.
             drop(found);
             let (mut small, _) =
                 Session::with(manager(&copy), history(Some(1))?).open(SAVE, JOURNAL)?;
-            assert!(small.len() <= 1);
+            assert!(small.history().len() <= 1);
             small.apply(Rename { title: String::from("small") })?;
         }
     }
@@ -275,7 +283,7 @@ fn a_command_class_that_is_missing_stops_the_replay_and_is_named() -> Result<()>
     drop(session);
     let disk = Disk::new(disk.image());
     let (session, recovered) = open(&disk)?;
-    assert_eq!((session.target().title.as_str(), session.len()), ("good", 1));
+    assert_eq!((session.target().title.as_str(), session.history().len()), ("good", 1));
     let stopped = recovered.stopped.unwrap();
     assert_eq!(stopped.kind, ErrorKind::WrongClass);
     assert!(stopped.cause.contains("class Moody, which is not registered"), "{}", stopped.cause);
@@ -300,14 +308,14 @@ fn what_a_missing_class_has_in_the_stacks_leaves_the_save() -> Result<()> {
     drop(session);
     let disk = Disk::new(disk.image());
     let (mut session, recovered) = open(&disk)?;
-    assert_eq!((session.target().lines.len(), session.len()), (1, 0));
+    assert_eq!((session.target().lines.len(), session.history().len()), (1, 0));
     assert!(recovered.stopped.is_some() && recovered.kept.len() == 1);
-    assert!(!session.is_modified());
+    assert!(!session.history().is_modified());
     // It goes on from there.
     session.apply(Rename { title: String::from("next") })?;
     drop(session);
     let (session, recovered) = open(&disk)?;
-    assert_eq!((session.target().title.as_str(), session.len()), ("next", 1));
+    assert_eq!((session.target().title.as_str(), session.history().len()), ("next", 1));
     assert!(recovered.stopped.is_none());
     Ok(())
 }

@@ -44,10 +44,10 @@ fn the_merge_window_of_a_session_is_set() -> Result<()> {
     session.set_merge_window(Some(Duration::ZERO));
     write(&mut session)?;
     write(&mut session)?;
-    assert_eq!(session.len(), 2);
-    session.set_merge_window(None);
+    assert_eq!(session.history().len(), 2);
+    session.set_merge_window(Some(Duration::MAX));
     write(&mut session)?;
-    assert_eq!(session.len(), 2);
+    assert_eq!(session.history().len(), 2);
     Ok(())
 }
 
@@ -65,24 +65,28 @@ fn an_entry_that_was_skipped_or_dropped_is_so_after_a_crash() -> Result<()> {
         } else {
             session.skip_entry()?
         }
-        let seen = Seen::of(session.target(), &session);
+        let seen = Seen::of(session.target(), session.history());
         assert_eq!((seen.position, seen.is_modified), (1, true));
         let mut session = losing(&Disk::new(disk.image()))?;
-        assert_eq!(Seen::of(session.target(), &session), seen);
+        assert_eq!(Seen::of(session.target(), session.history()), seen);
         assert!(session.undo()?);
     }
     Ok(())
 }
 
 #[test]
-fn what_a_session_proves_is_set() -> Result<()> {
-    let mut session = losing(&Disk::default())?;
-    session.apply(Lose { is_told: false })?;
-    assert!(session.undo()?, "nothing is compared by default");
-    session.set_proof(Proof::Whole);
-    session.apply(Type { text: "a".into() })?;
-    session.apply(Lose { is_told: false })?;
-    assert_eq!(session.undo().unwrap_err().kind(), ErrorKind::NotInverse);
+fn what_the_history_of_a_session_proves_is_set_before_it_is_opened() -> Result<()> {
+    for proof in [Proof::Off, Proof::Whole] {
+        let mut history = history(None)?;
+        history.register::<Lose>()?;
+        history.set_proof(proof);
+        let disk = Disk::default();
+        let (mut session, _) = Session::with(manager(&disk), history).open(SAVE, JOURNAL)?;
+        session.apply(Lose { is_told: false })?;
+        let undone = session.undo().map_err(|error| error.kind());
+        let expected = if proof == Proof::Off { Ok(true) } else { Err(ErrorKind::NotInverse) };
+        assert_eq!(undone, expected);
+    }
     Ok(())
 }
 

@@ -74,7 +74,8 @@ fn saves(disk: &Disk) -> Result<SaveManager> {
 }
 
 fn options(disk: &Disk) -> Result<SessionOptions<World>> {
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
+    history.set_merge_window(Some(std::time::Duration::MAX));
     history.register::<Grow>()?;
     Ok(Session::with(saves(disk)?, history).flush(Flush::OnIdle))
 }
@@ -248,7 +249,7 @@ struct Logged {
 }
 
 fn labels(session: &Session<World>) -> Vec<String> {
-    session.entries().map(|entry| entry.label.to_string()).collect()
+    session.history().entries().map(|entry| entry.label.to_string()).collect()
 }
 
 fn run() -> Result<Vec<Logged>> {
@@ -257,13 +258,13 @@ fn run() -> Result<Vec<Logged>> {
     let mut worlds = vec![described(session.world())];
     let mut log = Vec::new();
     for act in SCRIPT {
-        let before = session.position();
+        let before = session.history().position();
         act(&mut session)?;
-        let (position, now) = (session.position(), described(session.world()));
-        worlds.truncate(session.len() + 1);
+        let (position, now) = (session.history().position(), described(session.world()));
+        worlds.truncate(session.history().len() + 1);
         if worlds.len() <= position {
             worlds.push(now);
-        } else if before != position || session.len() == position {
+        } else if before != position || session.history().len() == position {
             worlds[position] = now;
         }
         log.push(Logged {
@@ -271,7 +272,7 @@ fn run() -> Result<Vec<Logged>> {
             bytes: bytes(session.world()),
             labels: labels(&session),
             position,
-            is_modified: session.is_modified(),
+            is_modified: session.history().is_modified(),
             worlds: worlds.clone(),
         });
     }
@@ -281,9 +282,9 @@ fn run() -> Result<Vec<Logged>> {
 fn check(session: &mut Session<World>, logged: &Logged, what: &str) -> Result<()> {
     assert_eq!(described(session.world()), logged.worlds[logged.position], "{what}");
     assert_eq!(labels(session), logged.labels, "{what}");
-    assert_eq!(session.position(), logged.position, "{what}");
-    assert_eq!(session.is_modified(), logged.is_modified, "{what}");
-    for position in (0..=session.len()).rev().chain(0..=session.len()) {
+    assert_eq!(session.history().position(), logged.position, "{what}");
+    assert_eq!(session.history().is_modified(), logged.is_modified, "{what}");
+    for position in (0..=session.history().len()).rev().chain(0..=session.history().len()) {
         session.go_to(position)?;
         let found = described(session.world());
         assert_eq!(found, logged.worlds[position], "{what}, position {position}");
@@ -303,7 +304,7 @@ fn a_world_comes_back_with_its_stacks_behind_each_step() -> Result<()> {
         // And again from the journal of that.
         let (mut session, _) = open(&disk)?;
         session.go_to(logged.position)?;
-        assert_eq!(session.is_modified(), logged.is_modified, "{what}");
+        assert_eq!(session.history().is_modified(), logged.is_modified, "{what}");
         check(&mut session, logged, &what)?;
     }
     Ok(())
@@ -371,12 +372,13 @@ fn a_component_class_that_is_missing_stops_the_replay_and_is_named() -> Result<(
     let disk = Disk::new(log[1].image.clone());
     let mut saves = super::driver::manager(&disk);
     saves.register_component::<Bag>()?;
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
+    history.set_merge_window(Some(std::time::Duration::MAX));
     history.register::<Grow>()?;
     let (session, recovered) = Session::with(saves, history).open(SAVE, JOURNAL)?;
     let stopped = recovered.stopped.unwrap();
     assert!(stopped.cause.contains("Transform"), "{}", stopped.cause);
-    assert!(session.world().is_empty() && session.is_empty());
+    assert!(session.world().is_empty() && session.history().is_empty());
     assert_eq!(recovered.kept.len(), 1);
     Ok(())
 }
@@ -410,9 +412,15 @@ fn reopened_behind_each(
     acts: &[Act],
 ) -> Result<Session<World>> {
     let seen = |session: &Session<World>| {
-        let entries = session.entries().map(|entry| (entry.label, entry.state, entry.is_saved));
+        let entries =
+            session.history().entries().map(|entry| (entry.label, entry.state, entry.is_saved));
         let entries: Vec<_> = entries.collect();
-        (entries, session.position(), session.is_modified(), described(session.world()))
+        (
+            entries,
+            session.history().position(),
+            session.history().is_modified(),
+            described(session.world()),
+        )
     };
     let (mut session, _) = options(disk)?.open(SAVE, JOURNAL)?;
     for (step, act) in acts.iter().enumerate() {
@@ -441,14 +449,14 @@ fn a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()> {
     };
     let undo: Act = |session| session.undo().map(drop);
     let options = |disk: &Disk| {
-        let history = History::unlimited().max_bytes(4_000);
+        let history = History::new(None).max_bytes(4_000);
         Ok(Session::with(saves(disk)?, history).flush(Flush::OnIdle))
     };
     let disk = Disk::default();
     let acts: [Act; 8] = [add, add, add, add, undo, undo, undo, |session| session.save().map(drop)];
     let session = reopened_behind_each(&disk, options, &acts)?;
-    assert_eq!((session.len(), session.position()), (4, 1));
-    assert!(session.bytes() > 4_000);
+    assert_eq!((session.history().len(), session.history().position()), (4, 1));
+    assert!(session.history().bytes() > 4_000);
     drop(session);
     // An edit makes room, also if the program is killed right behind it.
     let redo: Act = |session| session.redo().map(drop);
@@ -456,7 +464,7 @@ fn a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()> {
         session.edit("", |edit| edit.spawn("New").map(drop))
     }];
     let session = reopened_behind_each(&disk, options, &acts)?;
-    assert!(session.bytes() <= 4_000);
+    assert!(session.history().bytes() <= 4_000);
     drop(session);
     let acts = [add, add, remove, add, undo, undo, remove, undo, undo, undo];
     reopened_behind_each(&Disk::default(), options, &acts)?;

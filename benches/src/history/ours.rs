@@ -7,7 +7,7 @@ use persist::{
     Command, Component, FieldPath, History, ObjectId, Persist, Result, Value, World, field,
 };
 
-use super::subject::{Document, OBJECTS, Subject, Transform, transform};
+use super::subject::{Document, EDITS, OBJECTS, Subject, Transform, transform};
 
 /// A command by hand.
 pub(crate) struct ByCommand {
@@ -46,7 +46,7 @@ impl Command<Document> for Set {
 
 impl ByCommand {
     pub(crate) fn new() -> Self {
-        Self { document: Document::new(), history: History::unlimited() }
+        Self { document: Document::new(), history: History::new(None) }
     }
 }
 
@@ -57,6 +57,12 @@ impl Subject for ByCommand {
 
     fn set(&mut self, object: usize, x: f32) {
         self.history.apply(&mut self.document, Set { object, x }).expect("it is there");
+    }
+
+    fn drag(&mut self) {
+        let drag = self.history.begin_drag("");
+        (0..EDITS).for_each(|n| self.set(0, n as f32));
+        self.history.end_drag(drag);
     }
 
     fn undo(&mut self) -> bool {
@@ -232,7 +238,7 @@ impl<T: Movable> OfWorld<T> {
             object
         });
         let objects = objects.collect();
-        let mut history = History::unlimited();
+        let mut history = History::new(None);
         history.set_proof(Proof::Off);
         Self { world, history, objects, path: T::path(), set, of: PhantomData }
     }
@@ -246,6 +252,12 @@ impl<T: Movable> Subject for OfWorld<T> {
     fn set(&mut self, object: usize, x: f32) {
         let object = self.objects[object];
         (self.set)(self, object, x).expect("it is there");
+    }
+
+    fn drag(&mut self) {
+        let drag = self.history.begin_drag("");
+        (0..EDITS).for_each(|n| self.set(0, n as f32));
+        self.history.end_drag(drag);
     }
 
     fn undo(&mut self) -> bool {

@@ -34,7 +34,7 @@ impl Document {
     }
 }
 
-/// Something that sets a field of objects, takes that back and does it again. Settings of the same object in a row become one entry,
+/// Something that sets a field of objects, takes that back and does it again. Settings of a drag become one entry,
 /// in all of them.
 pub(crate) trait Subject {
     /// Forgets all that was done.

@@ -68,6 +68,24 @@ impl Figures {
         self.rows.splice(at..at, others.rows);
     }
 
+    /// The median of each row, and of its spread, of several that have the same rows.
+    pub(crate) fn medians(all: Vec<Self>) -> Result<Self, String> {
+        let mut columns: Vec<_> = all.into_iter().map(|figures| figures.rows.into_iter()).collect();
+        let mut medians = Self::default();
+        loop {
+            let rows: Vec<Row> = columns.iter_mut().filter_map(Iterator::next).collect();
+            let Some(first) = rows.first() else { return Ok(medians) };
+            let key = |row: &Row| [&row.table, &row.name, &row.set].map(String::clone);
+            if rows.len() != columns.len() || rows.iter().any(|row| key(row) != key(first)) {
+                return Err(String::from("not each process has measured the same"));
+            }
+            let figure = median(rows.iter().map(|row| row.figure).collect());
+            let spread =
+                first.spread.map(|_| median(rows.iter().filter_map(|row| row.spread).collect()));
+            medians.rows.extend(rows.into_iter().next().map(|row| Row { figure, spread, ..row }));
+        }
+    }
+
     pub(crate) fn into_rows(self) -> impl Iterator<Item = Row> {
         self.rows.into_iter()
     }
@@ -103,6 +121,11 @@ impl Figures {
         spreads.sort_by(f64::total_cmp);
         spreads
     }
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }
 
 fn section_of(text: &str, end: char) -> &str {

@@ -16,8 +16,7 @@ list                          all objects
 add NAME                      makes an object
 set OBJECT PATH VALUE         such as: set Door Place:x 4, set Door Color Red
 tag OBJECT NAME               puts a name into its Tags
-move OBJECT X Y               moves of one object are one entry, until `release`
-release                       the mouse button is up
+move OBJECT X Y               moves of one object that follow each other are one entry
 align OBJECT...               puts all at the x of the first
 below OBJECT PARENT           puts it below another one
 delete OBJECT                 with all below it
@@ -63,12 +62,11 @@ pub fn run(session: &mut Session, line: &str) -> Result<Next> {
         ["move", name, x, y] => {
             let object = find(session, name)?;
             let (x, y) = (number(x)?, number(y)?);
-            session.edit(format!("Move {name}"), |edit| {
+            session.edit_merging(object, format!("Move {name}"), |edit| {
                 *edit.get_mut::<Place>(object)? = Place { x, y };
                 Ok(())
             })?;
         }
-        ["release"] => session.set_barrier(),
         ["align", _, ..] => {
             let names = &words[1..];
             let objects = names.iter().map(|name| find(session, name)).collect::<Result<_>>()?;

@@ -50,7 +50,7 @@ fn edit(folder: &std::path::Path) -> Result<()> {
     let input = io::stdin();
     loop {
         if input.is_terminal() {
-            let mark = if session.is_modified() { "*" } else { "" };
+            let mark = if session.history().is_modified() { "*" } else { "" };
             print!("{mark}> ");
             io::stdout().flush()?;
         }

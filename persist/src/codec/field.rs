@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use super::items::{ListAccess, MapAccess};
 use super::with::Adapter;
 use super::{Decoder, Encoder, Fail, Persist, Stop};
 
@@ -10,25 +11,51 @@ use super::{Decoder, Encoder, Fail, Persist, Stop};
 pub struct FieldAccess {
     encode: fn(&dyn Any, &mut Encoder<'_>) -> Result<(), Stop>,
     decode: fn(Option<&mut dyn Any>, &mut Decoder<'_>) -> Result<(), Fail>,
+    list: Option<&'static dyn ListAccess>,
+    map: Option<&'static dyn MapAccess>,
+    has_adapter: bool,
 }
 
 impl FieldAccess {
     /// Of a field that is stored as its own type.
     #[must_use]
     pub const fn of<F: Persist>() -> Self {
-        Self { encode: F::__encode_field, decode: F::__decode_field }
+        Self {
+            encode: F::__encode_field,
+            decode: F::__decode_field,
+            list: F::__LIST,
+            map: F::__MAP,
+            has_adapter: false,
+        }
     }
 
     /// Of a field that is stored in the compact form of its type.
     #[must_use]
     pub(super) const fn compact<F: Persist>() -> Self {
-        Self { encode: F::__encode_compact_field, decode: F::__decode_compact_field }
+        let (encode, decode) = (F::__encode_compact_field, F::__decode_compact_field);
+        Self { encode, decode, list: None, map: None, has_adapter: false }
     }
 
     /// Of a field of type `F` that an adapter stores.
     #[must_use]
     pub(super) const fn with<F: Any, A: Adapter<F>>() -> Self {
-        Self { encode: encode_with::<F, A>, decode: decode_with::<F, A> }
+        let (encode, decode) = (encode_with::<F, A>, decode_with::<F, A>);
+        Self { encode, decode, list: None, map: None, has_adapter: true }
+    }
+
+    /// True if the field is stored as another type.
+    pub(crate) fn has_adapter(&self) -> bool {
+        self.has_adapter
+    }
+
+    /// How its elements are reached, if it is a list whose elements are stored as they are.
+    pub(crate) fn list(&self) -> Option<&'static dyn ListAccess> {
+        self.list
+    }
+
+    /// How its values are reached, if it is a map whose keys and values are stored as they are.
+    pub(crate) fn map(&self) -> Option<&'static dyn MapAccess> {
+        self.map
     }
 
     /// Writes a field.

@@ -1,10 +1,11 @@
-//! Lists whose type is known at run time only: their elements are reached where they lie.
+//! Lists and maps whose type is known at run time only: their elements are reached where they lie.
 
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
-use super::{Decoder, Fail, FieldAccess, Persist};
+use super::{Decoder, Fail, FieldAccess, Persist, decode};
 
 /// A type of lists, by its elements. Whatever is asked of a value of another type, or of an element that is not there,
 /// has no answer.
@@ -34,6 +35,52 @@ pub trait ListAccess: Sync {
 
     /// Gives the element of an index another one.
     fn shift(&self, list: &mut dyn Any, from: usize, to: usize) -> Option<()>;
+}
+
+/// A type of maps, by its values. Whatever is asked of a value of another type, or by a key that is not there, has no
+/// answer.
+pub trait MapAccess: Sync {
+    /// The value of a key, which is given as it is stored.
+    fn get<'v>(&self, map: &'v dyn Any, key: &[u8]) -> Option<&'v dyn Any>;
+
+    /// The value of a key, to be changed.
+    fn get_mut<'v>(&self, map: &'v mut dyn Any, key: &[u8]) -> Option<&'v mut dyn Any>;
+
+    /// How a value is written and read.
+    fn value(&self) -> &'static FieldAccess;
+}
+
+/// The maps of type `M`.
+pub(crate) struct MapOf<M>(pub(crate) PhantomData<fn() -> M>);
+
+macro_rules! map_access {
+    ($($map:ident<K, V $(, $hasher:ident)?> where K: $($bound:ident)+;)+) => {
+        $(impl<K, V $(, $hasher)?> MapAccess for MapOf<$map<K, V $(, $hasher)?>>
+        where
+            K: Persist $(+ $bound)+,
+            V: Persist,
+            $($hasher: BuildHasher + 'static,)?
+        {
+            fn get<'v>(&self, map: &'v dyn Any, key: &[u8]) -> Option<&'v dyn Any> {
+                let map = map.downcast_ref::<$map<K, V $(, $hasher)?>>()?;
+                Some(map.get(&decode::<K>(key).ok()?)?)
+            }
+
+            fn get_mut<'v>(&self, map: &'v mut dyn Any, key: &[u8]) -> Option<&'v mut dyn Any> {
+                let map = map.downcast_mut::<$map<K, V $(, $hasher)?>>()?;
+                Some(map.get_mut(&decode::<K>(key).ok()?)?)
+            }
+
+            fn value(&self) -> &'static FieldAccess {
+                const { &FieldAccess::of::<V>() }
+            }
+        })+
+    };
+}
+
+map_access! {
+    HashMap<K, V, S> where K: Eq Hash;
+    BTreeMap<K, V> where K: Ord;
 }
 
 /// The lists of type `L`.

@@ -42,6 +42,7 @@ mod encoder;
 pub(crate) mod field;
 pub(crate) mod field_names;
 pub(crate) mod index;
+pub(crate) mod items;
 mod links;
 mod list;
 mod lock;

@@ -3,6 +3,7 @@ use std::mem::swap;
 
 use super::index::Index;
 use super::index::short::_0;
+use super::items::{ListAccess, MapAccess};
 use super::row::{At, Inline, Part, Row, cut, cut_mut};
 use super::{Decoder, Encoder, Fail, Parts, Prototypes, Stop, TypeSet, Visitor};
 use crate::Result;
@@ -157,6 +158,14 @@ pub trait Persist: Sized + 'static {
     /// True if [`__encode_compact`](Persist::__encode_compact) writes a form of its own.
     #[doc(hidden)]
     const __COMPACT: bool = false;
+
+    /// How the elements of a list are reached.
+    #[doc(hidden)]
+    const __LIST: Option<&'static dyn ListAccess> = None;
+
+    /// How the values of a map are reached.
+    #[doc(hidden)]
+    const __MAP: Option<&'static dyn MapAccess> = None;
 
     /// The fewest bytes of the compact form.
     #[doc(hidden)]

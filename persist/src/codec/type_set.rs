@@ -224,7 +224,7 @@ impl dyn ClassAccess {
     }
 
     /// How a field of a variant is written and read.
-    fn access(&self, variant: usize, field: usize) -> Option<&'static FieldAccess> {
+    pub(crate) fn access(&self, variant: usize, field: usize) -> Option<&'static FieldAccess> {
         Some(self.rows().get(variant)?.get(field)?.access())
     }
 
@@ -246,22 +246,6 @@ impl dyn ClassAccess {
             Some((access, field)) => access.encode(field, out),
             None => Err(out.no_field()),
         }
-    }
-
-    /// Reads over a field of the value.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`Fail`] if the bytes are not such a field.
-    pub(crate) fn decode_field(
-        &self,
-        value: &mut dyn Any,
-        field: usize,
-        input: &mut Decoder<'_>,
-    ) -> Result<(), Fail> {
-        let value = self.open_mut(value).ok_or(Fail::Value)?;
-        let access = self.access(value.variant(), field).ok_or(Fail::Value)?;
-        access.decode(Some(value.field_mut(field).ok_or(Fail::Value)?), input)
     }
 
     /// The first field of a struct that cannot be read, and the bytes where it could not be; it is what comes next

@@ -5,10 +5,15 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::bytes::{AsBytes, Bytes};
+use super::compare::compared_at;
 use super::links::FieldLinks;
 use super::part::{Part, Room, follow};
 use super::path::{AsText, FieldPath, Steps};
-use crate::codec::{Decoder, Fail, NoVisitLinks, Phase, Portable, Visitor, left_over};
+use super::paths::Paths;
+use crate::codec::items::ListAccess;
+use crate::codec::{
+    Buffer, Decoder, Encoder, Fail, NoVisitLinks, Phase, Portable, Visitor, left_over,
+};
 use crate::graph::Registry;
 use crate::schema::{Cursor, KindSchema, Stored, Strict};
 use crate::value::HandleValue;
@@ -65,7 +70,7 @@ pub(crate) enum Request<'v> {
     Move(u64, u64),
 }
 
-/// What is done to the bytes of a field.
+/// What is done to the bytes of a field, or to the elements of a list.
 enum Splice<'b> {
     Put(&'b [u8]),
     Insert(u64, &'b [u8]),
@@ -179,9 +184,34 @@ impl Root<'_> {
     ) -> Result<(FieldChange, Option<Value>)> {
         let steps = path.steps();
         let in_path = |error: Error| error.in_field(&Steps(steps).to_string());
-        let part = Part::find(self.room, self.registry, &*self.value, steps)?;
+        let (mut part, value) = Part::reach(self.room, self.registry, &*self.value, steps)?;
         let layout = self.registry.program().layout();
         let mut target = Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(check_handle);
+        let validates = self.registry.validates(part.class);
+        // A `validate` that refuses needs the whole list to be put back.
+        if let Some(list) = part.whole_list().filter(|_| !validates)
+            && let Some(how) = request.in_list(list, value)
+        {
+            let how = match how {
+                Known::Insert(index, value) => {
+                    let mut element = Vec::new();
+                    let cursor = part.start(self.registry)?.of_element();
+                    let cursor = cursor.ok_or_else(|| Error::from(Fail::Value))?;
+                    cursor.write(&mut target, value, &mut element).map_err(in_path)?;
+                    How::Insert { index, element: element.into() }
+                }
+                Known::Remove(index, element) => {
+                    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::new(self.registry));
+                    let write = |out: &mut Encoder<'_>| list.element().encode(element, out);
+                    let bytes = buffer.encode_with(&self.registry.env(), &mut links, write);
+                    How::Remove { index, element: bytes.map_err(in_path)?.into() }
+                }
+                Known::Move(from, to) => How::Move { from, to },
+            };
+            part.change_list(self.registry, self.value, list, &how.splice(Way::Redo))?;
+            return Ok((FieldChange { path, how }, None));
+        }
+        part.encode(self.registry, &*self.value, value)?;
         let cursor = part.cursor(self.registry)?;
         let mut old_value = None;
         let how = match request {
@@ -205,7 +235,6 @@ impl Root<'_> {
             }
             Request::Move(from, to) => How::Move { from: *from, to: *to },
         };
-        let validates = self.registry.validates(part.class);
         part.change(self.registry, self.value, &how.splice(Way::Redo), validates)?;
         self.room.trim();
         Ok((FieldChange { path, how }, old_value))
@@ -214,11 +243,66 @@ impl Root<'_> {
     /// Makes a change again, or takes it back; true if the value then is to be asked whether it is valid, which may need
     /// others that are to follow.
     pub(crate) fn make(&mut self, change: &FieldChange, way: Way) -> Result<bool> {
-        let part = Part::find(self.room, self.registry, &*self.value, change.path.steps())?;
+        let steps = change.path.steps();
+        let (mut part, value) = Part::reach(self.room, self.registry, &*self.value, steps)?;
         let validates = self.registry.validates(part.class);
-        part.change(self.registry, self.value, &change.how.splice(way), false)?;
+        let splice = change.how.splice(way);
+        if let Some(list) = part.whole_list()
+            && splice.is_in(list, value)
+        {
+            part.change_list(self.registry, self.value, list, &splice)?;
+            return Ok(validates);
+        }
+        part.encode(self.registry, &*self.value, value)?;
+        part.change(self.registry, self.value, &splice, false)?;
         self.room.trim();
         Ok(validates)
+    }
+
+    /// The bytes of a part that lies somewhere.
+    pub(crate) fn content_at(&mut self, path: &FieldPath) -> Result<Bytes> {
+        let part = Part::find(self.room, self.registry, &*self.value, path.steps())?;
+        check_end(&part, path)?;
+        let content = part.bytes().into();
+        self.room.trim();
+        Ok(content)
+    }
+
+    /// The part at a path, to be changed.
+    pub(crate) fn part_mut(&mut self, path: &FieldPath) -> Result<&mut dyn Any> {
+        let (part, _) = Part::reach(self.room, self.registry, &*self.value, path.steps())?;
+        check_end(&part, path)?;
+        if part.is_whole() {
+            return Ok(self.value);
+        }
+        match part.reach_mut(self.value) {
+            Some((_, value)) => Ok(value),
+            None => Err(Fail::Value.into()),
+        }
+    }
+
+    /// The fields of a part that differ from a content that it had.
+    pub(crate) fn changes_at(
+        &mut self,
+        paths: &Paths,
+        path: &FieldPath,
+        old: &[u8],
+    ) -> Result<Vec<FieldChange>> {
+        let root = &*self.value;
+        let (mut part, value) = Part::reach(self.room, self.registry, root, path.steps())?;
+        check_end(&part, path)?;
+        part.encode(self.registry, root, value)?;
+        let found = compared_at(self.registry, paths, path, (&part, value), old)?;
+        self.room.trim();
+        Ok(found)
+    }
+
+    /// Puts a part back to a content that it had, unless it has it.
+    pub(crate) fn put_at(&mut self, path: &FieldPath, content: &[u8]) -> Result<()> {
+        let part = Part::find(self.room, self.registry, &*self.value, path.steps())?;
+        check_end(&part, path)?;
+        // What is put back is read anew, without what is skipped in it.
+        if part.bytes() == content { Ok(()) } else { part.put(content, self.registry, self.value) }
     }
 
     /// Reads over the whole value.
@@ -259,23 +343,87 @@ impl Part<'_> {
         made.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
+    /// Makes a change of the elements of a list that is the part.
+    fn change_list(
+        &self,
+        registry: &Registry,
+        root: &mut dyn Portable,
+        list: &dyn ListAccess,
+        splice: &Splice<'_>,
+    ) -> Result<()> {
+        let Some((_, value)) = self.reach_mut(root) else { return Err(Fail::Value.into()) };
+        let index = |index: &u64| usize::try_from(*index).unwrap_or(usize::MAX);
+        let made = match splice {
+            Splice::Put(_) => None,
+            Splice::Insert(at, element) => {
+                let insert = |input: &mut Decoder<'_>| list.insert(value, index(at), input);
+                return decode(element, registry, insert)
+                    .map_err(|error| error.in_field(&Steps(self.steps).to_string()));
+            }
+            Splice::Remove(at) => list.remove(value, index(at)),
+            Splice::Move(from, to) => list.shift(value, index(from), index(to)),
+        };
+        made.ok_or_else(|| Fail::Value.into())
+    }
+
     fn put(&self, bytes: &[u8], registry: &Registry, root: &mut dyn Portable) -> Result<()> {
-        let read = |input: &mut Decoder<'_>| match self.path().split_last() {
-            None => root.decode_over(input),
-            Some(((access, field), owners)) => {
-                let mut owner: Option<&mut dyn Any> = Some(root);
-                for (access, field) in owners {
-                    owner = owner.and_then(|owner| access.field_mut(owner, *field));
-                }
-                match owner {
-                    Some(owner) => access.decode_field(owner, *field, input),
-                    None => Err(Fail::Value),
-                }
+        let read = |input: &mut Decoder<'_>| {
+            if self.is_whole() {
+                return root.decode_over(input);
+            }
+            match self.reach_mut(root) {
+                Some((access, part)) => access.decode(Some(part), input),
+                None => Err(Fail::Value),
             }
         };
         decode(bytes, registry, read)
             .map_err(|error| error.in_field(&Steps(self.steps).to_string()))
     }
+}
+
+/// What a program wants to do to a list that has what is asked for.
+enum Known<'v> {
+    Insert(u64, &'v Value),
+    Remove(u64, &'v dyn Any),
+    Move(u64, u64),
+}
+
+impl<'v> Request<'v> {
+    /// What is to be done to the elements of a list; `None` if it is another request, or an element is missing.
+    fn in_list(&self, list: &dyn ListAccess, value: &'v dyn Any) -> Option<Known<'v>> {
+        let get = |index: u64| list.get(value, usize::try_from(index).ok()?);
+        match self {
+            Self::Set(_) => None,
+            Self::Insert(index, element) => {
+                let len = list.len(value)?;
+                (*index <= len as u64).then_some(Known::Insert(*index, *element))
+            }
+            Self::Remove(index) => Some(Known::Remove(*index, get(*index)?)),
+            Self::Move(from, to) => get(*from).and(get(*to)).map(|_| Known::Move(*from, *to)),
+        }
+    }
+}
+
+impl Splice<'_> {
+    /// True if it is one of elements that a list has.
+    fn is_in(&self, list: &dyn ListAccess, value: &dyn Any) -> bool {
+        let Some(len) = list.len(value).map(|len| len as u64) else { return false };
+        match self {
+            Self::Put(_) => false,
+            Self::Insert(index, _) => *index <= len,
+            Self::Remove(index) => *index < len,
+            Self::Move(from, to) => from.max(to) < &len,
+        }
+    }
+}
+
+/// Refuses a part that does not lie where it can be borrowed.
+fn check_end(part: &Part<'_>, path: &FieldPath) -> Result<()> {
+    if part.is_end() {
+        return Ok(());
+    }
+    let message = "the part lies in an option, a tuple or an array, and cannot be edited by itself; take the path of what is around it";
+    Err(path.locate(Error::new(ErrorKind::Unsupported, message)))
 }
 
 fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {

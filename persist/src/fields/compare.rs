@@ -2,11 +2,15 @@
 
 use std::any::Any;
 
+use super::bytes::Bytes;
 use super::change::{FieldChange, How};
+use super::diff::{Op, script};
 use super::part::{Part, Room};
+use super::path::FieldPath;
 use super::paths::{Paths, Trail};
 use crate::Result;
-use crate::codec::Portable;
+use crate::codec::items::ListAccess;
+use crate::codec::{FieldAccess, Portable};
 use crate::graph::Registry;
 use crate::schema::{Cursor, Target};
 
@@ -17,8 +21,8 @@ pub(crate) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec
     Ok(room.into_bytes())
 }
 
-/// The fields of a value of a class in which two contents of it differ: the innermost ones that lie in structs. It has
-/// one of the contents.
+/// The fields of a value of a class in which two contents of it differ: the innermost ones that lie in structs, and
+/// the elements of lists. It has the second one.
 pub(crate) fn compared(
     registry: &Registry,
     paths: &Paths,
@@ -26,14 +30,32 @@ pub(crate) fn compared(
     root: &dyn Any,
     (old, new): (&[u8], &[u8]),
 ) -> Result<Vec<FieldChange>> {
-    if old == new {
-        return Ok(Vec::new());
+    let mut comparison =
+        Comparison { registry, paths, trail: Trail::new(class, &[]), found: vec![] };
+    if old != new {
+        comparison.value(root, None, None, (old, new))?;
     }
-    let trail = Trail::new(class);
-    let mut comparison = Comparison { registry, paths, trail, found: Vec::new() };
-    comparison.compare(root, old, new)?;
     Ok(comparison.found)
 }
+
+/// Like [`compared`], of a part of a value that a path leads to.
+pub(super) fn compared_at(
+    registry: &Registry,
+    paths: &Paths,
+    path: &FieldPath,
+    (part, value): (&Part<'_>, &dyn Any),
+    old: &[u8],
+) -> Result<Vec<FieldChange>> {
+    let (trail, new) = (Trail::new(path.class(), path.steps()), part.bytes());
+    let mut comparison = Comparison { registry, paths, trail, found: Vec::new() };
+    if old != new {
+        comparison.value(value, part.access(), part.spot(), (old, new))?;
+    }
+    Ok(comparison.found)
+}
+
+/// The schema of a part: class, variant and index of a field, and how many elements deep in it the part is.
+pub(super) type Spot = ((usize, usize, usize), usize);
 
 /// What of a value has changed.
 struct Comparison<'w> {
@@ -46,31 +68,55 @@ struct Comparison<'w> {
 
 impl Comparison<'_> {
     /// Compares the bytes of a value that is there with those that it had; they differ.
-    fn compare(&mut self, value: &dyn Any, old: &[u8], new: &[u8]) -> Result<()> {
-        let registry = self.registry;
-        let entry = registry.entry(value);
-        // Not a time, whose parts go together, nor an enum, whose fields change with the variant.
-        let is_open = |target: &Target| {
-            target.class.variants().is_empty() && target.access.field(value, 0).is_some()
-        };
-        let Some((index, target)) = entry.filter(|(_, target)| is_open(target)) else {
-            self.find(old, new);
-            return Ok(());
-        };
-        let layout = registry.program().layout();
-        let mut before = Cursor::of_class(layout, index, old);
-        let mut behind = Cursor::of_class(layout, index, new);
+    fn value(
+        &mut self,
+        value: &dyn Any,
+        access: Option<&'static FieldAccess>,
+        spot: Option<Spot>,
+        (old, new): (&[u8], &[u8]),
+    ) -> Result<()> {
+        if access.is_none_or(|access| !access.has_adapter()) {
+            // Not a time, whose parts go together, nor an enum, whose fields change with the variant.
+            let is_open = |target: &Target| {
+                target.class.variants().is_empty() && target.access.field(value, 0).is_some()
+            };
+            let entry = self.registry.entry(value);
+            if let Some((class, target)) = entry.filter(|(_, target)| is_open(target)) {
+                return self.fields(value, (class, target), (old, new));
+            }
+            if let (Some(list), Some(spot)) = (access.and_then(FieldAccess::list), spot)
+                && self.list(value, list, spot, (old, new))?
+            {
+                return Ok(());
+            }
+        }
+        self.find(How::Set { old: old.into(), new: new.into() });
+        Ok(())
+    }
+
+    fn fields(
+        &mut self,
+        value: &dyn Any,
+        (class, target): (usize, Target),
+        (old, new): (&[u8], &[u8]),
+    ) -> Result<()> {
+        let layout = self.registry.program().layout();
+        let mut before = Cursor::of_class(layout, class, old);
+        let mut behind = Cursor::of_class(layout, class, new);
         for (field, record) in target.class.fields().iter().enumerate() {
-            let old = &old[before.pass_field(index, field)?];
+            let old = &old[before.pass_field(class, field)?];
             // Bytes say where they end: what begins as the field was is that.
             if behind.pass_bytes(old) {
                 continue;
             }
-            let new = &new[behind.pass_field(index, field)?];
+            let new = &new[behind.pass_field(class, field)?];
             self.trail.enter(field, record.name);
             match target.access.field(value, field) {
-                Some(inner) if !record.has_module => self.compare(inner, old, new)?,
-                _ => self.find(old, new),
+                Some(inner) => {
+                    let (access, spot) = (target.access.access(0, field), ((class, 0, field), 0));
+                    self.value(inner, access, Some(spot), (old, new))?;
+                }
+                None => self.find(How::Set { old: old.into(), new: new.into() }),
             }
             self.trail.leave();
             if before.rest() == behind.rest() {
@@ -80,8 +126,60 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    fn find(&mut self, old: &[u8], new: &[u8]) {
-        let how = How::Set { old: old.into(), new: new.into() };
+    /// Compares a list by its elements; false if it is better kept whole.
+    fn list(
+        &mut self,
+        value: &dyn Any,
+        list: &'static dyn ListAccess,
+        (place, depth): Spot,
+        (old, new): (&[u8], &[u8]),
+    ) -> Result<bool> {
+        let layout = self.registry.program().layout();
+        let elements = |bytes| {
+            let mut cursor = Cursor::of_field(layout, place, bytes);
+            for _ in 0..depth {
+                cursor = cursor.and_then(Cursor::of_element);
+            }
+            cursor.map(|cursor| cursor.list()?.all()).transpose()
+        };
+        let (Some(Some(olds)), Some(Some(news))) = (elements(old)?, elements(new)?) else {
+            return Ok(false);
+        };
+        let ops = script(&olds, &news);
+        let count = ops.iter().filter(|op| **op != Op::Keep).count();
+        let whole = [old, new].map(|bytes| Bytes::from(bytes).held()).iter().sum::<usize>();
+        if count > 1 && count * size_of::<FieldChange>() > whole {
+            return Ok(false);
+        }
+        let mut at = 0;
+        for op in ops {
+            match op {
+                Op::Keep => {}
+                Op::Change(from, to) => {
+                    self.trail.enter_element(at);
+                    let ends = (olds[from], news[to]);
+                    match list.get(value, to) {
+                        Some(element) => {
+                            let spot = Some((place, depth + 1));
+                            self.value(element, Some(list.element()), spot, ends)?;
+                        }
+                        None => self.find(How::Set { old: ends.0.into(), new: ends.1.into() }),
+                    }
+                    self.trail.leave();
+                }
+                Op::Insert(to) => {
+                    self.find(How::Insert { index: at, element: news[to].into() });
+                }
+                Op::Remove(from) => {
+                    self.find(How::Remove { index: at, element: olds[from].into() });
+                }
+            }
+            at += u64::from(!matches!(op, Op::Remove(_)));
+        }
+        Ok(true)
+    }
+
+    fn find(&mut self, how: How) {
         self.found.push(FieldChange { path: self.paths.at(&self.trail), how });
     }
 }

@@ -1,11 +1,12 @@
 //! Fields of values, by their paths: read, changed and compared, by the records of their classes.
 //!
-//! A [`FieldChange`] is what an edit records, what an undo takes back and what a journal keeps. It is made in any value
+//! A [`FieldChange`] is what an edit records, what an undo reverts and what a journal keeps. It is made in any value
 //! whose class a registry knows: a component or a resource of a world, or a document.
 
 mod bytes;
 mod change;
 mod compare;
+mod diff;
 mod links;
 mod number;
 mod part;
@@ -17,7 +18,7 @@ pub(crate) use bytes::{AsBytes, Bytes};
 pub(crate) use change::{FieldChange, How, Request, Root, Way, awaken, validate};
 pub(crate) use compare::{compared, content_of};
 pub(crate) use links::FieldLinks;
-pub(crate) use number::NumberField;
+pub(crate) use number::{NumberField, NumberFields};
 pub(crate) use part::{Part, Room};
 pub(crate) use path::{AsText, IntoFieldPath};
 pub(crate) use paths::Paths;

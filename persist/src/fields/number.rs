@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::mem;
 
 use super::bytes::Bytes;
-use super::path::Step;
+use super::change::{FieldChange, How};
+use super::path::{FieldPath, Step};
 use crate::Value;
 use crate::codec::ClassAccess;
 use crate::graph::Registry;
@@ -62,6 +63,14 @@ impl NumberField {
         self.number.swap(self.reach(root)?, u64::from_le_bytes(bits)).map(drop)
     }
 
+    fn bits(&self, root: &dyn Any) -> Option<u64> {
+        let mut value = root;
+        for (access, field) in &self.hops {
+            value = access.field(value, *field)?;
+        }
+        self.number.bits(value)
+    }
+
     fn reach<'v>(&self, root: &'v mut dyn Any) -> Option<&'v mut dyn Any> {
         let mut value = root;
         for (access, field) in &self.hops {
@@ -71,10 +80,82 @@ impl NumberField {
     }
 }
 
+/// All fields of a class that has nothing but numbers, in structs.
+pub(crate) struct NumberFields(Vec<(FieldPath, NumberField)>);
+
+/// Of a class with more numbers the bytes are compared.
+const MOST: usize = 64;
+
+impl NumberFields {
+    /// The fields of the class of a value; `None` if it has others.
+    pub(crate) fn of(registry: &Registry, root: &dyn Any, class: &str) -> Option<Self> {
+        let mut found = Self(Vec::new());
+        let whole = FieldPath::new(class.to_owned());
+        found.add(registry, root, root, &whole)?;
+        (!found.0.is_empty()).then_some(found)
+    }
+
+    fn add(
+        &mut self,
+        registry: &Registry,
+        root: &dyn Any,
+        value: &dyn Any,
+        path: &FieldPath,
+    ) -> Option<()> {
+        let (_, target) = registry.entry(value)?;
+        if !target.class.variants().is_empty() {
+            return None;
+        }
+        for (at, field) in target.class.fields().iter().enumerate() {
+            let path = path.clone().field(field.name);
+            let inner = target.access.field(value, at).filter(|_| !field.has_module)?;
+            if registry.entry(inner).is_some() {
+                self.add(registry, root, inner, &path)?;
+                continue;
+            }
+            let number = NumberField::find(registry, root, path.steps())?;
+            self.0.push((path, number));
+            if self.0.len() > MOST {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// The numbers of a value.
+    pub(crate) fn bits(&self, root: &dyn Any) -> Option<Vec<u64>> {
+        self.0.iter().map(|(_, number)| number.bits(root)).collect()
+    }
+
+    /// The fields that are not what they were.
+    pub(crate) fn changes(&self, root: &dyn Any, old: &[u64]) -> Option<Vec<FieldChange>> {
+        let mut found = Vec::new();
+        for ((path, field), old) in self.0.iter().zip(old) {
+            let new = field.bits(root)?;
+            if *old != new {
+                let bytes = |bits| Bytes::of_bits(bits, field.number.width());
+                let how = How::Set { old: bytes(*old), new: bytes(new) };
+                found.push(FieldChange { path: path.clone(), how });
+            }
+        }
+        Some(found)
+    }
+
+    /// Puts the numbers back.
+    pub(crate) fn put(&self, root: &mut dyn Any, bits: &[u64]) -> Option<()> {
+        self.0.iter().zip(bits).try_for_each(|((_, field), bits)| {
+            field.number.swap(field.reach(root)?, *bits).map(drop)
+        })
+    }
+}
+
 /// A type of numbers of at most 8 bytes.
 trait Number: Sync {
     /// Bytes of one.
     fn width(&self) -> usize;
+
+    /// The bits of a number.
+    fn bits(&self, place: &dyn Any) -> Option<u64>;
 
     /// Replaces a number; the bits that it had.
     fn swap(&self, place: &mut dyn Any, bits: u64) -> Option<u64>;
@@ -99,6 +180,10 @@ struct Of<T>(PhantomData<fn() -> T>);
 impl<T: Plain> Number for Of<T> {
     fn width(&self) -> usize {
         size_of::<T>()
+    }
+
+    fn bits(&self, place: &dyn Any) -> Option<u64> {
+        Some(place.downcast_ref::<T>()?.bits())
     }
 
     fn swap(&self, place: &mut dyn Any, bits: u64) -> Option<u64> {

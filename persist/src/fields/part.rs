@@ -1,17 +1,24 @@
-//! What a path leads to in a value: the innermost field that lies somewhere, and its bytes.
+//! What a path leads to in a value: the innermost part that lies somewhere, and its bytes.
 
 use std::any::Any;
 
+use super::compare::Spot;
 use super::links::FieldLinks;
 use super::path::{Step, Steps};
-use crate::codec::{Buffer, ClassAccess, Portable};
+use crate::codec::items::{ListAccess, MapAccess};
+use crate::codec::{Buffer, ClassAccess, FieldAccess, Portable};
 use crate::graph::Registry;
 use crate::names::suggest;
 use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Result, Value};
 
-/// A way from a value inwards: each class with the index of a field.
-type Hops = Vec<(&'static dyn ClassAccess, usize)>;
+/// One step of the way from a value inwards.
+enum Hop {
+    Field(&'static dyn ClassAccess, usize),
+    Element(&'static dyn ListAccess, usize),
+    /// With the key as it is stored.
+    Value(&'static dyn MapAccess, Vec<u8>),
+}
 
 /// More bytes than these are not kept from one use to the next.
 const MOST_KEPT: usize = 4 << 10;
@@ -19,7 +26,7 @@ const MOST_KEPT: usize = 4 << 10;
 /// The memory that a part takes, for the next one.
 #[derive(Default)]
 pub(crate) struct Room {
-    path: Hops,
+    hops: Vec<Hop>,
     buffer: Buffer,
     /// Bytes that are to be put into a part.
     pub(super) new: Vec<u8>,
@@ -38,76 +45,188 @@ impl Room {
     }
 }
 
-/// The innermost field on a path that can be reached where it lies.
+/// The innermost part on a path that can be reached where it lies: a field, an element of a list or a value of a map.
 pub(crate) struct Part<'p> {
     /// Index of the class of the whole value.
     pub(super) class: usize,
     pub(super) room: &'p mut Room,
-    /// Class, variant and index of the field; `None` if it is the component itself.
+    /// How it is written and read; `None` if it is the whole value.
+    access: Option<&'static FieldAccess>,
+    /// Class, variant and index of the last field on the way, and how many elements deep in it the part is.
     place: Option<(usize, usize, usize)>,
+    depth: usize,
     pub(super) steps: &'p [Step],
     /// How many steps led to it.
     taken: usize,
 }
 
 impl<'p> Part<'p> {
+    /// Goes along a path as far as it leads through structs, enums, lists and maps.
+    pub(super) fn reach<'v>(
+        room: &'p mut Room,
+        registry: &Registry,
+        root: &'v dyn Portable,
+        steps: &'p [Step],
+    ) -> Result<(Self, &'v dyn Any)> {
+        room.hops.clear();
+        let mut value: &dyn Any = root;
+        let Some((class, _)) = registry.entry(value) else {
+            return Err(Error::new(ErrorKind::NotFound, "its class is not registered"));
+        };
+        let mut part = Self { class, room, access: None, place: None, depth: 0, steps, taken: 0 };
+        for step in steps {
+            let inner = match step {
+                Step::Field(name) => part.field(registry, value, name)?,
+                Step::Index(index) => match part.access.and_then(FieldAccess::map) {
+                    Some(map) => part.entry(registry, (map, value), &Value::U64(*index)),
+                    None => part.element(value, *index),
+                },
+                Step::Key(key) => match (part.access.and_then(FieldAccess::map), key.parse()) {
+                    (Some(map), Ok(key)) => part.entry(registry, (map, value), &key),
+                    _ => None,
+                },
+            };
+            let Some(inner) = inner else { break };
+            value = inner;
+            part.taken += 1;
+        }
+        Ok((part, value))
+    }
+
+    /// Goes to a field of the part; `None` if it must be looked for in the bytes.
+    fn field<'v>(
+        &mut self,
+        registry: &Registry,
+        value: &'v dyn Any,
+        name: &str,
+    ) -> Result<Option<&'v dyn Any>> {
+        // A `with` module stores something else.
+        let is_stored_so = self.access.is_none_or(|access| !access.has_adapter());
+        let Some((class, target)) = registry.entry(value).filter(|_| is_stored_so) else {
+            return Ok(None);
+        };
+        let variant = target.access.variant(value).unwrap_or(0);
+        let of_variant = target.class.variants().get(variant);
+        let fields = of_variant.map_or(target.class.fields(), |variant| variant.fields);
+        let Some(field) = fields.iter().position(|field| field.name == name) else {
+            let variant = of_variant.map_or(String::new(), |of| format!("::{}", of.name));
+            let class = target.class.name();
+            let message = format!(
+                "{class}{variant} has no field `{name}`{}",
+                suggest(name, fields.iter().map(|field| field.name))
+            );
+            let missing = Steps(&self.steps[..=self.taken]).to_string();
+            return Err(Error::new(ErrorKind::NotFound, message).in_field(&missing));
+        };
+        let access = target.access.access(variant, field);
+        // Of a time no part can be reached: it is found in the bytes.
+        let (Some(access), Some(inner)) = (access, target.access.field(value, field)) else {
+            return Ok(None);
+        };
+        self.room.hops.push(Hop::Field(target.access, field));
+        (self.access, self.place, self.depth) = (Some(access), Some((class, variant, field)), 0);
+        Ok(Some(inner))
+    }
+
+    /// Goes to an element of the part; `None` if it must be looked for in the bytes.
+    fn element<'v>(&mut self, value: &'v dyn Any, index: u64) -> Option<&'v dyn Any> {
+        let (list, index) = (self.list()?, usize::try_from(index).ok()?);
+        let element = list.get(value, index)?;
+        self.room.hops.push(Hop::Element(list, index));
+        self.access = Some(list.element());
+        self.depth += 1;
+        Some(element)
+    }
+
+    /// Goes to the value of a key of the part; `None` if it must be looked for in the bytes.
+    fn entry<'v>(
+        &mut self,
+        registry: &Registry,
+        (map, value): (&'static dyn MapAccess, &'v dyn Any),
+        key: &Value,
+    ) -> Option<&'v dyn Any> {
+        let key = self.start_of(registry, &[]).ok()?.key_bytes(key)?;
+        let found = map.get(value, &key)?;
+        self.room.hops.push(Hop::Value(map, key));
+        self.access = Some(map.value());
+        self.depth += 1;
+        Some(found)
+    }
+
+    /// How it is written and read; `None` if it is the whole value.
+    pub(super) fn access(&self) -> Option<&'static FieldAccess> {
+        self.access
+    }
+
+    /// What its bytes mean, unless it is the whole value.
+    pub(super) fn spot(&self) -> Option<Spot> {
+        self.place.map(|place| (place, self.depth))
+    }
+
+    /// True if all steps of its path lead to it.
+    pub(super) fn is_end(&self) -> bool {
+        self.taken == self.steps.len()
+    }
+
+    /// True if it is the whole value.
+    pub(super) fn is_whole(&self) -> bool {
+        self.access.is_none()
+    }
+
+    /// How its elements are reached, if it is a list.
+    fn list(&self) -> Option<&'static dyn ListAccess> {
+        self.access?.list()
+    }
+
+    /// Like [`list`](Self::list), if all steps lead to it.
+    pub(super) fn whole_list(&self) -> Option<&'static dyn ListAccess> {
+        self.list().filter(|_| self.is_end())
+    }
+
+    /// Writes the part, which is this value.
+    pub(super) fn encode(
+        &mut self,
+        registry: &Registry,
+        root: &dyn Portable,
+        value: &dyn Any,
+    ) -> Result<()> {
+        let (mut links, access) = (FieldLinks::new(registry), self.access);
+        let write = |out: &mut crate::codec::Encoder<'_>| match access {
+            Some(access) => access.encode(value, out),
+            None => root.encode(out),
+        };
+        let written = self.room.buffer.encode_with(&registry.env(), &mut links, write);
+        written
+            .map(drop)
+            .map_err(|error| error.in_field(&Steps(&self.steps[..self.taken]).to_string()))
+    }
+
+    /// The part at the end of a path, with its bytes.
     pub(crate) fn find(
         room: &'p mut Room,
         registry: &Registry,
         root: &dyn Portable,
         steps: &'p [Step],
     ) -> Result<Self> {
-        let Room { path, buffer, .. } = room;
-        path.clear();
-        let mut owner: &dyn Any = root;
-        let mut entry = registry.entry(owner);
-        let Some((root_class, _)) = entry else {
-            return Err(Error::new(ErrorKind::NotFound, "its class is not registered"));
-        };
-        let mut value = owner;
-        let mut place = None;
-        for step in steps {
-            let Some((class, target)) = entry else { break };
-            let Step::Field(name) = step else { break };
-            let variant = target.access.variant(value).unwrap_or(0);
-            let of_variant = target.class.variants().get(variant);
-            let fields = of_variant.map_or(target.class.fields(), |variant| variant.fields);
-            let Some(field) = fields.iter().position(|field| field.name == name) else {
-                let variant = of_variant.map_or(String::new(), |of| format!("::{}", of.name));
-                let class = target.class.name();
-                let message = format!(
-                    "{class}{variant} has no field `{name}`{}",
-                    suggest(name, fields.iter().map(|field| field.name))
-                );
-                let missing = Steps(&steps[..=path.len()]).to_string();
-                return Err(Error::new(ErrorKind::NotFound, message).in_field(&missing));
-            };
-            // Of a time no part can be reached: it is found in the bytes.
-            let Some(inner) = target.access.field(value, field) else { break };
-            path.push((target.access, field));
-            place = Some((class, variant, field));
-            (owner, value) = (value, inner);
-            // A `with` module stores something else.
-            if fields[field].has_module {
-                break;
-            }
-            entry = if path.len() < steps.len() { registry.entry(value) } else { None };
-        }
-        let mut links = FieldLinks::new(registry);
-        let write = |out: &mut crate::codec::Encoder<'_>| match path.last() {
-            Some((access, field)) => access.encode_field(owner, *field, out),
-            None => root.encode(out),
-        };
-        let taken = path.len();
-        buffer
-            .encode_with(&registry.env(), &mut links, write)
-            .map_err(|error| error.in_field(&Steps(&steps[..taken]).to_string()))?;
-        Ok(Self { class: root_class, room, place, steps, taken })
+        let (mut part, value) = Self::reach(room, registry, root, steps)?;
+        part.encode(registry, root, value)?;
+        Ok(part)
     }
 
-    /// The classes that lead to it, each with a field.
-    pub(super) fn path(&self) -> &[(&'static dyn ClassAccess, usize)] {
-        &self.room.path
+    /// The part, to be changed, and how; `None` if it is the whole value.
+    pub(super) fn reach_mut<'v>(
+        &self,
+        root: &'v mut dyn Portable,
+    ) -> Option<(&'static FieldAccess, &'v mut dyn Any)> {
+        let mut value: &mut dyn Any = root;
+        for hop in &self.room.hops {
+            value = match hop {
+                Hop::Field(access, field) => access.field_mut(value, *field)?,
+                Hop::Element(list, index) => list.get_mut(value, *index)?,
+                Hop::Value(map, key) => map.get_mut(value, key)?,
+            };
+        }
+        Some((self.access?, value))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -116,14 +235,25 @@ impl<'p> Part<'p> {
 
     /// At what the rest of the path leads to.
     pub(super) fn cursor<'c>(&'c self, registry: &'c Registry) -> Result<Cursor<'c, 'c>> {
+        follow(self.start(registry)?, self.steps, self.taken)
+    }
+
+    /// At the part.
+    pub(super) fn start<'c>(&'c self, registry: &'c Registry) -> Result<Cursor<'c, 'c>> {
+        self.start_of(registry, self.bytes())
+    }
+
+    /// At the part, which has these bytes.
+    fn start_of<'c>(&self, registry: &'c Registry, bytes: &'c [u8]) -> Result<Cursor<'c, 'c>> {
         let layout = registry.program().layout();
-        let cursor = match self.place {
-            Some(place) => Cursor::of_field(layout, place, self.bytes()),
-            None => Some(Cursor::of_class(layout, self.class, self.bytes())),
+        let mut cursor = match self.place {
+            Some(place) => Cursor::of_field(layout, place, bytes),
+            None => Some(Cursor::of_class(layout, self.class, bytes)),
         };
-        let cursor =
-            cursor.ok_or_else(|| Error::new(ErrorKind::NotFound, "the class has no such field"))?;
-        follow(cursor, self.steps, self.taken)
+        for _ in 0..self.depth {
+            cursor = cursor.and_then(Cursor::of_element);
+        }
+        cursor.ok_or_else(|| Error::new(ErrorKind::NotFound, "the class has no such field"))
     }
 
     pub(crate) fn value(&self, registry: &Registry) -> Result<Value> {

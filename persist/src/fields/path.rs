@@ -91,6 +91,19 @@ impl FieldPath {
         Self(Arc::new(Parts { class, steps, known }))
     }
 
+    pub(super) fn of<'s>(class: String, steps: impl Iterator<Item = &'s Step>) -> Self {
+        let (class, steps, known) = (class.into(), steps.cloned().collect(), Known::default());
+        Self(Arc::new(Parts { class, steps, known }))
+    }
+
+    /// An error about the part.
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        match self.steps() {
+            [] => error,
+            steps => error.in_field(&Steps(steps).to_string()),
+        }
+    }
+
     /// The path of a field of what is at this one.
     #[must_use]
     pub fn field(self, name: impl Into<Cow<'static, str>>) -> Self {

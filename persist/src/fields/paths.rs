@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use hashbrown::HashMap;
 
-use super::path::FieldPath;
+use super::path::{FieldPath, Step};
 use crate::Result;
 
 /// Paths that were asked for, each made once, since histories keep them.
@@ -20,41 +20,50 @@ type OfClass = HashMap<Box<[usize]>, FieldPath>;
 /// More texts than an editor has are not kept: they may have an index in them that always is another.
 const MOST_TEXTS: usize = 4096;
 
-/// The way from a class to a field.
+/// The way from a class to a field, or to an element.
 pub(super) struct Trail<'c> {
     class: &'c str,
+    /// Where it begins.
+    base: &'c [Step],
+    /// Of steps that all are fields their indices.
     fields: Vec<usize>,
-    names: Vec<&'static str>,
+    steps: Vec<Step>,
 }
 
 impl<'c> Trail<'c> {
-    pub(super) fn new(class: &'c str) -> Self {
-        Self { class, fields: Vec::new(), names: Vec::new() }
+    pub(super) fn new(class: &'c str, base: &'c [Step]) -> Self {
+        Self { class, base, fields: Vec::new(), steps: Vec::new() }
     }
 
     /// Goes into a field.
     pub(super) fn enter(&mut self, field: usize, name: &'static str) {
         self.fields.push(field);
-        self.names.push(name);
+        self.steps.push(Step::Field(name.into()));
+    }
+
+    /// Goes into an element.
+    pub(super) fn enter_element(&mut self, index: u64) {
+        self.fields.push(usize::MAX);
+        self.steps.push(Step::Index(index));
     }
 
     /// Comes out of it.
     pub(super) fn leave(&mut self) {
         self.fields.pop();
-        self.names.pop();
+        self.steps.pop();
     }
 }
 
 impl Paths {
     /// The path of the field at the end of a trail.
     pub(super) fn at(&self, trail: &Trail<'_>) -> FieldPath {
-        let Trail { class, fields, names } = trail;
+        let Trail { class, base, fields, steps } = trail;
+        let make = || FieldPath::of((*class).to_owned(), base.iter().chain(steps));
+        if !base.is_empty() || fields.contains(&usize::MAX) {
+            return make();
+        }
         let mut classes = self.fields.borrow_mut();
         let paths = classes.entry_ref(*class).or_default();
-        let make = || {
-            let class = FieldPath::new((*class).to_owned());
-            names.iter().fold(class, |path, name| path.field(*name))
-        };
         paths.entry_ref(&**fields).or_insert_with(make).clone()
     }
 

@@ -312,6 +312,10 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
         }
     }
 
+    fn children(&self) -> Vec<Label> {
+        self.further.iter().map(|step| step.label()).collect()
+    }
+
     fn is_significant(&self) -> bool {
         self.command.is_significant() || self.further.iter().any(|step| step.is_significant())
     }

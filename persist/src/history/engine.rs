@@ -10,15 +10,22 @@ use super::command::{Command, Performed};
 use super::edit::Done;
 use super::entry::Entry;
 use super::journal::Record;
+use super::merging::{MergeKey, Merging};
 use super::proof::Watch;
 use super::step::{
     BoxedStep, End, Failure, Merge, ends, finalize_all, guarded, is_broken, undo_all,
 };
-use super::{Edit, History, Label};
+use super::{Edit, Editable, History, Label};
 use crate::{Error, Result};
 
 impl<T: 'static> History<T> {
     /// Edits a target; what is done is one entry, of this label if it is not empty. If nothing is changed there is none, and what could be redone stays.
+    ///
+    /// Of a [`World`] the closure gets an [`Edit`], whose methods record what they do. Of any other type it gets the value:
+    /// the target is encoded before and after it, which costs what the target costs, and the fields that differ are
+    /// kept, of lists the elements. [`edit_at`](Self::edit_at) does the same for one part. `skip`ped fields and changes
+    /// inside a cell without `&mut` are not recorded. A type that holds shared pointers is refused
+    /// ([`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)), with the name of the field.
     ///
     /// In an open transaction it is a part of that. The edit has the target, and not the history, which cannot be used in it:
     ///
@@ -36,13 +43,35 @@ impl<T: 'static> History<T> {
         &mut self,
         target: &mut T,
         label: impl Into<Label>,
+        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Editable,
+    {
+        self.run_edit(target, label.into(), |scope| T::persist_edit(scope, edit))
+    }
+
+    /// Runs an edit, whose steps are recorded.
+    pub(super) fn run_edit<R>(
+        &mut self,
+        target: &mut T,
+        label: Label,
+        edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
+    ) -> Result<R> {
+        self.edit_as(target, None, label, edit)
+    }
+
+    pub(super) fn edit_as<R>(
+        &mut self,
+        target: &mut T,
+        key: Option<MergeKey>,
+        label: Label,
         edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
     ) -> Result<R> {
         self.check_usable(target)?;
-        let label = label.into();
         match Edit::run(target, &self.around, self.watch(target), edit) {
             Ok((value, Done { steps, watch })) => {
-                self.finish(target, label, steps, watch)?;
+                self.finish(target, (label, key), steps, watch)?;
                 Ok(value)
             }
             Err(failure) => Err(self.fail_new(target, label, failure)),
@@ -61,7 +90,7 @@ impl<T: 'static> History<T> {
         let mut performed = Performed::new(command, &self.around);
         match performed.perform(target, &mut watch) {
             Ok(false) => Ok(()),
-            Ok(true) => self.finish(target, Label::None, vec![Box::new(performed)], watch),
+            Ok(true) => self.finish(target, (Label::None, None), vec![Box::new(performed)], watch),
             Err(failure) => {
                 let label = performed.any_label();
                 Err(self.fail_new(target, label, failure))
@@ -73,15 +102,16 @@ impl<T: 'static> History<T> {
     pub(super) fn finish(
         &mut self,
         target: &mut T,
-        label: Label,
+        (label, key): (Label, Option<MergeKey>),
         mut steps: Vec<BoxedStep<T>>,
         watch: Option<Watch>,
     ) -> Result<()> {
         if steps.is_empty() {
             return Ok(());
         }
-        let may_merge = self.may_merge();
-        let record = Record::Done { target, label: &label, steps: &mut steps, may_merge };
+        let (label, key) = self.dragged(label, key);
+        let merging = self.merging(key);
+        let record = Record::Done { target, label: &label, steps: &mut steps, merging };
         if let Err(error) = self.record(record) {
             let mut failure = Failure::from(error);
             let back = undo_all(&mut steps, target);
@@ -92,7 +122,7 @@ impl<T: 'static> History<T> {
         self.changed(target);
         let name = label.clone();
         let entered = guarded(|| {
-            self.enter(target, label, steps, may_merge, watch);
+            self.enter(target, (label, key), steps, merging, watch);
             Ok(())
         });
         if let Err(failure) = entered {
@@ -106,15 +136,16 @@ impl<T: 'static> History<T> {
     pub(super) fn enter(
         &mut self,
         target: &mut T,
-        label: Label,
+        (label, key): (Label, Option<MergeKey>),
         mut steps: Vec<BoxedStep<T>>,
-        may_merge: bool,
+        merging: Merging,
         watch: Option<Watch>,
     ) {
         let time = self.now();
         if let Some(open) = self.open.last_mut() {
             open.watch(watch);
-            if let Err(failure) = open.enter(label, steps, may_merge, time, &mut self.released) {
+            let entered = open.enter((label, key), steps, merging, time, &mut self.released);
+            if let Err(failure) = entered {
                 let label = open.label.clone();
                 self.note(None, label, failure);
             }
@@ -122,8 +153,8 @@ impl<T: 'static> History<T> {
         }
         self.has_grown = true;
         let has_cut = self.cut();
-        if may_merge {
-            match self.merge(&label, &mut steps, time) {
+        if merging != Merging::No {
+            match self.merge(&label, &mut steps, merging, time) {
                 Ok(None) => {}
                 Ok(Some(index)) => {
                     self.prove_again(index, watch, target);
@@ -137,6 +168,7 @@ impl<T: 'static> History<T> {
             }
         }
         let mut entry = Entry::new(label, steps, time);
+        entry.key = key;
         entry.has_cut = has_cut;
         entry.proved = self.proved(watch, target);
         entry.state = if entry.is_significant { self.new_state() } else { self.state() };
@@ -147,37 +179,9 @@ impl<T: 'static> History<T> {
         self.trim();
     }
 
-    /// What the clock says, if somebody wants to know: it costs about what the rest of an undo does.
-    pub(super) fn now(&self) -> Duration {
-        self.merge_window.map_or(Duration::ZERO, |_| self.clocked())
-    }
-
-    /// What the clock says.
-    pub(super) fn clocked(&self) -> Duration {
-        self.clock.as_ref().map_or(Duration::ZERO, |clock| clock())
-    }
-
     fn new_state(&mut self) -> u64 {
         self.last_state += 1;
         self.last_state
-    }
-
-    /// Whether an edit may become part of the one before.
-    fn may_merge(&self) -> bool {
-        let (before, may_merge) = match self.open.last() {
-            Some(open) => (open.edits.last(), open.may_merge),
-            None => {
-                let entry = self.ring.current().and_then(|index| self.ring.get(index));
-                // Steps that do not count leave the saved state as it is.
-                let is_saved = entry
-                    .is_some_and(|entry| entry.is_significant && self.saved == Some(entry.state));
-                (entry, self.may_merge && !is_saved)
-            }
-        };
-        let Some(entry) = before else { return false };
-        let since = entry.time.max(self.window_since);
-        let is_recent = |window| self.clock.is_some() && self.now().saturating_sub(since) < window;
-        may_merge && self.merge_window.is_none_or(is_recent)
     }
 
     /// Merges an edit into the current entry, whose index this is; `None` if it does not go with it.
@@ -185,14 +189,16 @@ impl<T: 'static> History<T> {
         &mut self,
         label: &Label,
         steps: &mut Vec<BoxedStep<T>>,
+        merging: Merging,
         time: Duration,
     ) -> Result<Option<usize>, (usize, Failure)> {
         let Some(index) = self.ring.current() else { return Ok(None) };
         let (state, state_before) = (self.last_state + 1, self.state_at(index));
         let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
         let before = entry.size;
+        let is_significant = steps.iter().any(|step| step.is_significant());
         let name = entry.has_cut.then(|| entry.label());
-        let merge = entry.merge(label, steps, &mut self.released);
+        let merge = entry.merge(label, steps, merging, &mut self.released);
         if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
             // The entries that it cut are gone. Without it the next undo would take back the edit before.
             entry.annul(name, state_before);
@@ -207,9 +213,9 @@ impl<T: 'static> History<T> {
                 }
                 self.may_merge = false;
             }
-            Merge::Yes | Merge::Both => {
+            Merge::Yes => {
                 entry.time = time;
-                if entry.is_significant {
+                if is_significant {
                     entry.state = state;
                     self.last_state = state;
                 }

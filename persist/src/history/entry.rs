@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Label;
 use super::journal::Spilled;
+use super::merging::{MergeKey, Merging};
 use super::order::Order;
 use super::proof::Proved;
 use super::step::{BoxedStep, End, Failure, Merge, Step, guarded};
@@ -21,8 +22,8 @@ pub(super) struct Entry<T: 'static> {
     pub(super) held: usize,
     /// When it was done, or last merged into.
     pub(super) time: Duration,
-    /// Whether its steps were edits of their own, each merged into the one before.
-    is_chain: bool,
+    /// What later edits must have in common with it to join it.
+    pub(super) key: Option<MergeKey>,
     /// Whether it took the place of entries that could be redone.
     pub(super) has_cut: bool,
     /// What it was done to, if that is to be proved.
@@ -49,7 +50,7 @@ impl<T: 'static> Entry<T> {
             size: 0,
             held: 0,
             time,
-            is_chain: false,
+            key: None,
             has_cut: false,
             proved: None,
             away: None,
@@ -65,7 +66,7 @@ impl<T: 'static> Entry<T> {
 
     /// Makes it one that does nothing, as what was merged into it has taken it back. It is called as it was, and leaves the state before it.
     pub(super) fn annul(&mut self, label: Label, before: u64) {
-        (self.label, self.steps, self.is_chain) = (label, Vec::new(), false);
+        (self.label, self.steps) = (label, Vec::new());
         (self.state, self.is_significant) = (before, false);
         // It now is another entry than the one of which that is known.
         self.proved = None;
@@ -83,80 +84,76 @@ impl<T: 'static> Entry<T> {
             return away.label.clone();
         }
         match (&self.label, &*self.steps) {
-            (Label::None, [first, ..]) if self.is_chain => first.label(),
             (Label::None, steps) => Label::of(steps).unwrap_or_default(),
             (given, _) => given.clone(),
         }
     }
 
-    /// What it is called where nobody knows that its steps are a chain.
-    pub(super) fn lasting_label(&self) -> Label {
-        if self.is_chain { self.label() } else { self.label.clone() }
-    }
-
-    /// Merges in the steps of the edit that immediately followed: one into one, or settings of fields into settings that
-    /// share a field. They stay where they are if it does not; steps that end by it are appended.
+    /// Merges in the steps of the edit that immediately followed. They stay where they are if it does not; steps that end by it are appended.
     ///
     /// A merge that is refused is none; the failure is that of a panic.
     pub(super) fn merge(
         &mut self,
         label: &Label,
         next: &mut Vec<BoxedStep<T>>,
+        merging: Merging,
         ended: &mut Vec<(BoxedStep<T>, End)>,
     ) -> Result<Merge, Failure> {
         let is_significant = next.iter().any(|step| step.is_significant());
-        if self.label != *label || self.is_significant != is_significant {
-            return Ok(Merge::No);
+        let joins = merging == Merging::Join;
+        let are_single = next.len() == 1 && self.steps.len() == 1;
+        if !joins {
+            let are_settings = |steps: &[BoxedStep<T>]| steps.iter().all(|step| step.is_setting());
+            let are_alike = self.label == *label && self.is_significant == is_significant;
+            if !are_alike || !(are_single || (are_settings(&self.steps) && are_settings(next))) {
+                return Ok(Merge::No);
+            }
         }
-        let are_settings = |steps: &[BoxedStep<T>]| steps.iter().all(|step| step.is_setting());
-        let are_settings = are_settings(&self.steps) && are_settings(next);
-        let are_single = next.len() == 1 && (self.is_chain || self.steps.len() == 1);
-        if !are_settings && !are_single {
-            return Ok(Merge::No);
-        }
-        let merge = match (&mut next[..], self.steps.len()) {
-            // Of commands there is one, which meets the last one before it.
-            ([_], 1) => self.merge_one(next, are_settings, ended)?,
-            ([_], _) if !are_settings => self.merge_one(next, are_settings, ended)?,
+        let is_last = |steps: &[BoxedStep<T>]| steps.last().is_some_and(|step| !step.is_setting());
+        let merge = match &next[..] {
+            // Before a command, nothing is looked for.
+            [one] if are_single || !one.is_setting() || is_last(&self.steps) => {
+                self.merge_last(next, joins, ended)?
+            }
             _ => {
-                let merge = self.merge_many(next, ended)?;
+                let merge = self.merge_many(next, joins, ended)?;
                 self.measure();
                 merge
             }
         };
+        self.is_significant |= merge != Merge::No && is_significant;
         Ok(merge)
     }
 
     /// Offers a step to the last one, and counts the bytes of these alone anew.
-    fn merge_one(
+    fn merge_last(
         &mut self,
         next: &mut Vec<BoxedStep<T>>,
-        are_settings: bool,
+        joins: bool,
         ended: &mut Vec<(BoxedStep<T>, End)>,
     ) -> Result<Merge, Failure> {
         let (Some(last), [new]) = (self.steps.len().checked_sub(1), &mut next[..]) else {
             return Ok(Merge::No);
         };
         let before = self.size_from(last);
-        let merge = offer(&mut self.steps, last, &mut **new)?;
+        let mut merge = offer(&mut self.steps, last, &mut **new)?;
         match merge {
+            Merge::No if joins => {
+                self.steps.append(next);
+                merge = Merge::Yes;
+            }
             Merge::No => {}
             Merge::Yes => ended.extend(next.pop().map(|new| (new, End::Merged))),
             Merge::Annul => {
                 let both = self.steps.pop().into_iter().chain(next.pop());
                 ended.extend(both.map(|step| (step, End::Merged)));
-            }
-            Merge::Both => {
-                self.is_chain = !are_settings;
-                self.steps.append(next);
+                if !self.steps.is_empty() {
+                    merge = Merge::Yes;
+                }
             }
         }
         self.size = self.size - before + self.size_from(last);
-        Ok(match merge {
-            Merge::Both => Merge::Yes,
-            Merge::Annul if !self.steps.is_empty() => Merge::Yes,
-            merge => merge,
-        })
+        Ok(merge)
     }
 
     /// Bytes of the steps from one on, and of the places of all.
@@ -166,21 +163,31 @@ impl<T: 'static> Entry<T> {
         size + self.steps.capacity() * size_of::<BoxedStep<T>>()
     }
 
-    /// Merges settings of fields.
+    /// Merges settings of fields into those after the last other step; what finds none is appended.
     fn merge_many(
         &mut self,
         next: &mut Vec<BoxedStep<T>>,
+        joins: bool,
         ended: &mut Vec<(BoxedStep<T>, End)>,
     ) -> Result<Merge, Failure> {
-        let mut order = Order::of(&self.steps);
         // Behind these are those that stay steps of their own.
         let before = self.steps.len();
+        let others = self.steps.iter().rposition(|step| !step.is_setting());
+        let mut first = others.map_or(0, |last| last + 1);
+        let mut order = Order::of(&self.steps[first..]);
         let mut is_gone = vec![false; before];
-        let (mut is_merged, mut failed) = (false, None);
+        let (mut is_merged, mut failed) = (joins, None);
         for mut new in std::mem::take(next) {
+            if !new.is_setting() {
+                self.steps.push(new);
+                first = self.steps.len();
+                order = Order::of(&self.steps[first..]);
+                continue;
+            }
             let mut outcome = Merge::No;
             let mut place = order.last(&*new);
             while let Some(at) = place {
+                let at = first + at;
                 if at < before && !is_gone[at] && failed.is_none() {
                     match offer(&mut self.steps, at, &mut *new) {
                         Ok(merge) => outcome = merge,
@@ -192,13 +199,13 @@ impl<T: 'static> Entry<T> {
                 if outcome != Merge::No || (!is_gone && self.steps[at].meets(&*new)) {
                     break;
                 }
-                place = order.before(at);
+                place = order.before(at - first);
             }
             is_merged |= outcome != Merge::No;
             match (outcome, place) {
                 (Merge::Yes, _) => ended.push((new, End::Merged)),
                 (Merge::Annul, Some(at)) => {
-                    is_gone[at] = true;
+                    is_gone[first + at] = true;
                     ended.push((new, End::Merged));
                 }
                 _ => {

@@ -7,7 +7,7 @@ use super::{History, Label};
 /// A value of a [`History`] that has changed.
 ///
 /// After each call that changes a history, they come in the order in which they stand here, each only if its value changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HistoryEvent {
     /// [`History::position`].
@@ -16,12 +16,12 @@ pub enum HistoryEvent {
     State(u64),
     /// [`History::can_undo`].
     CanUndo(bool),
-    /// [`History::undo_text`].
-    UndoText(String),
+    /// [`History::undo_text`], which a listener asks for if it shows it.
+    UndoText,
     /// [`History::can_redo`].
     CanRedo(bool),
     /// [`History::redo_text`].
-    RedoText(String),
+    RedoText,
     /// [`History::is_modified`].
     Modified(bool),
     /// This many entries were recovered from a journal; nothing else is reported for them.
@@ -48,7 +48,7 @@ impl<T: 'static> Default for Listeners<T> {
 }
 
 /// The values that events report.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 struct Told {
     position: usize,
     state: u64,
@@ -57,12 +57,32 @@ struct Told {
     is_modified: bool,
 }
 
+impl Told {
+    /// What has changed since.
+    fn since(&self, old: &Self) -> impl Iterator<Item = HistoryEvent> + use<> {
+        [
+            (old.position != self.position).then_some(HistoryEvent::Position(self.position)),
+            (old.state != self.state).then_some(HistoryEvent::State(self.state)),
+            (old.undo.is_some() != self.undo.is_some())
+                .then_some(HistoryEvent::CanUndo(self.undo.is_some())),
+            (old.undo != self.undo).then_some(HistoryEvent::UndoText),
+            (old.redo.is_some() != self.redo.is_some())
+                .then_some(HistoryEvent::CanRedo(self.redo.is_some())),
+            (old.redo != self.redo).then_some(HistoryEvent::RedoText),
+            (old.is_modified != self.is_modified)
+                .then_some(HistoryEvent::Modified(self.is_modified)),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
 impl<T: 'static> History<T> {
     /// Calls a listener from now on with every value that changes. It sees the history with all changes made, and cannot change it:
     ///
     /// ```compile_fail,E0596
     /// # let mut history = persist::History::<persist::World>::new(9);
-    /// history.subscribe(|_, history| history.set_barrier());
+    /// history.subscribe(|_, history| history.set_merge_window(None));
     /// ```
     ///
     /// # Example
@@ -133,26 +153,10 @@ impl<T: 'static> History<T> {
             return;
         }
         let new = self.told();
-        let Some(old) = self.listeners.told.replace(new.clone()) else { return };
-        if old == new {
-            return;
-        }
-        let text = |label: &Option<Label>, verb| {
-            label.as_ref().map_or(String::new(), |label| label.behind(verb))
-        };
-        let (undo, redo) = (text(&new.undo, "Undo"), text(&new.redo, "Redo"));
-        let events = [
-            (old.position != new.position).then_some(HistoryEvent::Position(new.position)),
-            (old.state != new.state).then_some(HistoryEvent::State(new.state)),
-            (old.undo.is_some() != new.undo.is_some())
-                .then_some(HistoryEvent::CanUndo(new.undo.is_some())),
-            (text(&old.undo, "Undo") != undo).then_some(HistoryEvent::UndoText(undo)),
-            (old.redo.is_some() != new.redo.is_some())
-                .then_some(HistoryEvent::CanRedo(new.redo.is_some())),
-            (text(&old.redo, "Redo") != redo).then_some(HistoryEvent::RedoText(redo)),
-            (old.is_modified != new.is_modified).then_some(HistoryEvent::Modified(new.is_modified)),
-        ];
-        self.send(events.into_iter().flatten());
+        let Some(old) = self.listeners.told.take() else { return };
+        let events = new.since(&old);
+        self.listeners.told = Some(new);
+        self.send(events);
     }
 
     /// Notes what the values are, without telling.

@@ -1,11 +1,13 @@
 use std::any::TypeId;
 use std::fmt;
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
 use super::entry::Entry;
 use super::event::Listeners;
 use super::journal::{Around, Recorder, Spill};
+use super::merging::OpenDrag;
 use super::proof::{Proof, Prover};
 use super::ring::Ring;
 use super::step::{BoxedStep, End, Panic};
@@ -62,8 +64,8 @@ pub struct History<T: 'static = World> {
     /// Whether the next edit may be merged into the current entry.
     pub(super) may_merge: bool,
     pub(super) merge_window: Option<Duration>,
-    /// When that was set where there was none.
-    pub(super) window_since: Duration,
+    /// The drag that was begun last; it may have ended.
+    pub(super) drag: Option<OpenDrag>,
     /// What the merge window is measured by; none where the target has no clock.
     pub(super) clock: Option<Box<dyn Fn() -> Duration>>,
     pub(super) max_bytes: Option<usize>,
@@ -95,28 +97,18 @@ pub struct History<T: 'static = World> {
 }
 
 impl<T: 'static> History<T> {
-    /// A history of at most `capacity` entries. A full one evicts the oldest; with 0, nothing can be undone.
+    /// A history of at most `capacity` entries, or of any number if it is `None`. A full one evicts the oldest; with 0, nothing can be undone.
     #[must_use]
-    pub fn new(capacity: usize) -> Self {
-        Self::with(Some(capacity))
-    }
-
-    /// A history of any number of entries.
-    #[must_use]
-    pub fn unlimited() -> Self {
-        Self::with(None)
-    }
-
-    fn with(capacity: Option<usize>) -> Self {
+    pub fn new(capacity: impl Into<Option<usize>>) -> Self {
         let start = Timer::start();
         Self {
-            ring: Ring::new(capacity),
+            ring: Ring::new(capacity.into()),
             base: 0,
             last_state: 0,
             saved: Some(0),
             may_merge: false,
             merge_window: None,
-            window_since: Duration::ZERO,
+            drag: None,
             clock: IS_WHOLE
                 .then(|| -> Box<dyn Fn() -> Duration> { Box::new(move || start.elapsed()) }),
             max_bytes: None,
@@ -194,15 +186,13 @@ impl<T: 'static> History<T> {
     }
 
     /// The label of the entry that the next undo reverts, if there is one.
-    #[must_use]
-    pub fn undo_label(&self) -> Option<Label> {
+    pub(super) fn undo_label(&self) -> Option<Label> {
         let entry = self.ring.get(self.ring.current().filter(|_| self.can_undo())?)?;
         Some(entry.label())
     }
 
     /// The label of the entry that the next redo applies, if there is one.
-    #[must_use]
-    pub fn redo_label(&self) -> Option<Label> {
+    pub(super) fn redo_label(&self) -> Option<Label> {
         Some(self.ring.get(self.ring.next().filter(|_| self.can_redo())?)?.label())
     }
 
@@ -218,17 +208,23 @@ impl<T: 'static> History<T> {
         self.redo_label().map_or(String::new(), |label| label.behind("Redo"))
     }
 
-    /// The entries, the oldest first: what a window with the history shows.
+    /// The entries, the oldest first: what a window with the history shows. `nth` and `len` take constant time.
+    ///
+    /// While a transaction is open, those that could be redone are not among them.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = HistoryEntry> + ExactSizeIterator {
-        let saved = self.saved_position();
-        self.ring.iter().take(self.len()).enumerate().map(move |(index, entry)| HistoryEntry {
-            index,
-            label: entry.label(),
-            state: entry.state,
-            bytes: entry.size,
-            is_applied: index < self.ring.position(),
-            is_saved: saved == Some(index + 1),
-        })
+        Entries { history: self, range: 0..self.len(), saved: self.saved_position() }
+    }
+
+    /// The labels of what an entry is composed of, for a tree; none if it is one thing, or there is no such entry.
+    ///
+    /// Those of an entry in a [file](super::SessionOptions::memory) are not known.
+    #[must_use]
+    pub fn children(&self, index: usize) -> Vec<Label> {
+        match self.ring.get(index).filter(|_| index < self.len()).map(|entry| &*entry.steps) {
+            None | Some([]) => Vec::new(),
+            Some([only]) => only.children(),
+            Some(steps) => steps.iter().map(|step| step.label()).collect(),
+        }
     }
 
     /// Sets a callback that gets the target after every change: an edit, an undo, a redo, a rollback of a transaction.
@@ -258,6 +254,57 @@ pub struct HistoryEntry {
     /// True if the state after it is the saved one.
     pub is_saved: bool,
 }
+
+/// The entries of a history, each made when it is asked for.
+struct Entries<'h, T: 'static> {
+    history: &'h History<T>,
+    range: Range<usize>,
+    saved: Option<usize>,
+}
+
+impl<T: 'static> Entries<'_, T> {
+    fn entry(&self, index: usize) -> Option<HistoryEntry> {
+        let entry = self.history.ring.get(index)?;
+        Some(HistoryEntry {
+            index,
+            label: entry.label(),
+            state: entry.state,
+            bytes: entry.size,
+            is_applied: index < self.history.position(),
+            is_saved: self.saved == Some(index + 1),
+        })
+    }
+}
+
+impl<T: 'static> Iterator for Entries<'_, T> {
+    type Item = HistoryEntry;
+
+    fn next(&mut self) -> Option<HistoryEntry> {
+        self.nth(0)
+    }
+
+    fn nth(&mut self, n: usize) -> Option<HistoryEntry> {
+        let index = self.range.nth(n)?;
+        self.entry(index)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.range.size_hint()
+    }
+}
+
+impl<T: 'static> DoubleEndedIterator for Entries<'_, T> {
+    fn next_back(&mut self) -> Option<HistoryEntry> {
+        self.nth_back(0)
+    }
+
+    fn nth_back(&mut self, n: usize) -> Option<HistoryEntry> {
+        let index = self.range.nth_back(n)?;
+        self.entry(index)
+    }
+}
+
+impl<T: 'static> ExactSizeIterator for Entries<'_, T> {}
 
 impl<T: 'static> fmt::Debug for History<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

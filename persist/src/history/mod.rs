@@ -24,9 +24,11 @@
 //! | | |
 //! | --- | --- |
 //! | [`History`], [`HistoryEntry`], [`Label`], [`Verb`] | the list of entries, and their names in a menu |
-//! | [`Edit`] | what changes a target while it is recorded |
+//! | [`Editable`] | what a history can edit: a world, or any type with field records |
+//! | [`Edit`], [`Drag`] | what changes a target while it is recorded; edits that are one entry |
 //! | [`Command`], [`CommandContext`], [`Merge`] | edits that the program wrote itself |
 //! | [`HistoryEvent`], [`Subscription`], [`End`] | callbacks for menus and views |
+//! | [`Histories`], [`HistoryId`] | the histories of several documents, with one menu |
 //! | [`Proof`], [`Poison`] | what happens if an entry cannot be undone |
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
 //! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
@@ -36,10 +38,13 @@ mod edit;
 mod engine;
 mod entry;
 mod event;
+mod fields;
+mod group;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod history;
 mod journal;
 mod label;
+mod merging;
 mod order;
 mod poison;
 mod proof;
@@ -53,9 +58,12 @@ mod world;
 pub use command::CommandContext;
 pub use edit::Edit;
 pub use event::{HistoryEvent, Subscription};
+pub use fields::Editable;
+pub use group::{Histories, HistoryId};
 pub use history::HistoryEntry;
 pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};
+pub use merging::Drag;
 pub use poison::Poison;
 pub use proof::Proof;
 pub use step::{End, Merge};

@@ -1,7 +1,6 @@
 //! The saved point and limits.
 
 use std::any::Any;
-use std::time::Duration;
 
 use super::History;
 use super::journal::Record;
@@ -67,31 +66,6 @@ impl<T: 'static> History<T> {
         }
         // Steps that do not count leave the state as it is: of several positions it is the nearest one.
         Some(self.position().clamp(first, last))
-    }
-
-    /// What is done next is an entry of its own, also if it is the same field: the mouse button is up.
-    pub fn set_barrier(&mut self) {
-        self.may_merge = false;
-        if let Some(open) = self.open.last_mut() {
-            open.may_merge = false;
-        }
-    }
-
-    /// How long after an edit another one may be merged into it; `None` is until a [barrier](Self::set_barrier), which is the default, and 0 is never.
-    pub fn set_merge_window(&mut self, window: Option<Duration>) {
-        let was_none = self.merge_window.is_none();
-        self.merge_window = window;
-        if was_none {
-            // Nobody noted when what was done before was done.
-            self.window_since = self.now();
-        }
-    }
-
-    /// Takes the time that the merge window is measured by from a function, instead of the system; any beginning will do.
-    ///
-    /// A target without a clock, such as `wasm32-unknown-unknown`, needs one: without it, a merge window merges nothing.
-    pub fn set_clock(&mut self, clock: impl Fn() -> Duration + 'static) {
-        self.clock = Some(Box::new(clock));
     }
 
     /// Makes room for another number of entries. If there are more, the oldest that can be undone are dropped first, but for the current one,

@@ -42,6 +42,11 @@ pub(super) trait Step<T: 'static>: Any {
         Label::default()
     }
 
+    /// What the steps in it are called.
+    fn children(&self) -> Vec<Label> {
+        Vec::new()
+    }
+
     /// Whether it makes the target differ from its save.
     fn is_significant(&self) -> bool {
         true
@@ -89,8 +94,6 @@ pub enum Merge {
     No,
     /// It is part of the one before, which undoes and redoes both, and is dropped.
     Yes,
-    /// Both are kept, in one entry: undone and redone together.
-    Both,
     /// Together they do nothing: both are dropped.
     Annul,
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::entry::Entry;
 use super::journal::Record;
+use super::merging::{MergeKey, Merging};
 use super::proof::Watch;
 use super::step::{BoxedStep, End, Failure, Merge, ends, undo_all};
 use super::{History, Label};
@@ -41,24 +42,27 @@ impl<T: 'static> Open<T> {
     /// Takes in an edit; the failure is that of a merge, and it is an edit of its own then.
     pub(super) fn enter(
         &mut self,
-        label: Label,
+        (label, key): (Label, Option<MergeKey>),
         mut steps: Vec<BoxedStep<T>>,
-        may_merge: bool,
+        merging: Merging,
         time: Duration,
         ended: &mut Vec<(BoxedStep<T>, End)>,
     ) -> Result<(), Failure> {
-        let last = self.edits.last_mut().filter(|_| may_merge);
-        let merge = last.map_or(Ok(Merge::No), |last| last.merge(&label, &mut steps, ended));
+        let last = self.edits.last_mut().filter(|_| merging != Merging::No);
+        let merge =
+            last.map_or(Ok(Merge::No), |last| last.merge(&label, &mut steps, merging, ended));
         match merge {
             Ok(Merge::Annul) => {
                 self.edits.pop();
                 self.may_merge = false;
             }
-            Ok(Merge::Yes | Merge::Both) => {
+            Ok(Merge::Yes) => {
                 self.edits.last_mut().into_iter().for_each(|last| last.time = time);
             }
             Ok(Merge::No) | Err(_) => {
-                self.edits.push(Entry::new(label, steps, time));
+                let mut edit = Entry::new(label, steps, time);
+                edit.key = key;
+                self.edits.push(edit);
                 self.may_merge = true;
             }
         }
@@ -90,7 +94,7 @@ impl<T: 'static> History<T> {
     /// Begins a transaction, or one nested in the open one.
     ///
     /// All that is done until its [`commit`](Self::commit) is one entry, with this label. Meanwhile nothing can be undone or
-    /// redone. It may stay open while the program continues, as during a dialog. Within one function [`edit`](Self::edit) is shorter, and rolls back
+    /// redone. It may stay open while the program continues, as while a dialog is open. Within one function [`edit`](Self::edit) is shorter, and rolls back
     /// when the function returns an error.
     ///
     /// # Example
@@ -140,7 +144,7 @@ impl<T: 'static> History<T> {
         let Some(mut open) = self.open.pop() else { return };
         if !open.edits.is_empty() {
             let (label, watch) = (open.name(), open.watch.take());
-            self.enter(target, label, open.into_steps(), false, watch);
+            self.enter(target, (label, None), open.into_steps(), Merging::No, watch);
         }
         // Nothing is merged across its end.
         match self.open.last_mut() {

@@ -56,6 +56,27 @@ impl<'s, 'b> Cursor<'s, 'b> {
         Some(Self { stored, at, bytes, start: 0 })
     }
 
+    /// Makes the bytes those of an element of the list, or of a value of the map, that it is at; `None` if it is none.
+    pub(crate) fn of_element(self) -> Option<Self> {
+        let At::Kind(kind, node) = self.at else { return None };
+        let first = self.part(node);
+        let at = match kind {
+            KindSchema::List(inner) | KindSchema::Array(inner, _) => At::of(inner, first),
+            KindSchema::Map(kinds) => At::of(&kinds.1, first + 1),
+            _ => return None,
+        };
+        Some(Self { at, ..self })
+    }
+
+    /// A key of the map that it is at, as it is stored; `None` if it is none, or not such a key.
+    pub(crate) fn key_bytes(&self, key: &Value) -> Option<Vec<u8>> {
+        let At::Kind(KindSchema::Map(kinds), _) = self.at else { return None };
+        let mut bytes = Vec::new();
+        let mut target = Strict::new(self.stored, &Limits::DEFAULT, &|_, _| Ok(()));
+        write_value(&mut target, self.stored, &kinds.0, key, &mut bytes).ok()?;
+        Some(bytes)
+    }
+
     /// Goes over the next field of a struct, which begins where it is; where its bytes are.
     ///
     /// # Errors
@@ -233,12 +254,10 @@ impl<'s, 'b> Cursor<'s, 'b> {
         let At::Kind(KindSchema::Map(kinds), node) = self.at else {
             return Err(self.no_part(&format!("element [{key}]")));
         };
-        let mut wanted = Vec::new();
-        let mut target = Strict::new(self.stored, &Limits::DEFAULT, &|_, _| Ok(()));
-        if write_value(&mut target, self.stored, &kinds.0, key, &mut wanted).is_err() {
+        let Some(wanted) = self.key_bytes(key) else {
             let kind = kinds.0.display(self.stored);
             return Err(missing(&format!("the map has no key [{key}]; its keys are {kind}")));
-        }
+        };
         let first = self.part(node);
         for _ in 0..self.take(count::decode)? {
             let start = self.start;

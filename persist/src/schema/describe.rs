@@ -238,12 +238,18 @@ impl Form {
 impl ClassSchema {
     /// Every kind that the class mentions directly.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &KindSchema> {
+        self.named_kinds().map(|(_, kind)| kind)
+    }
+
+    /// Like [`kinds`](Self::kinds), with the names of the fields.
+    pub(crate) fn named_kinds(&self) -> impl Iterator<Item = (&str, &KindSchema)> {
         let (fields, variants, value): (&[FieldSchema], &[VariantSchema], _) = match &self.form {
             Form::Struct(fields) => (fields, &[], None),
             Form::Enum(variants) => (&[], variants, None),
             Form::Value(kind) => (&[], &[], Some(kind)),
         };
         let of_variants = variants.iter().flat_map(|variant| &variant.fields);
-        fields.iter().chain(of_variants).map(|field| &field.kind).chain(value)
+        let fields = fields.iter().chain(of_variants);
+        fields.map(|field| (&*field.name, &field.kind)).chain(value.map(|kind| ("", kind)))
     }
 }

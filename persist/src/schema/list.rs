@@ -44,7 +44,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 }
 
-impl ListPart<'_, '_> {
+impl<'b> ListPart<'_, 'b> {
     /// Where the element of this index begins, or, if it may be the end, where the last one ends.
     ///
     /// # Errors
@@ -57,6 +57,24 @@ impl ListPart<'_, '_> {
         let mut cursor = self.element;
         cursor.skip_many(self.node, index)?;
         Ok(cursor.start)
+    }
+
+    /// The bytes of each element; `None` if they have none.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be a value.
+    pub(crate) fn all(&self) -> Result<Option<Vec<&'b [u8]>>> {
+        if self.len > self.elements.len() as u64 {
+            return Ok(None);
+        }
+        let mut cursor = self.element;
+        let elements = (0..self.len).map(|_| {
+            let start = cursor.start;
+            cursor.skip(self.node)?;
+            Ok(&cursor.bytes[start..cursor.start])
+        });
+        elements.collect::<Result<_>>().map(Some)
     }
 
     /// The bytes of the element of this index.

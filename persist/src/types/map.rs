@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::sequence::{visit_each, visit_each_shared};
@@ -10,6 +11,7 @@ use super::set::{Encoded, in_order};
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::items::{MapAccess, MapOf};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, LoadLinks, NoLinks, Persist, Prototypes, Stop, TypeSet,
     Visitor, count,
@@ -120,6 +122,8 @@ where
         V::persist_name()
     );
     hashed_map_items!(K, V);
+
+    const __MAP: Option<&'static dyn MapAccess> = Some(&MapOf::<Self>(PhantomData));
 }
 
 /// Visits the values in the order of their encoded keys.
@@ -216,6 +220,8 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         K::persist_name(),
         V::persist_name()
     );
+
+    const __MAP: Option<&'static dyn MapAccess> = Some(&MapOf::<Self>(PhantomData));
 
     fn __reach(types: &mut TypeSet) {
         reach::<K, V>(types);

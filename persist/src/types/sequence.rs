@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::{BinaryHeap, LinkedList, VecDeque};
+use std::marker::PhantomData;
 
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::{Coding, Compact, Plain};
+use crate::codec::items::{ListAccess, ListOf};
 use crate::codec::row::Inline;
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, Visits, count, decode_vec,
@@ -133,6 +135,7 @@ impl<T: Persist> Persist for Vec<T> {
         input => decode_compact(input));
 
     const __COST: usize = 6;
+    const __LIST: Option<&'static dyn ListAccess> = Some(&ListOf::<Self>(PhantomData));
 
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
@@ -236,6 +239,8 @@ impl<T: Persist> Persist for VecDeque<T> {
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
         this, out => encode_compact(this.iter(), out);
         input => decode_compact(input).map(Self::from));
+
+    const __LIST: Option<&'static dyn ListAccess> = Some(&ListOf::<Self>(PhantomData));
 
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);

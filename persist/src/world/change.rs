@@ -14,7 +14,7 @@ use crate::fields::{AsBytes, AsText, Bytes, FieldChange, Request, Way};
 use crate::schema::Stored;
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value};
 
-/// Something that was done to a world: what an edit records, what an undo takes back, and what a journal keeps.
+/// Something that was done to a world: what an edit records, what an undo reverts, and what a journal keeps.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Change")]
 pub(crate) struct Change {

@@ -4,6 +4,7 @@
 //! encoded, and what a path asks for further in is found in its bytes.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
@@ -14,8 +15,8 @@ use super::object::Object;
 use crate::FieldPath;
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
-    Bytes, FieldChange, How, IntoFieldPath, NumberField, Part, Request, Room, Root, Way, compared,
-    content_of,
+    Bytes, FieldChange, How, IntoFieldPath, NumberField, NumberFields, Part, Request, Room, Root,
+    Way, compared, content_of,
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
@@ -46,6 +47,8 @@ pub(super) struct Numbers {
     /// With the columns of the components.
     known: Vec<(usize, NumberField)>,
     by_path: HashMap<FieldPath, u32>,
+    /// All fields of the components of a column, if these have nothing but plain numbers, once that was asked for.
+    of_columns: Vec<Option<Option<Arc<NumberFields>>>>,
 }
 
 /// What is met later is found in the bytes of its field.
@@ -231,6 +234,35 @@ impl World {
         let (root, field) = self.number_field(object, path)?;
         let (old, new, was) = field.set(root, value)?;
         Some((FieldChange { path: path.clone(), how: How::Set { old, new } }, was))
+    }
+
+    /// All fields of the components of a column, if they are plain numbers, and those of an object's component.
+    pub(crate) fn snapshot_numbers(
+        &mut self,
+        column: usize,
+        object: ObjectId,
+    ) -> Option<(Arc<NumberFields>, Vec<u64>)> {
+        let Self { numbers, registry, columns, directory, .. } = self;
+        let (entry, place) = (columns.get(column)?, directory.place(object)?);
+        let root: &dyn Any = entry.column.get(place)?.portable();
+        let known = &mut numbers.of_columns;
+        if known.len() <= column {
+            known.resize_with(column + 1, || None);
+        }
+        let find = || NumberFields::of(registry, root, &(entry.of.name)()).map(Arc::new);
+        let fields = known[column].get_or_insert_with(find).clone()?;
+        let bits = fields.bits(root)?;
+        Some((fields, bits))
+    }
+
+    /// A component, to be read and changed as a whole.
+    pub(crate) fn any_component(
+        &mut self,
+        column: usize,
+        object: ObjectId,
+    ) -> Option<&mut dyn Any> {
+        let place = self.directory.place(object)?;
+        Some(self.columns.get_mut(column)?.column.get_mut(place)?.portable_mut())
     }
 
     /// The component of an object whose field a path leads to, and the field, if it is a number.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use persist::history::{CommandContext, Label, Proof};
+use persist::history::{CommandContext, Edit, Editable, Label, Proof};
 use persist::{Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, World};
 
 use crate::messages::table::Table;
@@ -29,25 +29,39 @@ fn ask(line: &str) -> Result<()> {
     })
 }
 
+/// What is changed by commands alone.
+struct Text(String);
+
+impl Editable for Text {
+    type Edit<'e> = Edit<'e, Self>;
+
+    fn persist_edit<'e, R>(
+        edit: &mut Edit<'e, Self>,
+        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
+    ) -> Result<R> {
+        run(edit)
+    }
+}
+
 /// Appends a word to a text.
 struct Write(&'static str);
 
-impl Command<String> for Write {
-    fn apply(&mut self, context: &mut CommandContext<'_, String>) -> Result<()> {
+impl Command<Text> for Write {
+    fn apply(&mut self, context: &mut CommandContext<'_, Text>) -> Result<()> {
         ask(&format!("apply {}", self.0))?;
-        context.target().push_str(self.0);
+        context.target().0.push_str(self.0);
         Ok(())
     }
 
-    fn undo(&mut self, text: &mut String) -> Result<()> {
+    fn undo(&mut self, text: &mut Text) -> Result<()> {
         ask(&format!("undo {}", self.0))?;
-        text.truncate(text.len() - self.0.len());
+        text.0.truncate(text.0.len() - self.0.len());
         Ok(())
     }
 
-    fn redo(&mut self, context: &mut CommandContext<'_, String>) -> Result<()> {
+    fn redo(&mut self, context: &mut CommandContext<'_, Text>) -> Result<()> {
         ask(&format!("redo {}", self.0))?;
-        context.target().push_str(self.0);
+        context.target().0.push_str(self.0);
         Ok(())
     }
 
@@ -57,8 +71,8 @@ impl Command<String> for Write {
 }
 
 /// A history of three entries of one, three and one steps.
-fn history() -> (String, History<String>) {
-    let (mut text, mut history) = (String::new(), History::new(10));
+fn history() -> (Text, History<Text>) {
+    let (mut text, mut history) = (Text(String::new()), History::new(10));
     history.apply(&mut text, Write("a")).unwrap();
     history
         .edit(&mut text, "Build", |edit| {
@@ -305,7 +319,10 @@ fn worlds_of_which_something_is_gone() {
         "an element of what is no list",
         edits.edit(&mut one, "", |edit| edit.remove_element(ada, "Place:x", 0)),
     );
-    table.add("a class with pointers", edits.register_component::<Holder>(&mut one));
+    one.attach(ada, Holder { shared: Arc::default() }).unwrap();
+    let refused = edits.edit(&mut one, "", |edit| edit.get_mut::<Holder>(ada).map(drop));
+    table.add("a class with pointers", refused);
+    one.detach::<Holder>(ada);
     table.add("another world", edits.undo(&mut World::new()));
 
     edits.edit(&mut one, "", |edit| edit.insert_resource(Score(1))).unwrap();

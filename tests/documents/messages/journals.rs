@@ -175,7 +175,7 @@ fn world_saves(disk: &Disk) -> SaveManager {
 }
 
 fn open_world(disk: &Disk) -> Result<(Session<World>, persist::history::Recovered)> {
-    Session::with(world_saves(disk), History::unlimited()).flush(Flush::OnIdle).open(SAVE, JOURNAL)
+    Session::with(world_saves(disk), History::new(None)).flush(Flush::OnIdle).open(SAVE, JOURNAL)
 }
 
 /// A session of a world with something of each sort, done, undone and saved.
@@ -460,7 +460,7 @@ fn recoveries() {
     saves.register_component::<Bag>().unwrap();
     saves.registry_mut().register_resource::<Score>().unwrap();
     let (_, recovered) =
-        Session::<World>::with(saves, History::unlimited()).open(SAVE, JOURNAL).unwrap();
+        Session::<World>::with(saves, History::new(None)).open(SAVE, JOURNAL).unwrap();
     table.line("a component class that is not registered", &recovered.to_string());
     insta::assert_snapshot!(table.text());
 }

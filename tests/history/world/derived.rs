@@ -69,11 +69,13 @@ fn the_hook_runs_behind_edit_undo_redo_and_rollback_alike_and_is_not_recorded() 
     assert_eq!(taken().last(), Some(&(3, 7.0)));
 
     // A drag of which each step is merged, and what changes nothing.
+    let drag = history.begin_drag("");
     history.set(&mut world, ada, "Speed:0", 3.0)?;
     history.set(&mut world, ada, "Speed:0", 4.0)?;
     history.set(&mut world, ada, "Speed:0", 2.0)?;
     assert_eq!(taken(), [(3, 8.0), (3, 9.0), (3, 7.0)]);
     assert_eq!(history.len(), 2);
+    history.end_drag(drag);
     history.set(&mut world, ada, "Speed:0", 2.0)?;
     assert_eq!(taken(), []);
     history.go_to(&mut world, 0)?;

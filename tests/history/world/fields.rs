@@ -141,7 +141,7 @@ fn the_fields_that_are_found_are_the_innermost_ones_that_lie_in_structs() -> Res
     for (change, name) in [
         (|thing: &mut Thing| thing.position.y = 20.0, "place.y"),
         (|thing: &mut Thing| thing.pet.as_mut().expect("there").at.x = 50.0, "pet"),
-        (|thing: &mut Thing| thing.items[1].count = 3, "items"),
+        (|thing: &mut Thing| thing.items[1].count = 3, "items[1].count"),
         (|thing: &mut Thing| thing.length.0 = 2.5, "length"),
         (|thing: &mut Thing| thing.number.0 = 10, "number.0"),
         (|thing: &mut Thing| thing.secret.0.push('!'), "secret"),

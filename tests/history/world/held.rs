@@ -31,7 +31,7 @@ fn scene(objects: usize) -> Result<(World, Vec<ObjectId>)> {
 #[test]
 fn objects_that_were_removed_count_in_the_budget_of_bytes() -> Result<()> {
     let (mut world, ids) = scene(20)?;
-    let mut history = History::unlimited().max_bytes(5 * SIZE);
+    let mut history = History::new(None).max_bytes(5 * SIZE);
     for (count, id) in ids.iter().enumerate() {
         history.edit(&mut world, "", |edit| edit.remove(*id))?;
         assert!(history.bytes() <= 5 * SIZE, "{}", history.bytes());
@@ -55,7 +55,7 @@ fn objects_that_were_removed_count_in_the_budget_of_bytes() -> Result<()> {
 fn what_an_undo_takes_out_counts_in_the_budget_of_bytes() -> Result<()> {
     let (mut world, ids) = scene(0)?;
     assert_eq!(ids, []);
-    let mut history = History::unlimited().max_bytes(1 << 20);
+    let mut history = History::new(None).max_bytes(1 << 20);
     let rock = history.edit(&mut world, "", |edit| {
         let rock = edit.spawn("Rock")?;
         edit.attach(rock, mesh())?;
@@ -80,7 +80,7 @@ fn what_an_undo_takes_out_counts_in_the_budget_of_bytes() -> Result<()> {
 
 #[test]
 fn what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()> {
-    let (mut world, mut history) = (World::new(), History::unlimited().max_bytes(3 * SIZE));
+    let (mut world, mut history) = (World::new(), History::new(None).max_bytes(3 * SIZE));
     for _ in 0..4 {
         history.edit(&mut world, "", |edit| {
             let rock = edit.spawn("Rock")?;
@@ -121,7 +121,7 @@ fn what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()> {
 
 #[test]
 fn an_object_that_one_entry_makes_and_another_removes_counts_once() -> Result<()> {
-    let (mut world, mut history) = (World::new(), History::unlimited().max_bytes(1 << 20));
+    let (mut world, mut history) = (World::new(), History::new(None).max_bytes(1 << 20));
     let rock = history.edit(&mut world, "", |edit| {
         let rock = edit.spawn("Rock")?;
         edit.attach(rock, mesh())?;
@@ -141,7 +141,7 @@ fn an_object_that_one_entry_makes_and_another_removes_counts_once() -> Result<()
 #[test]
 fn a_limit_that_is_set_later_counts_what_entries_hold_already() -> Result<()> {
     let (mut world, ids) = scene(10)?;
-    let mut history = History::unlimited();
+    let mut history = History::new(None);
     for id in &ids {
         history.edit(&mut world, "", |edit| edit.remove(*id))?;
     }

@@ -1,6 +1,9 @@
 //! Elements of lists that are put in, taken out and moved, at the cost of the element.
 
 use persist::{ErrorKind, Result, Value, field};
+use persist_tests::support::short_or_long;
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64;
 
 use super::scene::{Route, Stop, Thing, text, with};
 use super::stage::{fails, there_and_back};
@@ -97,12 +100,20 @@ fn a_change_of_an_element_of_a_huge_list_costs_what_the_element_does() -> Result
     ] {
         assert!(cost < 1000, "{cost} bytes");
     }
-    // What is changed by hand costs the field that it is in.
-    let whole = cost(&|edit| {
-        edit.get_mut::<Route>(tour)?.stops[3].x = 1;
+    // What is changed by hand is found among the others.
+    let found = cost(&|edit| {
+        let stops = &mut edit.get_mut::<Route>(tour)?.stops;
+        stops[3].x = 1;
+        stops.insert(60_000, stop(9));
         Ok(())
     })?;
-    assert!(whole > 200_000, "{whole} bytes, both of the old and the new list");
+    assert!(found < 1000, "{found} bytes");
+    // Where nearly all are others, the list is one field.
+    let whole = cost(&|edit| {
+        edit.get_mut::<Route>(tour)?.stops.iter_mut().for_each(|stop| stop.x += 1_000_000);
+        Ok(())
+    })?;
+    assert!((200_000..4_000_000).contains(&whole), "{whole} bytes, of the old and the new list");
     let name = cost(&|edit| {
         edit.get_mut::<Route>(tour)?.name.push('!');
         Ok(())
@@ -110,7 +121,7 @@ fn a_change_of_an_element_of_a_huge_list_costs_what_the_element_does() -> Result
     assert!(name < 1000, "{name} bytes");
     history.go_to(&mut world, 0)?;
     assert_eq!(world.get(tour), Some(&route(100_000)));
-    history.go_to(&mut world, 6)?;
+    history.go_to(&mut world, 4)?;
     let stops = &world.get::<Route>(tour).expect("it is there").stops;
     assert_eq!((stops.len(), stops[70_001].x, stops[1].x), (100_000, 5, 99_999));
     Ok(())
@@ -182,5 +193,100 @@ fn a_list_that_is_set_and_changed_in_one_edit_goes_back() -> Result<()> {
         edit.move_element(tour, field!(Route.stops), 0, 1)
     })?;
     assert_eq!(world.get::<Route>(tour).expect("it is there").stops, [stop(2), stop(1)]);
+    Ok(())
+}
+
+/// Routes at each position of a history.
+struct Snapshots {
+    routes: Vec<Route>,
+    position: usize,
+}
+
+#[test]
+fn random_changes_of_lists_lead_where_snapshots_lead() -> Result<()> {
+    let mut random = Pcg64::seed_from_u64(7);
+    let (mut world, _, tour) = with(route(6));
+    let mut history = persist::History::new(None);
+    let mut naive = Snapshots { routes: vec![route(6)], position: 0 };
+    for step in 0..short_or_long(3_000_u32, 60_000) {
+        let mut now = naive.routes[naive.position].clone();
+        let len = now.stops.len();
+        let (at, to) = (random.gen_range(0..=len), random.gen_range(0..=len));
+        let leg = random.gen_range(0..now.legs.len());
+        let legs = field!(Route.legs).at(leg as u64);
+        let x = u64::from(step);
+        let done = history.edit(&mut world, "", |edit| match random.gen_range(0..8) {
+            0 => edit.insert_element(tour, field!(Route.stops), at, value(x)).map(|()| {
+                now.stops.insert(at, stop(x));
+            }),
+            1 => edit.remove_element(tour, field!(Route.stops), at).map(|()| {
+                now.stops.remove(at);
+            }),
+            2 => edit.move_element(tour, field!(Route.stops), at, to).map(|()| {
+                if at != to {
+                    let moved = now.stops.remove(at);
+                    now.stops.insert(to, moved);
+                }
+            }),
+            3 => edit.set(tour, field!(Route.stops).at(at as u64).field("x"), x).map(|_| {
+                now.stops[at].x = x;
+            }),
+            4 => edit.set(tour, field!(Route.stops).at(at as u64), value(x)).map(|_| {
+                now.stops[at] = stop(x);
+            }),
+            5 => edit.insert_element(tour, legs, 0, step % 200).map(|()| {
+                now.legs[leg].insert(0, u8::try_from(step % 200).expect("small"));
+            }),
+            6 => edit.remove_element(tour, legs, 0).map(|()| drop(now.legs[leg].remove(0))),
+            _ => {
+                edit.get_mut::<Route>(tour)?.stops.truncate(at);
+                now.stops.truncate(at);
+                Ok(())
+            }
+        });
+        match done {
+            Ok(()) if now != naive.routes[naive.position] => {
+                naive.routes.truncate(naive.position + 1);
+                naive.routes.push(now);
+                naive.position += 1;
+            }
+            Ok(()) => {}
+            Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{error}"),
+        }
+        if random.gen_ratio(1, 3) {
+            let position = random.gen_range(0..naive.routes.len());
+            history.go_to(&mut world, position)?;
+            naive.position = position;
+        }
+        assert_eq!(history.len() + 1, naive.routes.len(), "step {step}");
+        assert_eq!(world.get(tour), Some(&naive.routes[naive.position]), "step {step}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_element_that_comes_or_goes_or_changes_leaves_the_others_as_they_are() -> Result<()> {
+    let mut thing = Thing::sample();
+    thing.items.push(thing.items[0].clone());
+    thing.items.iter_mut().zip(1..).for_each(|(item, picture)| item.picture = picture);
+    let (mut world, mut history, object) = with(thing);
+    let pictures = |world: &persist::World| -> Vec<u8> {
+        let thing = world.get::<Thing>(object).expect("it is there");
+        thing.items.iter().map(|item| item.picture).collect()
+    };
+    let before = pictures(&world);
+    assert!(before.len() > 1);
+    history.edit(&mut world, "", |edit| {
+        edit.set(object, field!(Thing.items[0].count), 99)?;
+        edit.move_element(object, field!(Thing.items), 0, 1)?;
+        edit.insert_element(object, field!(Thing.items[0].spots), 0, 5)
+    })?;
+    let mut moved = before.clone();
+    moved.swap(0, 1);
+    assert_eq!(pictures(&world), moved);
+    history.undo(&mut world)?;
+    assert_eq!(pictures(&world), before);
+    history.edit(&mut world, "", |edit| edit.remove_element(object, field!(Thing.items), 0))?;
+    assert_eq!(pictures(&world), before[1..]);
     Ok(())
 }

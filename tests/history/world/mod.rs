@@ -17,7 +17,7 @@ mod property;
 mod rebound;
 mod refused;
 mod resources;
-mod scene;
+pub(crate) mod scene;
 mod stage;
 mod stored_as;
 mod structure;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
 
 use persist::history::{Edit, Proof};
 use persist::{ErrorKind, History, Result, SaveManager, World};
@@ -13,6 +14,7 @@ use super::changes::{Changes, enough};
 use super::naive::{Became, Key, Naive, Settings};
 use super::scene::{Actor, logged, saved_and_loaded, saves, text_of};
 use super::stage::{entries, kind};
+use crate::document::apart;
 
 /// How often each thing has happened.
 type Tally = BTreeMap<&'static str, u32>;
@@ -48,6 +50,7 @@ impl Run {
         let world = saved_and_loaded(&mut saves, &world);
         let naive = Naive::new(text_of(&mut saves, &world), capacity);
         let mut history = History::new(capacity);
+        history.set_merge_window(Some(Duration::MAX));
         history
             .set_proof([Proof::Off, Proof::Touched, Proof::Whole][changes.random.gen_range(0..3)]);
         Self {
@@ -139,7 +142,7 @@ impl Run {
         }
         self.note("edit");
         // It may be settings alone, with which a later one of this label would go.
-        self.history.set_barrier();
+        apart(&mut self.history);
         let text = self.text();
         self.naive.edit(text, None);
     }
@@ -219,7 +222,7 @@ impl Run {
         if depth > 0 {
             return is_done;
         }
-        self.history.set_barrier();
+        apart(&mut self.history);
         self.naive.last = None;
         // Changes that took each other back are an entry, too.
         if entries(&self.history) == entries_before {
@@ -262,7 +265,7 @@ impl Run {
                 self.note("jump");
             }
             21 => {
-                self.history.set_barrier();
+                apart(&mut self.history);
                 self.naive.last = None;
             }
             22 => {

@@ -260,7 +260,6 @@ fn a_history_goes_on_where_a_class_has_other_numbers_in_saves() -> Result<()> {
             edit.get_mut::<Drawing>(ada)?.0 = shape;
             Ok(())
         })?;
-        history.set_barrier();
     }
     let mut saves = SaveManager::new();
     saves.register_component::<Tag>()?;

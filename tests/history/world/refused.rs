@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use persist::{Component, Context, ErrorKind, History, Persist, Result, World};
 
-use super::scene::{Homing, Score, Speed, Tag, Thing, Transform, text, transform, with};
+use super::scene::{Homing, Score, Speed, Thing, Transform, text, transform, with};
 use super::stage::{entries, kind};
 
 #[derive(Persist, Debug)]
@@ -33,11 +33,7 @@ fn a_component_class_with_shared_pointers_is_refused_with_the_reason() -> Result
     let (mut world, mut history, ada) = with(Holder { count: 1, shared });
     world.attach(ada, Deep { all: vec![Some(Part { owner: None })] })?;
     world.attach(ada, Thing::sample())?;
-    history.register_component::<Thing>(&mut world)?;
-    history.register_component::<Tag>(&mut world)?;
     let errors = [
-        ("Holder", history.register_component::<Holder>(&mut world)),
-        ("Deep", history.register_component::<Deep>(&mut world)),
         ("Holder", history.edit(&mut world, "", |edit| edit.get_mut::<Holder>(ada).map(drop))),
         ("Deep", history.edit(&mut world, "", |edit| edit.get_mut::<Deep>(ada).map(drop))),
     ];
@@ -107,8 +103,6 @@ fn a_trait_object_that_comes_to_hold_a_shared_pointer_is_refused_and_put_back() 
 
     // Once there may be pointers in it, and there is one, it cannot be taken.
     world.register_as::<Cheque, dyn Item>()?;
-    let refused = history.register_component::<Purse>(&mut world);
-    assert_eq!(kind(refused), ErrorKind::Unsupported);
     world.get_mut::<Purse>(ada).expect("it is there").item = cheque();
     let refused = put(&mut history, &mut world, Box::new(Coin(3)));
     assert_eq!(kind(refused), ErrorKind::Unsupported);

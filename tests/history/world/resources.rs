@@ -64,9 +64,11 @@ fn a_resource_that_does_not_change_is_not_recorded() -> Result<()> {
 fn a_drag_of_a_resource_is_one_entry() -> Result<()> {
     let (mut world, mut history) = empty();
     world.insert_resource(Weather(0.0))?;
+    let drag = history.begin_drag("");
     for degrees in 1_u16..=500 {
         history.edit(&mut world, "", |edit| edit.set_resource("Weather:0", f32::from(degrees)))?;
     }
+    history.end_drag(drag);
     assert_eq!((history.len(), history.undo_text()), (1, "Undo Set Weather.0".into()));
     history.undo(&mut world)?;
     assert_eq!(world.resource(), Some(&Weather(0.0)));

@@ -73,7 +73,6 @@ fn fields_that_are_only_valid_together_are_undone_and_redone_together() -> Resul
             (span.low, span.high) = (low, high);
             Ok(())
         })?;
-        history.set_barrier();
     }
     history.go_to(&mut world, 0)?;
     assert_eq!(world.get(ada), Some(&span(0, 5)));
@@ -85,12 +84,14 @@ fn a_drag_whose_steps_were_valid_is_valid_as_a_whole() -> Result<()> {
     let (mut world, mut history, ada) = with(span(10, 25));
     let before = text(&world);
     // The upper end moves first; then both do, down beyond where the lower one was.
-    history.edit(&mut world, "Drag", |edit| edit.set(ada, "Span:high", 30))?;
-    history.edit(&mut world, "Drag", |edit| {
+    let drag = history.begin_drag("Drag");
+    history.edit(&mut world, "", |edit| edit.set(ada, "Span:high", 30))?;
+    history.edit(&mut world, "", |edit| {
         edit.set(ada, "Span:high", 31)?;
         edit.set(ada, "Span:low", 0)
     })?;
-    history.edit(&mut world, "Drag", |edit| edit.set(ada, "Span:high", 5))?;
+    history.edit(&mut world, "", |edit| edit.set(ada, "Span:high", 5))?;
+    history.end_drag(drag);
     assert_eq!(history.len(), 1);
     let after = text(&world);
     for _ in 0..2 {
@@ -200,7 +201,6 @@ fn a_component_that_panics_when_it_is_asked_is_as_it_was_and_so_are_all_others()
         assert!(history.poison().is_none());
     }
     // In an undo, it stays where it is.
-    history.set_barrier();
     world.attach(ada, Strict(20))?;
     history.edit(&mut world, "", |edit| edit.set(ada, "Strict:0", 1))?;
     let before = (all(&world), entries(&history));

@@ -23,7 +23,7 @@ use crate::codec::{
 use crate::env::{Env, SharedContext, shared};
 use crate::format::FirstNumbers;
 use crate::reflect::{ClassId, Holder, Pointer};
-use crate::schema::{Program, Target};
+use crate::schema::{KindSchema, Program, Target};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The classes that a program saves and loads.
@@ -284,6 +284,36 @@ impl Registry {
     pub(crate) fn validates(&self, class: usize) -> bool {
         let traits = self.traits(class);
         traits.after_load || traits.dynamic
+    }
+
+    /// The path of a field of a class that holds shared pointers, if there is one.
+    pub(crate) fn shared_field(&self, class: usize) -> Option<String> {
+        let (mut met, mut next) = (HashSet::from([class]), vec![(class, String::new())]);
+        while let Some((class, path)) = next.pop() {
+            if !self.traits(class).references {
+                continue;
+            }
+            for field in self.program.classes[class].named_kinds() {
+                let dot = if path.is_empty() { "" } else { "." };
+                let (name, kind) = field;
+                let (path, mut is_shared) = (format!("{path}{dot}{name}"), false);
+                kind.visit(&mut |kind| match kind {
+                    KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
+                        is_shared = true;
+                    }
+                    KindSchema::Class(class) if met.insert(*class) => {
+                        next.push((*class, path.clone()));
+                    }
+                    // One of its classes may.
+                    KindSchema::Dynamic(_) => is_shared = true,
+                    _ => {}
+                });
+                if is_shared {
+                    return Some(path);
+                }
+            }
+        }
+        None
     }
 
     /// True if a class of the program has such traits.

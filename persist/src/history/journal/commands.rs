@@ -10,17 +10,23 @@ use super::recorder::world;
 use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
 use crate::env::Env;
-use crate::fields::FieldLinks;
+use crate::fields::{FieldLinks, Paths, Room};
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
 use crate::history::History;
 use crate::history::command::{Command, Performed};
+use crate::history::fields::RootOf;
 use crate::history::step::{BoxedStep, Failure};
 use crate::{Error, ErrorKind, Limits, Persist, Result, World};
 
 /// What a command learns of the history that runs it.
 pub(in crate::history) struct Around<T: 'static> {
-    pub(super) classes: RefCell<CommandClasses<T>>,
+    pub(in crate::history) classes: RefCell<CommandClasses<T>>,
+    /// How the fields of the target are reached, once they are known.
+    pub(in crate::history) root: Cell<Option<RootOf<T>>>,
+    pub(in crate::history) paths: Paths,
+    /// For changes of fields.
+    pub(in crate::history) room: RefCell<Room>,
     /// Whether there is a journal.
     pub(super) is_journaled: Cell<bool>,
     /// How many classes of a world the saves have, which the next session knows.
@@ -35,6 +41,9 @@ impl<T: 'static> Default for Around<T> {
     fn default() -> Self {
         Self {
             classes: RefCell::default(),
+            root: Cell::new(None),
+            paths: Paths::default(),
+            room: RefCell::default(),
             is_journaled: Cell::new(false),
             registered: Cell::new(0),
             is_replayed: Cell::new(false),
@@ -93,8 +102,8 @@ pub(in crate::history) struct Before {
 }
 
 /// The command classes that a journal can hold.
-pub(super) struct CommandClasses<T: 'static> {
-    pub(super) registry: Registry,
+pub(in crate::history) struct CommandClasses<T: 'static> {
+    pub(in crate::history) registry: Registry,
     by_type: HashMap<TypeId, usize>,
     by_class: HashMap<usize, Rc<dyn CommandClass<T>>>,
 }

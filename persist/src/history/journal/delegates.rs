@@ -1,14 +1,57 @@
-//! What a session does by its history.
+//! The methods of a history that a session has, each with its target.
 
+use std::any::Any;
+use std::hash::Hash;
 use std::time::Duration;
 
 use super::Session;
+use crate::codec::Reflect;
 use crate::fields::IntoFieldPath;
-use crate::history::{Command, Edit, History, HistoryEvent, Label, Proof, Subscription};
+use crate::history::{Command, Drag, Editable, History, HistoryEvent, Label, Subscription};
 use crate::{ObjectId, Persist, Result, Value, World};
 
+/// Each as the method of this name, which gets the target if it wants one.
+macro_rules! of_history {
+    ($($(#[$more:meta])* $name:ident $([$with:ident])? ($($value:ident: $of:ty),*) -> $result:ty;)*) => {
+        $(
+            #[doc = concat!("Like [`History::", stringify!($name), "`], with the target of the session.")]
+            $(#[$more])*
+            pub fn $name(&mut self, $($value: $of),*) -> $result {
+                self.history.$name($(&mut self.$with,)? $($value),*)
+            }
+        )*
+    };
+}
+
+/// The methods that change a session are those of its [`History`]. What cannot be written to the journal is rolled back, and is an error.
 impl<T: 'static> Session<T> {
-    /// Like [`History::edit`].
+    of_history! {
+        /// The class of the command must be [registered](History::register).
+        apply[target](command: impl Command<T>) -> Result<()>;
+        undo[target]() -> Result<bool>;
+        redo[target]() -> Result<bool>;
+        go_to[target](position: usize) -> Result<()>;
+        /// A transaction that is open when the program ends is rolled back in the next session.
+        begin(label: impl Into<Label>) -> Result<()>;
+        commit[target]() -> Result<()>;
+        rollback[target]() -> Result<()>;
+        /// What was done in it is kept in a crash, and the drag is over then.
+        begin_drag(label: impl Into<Label>) -> Drag;
+        end_drag(drag: Drag) -> ();
+        mark_unsaved() -> Result<()>;
+        clear[target]() -> Result<()>;
+        skip_entry[target]() -> Result<()>;
+        /// Where the target was left half done, the journal does not know it: [save](Self::save) first.
+        drop_entry[target]() -> Result<()>;
+        set_capacity[target](capacity: Option<usize>) -> ();
+        set_max_bytes[target](bytes: Option<usize>) -> ();
+        set_merge_window(window: Option<Duration>) -> ();
+        /// To hear of what is recovered, subscribe to the history before the session is opened.
+        subscribe(listener: impl FnMut(&HistoryEvent, &History<T>) + 'static) -> Subscription;
+        unsubscribe(subscription: Subscription) -> bool;
+    }
+
+    /// Like [`History::edit`], with the target of the session.
     ///
     /// # Errors
     ///
@@ -16,128 +59,29 @@ impl<T: 'static> Session<T> {
     pub fn edit<R>(
         &mut self,
         label: impl Into<Label>,
-        edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
-    ) -> Result<R> {
+        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Editable,
+    {
         self.history.edit(&mut self.target, label, edit)
     }
 
-    /// Like [`History::apply`]. The class of the command must be [registered](History::register).
+    /// Like [`History::edit_merging`], with the target of the session.
     ///
     /// # Errors
     ///
     /// Those of [`edit`](Self::edit).
-    pub fn apply(&mut self, command: impl Command<T>) -> Result<()> {
-        self.history.apply(&mut self.target, command)
-    }
-
-    /// Like [`History::undo`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::undo`] and of [`edit`](Self::edit).
-    pub fn undo(&mut self) -> Result<bool> {
-        self.history.undo(&mut self.target)
-    }
-
-    /// Like [`History::redo`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::redo`] and of [`edit`](Self::edit).
-    pub fn redo(&mut self) -> Result<bool> {
-        self.history.redo(&mut self.target)
-    }
-
-    /// Like [`History::go_to`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::go_to`] and of [`edit`](Self::edit).
-    pub fn go_to(&mut self, position: usize) -> Result<()> {
-        self.history.go_to(&mut self.target, position)
-    }
-
-    /// Like [`History::begin`]. A transaction that is open when the program ends is rolled back in the next session.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::begin`].
-    pub fn begin(&mut self, label: impl Into<Label>) -> Result<()> {
-        self.history.begin(label)
-    }
-
-    /// Like [`History::commit`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::commit`].
-    pub fn commit(&mut self) -> Result<()> {
-        self.history.commit(&mut self.target)
-    }
-
-    /// Like [`History::rollback`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::rollback`].
-    pub fn rollback(&mut self) -> Result<()> {
-        self.history.rollback(&mut self.target)
-    }
-
-    /// Like [`History::set_barrier`].
-    pub fn set_barrier(&mut self) {
-        self.history.set_barrier();
-    }
-
-    /// Like [`History::mark_unsaved`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::mark_unsaved`].
-    pub fn mark_unsaved(&mut self) -> Result<()> {
-        self.history.mark_unsaved()
-    }
-
-    /// Like [`History::clear`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::clear`].
-    pub fn clear(&mut self) -> Result<()> {
-        self.history.clear(&mut self.target)
-    }
-
-    /// Like [`History::skip_entry`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::skip_entry`].
-    pub fn skip_entry(&mut self) -> Result<()> {
-        self.history.skip_entry(&mut self.target)
-    }
-
-    /// Like [`History::drop_entry`]. Where the target was left half done, the journal does not know it: [save](Self::save) first.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`History::drop_entry`].
-    pub fn drop_entry(&mut self) -> Result<()> {
-        self.history.drop_entry(&mut self.target)
-    }
-
-    /// Like [`History::set_capacity`].
-    pub fn set_capacity(&mut self, capacity: Option<usize>) {
-        self.history.set_capacity(&mut self.target, capacity);
-    }
-
-    /// Like [`History::set_max_bytes`].
-    pub fn set_max_bytes(&mut self, bytes: Option<usize>) {
-        self.history.set_max_bytes(&mut self.target, bytes);
-    }
-
-    /// Like [`History::set_merge_window`].
-    pub fn set_merge_window(&mut self, window: Option<Duration>) {
-        self.history.set_merge_window(window);
+    pub fn edit_merging<R>(
+        &mut self,
+        key: impl Hash,
+        label: impl Into<Label>,
+        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Editable,
+    {
+        self.history.edit_merging(&mut self.target, key, label, edit)
     }
 
     /// Sets what stands in the headers of the saves from the next one on, as [`SaveManager::set_metadata`](crate::SaveManager::set_metadata).
@@ -148,25 +92,34 @@ impl<T: 'static> Session<T> {
     pub fn set_metadata<M: Persist>(&mut self, metadata: &M) -> Result<()> {
         self.saves.set_metadata(metadata)
     }
-
-    /// Like [`History::subscribe`]; to hear of what is recovered, subscribe to the history before the session is opened.
-    pub fn subscribe(
-        &mut self,
-        listener: impl FnMut(&HistoryEvent, &History<T>) + 'static,
-    ) -> Subscription {
-        self.history.subscribe(listener)
-    }
-
-    /// Like [`History::unsubscribe`].
-    pub fn unsubscribe(&mut self, subscription: Subscription) -> bool {
-        self.history.unsubscribe(subscription)
-    }
 }
 
-impl<T: Persist> Session<T> {
-    /// Like [`History::set_proof`].
-    pub fn set_proof(&mut self, proof: Proof) {
-        self.history.set_proof(proof);
+impl<T: Reflect> Session<T> {
+    /// Like [`History::set_field`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`History::set_field`] and of [`edit`](Self::edit).
+    pub fn set_field(
+        &mut self,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        self.history.set_field(&mut self.target, path, value)
+    }
+
+    /// Like [`History::edit_at`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`History::edit_at`] and of [`edit`](Self::edit).
+    pub fn edit_at<P: Any, R>(
+        &mut self,
+        path: impl IntoFieldPath,
+        label: impl Into<Label>,
+        edit: impl FnOnce(&mut P) -> Result<R>,
+    ) -> Result<R> {
+        self.history.edit_at(&mut self.target, path, label, edit)
     }
 }
 
@@ -177,7 +130,7 @@ impl Session<World> {
         &self.target
     }
 
-    /// Like [`History::set`].
+    /// Like [`History::set`], with the world of the session.
     ///
     /// # Errors
     ///

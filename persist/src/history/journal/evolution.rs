@@ -117,6 +117,7 @@ impl Evolution<'_, '_> {
                     if command.is_direct && self.moment == Moment::Done => {}
                 StoredStep::Command(command) => self.all(&mut command.further, way, is_it)?,
                 StoredStep::World(step) => self.one(step, way, is_it)?,
+                StoredStep::Field(_) => {}
             }
         }
         Ok(())

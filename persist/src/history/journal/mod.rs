@@ -25,6 +25,7 @@ mod writer;
 use std::time::Duration;
 
 use super::Label;
+use super::merging::Merging;
 use super::step::{BoxedStep, End};
 use crate::Result;
 use crate::platform::Timer;
@@ -87,7 +88,7 @@ pub(super) enum Record<'r, T: 'static> {
         target: &'r T,
         label: &'r Label,
         steps: &'r mut [BoxedStep<T>],
-        may_merge: bool,
+        merging: Merging,
     },
     Undone,
     Redone,

@@ -16,6 +16,7 @@ use super::writer::Writer;
 use super::{Flush, Session, frame};
 use crate::format::Digest;
 use crate::history::{History, HistoryEvent};
+use crate::reflect::Kind;
 use crate::save::LoadReport;
 use crate::storage::{Storage, names, read_save};
 use crate::{Error, ErrorKind, Persist, Result, SaveManager};
@@ -93,6 +94,10 @@ impl<T: Persist + Default> SessionOptions<T> {
             ));
         }
         history.around.classes.borrow_mut().registry.context = saves.registry().context.clone();
+        if matches!(T::persist_kind(), Kind::Class(_)) {
+            // Commands need no fields of their target: one that cannot have them is refused at its first edit.
+            let _ = history.know_fields();
+        }
         let storage = saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;
         let locks = lock(&*storage, &save, &journal)?;

@@ -73,7 +73,7 @@ impl<T: 'static> JournalRecorder<T> {
             frames.push((Kind::Evicted, payload(&self.evicted)?));
         }
         let frame = match record {
-            Record::Done { target, label, steps, may_merge } => {
+            Record::Done { target, label, steps, merging } => {
                 let storing = Storing { around: &*self.around, moment: Moment::Done };
                 let steps = storing.steps(steps, target)?;
                 told.begins = now.classes != self.known.classes;
@@ -101,7 +101,8 @@ impl<T: 'static> JournalRecorder<T> {
                     .map(|behind| StoredIds { before: self.around.last_id.get(), behind });
                 let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
                 let (label, ids) = (StoredLabel::from(label), ids.filter(|_| ids != known));
-                (Kind::Done, payload(&StoredDone { label, may_merge, ids, steps })?)
+                let merging = merging.into();
+                (Kind::Done, payload(&StoredDone { label, merging, ids, steps })?)
             }
             Record::Undone => (Kind::Undone, Vec::new()),
             Record::Redone => (Kind::Redone, Vec::new()),
@@ -227,7 +228,7 @@ impl<T: 'static> History<T> {
             let moment = if index < position { Moment::Applied } else { Moment::Undone };
             let done = self.poison.as_ref().and_then(|poison| poison.done_of(index));
             let Some(entry) = self.ring.get_mut(index) else { continue };
-            let label = (&entry.lasting_label()).into();
+            let label = (&entry.label).into();
             let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
             let (first, rest) = entry.steps.split_at_mut(half);
             let moment = if done.is_some() { Moment::Applied } else { moment };

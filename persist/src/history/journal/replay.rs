@@ -18,6 +18,7 @@ use super::stored::{
     wrong,
 };
 use crate::history::History;
+use crate::history::fields::FieldStep;
 use crate::history::step::{BoxedStep, End, Failure, is_broken, undo_all};
 use crate::history::undo::Way;
 use crate::history::world::restored;
@@ -156,14 +157,14 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             Kind::Stacks | Kind::Entry => self.begin(history, frame.kind, payload)?,
             Kind::Done => {
-                let StoredDone { label, may_merge, ids, mut steps } = read(payload)?;
+                let StoredDone { label, merging, ids, mut steps } = read(payload)?;
                 let label = label.restore()?;
                 let is_direct = self.bring_on(&mut steps)?;
                 self.give_behind(ids.map(|ids| ids.before))?;
                 let steps = self.do_again(steps)?;
                 self.give_behind(ids.map(|ids| ids.behind))?;
                 history.changed(self.target);
-                history.enter(self.target, label, steps, may_merge, None);
+                history.enter(self.target, (label, None), steps, merging.into(), None);
                 if is_direct {
                     self.contents.clear();
                 }
@@ -282,8 +283,8 @@ impl<T: 'static> Replay<'_, '_, T> {
                 };
                 class.replay(&command, self.target, &reading)
             }
-            StoredStep::World(step) => {
-                let mut step = restored(step, self.target, Moment::Done)?;
+            StoredStep::World(_) | StoredStep::Field(_) => {
+                let mut step = self.restore(stored, Moment::Done)?;
                 match step.redo(self.target) {
                     Ok(()) => Ok(step),
                     Err(failure) => {
@@ -321,7 +322,14 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let mut further = self.restore_all(further, moment)?;
                 self.command(*command, &mut further)
             }
-            StoredStep::World(step) => restored(step, self.target, moment),
+            StoredStep::World(change) => restored(change, self.target, moment),
+            StoredStep::Field(change) => {
+                let class = change.path.class();
+                if !self.programs.commands.is_same(class) {
+                    return Err(changed_class(class));
+                }
+                Ok(Box::new(FieldStep::restored(*change, &self.around)))
+            }
         }
     }
 
@@ -357,4 +365,13 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
         Ok((found, stored))
     }
+}
+
+#[cold]
+fn changed_class(class: &str) -> Error {
+    Error::new(
+        ErrorKind::WrongClass,
+        "the journal has edits of fields that another version of the program had, and they are not migrated as a save is; save with that version before the program changes",
+    )
+    .in_class(class)
 }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -18,7 +17,7 @@ use crate::{Persist, Result, SaveManager, World};
 /// session has the target, what can be undone and redone, and where the save is in it, as they were. When it ends, the journal stays: the next session begins where
 /// this one was, with its history. [`discard`](Self::discard) ends it without what was not saved.
 ///
-/// It leads to its [`History`] for reading.
+/// It is edited by the methods of a [`History`], which here need no target. [`history`](Self::history) and [`target`](Self::target) are for reading.
 ///
 /// # Example
 ///
@@ -62,16 +61,16 @@ use crate::{Persist, Result, SaveManager, World};
 ///
 /// let mut session = open(folder)?;
 /// assert_eq!(session.target().title, "Better plan");
-/// assert!(session.is_modified());
+/// assert!(session.history().is_modified());
 /// session.undo()?;
-/// assert!(!session.is_modified());
+/// assert!(!session.history().is_modified());
 /// session.undo()?;
 /// assert_eq!(session.target().title, "");
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub struct Session<T: 'static = World> {
     pub(super) target: T,
-    pub(super) history: History<T>,
+    pub(in crate::history) history: History<T>,
     pub(super) saves: SaveManager,
     pub(super) journal: Rc<RefCell<Writer>>,
     /// Where the save is.
@@ -85,7 +84,7 @@ impl<T: 'static> Session<T> {
         &self.target
     }
 
-    /// Its history, which the session also leads to.
+    /// Its history, for menus and views.
     #[must_use]
     pub fn history(&self) -> &History<T> {
         &self.history
@@ -200,14 +199,6 @@ impl<T: Persist> Session<T> {
             self.history.saved_here();
         }
         replaced
-    }
-}
-
-impl<T: 'static> Deref for Session<T> {
-    type Target = History<T>;
-
-    fn deref(&self) -> &History<T> {
-        &self.history
     }
 }
 

@@ -11,6 +11,7 @@ use super::stored::{StoredStep, Storing, payload, wrong};
 use crate::Result;
 use crate::history::History;
 use crate::history::entry::{Away, Entry};
+use crate::history::fields::FieldStep;
 use crate::history::step::{BoxedStep, End, ends};
 use crate::history::world::restored;
 use crate::storage::Storage;
@@ -206,6 +207,7 @@ fn restore<T: 'static>(
 ) -> Result<BoxedStep<T>> {
     match stored {
         StoredStep::World(change) => restored(change, target, Moment::Spilled),
+        StoredStep::Field(change) => Ok(Box::new(FieldStep::restored(*change, around))),
         StoredStep::Command(mut command) => {
             let further = std::mem::take(&mut command.further);
             let mut further = restore_all(further, target, around)?;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::{Around, Before};
 use crate::codec::{Buffer, decode};
+use crate::fields::FieldChange;
+use crate::history::merging::Merging;
 use crate::history::step::BoxedStep;
 use crate::history::{Command, Label, Poison, Verb};
 use crate::world::{Change, Moment, Owner};
@@ -66,10 +68,39 @@ pub(super) struct StoredContent {
 #[persist(crate = crate)]
 pub(super) struct StoredDone {
     pub(super) label: StoredLabel,
-    pub(super) may_merge: bool,
+    pub(super) merging: StoredMerging,
     /// Which ids the world had given, if others than the journal says already.
     pub(super) ids: Option<StoredIds>,
     pub(super) steps: Vec<StoredStep>,
+}
+
+/// How an edit could become part of the one before.
+#[derive(crate::Persist, Clone, Copy)]
+#[persist(crate = crate)]
+pub(super) enum StoredMerging {
+    No,
+    Alike,
+    Join,
+}
+
+impl From<Merging> for StoredMerging {
+    fn from(merging: Merging) -> Self {
+        match merging {
+            Merging::No => Self::No,
+            Merging::Alike => Self::Alike,
+            Merging::Join => Self::Join,
+        }
+    }
+}
+
+impl From<StoredMerging> for Merging {
+    fn from(stored: StoredMerging) -> Self {
+        match stored {
+            StoredMerging::No => Self::No,
+            StoredMerging::Alike => Self::Alike,
+            StoredMerging::Join => Self::Join,
+        }
+    }
 }
 
 /// The last id of a world before and after an edit.
@@ -101,6 +132,8 @@ pub(in crate::history) enum StoredStep {
     // Boxed, as commands in commands are read one in the other.
     Command(Box<StoredCommand>),
     World(Box<Change>),
+    /// Of a target that is no world.
+    Field(Box<FieldChange>),
 }
 
 impl From<StoredCommand> for StoredStep {
@@ -117,6 +150,7 @@ impl StoredStep {
                 show(change);
                 false
             }
+            Self::Field(_) => false,
             Self::Command(command) => {
                 let further = command.further.iter();
                 further.fold(command.is_direct, |is_direct, step| step.each(show) || is_direct)

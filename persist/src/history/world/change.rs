@@ -1,8 +1,9 @@
 //! A change of a world as a step of a history.
 
 use std::any::Any;
+use std::sync::Arc;
 
-use crate::fields::{How, Way};
+use crate::fields::{FieldChange, How, Way};
 use crate::history::journal::{StoredStep, Storing, wrong};
 use crate::history::step::{BoxedStep, End, Failure, Merge, Step, is_broken};
 use crate::history::{Label, Verb};
@@ -34,6 +35,30 @@ pub(in crate::history) fn restored<T: 'static>(
     step.downcast().map(|step| *step).map_err(|_| not_of_it())
 }
 
+/// Whether a change took in another one, and both then do nothing.
+impl From<Option<bool>> for Merge {
+    fn from(merged: Option<bool>) -> Self {
+        match merged {
+            None => Self::No,
+            Some(false) => Self::Yes,
+            Some(true) => Self::Annul,
+        }
+    }
+}
+
+impl Label {
+    /// What a change of a field is called, perhaps one of an object of this name.
+    pub(in crate::history) fn of_field(change: &FieldChange, object: Option<&Arc<str>>) -> Self {
+        let verb = match change.how {
+            How::Set { .. } => Verb::Set,
+            How::Insert { .. } => Verb::Insert,
+            How::Remove { .. } => Verb::Remove,
+            How::Move { .. } => Verb::Move,
+        };
+        Self::Change { verb, field: Some(change.path.clone()), object: object.cloned() }
+    }
+}
+
 impl Step<World> for Change {
     fn undo(&mut self, world: &mut World) -> Result<(), Failure> {
         Ok(self.apply(world, Way::Undo)?)
@@ -49,12 +74,7 @@ impl Step<World> for Change {
 
     fn merge(&mut self, next: &mut dyn Step<World>) -> Result<Merge> {
         let next: &mut dyn Any = next;
-        let merged = next.downcast_mut::<Self>().and_then(|next| self.merge(next));
-        Ok(match merged {
-            None => Merge::No,
-            Some(false) => Merge::Yes,
-            Some(true) => Merge::Annul,
-        })
+        Ok(next.downcast_mut::<Self>().and_then(|next| self.merge(next)).into())
     }
 
     fn is_setting(&self) -> bool {
@@ -69,15 +89,7 @@ impl Step<World> for Change {
     fn label(&self) -> Label {
         let of_class = |class: &str| Some(FieldPath::new(class.to_owned()));
         let (verb, field) = match &self.what {
-            What::Field(change) => {
-                let verb = match change.how {
-                    How::Set { .. } => Verb::Set,
-                    How::Insert { .. } => Verb::Insert,
-                    How::Remove { .. } => Verb::Remove,
-                    How::Move { .. } => Verb::Move,
-                };
-                (verb, Some(change.path.clone()))
-            }
+            What::Field(change) => return Label::of_field(change, self.name.as_ref()),
             What::Fields(migrated) => (Verb::Set, Some(migrated.path.clone())),
             What::Spawn(_) => (Verb::Create, None),
             What::Delete(_) => (Verb::Delete, None),

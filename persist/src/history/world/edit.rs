@@ -55,7 +55,7 @@ impl Edit<'_, World> {
         if let Owner::Object(object) = owner {
             self.touch(object);
         }
-        let handed = Handed::new(self.target, place, owner, class())?;
+        let handed = Handed::new(self.target, place, owner, class)?;
         self.pending.push(Box::new(handed));
         Ok(())
     }
@@ -242,17 +242,6 @@ fn no_resource<T: Persist>() -> Error {
 }
 
 impl History<World> {
-    /// Registers a component class with a world, and checks whether edits of it can be recorded.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unsupported`] if the class holds shared pointers, whose targets are not recorded; those of
-    /// [`World::register`].
-    pub fn register_component<T: Component>(&self, world: &mut World) -> Result<()> {
-        world.register::<T>()?;
-        world.check_recordable(&T::persist_name())
-    }
-
     /// Sets a field of a component of an object, as an entry that is called after it; returns what it was.
     ///
     /// # Errors
@@ -273,7 +262,7 @@ impl History<World> {
             if let Some((change, old)) = world.set_number(object, &path, &value) {
                 if !change.does_nothing() {
                     let change = Change::found(world, Owner::Object(object), change);
-                    self.finish(world, Label::None, vec![Box::new(change)], None)?;
+                    self.finish(world, (Label::None, None), vec![Box::new(change)], None)?;
                 }
                 return Ok(old);
             }

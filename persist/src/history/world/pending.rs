@@ -1,19 +1,27 @@
 //! Components and resources that were handed out to be changed.
 
 use std::panic::resume_unwind;
+use std::sync::Arc;
 
-use crate::fields::Bytes;
+use crate::fields::{Bytes, FieldChange, NumberFields};
 use crate::history::edit::{Pending, Place};
 use crate::history::step::{BoxedStep, guarded};
 use crate::world::{Change, Owner};
-use crate::{Result, World};
+use crate::{Error, ErrorKind, Result, World};
 
 /// A component or resource as it was when it was handed out.
 pub(super) struct Handed {
     place: Place,
     owner: Owner,
-    class: String,
-    content: Bytes,
+    class: fn() -> String,
+    before: Before,
+}
+
+/// What it was.
+enum Before {
+    Bytes(Bytes),
+    /// It has nothing but numbers, which are compared where they lie.
+    Numbers(Arc<NumberFields>, Vec<u64>),
 }
 
 impl Handed {
@@ -21,11 +29,45 @@ impl Handed {
         world: &mut World,
         place: Place,
         owner: Owner,
-        class: String,
+        class: fn() -> String,
     ) -> Result<Self> {
-        world.check_recordable(&class)?;
-        let content = world.snapshot(owner, &class)?;
-        Ok(Self { place, owner, class, content })
+        let numbers = match place {
+            Place::Component(column, object) => world.snapshot_numbers(column, object),
+            Place::Resource(_) => None,
+        };
+        let before = match numbers {
+            Some((fields, bits)) => Before::Numbers(fields, bits),
+            None => {
+                let class = class();
+                world.check_recordable(&class)?;
+                Before::Bytes(world.snapshot(owner, &class)?)
+            }
+        };
+        Ok(Self { place, owner, class, before })
+    }
+
+    /// What has changed since.
+    fn changes(&self, world: &mut World) -> Result<Vec<FieldChange>> {
+        match (&self.before, self.place) {
+            (Before::Numbers(fields, bits), Place::Component(column, object)) => {
+                let component = world.any_component(column, object);
+                component.and_then(|root| fields.changes(root, bits)).ok_or_else(|| self.is_gone())
+            }
+            (Before::Numbers(..), Place::Resource(_)) => Err(self.is_gone()),
+            (Before::Bytes(content), _) => {
+                let class = (self.class)();
+                let changes = world.changes_since(self.owner, &class, content)?;
+                if !changes.is_empty() {
+                    world.validate(self.owner, &class)?;
+                }
+                Ok(changes)
+            }
+        }
+    }
+
+    #[cold]
+    fn is_gone(&self) -> Error {
+        Error::new(ErrorKind::NotFound, "the component is not there").in_class((self.class)())
     }
 }
 
@@ -35,14 +77,7 @@ impl Pending<World> for Handed {
     }
 
     fn close(self: Box<Self>, world: &mut World, steps: &mut Vec<BoxedStep<World>>) -> Result<()> {
-        let mut compare = || -> Result<_> {
-            let changes = world.changes_since(self.owner, &self.class, &self.content)?;
-            if !changes.is_empty() {
-                world.validate(self.owner, &self.class)?;
-            }
-            Ok(changes)
-        };
-        match guarded(|| Ok(compare()?)) {
+        match guarded(|| Ok(self.changes(world)?)) {
             Ok(changes) => {
                 if steps.is_empty() {
                     steps.reserve_exact(changes.len());
@@ -63,6 +98,13 @@ impl Pending<World> for Handed {
     }
 
     fn put_back(self: Box<Self>, world: &mut World) -> Result<()> {
-        world.put_content(self.owner, &self.class, &self.content)
+        match (&self.before, self.place) {
+            (Before::Numbers(fields, bits), Place::Component(column, object)) => {
+                let component = world.any_component(column, object);
+                component.and_then(|root| fields.put(root, bits)).ok_or_else(|| self.is_gone())
+            }
+            (Before::Numbers(..), Place::Resource(_)) => Err(self.is_gone()),
+            (Before::Bytes(content), _) => world.put_content(self.owner, &(self.class)(), content),
+        }
     }
 }

@@ -1,0 +1,167 @@
+//! How one list becomes another: the elements that come, go and change.
+
+/// What is done at a place of a list, from its beginning on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    Keep,
+    /// The element of the first index becomes the one of the second.
+    Change(usize, usize),
+    Insert(usize),
+    Remove(usize),
+}
+
+/// Lists with more differences are compared index by index.
+const MOST: usize = 64;
+
+/// Elements that may differ in lists of one length for which no shorter script is looked for.
+const FEW: usize = 4;
+
+/// The operations that make `new` of `old`; the fewest, if these are few.
+pub(super) fn script(old: &[&[u8]], new: &[&[u8]]) -> Vec<Op> {
+    let same = |(one, other): &(&&[u8], &&[u8])| one == other;
+    let first = old.iter().zip(new).take_while(same).count();
+    let (a, b) = (&old[first..], &new[first..]);
+    let last = a.iter().rev().zip(b.iter().rev()).take_while(same).count();
+    let (a, b) = (&a[..a.len() - last], &b[..b.len() - last]);
+    // Where few differ in their places, none has moved.
+    let differ = a.iter().zip(b).filter(|(one, other)| one != other).count();
+    let is_in_place = a.len() == b.len() && differ <= FEW;
+    let shortest = if is_in_place { None } else { shortest(a, b) };
+    let between = shortest.unwrap_or_else(|| {
+        let removed = (0..a.len()).map(Op::Remove);
+        removed.chain((0..b.len()).map(Op::Insert)).collect()
+    });
+    let mut ops = vec![Op::Keep; first];
+    pair(&between, |old, new| a[old] == b[new], &mut ops);
+    let moved = |op: &mut Op| match op {
+        Op::Keep => {}
+        Op::Change(old, new) => (*old, *new) = (*old + first, *new + first),
+        Op::Insert(at) | Op::Remove(at) => *at += first,
+    };
+    ops.iter_mut().for_each(moved);
+    ops.extend(std::iter::repeat_n(Op::Keep, last));
+    ops
+}
+
+/// Elements that go where others come are changed.
+fn pair(ops: &[Op], is_same: impl Fn(usize, usize) -> bool, paired: &mut Vec<Op>) {
+    for run in ops.chunk_by(|one, other| (*one == Op::Keep) == (*other == Op::Keep)) {
+        let removed =
+            run.iter().filter_map(|op| if let Op::Remove(at) = op { Some(*at) } else { None });
+        let inserted =
+            run.iter().filter_map(|op| if let Op::Insert(at) = op { Some(*at) } else { None });
+        let (mut removed, mut inserted) = (removed.peekable(), inserted.peekable());
+        if run.first() == Some(&Op::Keep) {
+            paired.extend(run);
+        }
+        while let (Some(old), Some(new)) = (removed.peek(), inserted.peek()) {
+            paired.push(if is_same(*old, *new) { Op::Keep } else { Op::Change(*old, *new) });
+            (removed.next(), inserted.next());
+        }
+        paired.extend(removed.map(Op::Remove));
+        paired.extend(inserted.map(Op::Insert));
+    }
+}
+
+/// The shortest script of removals and insertions, by Myers, "An O(ND) Difference Algorithm and Its Variations", 1986;
+/// `None` if it is long.
+fn shortest(old: &[&[u8]], new: &[&[u8]]) -> Option<Vec<Op>> {
+    let (n, m) = (old.len(), new.len());
+    // The furthest place in `old` that is reached on each diagonal, shifted so that none is negative.
+    let mut furthest = vec![0_usize; 2 * MOST + 3];
+    let mut steps: Vec<Vec<usize>> = Vec::new();
+    let zero = MOST + 1;
+    for d in 0..=MOST {
+        steps.push(furthest.clone());
+        for diagonal in (zero - d..=zero + d).step_by(2) {
+            let goes_down = diagonal == zero - d
+                || (diagonal != zero + d && furthest[diagonal - 1] < furthest[diagonal + 1]);
+            let mut x = if goes_down { furthest[diagonal + 1] } else { furthest[diagonal - 1] + 1 };
+            // A diagonal that leaves the lists leads nowhere.
+            let Some(mut y) = (x + zero).checked_sub(diagonal) else { continue };
+            while x < n && y < m && old[x] == new[y] {
+                (x, y) = (x + 1, y + 1);
+            }
+            furthest[diagonal] = x;
+            if x >= n && y >= m {
+                return Some(traced(&steps, (n, m), zero));
+            }
+        }
+    }
+    None
+}
+
+/// Goes back from the ends of both lists.
+fn traced(steps: &[Vec<usize>], (mut x, mut y): (usize, usize), zero: usize) -> Vec<Op> {
+    let mut ops = Vec::new();
+    for (d, furthest) in steps.iter().enumerate().rev() {
+        let diagonal = x + zero - y;
+        let goes_down = diagonal == zero - d
+            || (diagonal != zero + d && furthest[diagonal - 1] < furthest[diagonal + 1]);
+        let before = if goes_down { diagonal + 1 } else { diagonal - 1 };
+        let from =
+            if d == 0 { (0, 0) } else { (furthest[before], furthest[before] + zero - before) };
+        while x > from.0 && y > from.1 {
+            ops.push(Op::Keep);
+            (x, y) = (x - 1, y - 1);
+        }
+        if d > 0 {
+            ops.push(if goes_down { Op::Insert(y - 1) } else { Op::Remove(x - 1) });
+        }
+        (x, y) = from;
+    }
+    ops.reverse();
+    ops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::proptest;
+
+    fn applied(ops: &[Op], old: &[&[u8]], new: &[&[u8]]) -> Vec<Vec<u8>> {
+        let (mut left, mut made) = (0, Vec::new());
+        for op in ops {
+            match op {
+                Op::Keep => made.push(old[left].to_vec()),
+                Op::Change(from, to) => {
+                    assert_eq!(*from, left);
+                    made.push(new[*to].to_vec());
+                }
+                Op::Insert(at) => made.push(new[*at].to_vec()),
+                Op::Remove(at) => assert_eq!(*at, left),
+            }
+            left += usize::from(!matches!(op, Op::Insert(_)));
+        }
+        assert_eq!(left, old.len());
+        made
+    }
+
+    proptest! {
+        #[test]
+        fn a_script_makes_one_list_of_the_other(
+            old in vec(vec(0..2_u8, 0..2), 0..40),
+            new in vec(vec(0..2_u8, 0..2), 0..40),
+        ) {
+            let (a, b): (Vec<&[u8]>, Vec<&[u8]>) =
+                (old.iter().map(|it| &**it).collect(), new.iter().map(|it| &**it).collect());
+            assert_eq!(applied(&script(&a, &b), &a, &b), new);
+        }
+    }
+
+    #[test]
+    fn few_differences_are_few_operations() {
+        let old: Vec<[u8; 2]> = (0..200_u8).map(|at| [at, 1]).collect();
+        let mut new = old.clone();
+        new.insert(150, [0, 2]);
+        new.remove(100);
+        new.insert(50, [0, 3]);
+        new[7] = [0, 4];
+        let (a, b): (Vec<&[u8]>, Vec<&[u8]>) =
+            (old.iter().map(|it| &it[..]).collect(), new.iter().map(|it| &it[..]).collect());
+        let ops = script(&a, &b);
+        let made: Vec<Op> = ops.into_iter().filter(|op| *op != Op::Keep).collect();
+        assert_eq!(made, [Op::Change(7, 7), Op::Insert(50), Op::Remove(100), Op::Insert(150)]);
+    }
+}
