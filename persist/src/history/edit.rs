@@ -25,7 +25,7 @@ pub struct Edit<'e, T: 'static = World> {
     /// What was taken to be changed, and has not been compared yet.
     pub(super) pending: Vec<Box<dyn Pending<T>>>,
     /// The places of the first of these, where there are many.
-    places: HashSet<Place>,
+    places: Option<HashSet<Place>>,
     again: Option<Again<'e, T>>,
     /// What could not be rolled back in it.
     broken: Option<Broken>,
@@ -75,7 +75,7 @@ impl<'e, T: 'static> Edit<'e, T> {
             target,
             steps: Vec::new(),
             pending: Vec::new(),
-            places: HashSet::new(),
+            places: None,
             again: None,
             broken: None,
             watch: None,
@@ -172,7 +172,7 @@ impl<'e, T: 'static> Edit<'e, T> {
             return Err(Error::new(ErrorKind::Poisoned, message));
         }
         // If one fails or panics, it is as it was; those that are left are put back with the rest.
-        self.places.clear();
+        self.places = None;
         self.pending.reverse();
         while let Some(next) = self.pending.pop() {
             next.close(self.target, &mut self.steps)?;
@@ -190,9 +190,10 @@ impl<'e, T: 'static> Edit<'e, T> {
         if self.pending.len() <= FEW {
             return self.pending.iter().any(|pending| pending.place() == place);
         }
-        let new = &self.pending[self.places.len()..];
-        self.places.extend(new.iter().map(|pending| pending.place()));
-        self.places.contains(&place)
+        let places = self.places.get_or_insert_default();
+        let new = &self.pending[places.len()..];
+        places.extend(new.iter().map(|pending| pending.place()));
+        places.contains(&place)
     }
 
     /// Closes what was taken before something else is done.

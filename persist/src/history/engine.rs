@@ -313,10 +313,16 @@ impl<T: 'static> History<T> {
 
     /// Ends a call: finalizes what was dropped, reports changes, and resumes a panic that was caught.
     pub(super) fn end(&mut self, target: &mut T) {
-        self.end_spilled(target);
-        let panic = finalize_all(std::mem::take(&mut self.released), target);
-        self.panic = self.panic.take().or(panic);
-        self.spill(target);
+        if self.spill.is_some() {
+            self.end_spilled(target);
+        }
+        if !self.released.is_empty() {
+            let panic = finalize_all(std::mem::take(&mut self.released), target);
+            self.panic = self.panic.take().or(panic);
+        }
+        if self.spill.is_some() {
+            self.spill(target);
+        }
         self.tell();
     }
 

@@ -161,7 +161,7 @@ impl<T: 'static> History<T> {
 
     /// Begins to watch a target.
     pub(super) fn watch(&self, target: &T) -> Option<Watch> {
-        Watch::new(self.proof, self.prover, target)
+        if self.is_watched() { Watch::new(self.proof, self.prover, target) } else { None }
     }
 
     /// What an entry was done to, which is as it left it.
@@ -200,10 +200,10 @@ impl<T: 'static> History<T> {
         is_applied: bool,
         target: &T,
     ) -> Result<(), Error> {
-        match self.difference(index, is_applied, target).filter(|_| is_known == Some(true)) {
-            Some(error) => Err(error),
-            None => Ok(()),
+        if is_known != Some(true) {
+            return Ok(());
         }
+        self.difference(index, is_applied, target).map_or(Ok(()), Err)
     }
 
     /// What differs from what an entry left, if it is applied, or found.

@@ -238,7 +238,9 @@ fn random_changes_of_lists_lead_where_snapshots_lead() -> Result<()> {
             5 => edit.insert_element(tour, legs, 0, step % 200).map(|()| {
                 now.legs[leg].insert(0, u8::try_from(step % 200).expect("small"));
             }),
-            6 => edit.remove_element(tour, legs, 0).map(|()| drop(now.legs[leg].remove(0))),
+            6 => edit.remove_element(tour, legs, 0).map(|()| {
+                now.legs[leg].remove(0);
+            }),
             _ => {
                 edit.get_mut::<Route>(tour)?.stops.truncate(at);
                 now.stops.truncate(at);

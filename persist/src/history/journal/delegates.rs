@@ -12,10 +12,11 @@ use crate::{ObjectId, Persist, Result, Value, World};
 
 /// Each as the method of this name, which gets the target if it wants one.
 macro_rules! of_history {
-    ($($(#[$more:meta])* $name:ident $([$with:ident])? ($($value:ident: $of:ty),*) -> $result:ty;)*) => {
+    ($end:literal $($(#[$more:meta])* $name:ident $([$with:ident])? ($($value:ident: $of:ty),*) -> $result:ty;)*) => {
         $(
             #[doc = concat!("Like [`History::", stringify!($name), "`], with the target of the session.")]
             $(#[$more])*
+            #[doc = $end]
             pub fn $name(&mut self, $($value: $of),*) -> $result {
                 self.history.$name($(&mut self.$with,)? $($value),*)
             }
@@ -26,6 +27,7 @@ macro_rules! of_history {
 /// The methods that change a session are those of its [`History`]. What cannot be written to the journal is rolled back, and is an error.
 impl<T: 'static> Session<T> {
     of_history! {
+        "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written."
         /// The class of the command must be [registered](History::register).
         apply[target](command: impl Command<T>) -> Result<()>;
         undo[target]() -> Result<bool>;
@@ -35,14 +37,18 @@ impl<T: 'static> Session<T> {
         begin(label: impl Into<Label>) -> Result<()>;
         commit[target]() -> Result<()>;
         rollback[target]() -> Result<()>;
-        /// What was done in it is kept in a crash, and the drag is over then.
-        begin_drag(label: impl Into<Label>) -> Drag;
-        end_drag(drag: Drag) -> ();
         mark_unsaved() -> Result<()>;
         clear[target]() -> Result<()>;
         skip_entry[target]() -> Result<()>;
         /// Where the target was left half done, the journal does not know it: [save](Self::save) first.
         drop_entry[target]() -> Result<()>;
+    }
+
+    of_history! {
+        ""
+        /// What was done in it is kept in a crash, and the drag is over then.
+        begin_drag(label: impl Into<Label>) -> Drag;
+        end_drag(drag: Drag) -> ();
         set_capacity[target](capacity: Option<usize>) -> ();
         set_max_bytes[target](bytes: Option<usize>) -> ();
         set_merge_window(window: Option<Duration>) -> ();

@@ -5,12 +5,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
+use hashbrown::HashMap;
+
 use super::commands::definitions;
 use super::evolution::Key;
 use super::frame::Kind;
 use super::stored::{
     StoredBegun, StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredIds, StoredLabel,
-    StoredProgram, StoredStacks, Storing, payload,
+    StoredProgram, StoredStacks, StoredStep, Storing, payload,
 };
 use super::writer::{Frames, Writer};
 use super::{Around, Record, Recorder};
@@ -25,8 +27,34 @@ pub(super) struct JournalRecorder<T: 'static> {
     around: Rc<Around<T>>,
     known: Known,
     /// The components and resources whose content the journal has, so that the steps of fields that follow can be applied.
-    told: HashSet<Key>,
+    told: Contents,
     evicted: StoredEvicted,
+}
+
+/// Components of objects, and resources, by their classes.
+#[derive(Default)]
+struct Contents(HashMap<Owner, Vec<String>>);
+
+impl Contents {
+    fn has(&self, owner: Owner, class: &str) -> bool {
+        self.0.get(&owner).is_some_and(|classes| classes.iter().any(|other| other == class))
+    }
+
+    fn remove(&mut self, (owner, class): &Key) {
+        if let Some(classes) = self.0.get_mut(owner) {
+            classes.retain(|other| other != class);
+        }
+    }
+}
+
+impl Extend<Key> for Contents {
+    fn extend<I: IntoIterator<Item = Key>>(&mut self, keys: I) {
+        for (owner, class) in keys {
+            if !self.has(owner, &class) {
+                self.0.entry(owner).or_default().push(class);
+            }
+        }
+    }
 }
 
 /// What a record says of contents.
@@ -64,7 +92,7 @@ impl<T: 'static> JournalRecorder<T> {
     pub(super) fn new(journal: Rc<RefCell<Writer>>, around: Rc<Around<T>>, target: &T) -> Self {
         let known = Known { last_id: None, ..Known::of(&around, target) };
         let evicted = StoredEvicted::default();
-        Self { journal, around, known, told: HashSet::new(), evicted }
+        Self { journal, around, known, told: Contents::default(), evicted }
     }
 
     fn frames(&self, record: Record<'_, T>, now: &Known, told: &mut Told) -> Result<Frames> {
@@ -81,19 +109,22 @@ impl<T: 'static> JournalRecorder<T> {
                     frames.push((Kind::Program, program(&self.around, target)?));
                 }
                 if let Some(world) = world(target) {
-                    let mut changed = BTreeSet::new();
+                    // Most edits change fields of what the journal knows.
+                    let (mut changed, mut known) = (BTreeSet::new(), Vec::new());
                     for step in &steps {
                         told.ends |= step.each(&mut |change| {
-                            let key = change.class().map(|class| (change.owner, class.to_owned()));
-                            match change.is_of_fields() {
-                                true => changed.extend(key),
-                                false => told.gone.extend(key),
+                            let Some(class) = change.class() else { return };
+                            let key = || (change.owner, class.to_owned());
+                            if !change.is_of_fields() {
+                                told.gone.insert(key());
+                            } else if told.begins || !self.told.has(change.owner, class) {
+                                changed.insert(key());
+                            } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
+                                known.push(key());
                             }
                         });
                     }
-                    changed.retain(|key| {
-                        told.begins || told.gone.contains(key) || !self.told.contains(key)
-                    });
+                    changed.extend(known.into_iter().filter(|key| told.gone.contains(key)));
                     told.new = push_contents(world, changed, &mut frames)?;
                 }
                 let ids = now
@@ -141,10 +172,10 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
             self.evicted = StoredEvicted::default();
             self.known = now;
             if told.begins || told.ends {
-                self.told.clear();
+                self.told.0.clear();
             }
             if !told.ends {
-                self.told.retain(|key| !told.gone.contains(key));
+                told.gone.iter().for_each(|key| self.told.remove(key));
                 self.told.extend(told.new);
             }
         }

@@ -309,7 +309,9 @@ pub(in crate::history) fn wrong(what: &str) -> Error {
 
 /// The payload of a frame.
 pub(super) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {
-    Ok(Buffer::new().encode(value)?.to_vec())
+    let mut buffer = Buffer::new();
+    buffer.encode(value)?;
+    Ok(buffer.into_bytes())
 }
 
 /// Reads the payload of a frame.

@@ -37,6 +37,8 @@ pub(super) struct Writer {
     /// Journals that are copied before anything is written.
     unkept: Vec<PathBuf>,
     locks: Locks,
+    /// Memory for the frames of an edit.
+    scratch: Vec<u8>,
 }
 
 pub(super) enum State {
@@ -101,6 +103,7 @@ impl Writer {
             excess: 0,
             unkept,
             locks,
+            scratch: Vec::new(),
         }
     }
 
@@ -186,10 +189,15 @@ impl Writer {
 
     /// Appends frames, all or none. Those that `must` be in the journal, as what they say has happened, wait for the next time if they cannot be written.
     pub(super) fn append(&mut self, frames: &Frames, must: bool) -> Result<()> {
-        let mut bytes = Vec::new();
+        let mut bytes = std::mem::take(&mut self.scratch);
+        bytes.clear();
         let last = encode(frames, self.sequence, &mut bytes)?;
         match &mut self.state {
-            State::Good { .. } => self.append_bytes(&bytes, must, last),
+            State::Good { .. } => {
+                let result = self.append_bytes(&bytes, must, last);
+                self.scratch = bytes;
+                result
+            }
             State::Lost { kind, why } => {
                 let path = self.path.display();
                 let message = format!("what is done now cannot be in the journal {path}, {why}");

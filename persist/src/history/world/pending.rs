@@ -1,7 +1,7 @@
 //! Components and resources that were handed out to be changed.
 
 use std::panic::resume_unwind;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::fields::{Bytes, FieldChange, NumberFields};
 use crate::history::edit::{Pending, Place};
@@ -21,7 +21,7 @@ pub(super) struct Handed {
 enum Before {
     Bytes(Bytes),
     /// It has nothing but numbers, which are compared where they lie.
-    Numbers(Rc<NumberFields>, Vec<u64>),
+    Numbers(Arc<NumberFields>, Vec<u64>),
 }
 
 impl Handed {
