@@ -60,7 +60,9 @@ impl<T: 'static> History<T> {
     /// let (mut world, mut history) = (World::new(), History::new(100));
     /// let door = history.edit(&mut world, "Add door", |edit| edit.spawn("Door"))?;
     /// for text in ["G", "Ga", "Gat", "Gate"] {
-    ///     history.edit_merging(&mut world, ("name", door), "Rename", |edit| edit.rename(door, text))?;
+    ///     history.edit_merging(&mut world, ("name", door), "Rename", |edit| {
+    ///         edit.rename(door, text).map(drop)
+    ///     })?;
     /// }
     /// history.undo(&mut world)?;
     /// assert_eq!(world.name(door), Some("Door"));
