@@ -60,7 +60,8 @@ impl<T: 'static> History<T> {
     /// let (mut world, mut history) = (World::new(), History::new(100));
     /// let door = history.edit(&mut world, "Add door", |edit| edit.spawn("Door"))?;
     /// for text in ["G", "Ga", "Gat", "Gate"] {
-    ///     history.edit_merging(&mut world, ("name", door), "Rename", |edit| edit.rename(door, text))?;
+    ///     let rename = |edit: &mut persist::history::Edit<'_>| edit.rename(door, text).map(drop);
+    ///     history.edit_merging(&mut world, ("name", door), "Rename", rename)?;
     /// }
     /// history.undo(&mut world)?;
     /// assert_eq!(world.name(door), Some("Door"));
