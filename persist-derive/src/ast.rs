@@ -28,6 +28,8 @@ pub struct Input {
     pub via: Option<Given<Adapter>>,
     /// The memory of a value is its encoding.
     pub pod: Option<Given<()>>,
+    /// The type is a component without methods.
+    pub component: Option<Given<()>>,
     /// The integers of its fields take as few bytes as they need.
     pub compact: Option<Given<()>>,
     pub krate: Option<Given<Path>>,

@@ -54,6 +54,7 @@
 /// | `transparent` | A struct with one field is saved as that field, without a class of its own. |
 /// | `via = "Stored"` | Saved as a `Stored` without a class of its own: `Stored: From<&Type>` and `Type: TryFrom<Stored>`. |
 /// | `pod` | A struct of fixed-width numbers, arrays of them and other `pod` types is copied as one block of memory. It derives bytemuck's `NoUninit` and `AnyBitPattern`. The bytes stay the same. |
+/// | `component` | Implements [`Component`](crate::Component) for a type that has none of its methods. |
 /// | `compact` | The integers of 16 to 64 bits of all fields take as few bytes as they need, also in options, lists, arrays, tuples and maps, but not in other classes. |
 /// | `bound = "T: Asset"` | These bounds, instead of those that are found. |
 /// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |

@@ -1,6 +1,7 @@
 //! What all values of one save, load or edit have in common.
 
 use std::any::{Any, type_name};
+use std::sync::Arc;
 
 use crate::{Error, ErrorKind, Limits};
 
@@ -19,6 +20,17 @@ pub struct Env<'a> {
 pub(crate) trait AnyContext: Any {
     /// The name of its type, for an error.
     fn type_name(&self) -> &'static str;
+}
+
+/// A context that several hold.
+pub(crate) type SharedContext = Arc<dyn AnyContext + Send + Sync>;
+
+/// The context itself.
+pub(crate) fn shared(context: &Option<SharedContext>) -> Option<&dyn AnyContext> {
+    match context {
+        Some(context) => Some(&**context),
+        None => None,
+    }
 }
 
 impl<C: Any> AnyContext for C {

@@ -196,6 +196,7 @@ pub mod __private {
     pub use crate::reflect::class::{Argument, Body, Migrate, Migration, Prototype};
     pub use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
     pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
+    pub use crate::world::{Component, movable};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use std;
     pub use std::any::Any;

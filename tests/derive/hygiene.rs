@@ -172,7 +172,7 @@ fn a_module_without_prelude_can_derive() {
     assert_eq!(round_trip(&bare::Metres(1.0)).len(), 8);
 
     let mut saves = persist::SaveManager::new();
-    saves.set_context(std::rc::Rc::new(bare::Game));
+    saves.set_context(std::sync::Arc::new(bare::Game));
     saves.add(&std::rc::Rc::new(std::cell::RefCell::new(bare::Guild { members: 3 }))).unwrap();
     let save = saves.to_vec().unwrap();
     saves.from_slice(&save).unwrap();

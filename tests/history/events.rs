@@ -18,7 +18,6 @@ fn rank(event: &HistoryEvent) -> usize {
         HistoryEvent::CanRedo(_) => 4,
         HistoryEvent::RedoText(_) => 5,
         HistoryEvent::Modified(_) => 6,
-        other => panic!("{other:?}"),
     }
 }
 

@@ -138,7 +138,8 @@ pub(super) fn merge(
     ends: &mut Vec<(usize, End)>,
 ) -> Merged {
     let is_alike = before.label == new.label && before.is_significant == new.is_significant;
-    if !joins && !(is_alike && before.steps.len() == 1 && new.steps.len() == 1) {
+    let is_one_each = before.steps.len() == 1 && new.steps.len() == 1;
+    if !(joins || is_alike && is_one_each) {
         return Merged::No;
     }
     let is_single = new.steps.len() == 1 && !is_refused;

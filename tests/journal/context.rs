@@ -1,6 +1,6 @@
 //! Components whose fields are names in the save, and indices into the running game's table in memory.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use persist::history::{CommandContext, Recovered};
 use persist::{
@@ -51,7 +51,7 @@ const NEW: [&str; 4] = ["key", "map", "lamp", "rope"];
 fn saves(disk: &Disk, items: &[&str]) -> Result<SaveManager> {
     let mut saves = super::driver::manager(disk);
     saves.register_component::<Bag>()?;
-    saves.set_context(Rc::new(Items::new(items)));
+    saves.set_context(Arc::new(Items::new(items)));
     Ok(saves)
 }
 
@@ -133,7 +133,7 @@ fn an_edit_of_a_world_without_a_context_is_refused_and_rolled_back() -> Result<(
     assert_eq!((error.class(), error.field()), (Some("Bag"), Some("worn")));
     assert_eq!(error.object(), Some(ada.get()));
 
-    world.set_context(Rc::new(Items::new(&OLD)));
+    world.set_context(Arc::new(Items::new(&OLD)));
     history.edit(&mut world, "Set", |edit| edit.set(ada, field!(Bag.worn), "key"))?;
     assert_eq!(world.get::<Bag>(ada), Some(&Bag { worn: Item(2), items: vec![] }));
 

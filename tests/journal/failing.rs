@@ -320,7 +320,7 @@ fn a_session_that_cannot_begin_its_journal_leaves_all_as_it_was() -> Result<()> 
             }
             match &opened {
                 Ok((session, _)) => {
-                    assert_eq!(session.history().len(), if image.is_empty() { 0 } else { 2 })
+                    assert_eq!(session.history().len(), if image.is_empty() { 0 } else { 2 });
                 }
                 Err(error) => {
                     // What kept it from looking for a save is a save that is not there.

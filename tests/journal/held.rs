@@ -1,7 +1,6 @@
 //! What a session refuses since its journal could not hold it, and what it does where it cannot hold the history.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::history::{Flush, Recovered};
 use persist::world::Outside;
@@ -31,7 +30,7 @@ impl Health {
 #[derive(Persist, Default)]
 struct Shared {
     number: u32,
-    rest: Option<Rc<RefCell<u32>>>,
+    rest: Option<Arc<Mutex<u32>>>,
 }
 
 /// Nobody registers it.
@@ -119,7 +118,7 @@ fn what_holds_shared_pointers_is_neither_attached_nor_removed_in_a_session() -> 
     let door = world.spawn("Door");
     let parent = world.spawn("House");
     world.set_parent(door, Some(parent))?;
-    world.attach(door, Shared { number: 1, rest: Some(Rc::default()) })?;
+    world.attach(door, Shared { number: 1, rest: Some(Arc::default()) })?;
     let disk = Disk::default();
     saves.set_storage(disk.clone());
     saves.save_value(SAVE, &world)?;

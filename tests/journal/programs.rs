@@ -9,7 +9,7 @@ use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::Disk;
 
 #[persist::dynamic]
-pub(crate) trait Tool {}
+pub(crate) trait Tool: Send {}
 
 /// Yesterday's classes.
 pub(crate) mod old {

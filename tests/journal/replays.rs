@@ -105,7 +105,7 @@ fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
     let listener = Rc::clone(&told);
     commands.subscribe(move |event, history| {
         assert_eq!(history.position(), 2);
-        listener.borrow_mut().push(event.clone());
+        listener.borrow_mut().push(*event);
     });
     let (mut session, _) = Session::with(manager(&disk), commands).open(SAVE, JOURNAL)?;
     assert_eq!(*told.borrow(), [HistoryEvent::Recovered(2)]);

@@ -61,9 +61,9 @@ fn an_entry_that_was_skipped_or_dropped_is_so_after_a_crash() -> Result<()> {
         session.save()?;
         assert_eq!(session.undo().unwrap_err().kind(), ErrorKind::NotFound);
         if is_dropped {
-            session.drop_entry()?
+            session.drop_entry()?;
         } else {
-            session.skip_entry()?
+            session.skip_entry()?;
         }
         let seen = Seen::of(session.target(), session.history());
         assert_eq!((seen.position, seen.is_modified), (1, true));

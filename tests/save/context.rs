@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::{ErrorKind, ObjectId, Persist, Record, SaveManager, Value};
 use persist_tests::support::items::{Item, Items, item};
@@ -45,7 +46,7 @@ fn manager(context: Option<Items>) -> SaveManager {
     let mut saves = SaveManager::new();
     saves.add(&Rc::new(RefCell::new(hero([0, 1])))).unwrap();
     if let Some(context) = context {
-        saves.set_context(Rc::new(context));
+        saves.set_context(Arc::new(context));
     }
     saves
 }
@@ -99,22 +100,22 @@ fn all_saves_and_loads_of_a_manager_get_its_context() {
 #[test]
 fn a_cell_as_context_shows_what_the_program_changes() {
     #[derive(Persist)]
-    #[persist(context = RefCell<Vec<u8>>, validate = Self::check)]
+    #[persist(context = Mutex<Vec<u8>>, validate = Self::check)]
     struct Seen(u8);
 
     impl Seen {
-        fn check(&self, seen: &RefCell<Vec<u8>>) {
-            seen.borrow_mut().push(self.0);
+        fn check(&self, seen: &Mutex<Vec<u8>>) {
+            seen.lock().unwrap().push(self.0);
         }
     }
 
-    let seen = Rc::new(RefCell::new(vec![1_u8]));
+    let seen = Arc::new(Mutex::new(vec![1_u8]));
     let mut saves = SaveManager::new();
-    saves.set_context(Rc::clone(&seen));
+    saves.set_context(Arc::clone(&seen));
     let save = saves.value_to_vec(&Seen(3)).unwrap();
-    seen.borrow_mut().push(2);
+    seen.lock().unwrap().push(2);
     saves.value_from_slice::<Seen>(&save).unwrap();
-    assert_eq!(*seen.borrow(), [1, 2, 3]);
+    assert_eq!(*seen.lock().unwrap(), [1, 2, 3]);
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn a_missing_context_names_the_object_its_class_and_the_field() {
 fn a_context_of_another_type_is_an_error_that_names_both() {
     let save = manager(Some(old())).to_vec().unwrap();
     let mut saves = manager(None);
-    saves.set_context(Rc::new(Quests));
+    saves.set_context(Arc::new(Quests));
     assert_eq!(saves.to_vec().unwrap_err().kind(), ErrorKind::WrongContext);
     let error = saves.from_slice(&save).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongContext);
@@ -154,7 +155,7 @@ fn what_the_context_does_not_have_is_the_types_own_error() {
 /// Runs all hooks with the context.
 #[derive(Persist, Debug, Default)]
 #[persist(
-    context = RefCell<Vec<String>>,
+    context = Mutex<Vec<String>>,
     before_save = Self::tidy,
     validate = Self::check,
     after_load = Self::wake
@@ -164,24 +165,24 @@ struct Hooked {
 }
 
 impl Hooked {
-    fn tidy(&mut self, log: &RefCell<Vec<String>>) {
-        log.borrow_mut().push(format!("tidy {}", self.number));
+    fn tidy(&mut self, log: &Mutex<Vec<String>>) {
+        log.lock().unwrap().push(format!("tidy {}", self.number));
         self.number += 1;
     }
 
-    fn check(&self, log: &RefCell<Vec<String>>) -> Result<(), String> {
-        log.borrow_mut().push(format!("check {}", self.number));
+    fn check(&self, log: &Mutex<Vec<String>>) -> Result<(), String> {
+        log.lock().unwrap().push(format!("check {}", self.number));
         if self.number < 5 { Ok(()) } else { Err("too large".into()) }
     }
 
-    fn wake(&mut self, log: &RefCell<Vec<String>>) {
-        log.borrow_mut().push(format!("wake {}", self.number));
+    fn wake(&mut self, log: &Mutex<Vec<String>>) {
+        log.lock().unwrap().push(format!("wake {}", self.number));
     }
 }
 
 #[test]
 fn hooks_get_the_context() {
-    let log = Rc::new(RefCell::new(Vec::<String>::new()));
+    let log = Arc::new(Mutex::new(Vec::<String>::new()));
     let mut saves = SaveManager::new();
     let hooked = Rc::new(RefCell::new(Hooked { number: 3 }));
     saves.add(&hooked).unwrap();
@@ -190,10 +191,10 @@ fn hooks_get_the_context() {
     assert_eq!(error.kind(), ErrorKind::WrongContext);
     assert_eq!((error.object(), error.class()), (Some(1), Some("Hooked")));
     insta::assert_snapshot!(error);
-    saves.set_context(Rc::clone(&log));
+    saves.set_context(Arc::clone(&log));
     let save = saves.to_vec().unwrap();
     saves.from_slice(&save).unwrap();
-    assert_eq!(*log.borrow(), ["tidy 3", "check 4", "wake 4"]);
+    assert_eq!(*log.lock().unwrap(), ["tidy 3", "check 4", "wake 4"]);
 
     let save = saves.to_vec().unwrap();
     assert_eq!(
@@ -232,7 +233,7 @@ fn migrations_get_the_context() {
     let error = saves.value_from_slice::<Slot>(&save).unwrap_err();
     assert_eq!((error.kind(), error.class()), (ErrorKind::WrongContext, Some("Slot")));
     insta::assert_snapshot!(error);
-    saves.set_context(Rc::new(old()));
+    saves.set_context(Arc::new(old()));
     let slot = saves.value_from_slice::<Slot>(&save).unwrap().0;
     assert_eq!(slot, Slot { name: "lamp".into() });
 }
@@ -256,7 +257,7 @@ fn the_default_of_a_new_field_is_made_with_the_context() {
     let mut saves = SaveManager::new();
     let error = saves.value_from_slice::<Bag>(&save).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongContext);
-    saves.set_context(Rc::new(old()));
+    saves.set_context(Arc::new(old()));
     let bag = saves.value_from_slice::<Bag>(&save).unwrap().0;
     assert_eq!(bag, Bag { size: 3, item: Item(2) });
 }
@@ -294,11 +295,11 @@ fn knight([first, second]: [usize; 2]) -> Knight {
 #[test]
 fn modules_get_the_context() {
     let mut saves = SaveManager::new();
-    saves.set_context(Rc::new(old()));
+    saves.set_context(Arc::new(old()));
     let save = saves.value_to_vec(&knight([0, 1])).unwrap();
-    saves.set_context(Rc::new(new()));
+    saves.set_context(Arc::new(new()));
     assert_eq!(saves.value_from_slice::<Knight>(&save).unwrap().0, knight([3, 2]));
-    saves.set_context(Rc::new(Items::new(&["lamp"])));
+    saves.set_context(Arc::new(Items::new(&["lamp"])));
     let error = saves.value_from_slice::<Knight>(&save).unwrap_err();
     insta::assert_snapshot!(error);
 }
@@ -329,7 +330,7 @@ fn cycles_of_objects_that_need_the_context_are_found() {
     links[0].borrow_mut().next = Some(Rc::clone(&links[1]));
     links[1].borrow_mut().next = Some(Rc::clone(&links[0]));
     let mut saves = SaveManager::new();
-    saves.set_context(Rc::new(old()));
+    saves.set_context(Arc::new(old()));
     saves.add(&links[0]).unwrap();
     let save = saves.to_vec().unwrap();
     let loaded = saves.from_slice(&save).unwrap();

@@ -1,6 +1,6 @@
 //! Components that need a context.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use persist::world::Outside;
 use persist::{Component, ErrorKind, ObjectId, Persist, Result, SaveManager, Value, World, field};
@@ -26,7 +26,7 @@ impl Component for Bag {}
 fn world(context: bool) -> Result<(World, ObjectId)> {
     let mut world = World::new();
     if context {
-        world.set_context(Rc::new(Items::new(&["rope", "lamp"])));
+        world.set_context(Arc::new(Items::new(&["rope", "lamp"])));
     }
     let ada = world.spawn("Ada");
     world.attach(ada, Bag { size: 1, items: vec![1] })?;
@@ -51,7 +51,7 @@ fn prefabs_are_made_and_copied_with_the_context() -> Result<()> {
     let mut world = World::new();
     let error = world.instantiate(&prefab, Outside::Clear).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongContext);
-    world.set_context(Rc::new(Items::new(&["lamp"])));
+    world.set_context(Arc::new(Items::new(&["lamp"])));
     let copy = world.instantiate(&prefab, Outside::Clear)?;
     assert_eq!(world.get::<Bag>(copy).map(|bag| bag.items[0]), Some(0));
     Ok(())
@@ -63,7 +63,7 @@ fn the_save_of_a_world_without_a_context_is_an_error() -> Result<()> {
     let mut saves = SaveManager::new();
     let error = saves.value_to_vec(&world).unwrap_err();
     assert_eq!((error.kind(), error.class()), (ErrorKind::WrongContext, Some("persist.World")));
-    saves.set_context(Rc::new(Items::new(&["rope", "lamp"])));
+    saves.set_context(Arc::new(Items::new(&["rope", "lamp"])));
     let save = saves.value_to_vec(&world)?;
 
     let mut saves = SaveManager::new();

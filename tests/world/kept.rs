@@ -1,10 +1,8 @@
 //! Components whose classes the program does not have, or has in another form.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::{Component, Context, LoadOptions, ObjectId, Persist, Result, SaveManager, World};
-use persist_tests::support::Shared;
 
 use super::actor::{log, logged};
 use super::park::Park as _;
@@ -23,7 +21,7 @@ struct Item {
 #[derive(Persist, Debug)]
 struct Magic {
     power: u32,
-    item: Shared<Item>,
+    item: Arc<Mutex<Item>>,
     from: ObjectId,
 }
 
@@ -45,8 +43,8 @@ impl Component for Curse {
     }
 }
 
-fn item(name: &str) -> Shared<Item> {
-    Rc::new(RefCell::new(Item { name: name.into() }))
+fn item(name: &str) -> Arc<Mutex<Item>> {
+    Arc::new(Mutex::new(Item { name: name.into() }))
 }
 
 fn poor() -> SaveManager {
@@ -100,8 +98,8 @@ fn unknown_components_come_back_in_their_places_with_what_they_point_to() -> Res
     let [one, other] = [ada, ring].map(|object| again.get::<Magic>(object).expect("back"));
     assert_eq!((one.power, other.power), (1, 2));
     assert_eq!((one.from, other.from), (ada, ada));
-    assert!(Rc::ptr_eq(&one.item, &other.item), "they share it again");
-    assert_eq!(one.item.borrow().name, "shared");
+    assert!(Arc::ptr_eq(&one.item, &other.item), "they share it again");
+    assert_eq!(one.item.lock().unwrap().name, "shared");
     Ok(())
 }
 
@@ -217,5 +215,38 @@ fn a_component_that_was_kept_under_an_old_name_is_replaced_too() -> Result<()> {
     assert_eq!(kept.classes(ada), ["Magic", "Body", "Curse"]);
     kept.attach(ada, renamed::Shape { weight: 1, sides: 4 })?;
     assert_eq!(kept.classes(ada), ["Magic", "Curse", "Shape"]);
+    Ok(())
+}
+
+#[test]
+fn what_is_kept_may_go_to_another_thread_and_is_saved_where_its_objects_are() -> Result<()> {
+    let mut world = World::new();
+    let orc = world.spawn("Orc");
+    let item = item("shared");
+    for name in ["one", "other"] {
+        let object = world.spawn(name);
+        world.attach(object, Magic { power: 3, item: Arc::clone(&item), from: orc })?;
+    }
+    let mut rich = SaveManager::new();
+    rich.register_component::<Magic>()?;
+    let save = rich.value_to_vec(&world)?;
+
+    let mut poor = SaveManager::new();
+    let (kept, _) = poor.value_from_slice::<World>(&save)?;
+    let back = std::thread::spawn(move || {
+        let error = SaveManager::new().value_to_vec(&kept).map(drop);
+        (error.map_err(|error| error.kind()), kept)
+    });
+    let (error, kept) = back.join().expect("it does not panic");
+    assert_eq!(error, Err(persist::ErrorKind::Unsupported));
+    let again = poor.value_to_vec(&kept)?;
+    let (again, _) = rich.value_from_slice::<World>(&again)?;
+    let items: Vec<_> = again.query::<&Magic>().map(|magic| Arc::clone(&magic.item)).collect();
+    assert!(items.len() == 2 && Arc::ptr_eq(&items[0], &items[1]));
+
+    // One that is dropped elsewhere frees its objects here, when more are kept.
+    std::thread::spawn(move || drop(kept)).join().expect("it does not panic");
+    let (kept, _) = poor.value_from_slice::<World>(&save)?;
+    assert!(poor.value_to_vec(&kept).is_ok());
     Ok(())
 }

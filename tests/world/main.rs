@@ -23,4 +23,5 @@ mod resources;
 mod saves;
 mod spawn_with;
 mod stored;
+mod threads;
 mod tree;

@@ -1,8 +1,7 @@
 //! Who holds the id of an object.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::{Rc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use persist::world::{Outside, Prefab};
 use persist::{Component, ObjectId, Persist, SaveManager, World};
@@ -23,12 +22,12 @@ struct Captain {
 #[derive(Persist)]
 struct Node {
     whom: Vec<ObjectId>,
-    next: Option<Rc<RefCell<Node>>>,
-    back: Weak<RefCell<Node>>,
+    next: Option<Arc<Mutex<Node>>>,
+    back: Weak<Mutex<Node>>,
 }
 
 #[derive(Persist)]
-struct Chain(Rc<RefCell<Node>>);
+struct Chain(Arc<Mutex<Node>>);
 
 #[derive(Persist)]
 struct Quest {
@@ -73,19 +72,19 @@ fn every_place_is_told_by_object_class_and_path() -> persist::Result<()> {
 fn places_behind_pointers_are_told_as_part_of_what_leads_there() -> persist::Result<()> {
     let mut world = World::new();
     let [ada, bob] = ["Ada", "Bob"].map(|name| world.spawn(name));
-    let node = |whom, next| Rc::new(RefCell::new(Node { whom, next, back: Weak::new() }));
+    let node = |whom, next| Arc::new(Mutex::new(Node { whom, next, back: Weak::new() }));
     let last = node(vec![ada, bob], None);
     let first = node(vec![], Some(node(vec![], Some(last.clone()))));
-    last.borrow_mut().back = Rc::downgrade(&first);
+    last.lock().unwrap().back = Arc::downgrade(&first);
     // A circle.
-    last.borrow_mut().next = Some(first.clone());
+    last.lock().unwrap().next = Some(first.clone());
     world.attach(bob, Chain(first.clone()))?;
     world.attach(ada, Chain(node(vec![bob], None)))?;
     let expected = [place(ada, "Chain", "0.whom[0]"), place(bob, "Chain", "0.next.next.whom[1]")];
     let mut places = found(&world, bob);
     places.sort();
     assert_eq!(places, expected);
-    last.borrow_mut().next = None;
+    last.lock().unwrap().next = None;
     Ok(())
 }
 

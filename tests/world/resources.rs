@@ -1,10 +1,8 @@
 //! Values beside the objects: one of a type, saved, and kept if the program does not have them.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::{ErrorKind, Persist, Result, SaveManager, World};
-use persist_tests::support::Shared;
 
 #[derive(Persist, Debug, PartialEq)]
 struct Score(u32);
@@ -21,14 +19,14 @@ struct Item {
 
 /// Three classes that point to objects.
 #[derive(Persist)]
-struct Alpha(Shared<Item>);
+struct Alpha(Arc<Mutex<Item>>);
 #[derive(Persist)]
-struct Beta(Shared<Item>);
+struct Beta(Arc<Mutex<Item>>);
 #[derive(Persist)]
-struct Gamma(Shared<Item>);
+struct Gamma(Arc<Mutex<Item>>);
 
-fn item(name: &str) -> Shared<Item> {
-    Rc::new(RefCell::new(Item { name: name.into() }))
+fn item(name: &str) -> Arc<Mutex<Item>> {
+    Arc::new(Mutex::new(Item { name: name.into() }))
 }
 
 #[test]
@@ -116,7 +114,8 @@ fn pointers_of_resources_lead_where_they_did_when_one_was_unknown_meanwhile() ->
     let mut poor = SaveManager::new();
     poor.registry_mut().register_resource::<Beta>()?;
     let (kept, _loaded) = poor.value_from_slice::<World>(&save)?;
-    let name = |item: Option<&Shared<Item>>| item.map(|item| item.borrow().name.clone());
+    let name =
+        |item: Option<&Arc<Mutex<Item>>>| item.map(|item| item.lock().expect("free").name.clone());
     // An exchange here and one back would not be seen in the end.
     assert_eq!(name(kept.resource::<Beta>().map(|beta| &beta.0)).as_deref(), Some("b"));
     // The unknown ones are behind the known one now.

@@ -1,7 +1,6 @@
 //! Objects and components: made, found, asked for, saved.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::{Component, ObjectId, Persist, SaveManager, World};
 
@@ -101,30 +100,30 @@ fn what_the_program_does_not_have_stays_on_its_objects() -> persist::Result<()> 
 }
 
 #[derive(Persist)]
-struct Alpha(Rc<RefCell<u32>>);
+struct Alpha(Arc<Mutex<u32>>);
 
 #[derive(Persist)]
-struct Beta(Rc<RefCell<u32>>);
+struct Beta(Arc<Mutex<u32>>);
 
 #[test]
 fn resources_that_the_program_does_not_have_take_no_pointers_of_others() -> persist::Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.sav");
     let mut world = World::new();
-    world.insert_resource(Alpha(Rc::new(RefCell::new(1))))?;
-    world.insert_resource(Beta(Rc::new(RefCell::new(2))))?;
+    world.insert_resource(Alpha(Arc::new(Mutex::new(1))))?;
+    world.insert_resource(Beta(Arc::new(Mutex::new(2))))?;
     SaveManager::new().save_value(&path, &world)?;
     let mut poor = SaveManager::new();
     poor.registry_mut().register_resource::<Beta>()?;
     let (world, _) = poor.load_value::<World>(&path)?;
-    assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.borrow()), Some(2));
+    assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.lock().expect("free")), Some(2));
     poor.save_value(&path, &world)?;
     let mut saves = SaveManager::new();
     saves.registry_mut().register_resource::<Alpha>()?;
     saves.registry_mut().register_resource::<Beta>()?;
     let (world, _) = saves.load_value::<World>(&path)?;
-    assert_eq!(world.resource::<Alpha>().map(|alpha| *alpha.0.borrow()), Some(1));
-    assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.borrow()), Some(2));
+    assert_eq!(world.resource::<Alpha>().map(|alpha| *alpha.0.lock().expect("free")), Some(1));
+    assert_eq!(world.resource::<Beta>().map(|beta| *beta.0.lock().expect("free")), Some(2));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::reflect::HandleValue;
 use persist::{
@@ -20,7 +21,7 @@ struct Item {
 /// Points to what others point to.
 #[derive(Persist, Debug)]
 struct Bag {
-    items: Vec<Shared<Item>>,
+    items: Vec<Arc<Mutex<Item>>>,
     owner: ObjectId,
 }
 
@@ -28,7 +29,7 @@ struct Bag {
 #[derive(Persist, Debug)]
 #[persist(validate = Guard::check, after_load = Guard::wake)]
 struct Guard {
-    watched: Option<Shared<Item>>,
+    watched: Option<Arc<Mutex<Item>>>,
     is_bribed: bool,
 }
 
@@ -39,7 +40,7 @@ impl Guard {
     }
 
     fn wake(&mut self) {
-        let watched = self.watched.as_ref().map(|item| item.borrow().name.clone());
+        let watched = self.watched.as_ref().map(|item| item.lock().expect("free").name.clone());
         log(format!("wake {watched:?}"));
     }
 }
@@ -54,12 +55,12 @@ fn saves() -> SaveManager {
     saves
 }
 
-fn item(name: &str) -> Shared<Item> {
-    Rc::new(RefCell::new(Item { name: name.into() }))
+fn item(name: &str) -> Arc<Mutex<Item>> {
+    Arc::new(Mutex::new(Item { name: name.into() }))
 }
 
 /// A guard and two bags, one with the item that the guard watches and with one of its own.
-fn vault(item: &Shared<Item>) -> World {
+fn vault(item: &Arc<Mutex<Item>>) -> World {
     let mut world = World::new();
     let [guard, bag, other] = ["guard", "bag", "other"].map(|name| world.spawn(name));
     let mine = self::item("mine");
@@ -73,16 +74,16 @@ fn vault(item: &Shared<Item>) -> World {
 }
 
 /// Checks the pointers of a vault; returns the item that all share.
-fn check(world: &World) -> Shared<Item> {
+fn check(world: &World) -> Arc<Mutex<Item>> {
     let [guard, bag] = ["guard", "bag"].map(|name| world.find(name).expect("there"));
     let watched = world.get::<Guard>(guard).and_then(|guard| guard.watched.clone());
     let watched = watched.expect("watched");
     let bags = [bag, guard].map(|object| world.get::<Bag>(object).expect("there"));
     assert_eq!(bags[0].items.len(), 3);
-    assert!(Rc::ptr_eq(&bags[0].items[0], &bags[0].items[2]));
-    assert!(Rc::ptr_eq(&bags[0].items[1], &watched));
-    assert!(Rc::ptr_eq(&bags[1].items[0], &watched));
-    assert_eq!(bags[0].items[0].borrow().name, "mine");
+    assert!(Arc::ptr_eq(&bags[0].items[0], &bags[0].items[2]));
+    assert!(Arc::ptr_eq(&bags[0].items[1], &watched));
+    assert!(Arc::ptr_eq(&bags[1].items[0], &watched));
+    assert_eq!(bags[0].items[0].lock().expect("free").name, "mine");
     assert_eq!((bags[0].owner, bags[1].owner), (guard, bag));
     watched
 }
@@ -91,7 +92,7 @@ fn check(world: &World) -> Shared<Item> {
 fn components_share_objects_with_each_other_and_with_what_is_around_the_world() -> Result<()> {
     #[derive(Persist)]
     struct Game {
-        best: Shared<Item>,
+        best: Arc<Mutex<Item>>,
         world: World,
         level: u32,
     }
@@ -101,8 +102,8 @@ fn components_share_objects_with_each_other_and_with_what_is_around_the_world() 
     let save = saves.value_to_vec(&game)?;
     let (game, loaded) = saves.value_from_slice::<Game>(&save)?;
     assert!(loaded.report().is_clean(), "{}", loaded.report());
-    assert!(Rc::ptr_eq(&check(&game.world), &game.best));
-    assert_eq!((game.level, &*game.best.borrow().name), (7, "gold"));
+    assert!(Arc::ptr_eq(&check(&game.world), &game.best));
+    assert_eq!((game.level, &*game.best.lock().expect("free").name), (7, "gold"));
     Ok(())
 }
 
@@ -111,7 +112,7 @@ fn a_world_may_be_an_object_among_others_and_there_may_be_two() -> Result<()> {
     #[derive(Persist)]
     struct Player {
         here: Shared<World>,
-        holds: Shared<Item>,
+        holds: Arc<Mutex<Item>>,
     }
     let gold = item("gold");
     let worlds = [&gold, &gold].map(|item| Rc::new(RefCell::new(vault(item))));
@@ -129,7 +130,7 @@ fn a_world_may_be_an_object_among_others_and_there_may_be_two() -> Result<()> {
     let found: Vec<Shared<World>> = loaded.iter::<World>().collect();
     assert_eq!(found.len(), 2);
     for world in &found {
-        assert!(Rc::ptr_eq(&check(&world.borrow()), &holds));
+        assert!(Arc::ptr_eq(&check(&world.borrow()), &holds));
     }
     let here = player.borrow().here.clone();
     assert!(here.borrow().find("only here").is_some());
@@ -141,12 +142,12 @@ fn a_world_may_be_an_object_among_others_and_there_may_be_two() -> Result<()> {
 fn a_world_goes_round_in_circles_with_what_points_back_to_it() -> Result<()> {
     #[derive(Persist)]
     struct Portal {
-        to: Shared<World>,
+        to: Arc<Mutex<World>>,
     }
     impl Component for Portal {}
-    let worlds = [(); 2].map(|()| Rc::new(RefCell::new(World::new())));
+    let worlds = [(); 2].map(|()| Arc::new(Mutex::new(World::new())));
     for (from, to) in [(0, 1), (1, 0), (1, 1)] {
-        let mut world = worlds[from].borrow_mut();
+        let mut world = worlds[from].lock().expect("free");
         let door = world.spawn("door");
         world.attach(door, Portal { to: worlds[to].clone() })?;
     }
@@ -155,18 +156,18 @@ fn a_world_goes_round_in_circles_with_what_points_back_to_it() -> Result<()> {
     saves.add(&worlds[0])?;
     let save = saves.to_vec()?;
     let loaded = saves.from_slice(&save)?;
-    let here = loaded.first::<World>()?;
-    let through = |world: &Shared<World>, name| {
-        let world = world.borrow();
+    let here = loaded.first_pointer::<Arc<Mutex<World>>>()?;
+    let through = |world: &Arc<Mutex<World>>, name| {
+        let world = world.lock().expect("free");
         world.get::<Portal>(world.find(name).expect("there")).expect("there").to.clone()
     };
     let there = through(&here, "door");
-    assert!(!Rc::ptr_eq(&here, &there));
-    assert!(Rc::ptr_eq(&through(&there, "door"), &here));
-    assert!(Rc::ptr_eq(&through(&there, "door1"), &there));
+    assert!(!Arc::ptr_eq(&here, &there));
+    assert!(Arc::ptr_eq(&through(&there, "door"), &here));
+    assert!(Arc::ptr_eq(&through(&there, "door1"), &there));
     loaded.dismantle();
     for world in worlds {
-        *world.borrow_mut() = World::new();
+        *world.lock().expect("free") = World::new();
     }
     Ok(())
 }

@@ -1,12 +1,14 @@
-//! Compares a world of a million objects with hecs, which has entities and components, but no names, order
-//! or life cycle; and its save with one of hecs's own, through serde.
+//! Compares worlds of a thousand to a million objects with hecs, which has entities and components, but no names, order
+//! or life cycle; and the save of the largest with one of hecs's own, through serde.
 
 mod hecs_save;
 pub(crate) mod ours;
 
+use std::collections::HashMap;
 use std::hint::black_box;
+use std::sync::Arc;
 
-use persist::{Component, Persist, World};
+use persist::{Persist, World};
 use serde::{Deserialize, Serialize};
 
 use crate::harness::Contender;
@@ -17,6 +19,7 @@ use crate::run::Run;
 const OBJECTS: u32 = 1_000_000;
 
 #[derive(Persist, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+#[persist(component)]
 pub(crate) struct Position {
     pub(crate) x: f32,
     pub(crate) y: f32,
@@ -24,6 +27,7 @@ pub(crate) struct Position {
 }
 
 #[derive(Persist, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+#[persist(component)]
 pub(crate) struct Velocity {
     pub(crate) x: f32,
     pub(crate) y: f32,
@@ -31,6 +35,7 @@ pub(crate) struct Velocity {
 }
 
 #[derive(Persist, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+#[persist(component)]
 pub(crate) struct Health {
     pub(crate) now: u32,
     pub(crate) most: u32,
@@ -39,10 +44,6 @@ pub(crate) struct Health {
 /// What objects are called where the library has no names.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub(crate) struct Name(pub(crate) String);
-
-impl Component for Position {}
-impl Component for Velocity {}
-impl Component for Health {}
 
 pub(crate) fn components(n: u32) -> (Position, Velocity, Health) {
     let at = n as f32;
@@ -53,17 +54,29 @@ pub(crate) fn components(n: u32) -> (Position, Velocity, Health) {
     )
 }
 
-fn spawn_hecs() -> hecs::World {
+fn spawn_hecs(objects: u32) -> hecs::World {
     let mut world = hecs::World::new();
-    for n in 0..OBJECTS {
+    for n in 0..objects {
         world.spawn(components(n));
     }
     world
 }
 
-fn spawn_hecs_named() -> hecs::World {
+/// With a table of unique names, as a program has it that finds entities by their names.
+fn spawn_hecs_found(objects: u32) -> (hecs::World, HashMap<Arc<str>, hecs::Entity>) {
+    let (mut world, mut by_name) = (hecs::World::new(), HashMap::new());
+    for n in 0..objects {
+        let (position, velocity, health) = components(n);
+        let name: Arc<str> = format!("Orc{n}").into();
+        let entity = world.spawn((Arc::clone(&name), position, velocity, health));
+        by_name.insert(name, entity);
+    }
+    (world, by_name)
+}
+
+fn spawn_hecs_named(objects: u32) -> hecs::World {
     let mut world = hecs::World::new();
-    for n in 0..OBJECTS {
+    for n in 0..objects {
         let (position, velocity, health) = components(n);
         world.spawn((Name(format!("Orc{n}")), position, velocity, health));
     }
@@ -73,22 +86,39 @@ fn spawn_hecs_named() -> hecs::World {
 /// The world that is measured, as the tables name it.
 const SET: &str = "1000000";
 
+/// Worlds that are spawned, to see that an object costs the same in all of them.
+const SPAWNED: [(u32, &str); 3] = [(1_000, "1000"), (30_000, "30000"), (OBJECTS, SET)];
+
 /// Measures spawning, queries, and a save and a load.
 pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     let table = |run: &mut Run, title, contenders: Vec<Contender<'_>>| {
         let rounds = run.rounds(11);
         run.measure(title, SET, 1000.0, contenders, rounds);
     };
-    let spawned = [
-        Contender::new("hecs", Role::Rival, || drop(black_box(spawn_hecs()))),
-        Contender::new("hecs, with a name each", Role::Rival, || {
-            drop(black_box(spawn_hecs_named()));
-        }),
-        Contender::new("persist", Role::Ours, || drop(black_box(ours::spawn(OBJECTS)))),
-    ];
-    table(run, "spawn and drop, ms", spawned.into());
+    for (objects, set) in SPAWNED {
+        let spawned = [
+            Contender::new("hecs", Role::Rival, move || drop(black_box(spawn_hecs(objects)))),
+            Contender::new("hecs, with a name each", Role::Rival, move || {
+                drop(black_box(spawn_hecs_named(objects)));
+            }),
+            Contender::new("hecs, with a table of names", Role::Rival, move || {
+                drop(black_box(spawn_hecs_found(objects)));
+            }),
+            Contender::new("persist, `spawn_with`, no names", Role::Ours, move || {
+                drop(black_box(ours::spawn_with("", objects)));
+            }),
+            Contender::new("persist, `spawn_with`", Role::Ours, move || {
+                drop(black_box(ours::spawn_with("Orc", objects)));
+            }),
+            Contender::new("persist, `spawn` and `attach`", Role::Ours, move || {
+                drop(black_box(ours::spawn(objects)));
+            }),
+        ];
+        let rounds = run.rounds(11);
+        run.measure("spawn and drop, ms", set, 1000.0, spawned.into(), rounds);
+    }
 
-    let (mut theirs, mut ours) = (spawn_hecs(), ours::spawn(OBJECTS));
+    let (mut theirs, mut ours) = (spawn_hecs(OBJECTS), ours::spawn(OBJECTS));
     let queried = [
         Contender::new("hecs", Role::Rival, move || {
             for (position, velocity) in theirs.query_mut::<(&mut Position, &Velocity)>() {
@@ -105,7 +135,7 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     ];
     table(run, "query of two components, one changed, ms", queried.into());
 
-    let (theirs, ours) = (spawn_hecs(), ours::spawn(OBJECTS));
+    let (theirs, ours) = (spawn_hecs(OBJECTS), ours::spawn(OBJECTS));
     let read = [
         Contender::new("hecs", Role::Rival, || {
             let mut sum = 0.0;
@@ -123,7 +153,7 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     ];
     table(run, "query of three components, ms", read.into());
 
-    let (theirs, mut saves) = (spawn_hecs_named(), ours::manager());
+    let (theirs, mut saves) = (spawn_hecs_named(OBJECTS), ours::manager());
     let save = hecs_save::save(&theirs);
     let file = saves.value_to_vec(&ours).expect("it can be saved");
     assert_eq!(hecs_save::save(&hecs_save::load(&save)), save, "hecs lost something");

@@ -16,6 +16,14 @@ pub(crate) fn spawn(objects: u32) -> World {
     world
 }
 
+pub(crate) fn spawn_with(name: &str, objects: u32) -> World {
+    let mut world = World::new();
+    for n in 0..objects {
+        world.spawn_with(name, components(n)).expect("three types");
+    }
+    world
+}
+
 pub(crate) fn step(world: &mut World) {
     let query = world.query_mut::<(&mut Position, &Velocity)>().expect("two types");
     for (position, velocity) in query {

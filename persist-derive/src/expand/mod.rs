@@ -81,6 +81,7 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
         &emit! { #consts #pod #kind #empty #encode #decode #visit },
     );
     let block = pod::block_impl(input);
+    let component = component(input, bounds);
     let compact = compact::check(input);
 
     let tables = class::expand(input, bounds);
@@ -90,7 +91,7 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
         bounds.implement(&emit! { _persist::Reflect }, &emit! { #tables #all_rows #by_index });
     let names = class::names(input, bounds);
     let pointee = pointee(bounds);
-    emit! { #rows #persist #block #compact #reflect #names #pointee }
+    emit! { #rows #persist #block #component #compact #reflect #names #pointee }
 }
 
 fn prototype(input: &Input) -> TokenStream {
@@ -114,6 +115,19 @@ fn persist_empty(result: &TokenStream) -> TokenStream {
             #result
         }
     }
+}
+
+/// Makes the type a component without methods.
+fn component(input: &Input, bounds: &Bounds) -> Option<TokenStream> {
+    let given = input.component.as_ref()?;
+    let implementation = bounds.implement(&emit! { _persist::Component }, &TokenStream::new());
+    let ident = &input.ident;
+    let span = given.span.resolved_at(Span::mixed_site());
+    // The bound of a function says what to use in place of an `Rc`; that of a trait does not.
+    let check = input.generics.params.is_empty().then(|| {
+        quote_spanned! {span=> const _: fn() = _persist::movable::<#ident>; }
+    });
+    Some(emit! { #implementation #check })
 }
 
 /// Says that the type may stand behind a shared pointer.

@@ -60,6 +60,7 @@ pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
         transparent: attributes.transparent,
         via: attributes.via,
         pod: attributes.pod,
+        component: attributes.component,
         compact: attributes.compact,
         krate: attributes.krate,
         bound: attributes.bound,

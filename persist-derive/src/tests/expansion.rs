@@ -107,6 +107,11 @@ fn pod_struct() {
 }
 
 #[test]
+fn component() {
+    snapshot("component", &expansion("#[persist(component)] struct Alive;"));
+}
+
+#[test]
 fn compact_fields() {
     snapshot(
         "compact_fields",

@@ -134,7 +134,6 @@ macro_rules! list_access {
                 if from >= list.len() || to >= list.len() {
                     return None;
                 }
-                #[expect(clippy::redundant_closure_call, reason = "a macro has no other way")]
                 ($rotate)(list, from, to);
                 Some(())
             }

@@ -1,7 +1,7 @@
 //! What an encode and a decode ask of the save around them.
 
 use std::any::{Any, TypeId};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{Prototypes, Shared, Unknown};
 use crate::reflect::{Holder, TraitName};
@@ -31,7 +31,7 @@ pub(crate) trait SaveLinks {
     /// # Errors
     ///
     /// Returns an error if this save has no classes.
-    fn foreign_class(&mut self, schema: &Rc<dyn Any>, index: usize) -> Result<u64>;
+    fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64>;
 
     /// Counts elements without bytes, within [`Limits::empty_elements`], and the memory of elements that are large for
     /// the fewest bytes that they can take, within [`Limits::expansion`]; the bare codec does not count the latter.
@@ -330,7 +330,7 @@ impl SaveLinks for NoLinks {
         Self::error("the class of a trait object has a number")
     }
 
-    fn foreign_class(&mut self, _: &Rc<dyn Any>, _: usize) -> Result<u64> {
+    fn foreign_class(&mut self, _: &Arc<dyn Any + Send + Sync>, _: usize) -> Result<u64> {
         Self::error("the class of a trait object has a number")
     }
 

@@ -90,7 +90,7 @@ pub trait Draft {
 }
 
 /// A program's own way to make an empty `T`.
-pub(crate) struct Factory<T>(pub(crate) Box<dyn Fn() -> T>);
+pub(crate) struct Factory<T>(pub(crate) Box<dyn Fn() -> T + Send + Sync>);
 
 impl TypeSet {
     /// Enters a type; true the first time.

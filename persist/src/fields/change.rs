@@ -396,7 +396,7 @@ impl<'v> Request<'v> {
             Self::Set(_) => None,
             Self::Insert(index, element) => {
                 let len = list.len(value)?;
-                (*index <= len as u64).then_some(Known::Insert(*index, *element))
+                (*index <= len as u64).then_some(Known::Insert(*index, element))
             }
             Self::Remove(index) => Some(Known::Remove(*index, get(*index)?)),
             Self::Move(from, to) => get(*from).and(get(*to)).map(|_| Known::Move(*from, *to)),

@@ -2,7 +2,7 @@
 //! shared pointers.
 
 use std::any::TypeId;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::codec::{
     Implementor, Link, Linked, LoadLinks, Pointing, Prototypes, Referent, SaveLinks, Unknown,
@@ -63,7 +63,7 @@ impl SaveLinks for FieldLinks<'_> {
         }
     }
 
-    fn foreign_class(&mut self, _: &Rc<dyn std::any::Any>, _: usize) -> Result<u64> {
+    fn foreign_class(&mut self, _: &Arc<dyn std::any::Any + Send + Sync>, _: usize) -> Result<u64> {
         self.unsupported(UNKNOWN)
     }
 

@@ -1,6 +1,5 @@
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::definition;
 use crate::Result;
@@ -19,11 +18,11 @@ pub(crate) struct ClassNumbers {
     /// program's.
     targets: HashMap<(usize, usize, Holder), u64>,
     /// Holds on to those schemas, whose addresses are taken.
-    schemas: Vec<Rc<Stored>>,
+    schemas: Vec<Arc<Stored>>,
     /// Ids of the kept classes in this save.
     ids: HashSet<ClassId>,
     /// The definitions of the classes that got the first numbers, as long as they are not written.
-    first: Option<Rc<First>>,
+    first: Option<Arc<First>>,
     /// Classes that just got a number, in order.
     fresh: Vec<Fresh>,
     /// The bodies of definitions that are not written yet, one after the other, and where each ends.
@@ -35,7 +34,7 @@ pub(crate) struct ClassNumbers {
 enum Fresh {
     Own(usize),
     /// With the id that it has in this save.
-    Foreign(Rc<Stored>, usize, ClassId),
+    Foreign(Arc<Stored>, usize, ClassId),
 }
 
 impl ClassNumbers {
@@ -87,16 +86,16 @@ impl ClassNumbers {
 
     /// The number of a class that was kept from another save: that of the program's
     /// class if it is the same, else a new one.
-    pub(crate) fn foreign(&mut self, schema: &Rc<Stored>, class: usize, program: &Program) -> u64 {
+    pub(crate) fn foreign(&mut self, schema: &Arc<Stored>, class: usize, program: &Program) -> u64 {
         self.assign_foreign(schema, class, program);
         self.define(&program.classes);
-        let key = (Rc::as_ptr(schema).addr(), class);
+        let key = (Arc::as_ptr(schema).addr(), class);
         self.foreign.get(&key).copied().unwrap_or(0)
     }
 
-    fn assign_foreign(&mut self, schema: &Rc<Stored>, class: usize, program: &Program) {
+    fn assign_foreign(&mut self, schema: &Arc<Stored>, class: usize, program: &Program) {
         let classes = &program.classes[..];
-        let address = Rc::as_ptr(schema).addr();
+        let address = Arc::as_ptr(schema).addr();
         let (mut next, mut targets) = (vec![class], Vec::new());
         let mut at = 0;
         while let Some(&class) = next.get(at) {
@@ -104,7 +103,7 @@ impl ClassNumbers {
             if self.foreign.contains_key(&(address, class)) {
                 continue;
             }
-            if !self.schemas.iter().any(|known| Rc::ptr_eq(known, schema)) {
+            if !self.schemas.iter().any(|known| Arc::ptr_eq(known, schema)) {
                 self.schemas.push(schema.clone());
             }
             let Some(stored) = schema.schema(class) else { continue };
@@ -156,7 +155,7 @@ impl ClassNumbers {
                     definition::write(&classes[class], &number, &mut self.bodies);
                 }
                 Fresh::Foreign(schema, class, id) => {
-                    let address = Rc::as_ptr(&schema).addr();
+                    let address = Arc::as_ptr(&schema).addr();
                     let number = |class, holder: Option<Holder>| {
                         let own = holder.and_then(|of| self.targets.get(&(address, class, of)));
                         own.or_else(|| self.foreign.get(&(address, class))).copied().unwrap_or(0)
@@ -207,7 +206,7 @@ struct First {
 ///
 /// A clone remembers nothing: a registry is cloned before it changes.
 #[derive(Default)]
-pub(crate) struct FirstNumbers(RefCell<Vec<Rc<First>>>);
+pub(crate) struct FirstNumbers(Mutex<Vec<Arc<First>>>);
 
 impl FirstNumbers {
     /// How many are kept: most programs save few classes by themselves.
@@ -234,8 +233,8 @@ impl FirstNumbers {
         Ok(numbers.number(class, classes))
     }
 
-    fn first(&self, class: usize, classes: &[ClassSchema]) -> Result<Rc<First>> {
-        let mut kept = self.0.borrow_mut();
+    fn first(&self, class: usize, classes: &[ClassSchema]) -> Result<Arc<First>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(first) = kept.iter().find(|first| first.class == class) {
             return Ok(first.clone());
         }
@@ -244,7 +243,7 @@ impl FirstNumbers {
         let mut definitions = Vec::new();
         let count = numbers.take_definitions(&mut definitions)?;
         let ClassNumbers { own, last, .. } = numbers;
-        let first = Rc::new(First { class, own, last, definitions, count });
+        let first = Arc::new(First { class, own, last, definitions, count });
         kept.truncate(Self::MOST - 1);
         kept.insert(0, first.clone());
         Ok(first)

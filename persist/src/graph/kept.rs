@@ -4,6 +4,7 @@
 use std::any::TypeId;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Loader;
 use super::entry::Entry;
@@ -69,7 +70,7 @@ impl Table<'_> {
         let name = match self.kept_names.get(&class) {
             Some(name) => name.clone(),
             None => {
-                let name: Rc<str> = self.name_of(class).into();
+                let name: Arc<str> = self.name_of(class).into();
                 self.kept_names.insert(class, name.clone());
                 name
             }

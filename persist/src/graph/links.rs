@@ -1,6 +1,6 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Registry;
 use super::components::Edges;
@@ -361,7 +361,7 @@ impl SaveLinks for Links<'_> {
         Ok(number)
     }
 
-    fn foreign_class(&mut self, schema: &Rc<dyn Any>, index: usize) -> Result<u64> {
+    fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
         match schema.clone().downcast::<Stored>() {
             Ok(schema) => Ok(self.tables.numbers.foreign(&schema, index, self.registry.program())),
             Err(_) => Err(Error::new(ErrorKind::Unsupported, "the class of a kept value is lost")),

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::entry::Entry;
 use super::table::TypeIndex;
@@ -8,7 +8,7 @@ use super::unheld::free_unheld;
 use super::{Implementors, Loader};
 use crate::ObjectId;
 use crate::codec::{Shared, Unknown};
-use crate::env::AnyContext;
+use crate::env::SharedContext;
 use crate::format::{Header, Records};
 use crate::schema::{PlannedRow, Run};
 
@@ -27,9 +27,9 @@ pub(crate) struct LoadedObjects {
     pub(crate) kept: HashMap<ObjectId, Unknown>,
     pub(crate) root_kept: Unknown,
     /// What empties the others.
-    pub(crate) implementors: Rc<Implementors>,
+    pub(crate) implementors: Arc<Implementors>,
     /// The context of the manager, with which objects show what they hold.
-    pub(crate) context: Option<Rc<dyn AnyContext>>,
+    pub(crate) context: Option<SharedContext>,
 }
 
 impl LoadedObjects {
@@ -224,7 +224,7 @@ impl Loader<'_> {
     pub(super) fn finish(mut self) -> (LoadedObjects, Outcome) {
         let names = self.program_names();
         let named = |(row, run): (PlannedRow, Run)| {
-            let name = names.get(&*row.class).map(|name| Rc::from(*name));
+            let name = names.get(&*row.class).map(|name| Arc::from(*name));
             (PlannedRow { class: name.unwrap_or(row.class), ..row }, run)
         };
         self.outcome.events = self.plans.events().map(named).collect();

@@ -1,7 +1,6 @@
 //! The schemas of the saves that a program has loaded.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Limits;
 use crate::format::Definition;
@@ -20,7 +19,7 @@ const MOST_BYTES: usize = 256 << 10;
 #[derive(Default)]
 pub(super) struct Schemas {
     /// The last one that was asked for comes first.
-    known: RefCell<Vec<(Key, Rc<Matched>)>>,
+    known: Mutex<Vec<(Key, Arc<Matched>)>>,
 }
 
 /// What a matching depends on besides the program.
@@ -54,8 +53,8 @@ impl Schemas {
         (limits, drop_unknown): (&Limits, bool),
         root: Option<(usize, usize)>,
         matching: impl FnOnce() -> Result<Matched, E>,
-    ) -> Result<Rc<Matched>, E> {
-        let mut known = self.known.borrow_mut();
+    ) -> Result<Arc<Matched>, E> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_meant = |(key, _): &(Key, _)| {
             (key.root, key.drop_unknown) == (root, drop_unknown)
                 && key.limits == *limits
@@ -65,7 +64,7 @@ impl Schemas {
             known[..=found].rotate_right(1);
             return Ok(known[0].1.clone());
         }
-        let matched = Rc::new(matching()?);
+        let matched = Arc::new(matching()?);
         let size: usize = definitions.iter().map(|definition| definition.body.len()).sum();
         if size > MOST_BYTES {
             return Ok(matched);

@@ -2,7 +2,7 @@ use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::num::NonZeroU32;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Registry;
 use super::connect::Emptying;
@@ -23,7 +23,7 @@ pub(super) struct Table<'l> {
     pub(super) limits: &'l Limits,
     ids: Ids,
     /// Names of the classes of what is kept.
-    pub(super) kept_names: HashMap<usize, Rc<str>>,
+    pub(super) kept_names: HashMap<usize, Arc<str>>,
     /// Ids of values that have become objects.
     more_ids: HashMap<u64, u32>,
     /// By record.
@@ -35,8 +35,8 @@ pub(super) struct Table<'l> {
     /// An object of each type, the stand-in while references wait.
     pub(super) stand_ins: Vec<Option<Shared>>,
     /// The classes of the save, and which of the program's they are.
-    pub(super) stored: Rc<Stored>,
-    pub(super) resolved: Rc<[Option<usize>]>,
+    pub(super) stored: Arc<Stored>,
+    pub(super) resolved: Arc<[Option<usize>]>,
     /// The classes of the save whose objects could become several of the program's, and those.
     pub(super) contested: HashMap<usize, Vec<usize>>,
     /// Whether the object's trait objects by value have been rewritten.
@@ -118,8 +118,8 @@ impl<'l> Table<'l> {
         registry: &'l Registry,
         limits: &'l Limits,
         (ids, records): (Ids, Records),
-        stored: Rc<Stored>,
-        resolved: Rc<[Option<usize>]>,
+        stored: Arc<Stored>,
+        resolved: Arc<[Option<usize>]>,
         handles: Handles<'l>,
     ) -> Self {
         Self {

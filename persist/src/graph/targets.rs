@@ -1,7 +1,7 @@
 //! What an object refers to, without knowing its type.
 
 use std::any::{Any, TypeId};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::codec::{Buffer, Encoder, Link, Object, Referent, SaveLinks};
 use crate::env::{AnyContext, Env};
@@ -76,7 +76,7 @@ impl SaveLinks for Found {
         Ok(1)
     }
 
-    fn foreign_class(&mut self, _: &Rc<dyn Any>, _: usize) -> Result<u64> {
+    fn foreign_class(&mut self, _: &Arc<dyn Any + Send + Sync>, _: usize) -> Result<u64> {
         Ok(1)
     }
 

@@ -48,19 +48,10 @@ impl<T: 'static> History<T> {
     where
         T: Editable,
     {
-        self.run_edit(target, label.into(), |scope| T::persist_edit(scope, edit))
+        self.edit_as(target, None, label.into(), |scope| T::persist_edit(scope, edit))
     }
 
     /// Runs an edit, whose steps are recorded.
-    pub(super) fn run_edit<R>(
-        &mut self,
-        target: &mut T,
-        label: Label,
-        edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
-    ) -> Result<R> {
-        self.edit_as(target, None, label, edit)
-    }
-
     pub(super) fn edit_as<R>(
         &mut self,
         target: &mut T,

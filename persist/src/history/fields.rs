@@ -115,7 +115,7 @@ impl<T: Reflect> History<T> {
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        self.run_edit(target, Label::None, |edit| {
+        self.edit_as(target, None, Label::None, |edit| {
             edit.change_field(path, &Request::Set(&value.into()))
         })
     }
@@ -158,7 +158,7 @@ impl<T: Reflect> History<T> {
         label: impl Into<Label>,
         edit: impl FnOnce(&mut P) -> Result<R>,
     ) -> Result<R> {
-        self.run_edit(target, label.into(), |scope| {
+        self.edit_as(target, None, label.into(), |scope| {
             let path = path.into_field_path(&scope.around.paths)?;
             scope.take_part(path.clone())?;
             let around = Rc::clone(&scope.around);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::LoadReport;
 use super::source::Rescue;
 use crate::codec::{Object, Persist, Phase, Prototypes, Shared, Unknown, Visitor};
-use crate::env::Env;
+use crate::env::{Env, shared};
 use crate::graph::{Counted, Edges, Emptying, LoadedObjects, Targets};
 use crate::reflect::ClassId;
 use crate::schema::LoadEvent;
@@ -186,7 +186,7 @@ impl Loaded {
     #[must_use]
     pub fn strong_cycles(&self) -> Vec<Vec<ObjectId>> {
         let places = self.places();
-        let mut targets = Targets::new(self.objects.context.as_deref());
+        let mut targets = Targets::new(shared(&self.objects.context));
         let mut edges = Edges::new(self.objects.len());
         for (_, shared) in self.objects.iter() {
             let found = targets.of(shared.object());
@@ -262,7 +262,7 @@ impl Loaded {
         }
         let places = self.places();
         let context = self.objects.context.clone();
-        let mut targets = Targets::new(context.as_deref());
+        let mut targets = Targets::new(shared(&context));
         // Several references may lead to one.
         let mut met = vec![false; self.objects.len()];
         alone.iter().for_each(|place| met[*place] = true);

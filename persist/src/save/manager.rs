@@ -4,7 +4,6 @@ use std::any::Any;
 use std::fmt;
 use std::mem;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::background::Worker;
@@ -13,7 +12,7 @@ use super::output::Output;
 use super::source::{Rescue, Source};
 use super::{LoadReport, Loaded, SaveOutcome, to_vec};
 use crate::codec::{Buffer, Implements, NoVisitLinks, Persist, Phase, Pointee, Visitor};
-use crate::env::{AnyContext, Env};
+use crate::env::{AnyContext, Env, SharedContext, shared};
 use crate::format::{Blocks, Compression, Header, InMemory, LONGEST_DEVICE, Sealer, unpacked};
 use crate::graph::{Counted, LoadedObjects, Loader, Outcome, Registry, SaveTables};
 use crate::storage::{Patient, SaveOptions, Storage};
@@ -329,7 +328,7 @@ impl SaveManager {
     /// loaded, such as the running game's table of items.
     ///
     /// ```
-    /// use std::rc::Rc;
+    /// use std::sync::Arc;
     ///
     /// use persist::{Persist, SaveManager};
     ///
@@ -348,7 +347,7 @@ impl SaveManager {
     /// }
     ///
     /// let mut saves = SaveManager::new();
-    /// saves.set_context(Rc::new(Items { names: vec!["rope".into(), "lamp".into()] }));
+    /// saves.set_context(Arc::new(Items { names: vec!["rope".into(), "lamp".into()] }));
     /// let save = saves.value_to_vec(&Chest { items: vec![0, 2] })?;
     /// let error = saves.value_from_slice::<Chest>(&save).unwrap_err();
     /// assert_eq!(error.message(), "`validate` of Chest refused: there is no item 2");
@@ -357,8 +356,8 @@ impl SaveManager {
     ///
     /// Hooks, `with` modules and [types written by hand](crate::codec::Encoder::context) reach it. A
     /// [world](World::set_context) that is loaded, and a [`Session`](crate::Session) that is opened, take it over. Put
-    /// what the program changes later into a cell: `Rc<RefCell<Items>>` is a context of type `RefCell<Items>`.
-    pub fn set_context<C: Any>(&mut self, context: Rc<C>) {
+    /// what the program changes later into a cell: `Arc<Mutex<Items>>` is a context of type `Mutex<Items>`.
+    pub fn set_context<C: Any + Send + Sync>(&mut self, context: Arc<C>) {
         self.registry.context = Some(context);
     }
 
@@ -550,7 +549,7 @@ impl SaveManager {
         out: &mut dyn Blocks,
         context: Option<&dyn AnyContext>,
     ) -> Result<()> {
-        let env = Env::new(&self.output.limits, context.or(self.registry.context.as_deref()));
+        let env = Env::new(&self.output.limits, context.or(shared(&self.registry.context)));
         let saver = self.objects.saver(&self.registry, &env, &mut self.tables);
         saver.save(out, &self.header, &mut self.buffer)
     }
@@ -581,7 +580,7 @@ impl SaveManager {
     ) -> Result<()> {
         let mut links = NoVisitLinks;
         let context = self.context_of(value);
-        let env = Env::new(&self.output.limits, context.as_deref());
+        let env = Env::new(&self.output.limits, shared(&context));
         value
             .__visit(&mut Visitor::new(Phase::BeforeSave, &env, &mut links))
             .map_err(|error| error.in_class(T::persist_name()))?;
@@ -596,13 +595,13 @@ impl SaveManager {
         value: &T,
     ) -> Result<()> {
         let context = self.context_of(value);
-        let env = Env::new(&self.output.limits, context.as_deref());
+        let env = Env::new(&self.output.limits, shared(&context));
         let saver = self.objects.saver_of_value(&self.registry, &env, class, &mut self.tables);
         saver.save_value(value, class, out, &self.header, &mut self.buffer)
     }
 
     /// The manager's context; without one, that of a world.
-    fn context_of(&self, value: &dyn Any) -> Option<Rc<dyn AnyContext>> {
+    fn context_of(&self, value: &dyn Any) -> Option<SharedContext> {
         let of_world = || value.downcast_ref::<World>()?.registry().context.clone();
         self.registry.context.clone().or_else(of_world)
     }
@@ -649,7 +648,7 @@ impl SaveManager {
         mut remap: Option<&mut Remap<'_>>,
     ) -> Result<Loaded> {
         self.settle_at(from);
-        let env = Env::new(self.limits(), context.or(self.registry.context.as_deref()));
+        let env = Env::new(self.limits(), context.or(shared(&self.registry.context)));
         let read = |save: &[u8]| self.objects_of(save, &env, remap.as_deref_mut());
         let (loaded, rescue) = from.read(&self.output, self.load_options.policy, read)?;
         Ok(loaded.rescued(rescue))
@@ -705,7 +704,7 @@ impl SaveManager {
         remap: Option<&mut Remap<'_>>,
         keeps_unknown: bool,
     ) -> Result<(T, LoadedObjects, Outcome)> {
-        let env = Env::new(self.limits(), self.registry.context.as_deref());
+        let env = Env::new(self.limits(), shared(&self.registry.context));
         let (mut value, objects, outcome) = unpacked(save, &env.limits, |save| {
             let remap = remap.map(|remap| remap as &mut dyn Renumber);
             let options = (&env, self.load_options);

@@ -1,6 +1,6 @@
 //! How values of one kind become values of another, compiled once for each pair.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::layout::Shape;
 use super::number::Width;
@@ -316,7 +316,7 @@ impl Compiler<'_, '_> {
         };
         let wanted = self.plans.wanted(target, 0);
         let fields = self.plans.fields(&given, &wanted).ok()?;
-        self.plans.tuples.push(Rc::new(fields));
+        self.plans.tuples.push(Arc::new(fields));
         Some(Conversion::Struct(self.plans.tuples.len() - 1, target))
     }
 

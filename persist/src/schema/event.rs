@@ -1,6 +1,6 @@
 //! What the plans did to records, for the report.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Plans;
 
@@ -51,11 +51,11 @@ pub enum LoadEvent {
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedRow {
     pub(crate) event: LoadEvent,
-    pub(crate) class: Rc<str>,
+    pub(crate) class: Arc<str>,
     /// Empty if it is about the whole class.
-    pub(crate) field: Rc<str>,
+    pub(crate) field: Arc<str>,
     /// From what to what.
-    pub(crate) detail: Rc<str>,
+    pub(crate) detail: Arc<str>,
 }
 
 /// The detail of what was lost because the program's `removed` says so.
@@ -104,10 +104,10 @@ impl PlannedRows {
     ) {
         let last = self.rows.last().map(|(row, _)| row);
         // Those that follow one another are mostly of one class.
-        let shared = |text: &str, of: fn(&PlannedRow) -> &Rc<str>| {
+        let shared = |text: &str, of: fn(&PlannedRow) -> &Arc<str>| {
             let text = shortened(text);
             let last = last.map(of).filter(|last| ***last == *text);
-            last.cloned().unwrap_or_else(|| Rc::from(text))
+            last.cloned().unwrap_or_else(|| Arc::from(text))
         };
         let class = shared(class, |row| &row.class);
         let field = shared(field, |row| &row.field);

@@ -3,9 +3,9 @@
 //! What a walk asks of a kind is worked out once for each kind, not for each
 //! value: a hostile save may have long kinds and many values.
 
-use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 use super::order::inner_first;
 use super::pass::Passes;
@@ -28,7 +28,7 @@ pub(crate) struct Stored {
     arenas: Vec<String>,
     pub(super) passes: Passes,
     /// The classes and holders whose records become the program's objects.
-    made: OnceCell<HashSet<(usize, Holder)>>,
+    made: OnceLock<HashSet<(usize, Holder)>>,
 }
 
 /// A kind, and what is known of all its values.
@@ -132,7 +132,7 @@ impl Stored {
             arenas,
             classes,
             parts,
-            made: OnceCell::new(),
+            made: OnceLock::new(),
             passes: Passes::default(),
         };
         this.passes = Passes::of(&this);

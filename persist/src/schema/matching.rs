@@ -1,5 +1,5 @@
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::instances::{Candidates, Named, Sides};
 use super::pairing::{is_same, pair};
@@ -8,9 +8,9 @@ use crate::reflect::{Body, Class, ClassId, FieldRecord, Migration, VariantRecord
 
 /// Which of the program's classes those of a save are. It is the same for all saves of one schema.
 pub(crate) struct Matched {
-    pub(crate) stored: Rc<Stored>,
+    pub(crate) stored: Arc<Stored>,
     /// The program's class for each stored one.
-    pub(crate) resolved: Rc<[Option<usize>]>,
+    pub(crate) resolved: Arc<[Option<usize>]>,
     candidates: Candidates,
     /// For each class, whether its records are as the program would write them.
     pub(super) identical: Vec<bool>,
@@ -31,7 +31,7 @@ impl Matched {
         let is_same = |class: usize| identical[class] || matching.resolved[class].is_none();
         let dynamic_same = (0..stored.len()).all(is_same);
         let Matching { resolved, candidates, .. } = matching;
-        let (stored, resolved) = (Rc::new(Stored::new(stored)), resolved.into());
+        let (stored, resolved) = (Arc::new(Stored::new(stored)), resolved.into());
         Self { stored, resolved, candidates, identical, dynamic_same }
     }
 

@@ -1,5 +1,4 @@
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::conversion::{Conversion, Place};
@@ -149,24 +148,24 @@ impl Wanted<'_> {
 
 /// The plans for the classes of one save.
 pub(crate) struct Plans<'p> {
-    pub(crate) stored: Rc<Stored>,
+    pub(crate) stored: Arc<Stored>,
     pub(super) program: &'p Program,
     pub(super) options: LoadOptions,
     /// True if what is kept of an object can be given back with it.
     pub(crate) aside: bool,
-    pub(super) matched: Rc<Matched>,
+    pub(super) matched: Arc<Matched>,
     /// By stored class: to the program's class that it is, and to others.
-    plans: Vec<Option<Rc<Plan>>>,
-    other_plans: HashMap<(usize, usize), Rc<Plan>>,
+    plans: Vec<Option<Arc<Plan>>>,
+    other_plans: HashMap<(usize, usize), Arc<Plan>>,
     pub(super) conversions: Vec<Conversion>,
     /// Conversions of the parts of tuples.
     pub(super) parts: Vec<usize>,
     /// Tuples that become structs.
-    pub(super) tuples: Vec<Rc<Fields>>,
+    pub(super) tuples: Vec<Arc<Fields>>,
     /// How deep the conversion of a tuple to a struct is in others, while they are made.
     pub(super) tuples_in_tuples: usize,
     /// A plan without fields.
-    pub(super) nothing: Rc<Fields>,
+    pub(super) nothing: Arc<Fields>,
     /// The conversions to fields that are found by name.
     pub(super) named: HashMap<(usize, usize, usize, usize), usize>,
     pub(super) events: PlannedRows,
@@ -199,11 +198,11 @@ impl<'p> Plans<'p> {
         root: Option<(usize, usize)>,
     ) -> Self {
         let matched = Matched::new(stored, program, root, options.drop_unknown);
-        Self::of(Rc::new(matched), program, options)
+        Self::of(Arc::new(matched), program, options)
     }
 
     /// Plans for classes that have been matched with the program's.
-    pub(crate) fn of(matched: Rc<Matched>, program: &'p Program, options: LoadOptions) -> Self {
+    pub(crate) fn of(matched: Arc<Matched>, program: &'p Program, options: LoadOptions) -> Self {
         let stored = matched.stored.clone();
         let plans = stored.iter().map(|_| None).collect();
         Self {
@@ -218,7 +217,7 @@ impl<'p> Plans<'p> {
             parts: Vec::new(),
             tuples: Vec::new(),
             tuples_in_tuples: 0,
-            nothing: Rc::default(),
+            nothing: Arc::default(),
             named: HashMap::new(),
             events: PlannedRows::default(),
             single_runs: HashMap::new(),
@@ -352,7 +351,7 @@ impl<'p> Plans<'p> {
     }
 
     /// The plan from a stored class to one of the program; made once.
-    pub(super) fn plan(&mut self, class: usize, target: usize) -> Result<Rc<Plan>> {
+    pub(super) fn plan(&mut self, class: usize, target: usize) -> Result<Arc<Plan>> {
         let is_own = self.resolve(class) == Some(target);
         let known = if is_own {
             self.plans[class].as_ref()
@@ -362,7 +361,7 @@ impl<'p> Plans<'p> {
         if let Some(plan) = known {
             return Ok(plan.clone());
         }
-        let plan = Rc::new(self.compile(class, target)?);
+        let plan = Arc::new(self.compile(class, target)?);
         if is_own {
             self.plans[class] = Some(plan.clone());
         } else {

@@ -1,6 +1,5 @@
-use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 
 use super::{ClassSchema, Form, KindSchema, Stored};
 use crate::codec::ClassAccess;
@@ -21,13 +20,13 @@ pub(crate) struct Program {
     /// By class, variant and field: the kind that the field's `convert` takes.
     pub(crate) old_kinds: HashMap<(usize, usize, usize), KindSchema>,
     /// The classes laid out, once that was asked for.
-    layout: OnceCell<Rc<Stored>>,
+    layout: OnceLock<Arc<Stored>>,
 }
 
 impl Program {
     /// The classes laid out, as if a save had all of them.
     pub(crate) fn layout(&self) -> &Stored {
-        self.layout.get_or_init(|| Rc::new(Stored::new(self.classes.clone())))
+        self.layout.get_or_init(|| Arc::new(Stored::new(self.classes.clone())))
     }
 
     /// Says that classes came in.

@@ -13,7 +13,7 @@ use crate::{ObjectId, Persist, Result};
 
 /// A component whose type is known at run time only; saves name it `persist.Component`.
 #[persist_derive::dynamic(name = "persist.Component", unknown = UnknownComponent, crate = crate)]
-pub(crate) trait AnyComponent {
+pub(crate) trait AnyComponent: Send {
     fn __into_any(self: Box<Self>) -> Box<dyn Any>;
     fn __component_type(&self) -> ComponentType;
 }

@@ -185,11 +185,7 @@ impl World {
 
 impl Change {
     fn new(world: &World, owner: Owner, what: What) -> Self {
-        let name = match owner {
-            Owner::Object(object) => world.shared_name(object),
-            Owner::Resource => None,
-        };
-        Self { owner, name, what, is_asked: false }
+        Self { owner, name: name_of(world, owner), what, is_asked: false }
     }
 
     fn of_object(world: &World, object: ObjectId, what: What) -> Self {
@@ -199,6 +195,20 @@ impl Change {
     /// A change of a field that was made.
     pub(crate) fn found(world: &World, owner: Owner, change: FieldChange) -> Self {
         Self::new(world, owner, What::Field(change))
+    }
+
+    /// Changes of fields of one owner.
+    pub(crate) fn all_found(
+        world: &World,
+        owner: Owner,
+        changes: Vec<FieldChange>,
+    ) -> impl Iterator<Item = Self> {
+        let name = name_of(world, owner);
+        let change = move |change| {
+            let what = What::Field(change);
+            Self { owner, name: name.clone(), what, is_asked: false }
+        };
+        changes.into_iter().map(change)
     }
 
     /// An object that has just been made.
@@ -618,6 +628,14 @@ impl Change {
             }
             _ => {}
         }
+    }
+}
+
+/// The name of an object, for labels.
+fn name_of(world: &World, owner: Owner) -> Option<Arc<str>> {
+    match owner {
+        Owner::Object(object) => world.shared_name(object),
+        Owner::Resource => None,
     }
 }
 

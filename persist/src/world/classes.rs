@@ -1,7 +1,7 @@
 //! The classes that a world knows, and their columns.
 
 use std::any::{Any, TypeId};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::World;
 use super::any_component::{AnyComponent, ComponentType, UnknownComponent};
@@ -29,7 +29,10 @@ impl World {
     /// # Errors
     ///
     /// Those of [`register`](Self::register).
-    pub fn register_with<T: Component>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
+    pub fn register_with<T: Component>(
+        &mut self,
+        make: impl Fn() -> T + Send + Sync + 'static,
+    ) -> Result<()> {
         self.registry.register_with::<T>(make)?;
         self.register::<T>()
     }
@@ -76,7 +79,7 @@ impl World {
     ///
     /// A world that a [`SaveManager`](crate::SaveManager) loads has [that one's](crate::SaveManager::set_context) from the beginning. When it is saved,
     /// the manager's context is used, if it has one.
-    pub fn set_context<C: Any>(&mut self, context: Rc<C>) {
+    pub fn set_context<C: Any + Send + Sync>(&mut self, context: Arc<C>) {
         self.registry.context = Some(context);
     }
 

@@ -340,7 +340,7 @@ impl<T> Column<T> {
 }
 
 /// A column whose type is known at run time only.
-pub(super) trait AnyColumn: Any {
+pub(super) trait AnyColumn: Any + Send {
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
     fn has(&self, place: Place) -> bool;

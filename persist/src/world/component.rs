@@ -2,7 +2,11 @@ use super::World;
 use crate::ObjectId;
 use crate::codec::{Persist, Pointee};
 
-/// A part of an object: any [`Persist`] type.
+/// A part of an object: any [`Persist`] type that is `Send`. `#[persist(component)]` beside the derive implements it
+/// where no method is wanted.
+///
+/// A world can go to another thread, so a component has no `Rc`. Refer to an object by its [`ObjectId`]; share other
+/// values in an [`Arc`](std::sync::Arc).
 ///
 /// All methods are optional. They are called by [`World::update`](super::World::update) with the component itself, out of
 /// its place meanwhile: for its own object, the world has no such component while one of them runs.
@@ -38,9 +42,9 @@ use crate::codec::{Persist, Pointee};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no component",
     label = "not a `Component`",
-    note = "if the type is yours, add `impl persist::Component for {Self} {{}}` and `#[derive(Persist)]`"
+    note = "if the type is yours, derive `Persist` and add `#[persist(component)]`, or `impl persist::Component for {Self} {{}}` to give it methods"
 )]
-pub trait Component: Persist + Pointee {
+pub trait Component: Persist + Pointee + Movable {
     /// Runs once, before the first of the others but [`on_release`](Self::on_release). A save knows whether it ran.
     fn on_start(&mut self, context: &mut Context<'_>) {
         context.not_there(Phase::Start);
@@ -67,6 +71,21 @@ pub trait Component: Persist + Pointee {
         context.not_there(Phase::Release);
     }
 }
+
+/// What may go to another thread, as all components and resources of a [`World`] may with it: whatever is `Send`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot go to another thread, as the components and resources of a `World` can",
+    label = "this is not `Send`",
+    note = "refer to objects by their `ObjectId`; share other values in an `Arc`, such as `Arc<Mutex<_>>`, in place of an `Rc`",
+    note = "a trait object is `Send` if its trait is: `trait Item: Send`"
+)]
+pub trait Movable: Send {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ?Sized + Send> Movable for T {}
+
+/// Has the compiler check that a type may go to another thread.
+pub fn movable<T: ?Sized + Movable>() {}
 
 /// When a method of a component runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! encoded, and what a path asks for further in is found in its bytes.
 
 use std::any::Any;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
@@ -48,7 +48,7 @@ pub(super) struct Numbers {
     known: Vec<(usize, NumberField)>,
     by_path: HashMap<FieldPath, u32>,
     /// All fields of the components of a column, if these have nothing but plain numbers, once that was asked for.
-    of_columns: Vec<Option<Option<Rc<NumberFields>>>>,
+    of_columns: Vec<Option<Option<Arc<NumberFields>>>>,
 }
 
 /// What is met later is found in the bytes of its field.
@@ -241,7 +241,7 @@ impl World {
         &mut self,
         column: usize,
         object: ObjectId,
-    ) -> Option<(Rc<NumberFields>, Vec<u64>)> {
+    ) -> Option<(Arc<NumberFields>, Vec<u64>)> {
         let Self { numbers, registry, columns, directory, .. } = self;
         let (entry, place) = (columns.get(column)?, directory.place(object)?);
         let root: &dyn Any = entry.column.get(place)?.portable();
@@ -249,7 +249,7 @@ impl World {
         if known.len() <= column {
             known.resize_with(column + 1, || None);
         }
-        let find = || NumberFields::of(registry, root, &(entry.of.name)()).map(Rc::new);
+        let find = || NumberFields::of(registry, root, &(entry.of.name)()).map(Arc::new);
         let fields = known[column].get_or_insert_with(find).clone()?;
         let bits = fields.bits(root)?;
         Some((fields, bits))

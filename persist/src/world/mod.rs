@@ -29,7 +29,7 @@
 //! | [`ComponentId`] | the id of a component of an object |
 //! | [`Reference`] | a place that holds the id of an object |
 //! | [`FieldPath`](crate::FieldPath) | a field by its name: `Transform:position.x` |
-//! | [`Prefab`], [`Outside`] | objects that are copied, saved and placed as one |
+//! | [`Prefab`], [`Outside`], [`Placed`] | objects that are copied, saved and placed as one |
 
 mod any_component;
 mod attach;
@@ -68,7 +68,7 @@ pub use bundle::Bundle;
 pub(crate) use change::{Change, Moment, Refused, What};
 pub(crate) use fields::Owner;
 pub use object::Activity;
-pub use prefab::{Outside, Prefab};
+pub use prefab::{Outside, Placed, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
 pub(crate) use taken::Taken;
@@ -76,7 +76,7 @@ pub(crate) use taken::Taken;
 // The root shows these.
 #[doc(hidden)]
 pub use {
-    component::{Component, Context},
+    component::{Component, Context, Movable, movable},
     references::Reference,
     world::World,
 };

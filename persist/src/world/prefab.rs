@@ -10,7 +10,7 @@ use super::parked::ParkedObject;
 use super::stored::{Content, Source, StoredWorld};
 use super::world::LAST_ID;
 use crate::codec::Buffer;
-use crate::env::Env;
+use crate::env::{Env, shared};
 use crate::format::{Compression, Header, Sealer, unpacked};
 use crate::graph::{Loader, Registry, SaveTables, Saver};
 use crate::types::{Missing, Remap, WorldObjects};
@@ -73,6 +73,15 @@ pub struct Prefab {
     types: Arc<[ComponentType]>,
     limits: Limits,
     options: LoadOptions,
+}
+
+/// What became of an object of a level that was [put into a world](World::instantiate_level).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Placed {
+    /// Its id in the level.
+    pub stored: ObjectId,
+    /// The id of its copy.
+    pub object: ObjectId,
 }
 
 /// What becomes of ids in a [`Prefab`] that lead to objects outside of it.
@@ -157,6 +166,11 @@ impl World {
         self.check(object)?;
         let mut ids = self.subtree(object);
         ids.sort_unstable();
+        self.copy_of(object, ids)
+    }
+
+    /// A copy of objects, in ascending order.
+    fn copy_of(&self, root: ObjectId, ids: Vec<ObjectId>) -> Result<Prefab> {
         let mut is_used = vec![false; self.columns.len()];
         for id in &ids {
             self.shape_of(*id).iter().for_each(|column| is_used[*column] = true);
@@ -164,7 +178,7 @@ impl World {
         let used = self.columns.iter().zip(is_used).filter(|(_, is_used)| *is_used);
         Ok(Prefab {
             save: self.encode_part(&live(&ids), Content::Copy)?.into(),
-            root: object,
+            root,
             types: used.map(|(entry, _)| entry.of).collect(),
             ids: ids.into(),
             limits: Limits::DEFAULT,
@@ -268,7 +282,7 @@ impl World {
     /// ```
     pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
         self.flush();
-        self.place(prefab, None, outside)
+        self.place_root(prefab, outside)
     }
 
     /// Puts a copy of a prefab below an object, as its last child, like [`instantiate`](Self::instantiate).
@@ -284,20 +298,78 @@ impl World {
     ) -> Result<ObjectId> {
         self.flush();
         self.check_or_expect(parent)?;
-        self.place(prefab, Some(parent), outside)
+        let root = self.place_root(prefab, outside)?;
+        match self.is_running() {
+            true => self.commands.push_back(Command::SetParent(root, Some(parent), usize::MAX)),
+            false => self.set_parent_now(root, Some(parent), usize::MAX)?,
+        }
+        Ok(root)
     }
 
-    fn place(
-        &mut self,
-        prefab: &Prefab,
-        parent: Option<ObjectId>,
-        outside: Outside,
-    ) -> Result<ObjectId> {
+    /// Puts a copy of a prefab in, and returns the object at its top.
+    fn place_root(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
+        let first = self.place(prefab, outside)?;
+        let root = prefab.renewed(prefab.root, first);
+        root.ok_or_else(|| {
+            Error::new(ErrorKind::InvalidValue, "the prefab has no object at its top")
+        })
+    }
+
+    /// Puts a copy of all objects of another world into this one, such as of a level that was loaded on another thread.
+    /// Returns what became of each, in the order of the level.
+    ///
+    /// Ids, names and components are as [`instantiate`](Self::instantiate) says: new ids ascend in the order of the old
+    /// ones, and every id in a component that is one of the level's objects becomes that of its copy. Other ids are
+    /// [cleared](Outside::Clear). The tree stays as it is; objects at the top of the level are at the top of this world.
+    /// The level's resources are not copied.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prefab`](Self::prefab) and [`instantiate`](Self::instantiate). The world then is as it was, but for
+    /// classes that it knows.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{Component, ObjectId, Persist, World};
+    ///
+    /// #[derive(Persist)]
+    /// struct Door { key: ObjectId }
+    ///
+    /// impl Component for Door {}
+    ///
+    /// let mut level = World::new();
+    /// let key = level.spawn("Key");
+    /// let door = level.spawn_with("Door", (Door { key },))?;
+    ///
+    /// let mut world = World::new();
+    /// world.spawn("Key");
+    /// let placed = world.instantiate_level(&level)?;
+    /// assert_eq!(placed.iter().map(|placed| placed.stored).collect::<Vec<_>>(), [key, door]);
+    /// let [key, door] = [placed[0].object, placed[1].object];
+    /// assert_eq!(world.name(key), Some("Key1"));
+    /// assert_eq!(world.get::<Door>(door).map(|door| door.key), Some(key));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn instantiate_level(&mut self, level: &World) -> Result<Vec<Placed>> {
+        self.flush();
+        let stored: Vec<ObjectId> = level.objects().collect();
+        let Some(root) = stored.first() else { return Ok(Vec::new()) };
+        let copy = level.copy_of(*root, stored)?;
+        let first = self.place(&copy, Outside::Clear)?;
+        let placed = |stored: &ObjectId| {
+            Some(Placed { stored: *stored, object: copy.renewed(*stored, first)? })
+        };
+        Ok(copy.ids.iter().filter_map(placed).collect())
+    }
+
+    /// Puts a copy of the objects of a prefab in, and returns the number of the first of their ids.
+    fn place(&mut self, prefab: &Prefab, outside: Outside) -> Result<u64> {
         let before = self.last_id;
         let last = before + prefab.ids.len() as u64;
-        let Some(root) = prefab.renewed(prefab.root, before + 1).filter(|_| last < LAST_ID) else {
+        if last >= LAST_ID {
             return Err(Error::new(ErrorKind::TooLarge, "the ids of a world are used up"));
-        };
+        }
         for of in &*prefab.types {
             if !self.by_type.contains_key(&of.id) {
                 (of.register)(&mut self.registry)?;
@@ -322,13 +394,10 @@ impl World {
         self.last_id = last;
         if self.is_running() {
             self.commands.push_back(Command::Place(objects));
-            let below = parent.map(|_| Command::SetParent(root, parent, usize::MAX));
-            self.commands.extend(below);
         } else {
             self.place_now(objects);
-            self.set_parent_now(root, parent, usize::MAX)?;
         }
-        Ok(root)
+        Ok(before + 1)
     }
 
     /// The objects of another world, with their components in the columns of this one.
@@ -392,7 +461,7 @@ pub(super) fn load_part(
     let class = registry.register_value::<StoredWorld>()?;
     let (limits, options) = options;
     let registry = &*registry;
-    let env = Env::new(limits, registry.context.as_deref());
+    let env = Env::new(limits, shared(&registry.context));
     let found = unpacked(save, limits, |save| {
         let loader = Loader::new(registry, (&env, options), save, Some(remap), Some(class))?;
         loader.without_kept().load_value::<World>(class)

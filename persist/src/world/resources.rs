@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 
 use super::World;
+use super::component::Movable;
 use crate::codec::{Pointee, TraitObject, Unknown};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, Persist, Result};
@@ -17,13 +18,13 @@ pub(super) struct Resources {
 
 /// A resource whose type is known at run time only; saves name it `persist.Resource`.
 #[persist_derive::dynamic(name = "persist.Resource", unknown = UnknownResource, crate = crate)]
-pub(crate) trait AnyResource {
+pub(crate) trait AnyResource: Send {
     fn __into_any(self: Box<Self>) -> Box<dyn Any>;
     fn __name(&self) -> String;
     fn __register(&self, registry: &mut Registry) -> Result<()>;
 }
 
-impl<T: Persist + Pointee> AnyResource for T {
+impl<T: Persist + Pointee + Movable> AnyResource for T {
     fn __into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
@@ -91,7 +92,7 @@ impl Registry {
     /// # Errors
     ///
     /// Those of [`register_as`](Self::register_as).
-    pub fn register_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
+    pub fn register_resource<T: Persist + Pointee + Movable>(&mut self) -> Result<()> {
         self.register_as::<T, dyn AnyResource>()
     }
 }
@@ -121,7 +122,7 @@ impl World {
     /// # Errors
     ///
     /// Those of [`Registry::register_as`](crate::graph::Registry::register_as).
-    pub fn register_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
+    pub fn register_resource<T: Persist + Pointee + Movable>(&mut self) -> Result<()> {
         self.registry.register_resource::<T>()
     }
 
@@ -147,7 +148,10 @@ impl World {
     /// assert_eq!(world.resource::<Score>().map(|score| score.0), Some(2));
     /// # Ok::<(), persist::Error>(())
     /// ```
-    pub fn insert_resource<T: Persist + Pointee>(&mut self, value: T) -> Result<Option<T>> {
+    pub fn insert_resource<T: Persist + Pointee + Movable>(
+        &mut self,
+        value: T,
+    ) -> Result<Option<T>> {
         if self.resource::<T>().is_none() {
             self.register_resource::<T>()?;
         }
@@ -159,14 +163,14 @@ impl World {
 
     /// The resource of a type.
     #[must_use]
-    pub fn resource<T: Persist + Pointee>(&self) -> Option<&T> {
+    pub fn resource<T: Persist + Pointee + Movable>(&self) -> Option<&T> {
         let (.., value) = self.resources.values.iter().find(|(of, ..)| *of == TypeId::of::<T>())?;
         any(&**value).downcast_ref()
     }
 
     /// The resource of a type, to be changed.
     #[must_use]
-    pub fn resource_mut<T: Persist + Pointee>(&mut self) -> Option<&mut T> {
+    pub fn resource_mut<T: Persist + Pointee + Movable>(&mut self) -> Option<&mut T> {
         let mut values = self.resources.values.iter_mut();
         let (.., value) = values.find(|(of, ..)| *of == TypeId::of::<T>())?;
         let value: &mut dyn Any = value.portable_mut();
@@ -174,7 +178,7 @@ impl World {
     }
 
     /// Takes the resource of a type out.
-    pub fn remove_resource<T: Persist + Pointee>(&mut self) -> Option<T> {
+    pub fn remove_resource<T: Persist + Pointee + Movable>(&mut self) -> Option<T> {
         let mut values = self.resources.values.iter();
         let at = values.position(|(of, ..)| *of == TypeId::of::<T>())?;
         let (.., value) = self.resources.values.remove(at);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::World;
 use super::any_component::{AnyComponent, ComponentType};
-use super::component::Component;
+use super::component::{Component, Movable};
 use super::object::{Activity, KeptComponent};
 use super::resources::AnyResource;
 use super::world::missing;
@@ -215,7 +215,7 @@ impl World {
     }
 
     /// A resource as it is kept.
-    pub(crate) fn boxed_resource<T: Persist + Pointee>(value: T) -> TakenResource {
+    pub(crate) fn boxed_resource<T: Persist + Pointee + Movable>(value: T) -> TakenResource {
         Box::new(value)
     }
 

@@ -127,6 +127,16 @@ pub(super) struct ColumnEntry {
     pub(super) hooks: u8,
 }
 
+// A world is loaded on one thread and played on another; registries are shared by many.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    fn is_shared<T: Send + Sync>() {}
+    is_send::<World>();
+    is_shared::<Registry>();
+    is_shared::<crate::Unknown>();
+    is_shared::<super::Prefab>();
+};
+
 /// The largest number that an id of a world may have: far more than can be given.
 pub(super) const LAST_ID: u64 = 1 << 62;
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::history::{CommandContext, Edit, Editable, Label, Proof};
 use persist::{Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, World};
@@ -179,7 +179,7 @@ impl Component for Words {}
 
 #[derive(Persist)]
 struct Holder {
-    shared: Rc<RefCell<u32>>,
+    shared: Arc<Mutex<u32>>,
 }
 
 impl Component for Place {}
@@ -319,7 +319,7 @@ fn worlds_of_which_something_is_gone() {
         "an element of what is no list",
         edits.edit(&mut one, "", |edit| edit.remove_element(ada, "Place:x", 0)),
     );
-    one.attach(ada, Holder { shared: Rc::default() }).unwrap();
+    one.attach(ada, Holder { shared: Arc::default() }).unwrap();
     let refused = edits.edit(&mut one, "", |edit| edit.get_mut::<Holder>(ada).map(drop));
     table.add("a class with pointers", refused);
     one.detach::<Holder>(ada);

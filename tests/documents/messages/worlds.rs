@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU8;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::reflect::HandleValue;
 use persist::world::Prefab;
@@ -45,13 +45,13 @@ enum Mood {
 #[derive(Persist)]
 struct Holder {
     level: u8,
-    shared: Option<Rc<RefCell<u32>>>,
+    shared: Option<Arc<Mutex<u32>>>,
     #[persist(unknown)]
     rest: Unknown,
 }
 
 #[persist::dynamic]
-trait Tool {}
+trait Tool: Send {}
 
 #[derive(Persist)]
 struct Hammer(u8);
@@ -59,7 +59,7 @@ struct Hammer(u8);
 impl Tool for Hammer {}
 
 #[persist::dynamic(unknown = Absent)]
-trait Item {}
+trait Item: Send {}
 
 #[derive(Persist)]
 struct Absent {
@@ -297,7 +297,7 @@ fn pointers_out_of_reach() {
     let mut world = World::new();
     let ada = world.spawn("Ada");
     let holder = |shared| Holder { level: 1, shared, rest: Unknown::default() };
-    world.attach(ada, holder(Some(Rc::new(RefCell::new(1))))).unwrap();
+    world.attach(ada, holder(Some(Arc::new(Mutex::new(1))))).unwrap();
     let mut table = Table::new();
     table.add("a pointer", world.get_field(ada, "Holder:shared"));
     world.attach(ada, holder(None)).unwrap();

@@ -160,7 +160,7 @@ fn components_that_are_no_structs_with_names_go_back() -> Result<()> {
 }
 
 #[persist::dynamic]
-trait Shape {
+trait Shape: Send {
     fn area(&self) -> f64;
 }
 

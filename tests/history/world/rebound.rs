@@ -228,7 +228,7 @@ fn a_rebinding_of_what_is_no_copy_is_refused_and_nothing_is_done() -> Result<()>
 #[test]
 fn a_history_goes_on_where_a_class_has_other_numbers_in_saves() -> Result<()> {
     #[persist::dynamic]
-    trait Shape {
+    trait Shape: Send {
         fn side(&self) -> u8;
     }
     #[derive(Persist)]

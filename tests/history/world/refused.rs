@@ -1,7 +1,7 @@
 //! What cannot be recorded, and when nothing can.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::{Component, Context, ErrorKind, History, Persist, Result, World};
 
@@ -11,7 +11,7 @@ use super::stage::{entries, kind};
 #[derive(Persist, Debug)]
 struct Holder {
     count: u8,
-    shared: Rc<RefCell<u32>>,
+    shared: Arc<Mutex<u32>>,
 }
 
 #[derive(Persist)]
@@ -21,7 +21,7 @@ struct Deep {
 
 #[derive(Persist)]
 struct Part {
-    owner: Option<Rc<RefCell<u32>>>,
+    owner: Option<Arc<Mutex<u32>>>,
 }
 
 impl Component for Holder {}
@@ -29,7 +29,7 @@ impl Component for Deep {}
 
 #[test]
 fn a_component_class_with_shared_pointers_is_refused_with_the_reason() -> Result<()> {
-    let shared = Rc::new(RefCell::new(1));
+    let shared = Arc::new(Mutex::new(1));
     let (mut world, mut history, ada) = with(Holder { count: 1, shared });
     world.attach(ada, Deep { all: vec![Some(Part { owner: None })] })?;
     world.attach(ada, Thing::sample())?;
@@ -52,7 +52,7 @@ fn a_component_class_with_shared_pointers_is_refused_with_the_reason() -> Result
     history.edit(&mut world, "", |edit| edit.detach::<Holder>(ada))?;
     history.go_to(&mut world, 0)?;
     let holder = world.get::<Holder>(ada).expect("it is there");
-    assert_eq!((holder.count, *holder.shared.borrow()), (1, 1));
+    assert_eq!((holder.count, *holder.shared.lock().expect("free")), (1, 1));
     history.go_to(&mut world, 1)?;
     assert_eq!(world.get::<Holder>(ada).map(|holder| holder.count), Some(2));
     Ok(())
@@ -61,13 +61,13 @@ fn a_component_class_with_shared_pointers_is_refused_with_the_reason() -> Result
 #[test]
 fn a_trait_object_that_comes_to_hold_a_shared_pointer_is_refused_and_put_back() -> Result<()> {
     #[persist::dynamic]
-    trait Item {
+    trait Item: Send {
         fn worth(&self) -> u32;
     }
     #[derive(Persist)]
     struct Coin(u32);
     #[derive(Persist)]
-    struct Cheque(Rc<RefCell<u32>>);
+    struct Cheque(Arc<Mutex<u32>>);
     impl Item for Coin {
         fn worth(&self) -> u32 {
             self.0
@@ -75,7 +75,7 @@ fn a_trait_object_that_comes_to_hold_a_shared_pointer_is_refused_and_put_back() 
     }
     impl Item for Cheque {
         fn worth(&self) -> u32 {
-            *self.0.borrow()
+            *self.0.lock().expect("free")
         }
     }
     #[derive(Persist)]
@@ -94,7 +94,7 @@ fn a_trait_object_that_comes_to_hold_a_shared_pointer_is_refused_and_put_back() 
             Ok(())
         })
     };
-    let cheque = || Box::new(Cheque(Rc::new(RefCell::new(9))));
+    let cheque = || Box::new(Cheque(Arc::new(Mutex::new(9))));
     let error = put(&mut history, &mut world, cheque()).expect_err("it is not registered");
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     let purse = world.get::<Purse>(ada).expect("it is there");

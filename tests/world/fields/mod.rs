@@ -210,7 +210,7 @@ fn a_method_of_one_component_sets_fields_of_others() -> persist::Result<()> {
 #[test]
 fn trait_objects_of_registered_classes_are_gone_through() -> persist::Result<()> {
     #[persist::dynamic]
-    trait Shape {
+    trait Shape: Send {
         fn area(&self) -> f64;
     }
     #[derive(Persist)]

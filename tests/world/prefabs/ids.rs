@@ -1,16 +1,16 @@
 //! Ids in components: all that are stored as ids follow, wherever they stand.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::world::Outside;
 use persist::{Component, ErrorKind, ObjectId, Persist, World};
 
-use super::{Target, bytes, dead};
+use super::{Locked, Target, bytes, dead};
 
 #[persist::dynamic]
-trait Order: std::fmt::Debug {
+trait Order: std::fmt::Debug + Send {
     fn whom(&self) -> ObjectId;
 }
 
@@ -76,8 +76,8 @@ struct Everything {
     set: HashSet<ObjectId>,
     sorted: BTreeSet<(ObjectId, bool)>,
     cell: Cell<ObjectId>,
-    shared: Rc<RefCell<Target>>,
-    bare_shared: Rc<Target>,
+    shared: Locked,
+    bare_shared: Arc<Target>,
     wrapped: Wrapped,
     result: Result<ObjectId, String>,
     #[persist(with = as_list)]
@@ -110,8 +110,8 @@ fn everything(a: ObjectId, b: ObjectId, out: ObjectId, kept: Option<ObjectId>) -
         set: [a, out].into(),
         sorted: [(a, true), (b, false), (out, true)].into(),
         cell: Cell::new(b),
-        shared: Rc::new(RefCell::new(target.clone())),
-        bare_shared: Rc::new(target),
+        shared: Locked::new(target.clone()),
+        bare_shared: Arc::new(target),
         wrapped: Wrapped(a),
         result: Ok(a),
         team: Team([(a, 1), (out, 1)].into()),
@@ -183,14 +183,14 @@ fn ids_kept_as_plain_numbers_are_left_alone() {
 }
 
 #[derive(Persist)]
-struct Orders(Vec<Box<dyn Order>>, Option<Rc<RefCell<dyn Order>>>);
+struct Orders(Vec<Box<dyn Order>>, Option<Arc<Mutex<dyn Order>>>);
 
 impl Component for Orders {}
 
 #[test]
 fn ids_in_trait_objects_follow() {
     let (mut world, [tower, gun, _]) = tower();
-    let shared: Rc<RefCell<dyn Order>> = Rc::new(RefCell::new(Attack { whom: gun }));
+    let shared: Arc<Mutex<dyn Order>> = Arc::new(Mutex::new(Attack { whom: gun }));
     world.attach(tower, Orders(vec![Box::new(Attack { whom: gun })], Some(shared))).unwrap();
     let error = world.prefab(tower).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongClass, "{error}");
@@ -199,7 +199,7 @@ fn ids_in_trait_objects_follow() {
     let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
     let Orders(boxed, shared) = world.get::<Orders>(copy).unwrap();
     let gun = world.children(copy)[0];
-    assert_eq!([boxed[0].whom(), shared.as_ref().unwrap().borrow().whom()], [gun; 2]);
+    assert_eq!([boxed[0].whom(), shared.as_ref().unwrap().lock().unwrap().whom()], [gun; 2]);
 }
 
 #[test]

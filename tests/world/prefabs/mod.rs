@@ -9,6 +9,8 @@ mod placing;
 mod random;
 mod unknown;
 
+use std::sync::{Arc, Mutex};
+
 use persist::{Component, ObjectId, Persist, SaveManager, World};
 
 /// Leads to objects.
@@ -19,6 +21,27 @@ struct Target {
 }
 
 impl Component for Target {}
+
+/// A shared target; equal to one that leads to the same.
+#[derive(Persist, Clone, Debug)]
+#[persist(transparent)]
+struct Locked(Arc<Mutex<Target>>);
+
+impl Locked {
+    fn new(target: Target) -> Self {
+        Self(Arc::new(Mutex::new(target)))
+    }
+
+    fn target(&self) -> Target {
+        self.0.lock().expect("nobody panicked").clone()
+    }
+}
+
+impl PartialEq for Locked {
+    fn eq(&self, other: &Self) -> bool {
+        self.target() == other.target()
+    }
+}
 
 /// The dead id that an id becomes when it is cleared.
 fn dead(id: ObjectId) -> ObjectId {

@@ -1,7 +1,7 @@
 //! Where copies stand, what they are called, when they start.
 
 use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use persist::world::{Activity, Outside, Prefab};
 use persist::{Component, Context, ErrorKind, ObjectId, Persist, World};
@@ -183,8 +183,8 @@ fn an_error_leaves_the_world_as_it_was() {
 
 #[derive(Persist)]
 struct Wheel {
-    turns: Rc<RefCell<u32>>,
-    other: Weak<RefCell<u32>>,
+    turns: Arc<Mutex<u32>>,
+    other: Weak<Mutex<u32>>,
 }
 
 impl Component for Wheel {}
@@ -193,27 +193,27 @@ impl Component for Wheel {}
 fn shared_objects_are_new_ones_in_each_copy() {
     let mut world = World::new();
     let cart = world.spawn("Cart");
-    let turns = Rc::new(RefCell::new(5));
-    let outside = Rc::new(RefCell::new(9));
+    let turns = Arc::new(Mutex::new(5));
+    let outside = Arc::new(Mutex::new(9));
     for name in ["Left", "Right"] {
         let wheel = world.spawn_in(cart, name).unwrap();
-        let other = Rc::downgrade(&outside);
+        let other = Arc::downgrade(&outside);
         world.attach(wheel, Wheel { turns: turns.clone(), other }).unwrap();
     }
-    world.attach(cart, Wheel { turns: outside, other: Rc::downgrade(&turns) }).unwrap();
+    world.attach(cart, Wheel { turns: outside, other: Arc::downgrade(&turns) }).unwrap();
     let prefab = world.prefab(cart).unwrap();
     let copies = [(); 2].map(|()| world.instantiate(&prefab, Outside::Keep).unwrap());
-    *turns.borrow_mut() += 1;
+    *turns.lock().unwrap() += 1;
     let mut seen = vec![turns];
     for copy in copies {
         let wheels: Vec<ObjectId> = world.children(copy).to_vec();
         let [left, right] = [0, 1].map(|at| world.get::<Wheel>(wheels[at]).unwrap());
         let body = world.get::<Wheel>(copy).unwrap();
-        assert!(Rc::ptr_eq(&left.turns, &right.turns));
-        assert!(Rc::ptr_eq(&left.other.upgrade().unwrap(), &body.turns));
-        assert!(Rc::ptr_eq(&body.other.upgrade().unwrap(), &left.turns));
-        assert_eq!((*left.turns.borrow(), *body.turns.borrow()), (5, 9));
-        assert!(seen.iter().all(|other| !Rc::ptr_eq(other, &left.turns)));
+        assert!(Arc::ptr_eq(&left.turns, &right.turns));
+        assert!(Arc::ptr_eq(&left.other.upgrade().unwrap(), &body.turns));
+        assert!(Arc::ptr_eq(&body.other.upgrade().unwrap(), &left.turns));
+        assert_eq!((*left.turns.lock().unwrap(), *body.turns.lock().unwrap()), (5, 9));
+        assert!(seen.iter().all(|other| !Arc::ptr_eq(other, &left.turns)));
         seen.push(left.turns.clone());
     }
 }

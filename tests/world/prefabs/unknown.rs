@@ -1,13 +1,11 @@
 //! Components of classes that the program does not have.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 use persist::world::{Outside, Prefab};
 use persist::{Component, ObjectId, Persist, SaveManager, World};
 
-use super::{Target, dead};
+use super::{Locked, Target, dead};
 
 /// Of a mod that may be switched off.
 #[derive(Persist, Debug, PartialEq)]
@@ -16,7 +14,7 @@ struct Spell {
     power: u64,
     victims: HashMap<ObjectId, Option<ObjectId>>,
     seen: HashSet<Option<ObjectId>>,
-    rest: Rc<RefCell<Target>>,
+    rest: Locked,
 }
 
 impl Component for Spell {}
@@ -27,7 +25,7 @@ fn spell([a, b, out]: [ObjectId; 3], power: u64, kept: ObjectId) -> Spell {
         power,
         victims: [(b, Some(a)), (out, Some(out)), (a, None)].into(),
         seen: [Some(b), Some(out), None].into(),
-        rest: Rc::new(RefCell::new(Target { whom: b, next: Some(kept) })),
+        rest: Locked::new(Target { whom: b, next: Some(kept) }),
     }
 }
 

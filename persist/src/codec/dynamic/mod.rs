@@ -8,6 +8,7 @@ mod as_trait;
 mod caster;
 mod cells;
 mod code;
+mod held;
 mod stand_in;
 mod unknown;
 

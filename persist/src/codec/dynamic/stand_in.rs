@@ -30,7 +30,7 @@ pub(crate) struct StandInClass {
     /// An object that holds it.
     pub(crate) make: fn(Holder, Unknown) -> Option<Made>,
     /// A `Caster` to the trait.
-    pub(crate) caster: Rc<dyn Any>,
+    pub(crate) caster: Arc<dyn Any + Send + Sync>,
 }
 
 impl<D: ?Sized + TraitObject> StandIn<D> {
@@ -48,7 +48,7 @@ impl<D: ?Sized + TraitObject> StandIn<D> {
                 reach: reach_holder::<T>,
                 unknown: |value| value.downcast_ref::<T>().map(AsRef::as_ref),
                 make: make::<T>,
-                caster: Rc::new(Caster::<D>::of::<T>()),
+                caster: Arc::new(Caster::<D>::of::<T>()),
             },
             boxed: |unknown| D::boxed(Box::new(T::from(unknown))),
         }

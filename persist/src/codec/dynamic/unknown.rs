@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use super::held::Held;
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Phase, Pointed, Pointee, Prototypes, Referent, Shared, Slot,
-    Stop, Visitor, WeakShared, Within, count,
+    Stop, Visitor, Within, count,
 };
 use crate::reflect::{Holder, Kind};
 use crate::{Error, ErrorKind, Result};
@@ -23,6 +24,8 @@ use crate::{Error, ErrorKind, Result};
 ///   fields that it does not have.
 /// - In a variant `#[persist(other)] Other(persist::Unknown)`, for stored variants that the enum does
 ///   not have.
+///
+/// It is `Send` and `Sync`. If it refers to shared objects, only the thread that loaded it can save it.
 #[derive(Clone, Default)]
 pub struct Unknown {
     /// The holder of its record, if it has one of its own.
@@ -31,20 +34,19 @@ pub struct Unknown {
 }
 
 /// A value of a class of another save.
-#[derive(Clone)]
 pub(crate) struct Piece {
     pub(crate) class: ForeignClass,
     bytes: Vec<u8>,
     /// What cannot be copied to another save, in order.
-    parts: RefCell<Vec<Part>>,
+    parts: RwLock<Vec<Part>>,
 }
 
 /// A class of the save that a value comes from.
 #[derive(Clone)]
 pub(crate) struct ForeignClass {
-    pub(crate) name: Rc<str>,
+    pub(crate) name: Arc<str>,
     /// The schema of that save.
-    pub(crate) schema: Rc<dyn Any>,
+    pub(crate) schema: Arc<dyn Any + Send + Sync>,
     /// Index of the class in it.
     pub(crate) index: usize,
 }
@@ -60,15 +62,9 @@ pub(crate) struct Part {
 #[derive(Clone)]
 pub(crate) enum Content {
     /// The id of an object.
-    Reference { weak: bool, target: Option<Kept> },
+    Reference { weak: bool, target: Option<Held> },
     /// The number of a class, by its index in the schema.
     Class(usize),
-}
-
-#[derive(Clone)]
-pub(crate) enum Kept {
-    Strong(Shared),
-    Weak(WeakShared),
 }
 
 impl From<Piece> for Unknown {
@@ -156,7 +152,15 @@ impl Drop for End {
 
 impl Piece {
     pub(crate) fn new(class: ForeignClass, bytes: Vec<u8>, parts: Vec<Part>) -> Self {
-        Self { class, bytes, parts: RefCell::new(parts) }
+        Self { class, bytes, parts: RwLock::new(parts) }
+    }
+
+    fn parts(&self) -> RwLockReadGuard<'_, Vec<Part>> {
+        self.parts.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn parts_mut(&self) -> RwLockWriteGuard<'_, Vec<Part>> {
+        self.parts.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the number of the class in the save that is being written.
@@ -173,7 +177,7 @@ impl Piece {
 
     fn encode_parts(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let mut done = 0;
-        for part in self.parts.borrow().iter() {
+        for part in self.parts().iter() {
             out.bytes(&self.bytes[done..part.start])?;
             done = part.end;
             let number = match &part.content {
@@ -188,13 +192,19 @@ impl Piece {
     }
 }
 
-fn link(target: Option<&Kept>, weak: bool, out: &mut Encoder<'_>) -> Result<u64, Stop> {
-    let target = match target {
-        Some(Kept::Strong(target)) => Some(target.clone()),
-        Some(Kept::Weak(target)) => target.upgrade(),
-        None => None,
-    };
+impl Clone for Piece {
+    fn clone(&self) -> Self {
+        Self::new(self.class.clone(), self.bytes.clone(), self.parts().clone())
+    }
+}
+
+fn link(target: Option<&Held>, weak: bool, out: &mut Encoder<'_>) -> Result<u64, Stop> {
     let Some(target) = target else { return Ok(0) };
+    let target = match target.object() {
+        Ok(Some(target)) => target,
+        Ok(None) => return Ok(0),
+        Err(error) => return Err(out.refuse(error)),
+    };
     out.link(target.address(), weak, false, &target)
 }
 
@@ -261,7 +271,7 @@ impl Persist for Unknown {
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         let mut dropped = Vec::new();
         for piece in &self.pieces {
-            for part in piece.parts.borrow_mut().iter_mut() {
+            for part in piece.parts_mut().iter_mut() {
                 if let Content::Reference { target, .. } = &mut part.content {
                     if visitor.phase() == Phase::Dismantle {
                         dropped.push(target.take());
@@ -285,10 +295,7 @@ impl Slot for Part {
     fn connect(&mut self, object: &Shared, _: Option<&dyn Any>) -> bool {
         // Class and holder of the target have been compared with those in the schema.
         if let Content::Reference { weak, target } = &mut self.content {
-            *target = Some(match weak {
-                true => Kept::Weak(object.downgrade()),
-                false => Kept::Strong(object.clone()),
-            });
+            *target = Some(Held::new(object, *weak));
         }
         true
     }

@@ -1,6 +1,6 @@
 //! What is found at registration, before a save could be lost by it.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{Implementors, Registry, Traits};
 use crate::codec::{ADAPTED, CONVERTED};
@@ -175,7 +175,7 @@ impl Registry {
                 found |= of.empty.is_some();
             }
         }
-        self.implementors = Rc::new(implementors);
+        self.implementors = Arc::new(implementors);
     }
 
     /// The kinds that an empty value of a class is made of.

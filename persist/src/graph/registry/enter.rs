@@ -1,6 +1,6 @@
 //! How classes and object types get into the registry.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{ObjectEntry, Registry};
 use crate::codec::{ObjectType, TypeSet};
@@ -40,7 +40,7 @@ impl Registry {
             self.enter_object(*object)?;
         }
         for (of, holder) in &types.traits {
-            let of = Rc::make_mut(&mut self.implementors).enter(*of)?;
+            let of = Arc::make_mut(&mut self.implementors).enter(*of)?;
             if let Some(holder) = holder
                 && !of.holders.contains(holder)
             {
@@ -68,7 +68,7 @@ impl Registry {
                     ),
                 ));
             }
-            Rc::make_mut(&mut self.implementors).enter_stand_in(*of, class, stand_in)?;
+            Arc::make_mut(&mut self.implementors).enter_stand_in(*of, class, stand_in)?;
         }
         for unvisited in &types.unvisited {
             self.check_unvisited(unvisited.place, (unvisited.kind)(), unvisited.name)?;

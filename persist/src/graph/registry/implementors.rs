@@ -2,7 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::codec::{PrototypeTable, StandInClass, TypeSet};
 use crate::reflect::{Holder, TraitName};
@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Clone, Default)]
 pub(crate) struct Implementors {
     traits: HashMap<TypeId, Trait>,
-    pub(super) factories: HashMap<TypeId, Rc<dyn Any>>,
+    pub(super) factories: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
     /// By the index of their class.
     stand_ins: HashMap<usize, StandInClass>,
 }
@@ -39,7 +39,7 @@ pub(super) struct TraitClass {
     pub(super) class: usize,
     pub(super) type_id: TypeId,
     /// A `Caster` of the trait.
-    pub(super) caster: Rc<dyn Any>,
+    pub(super) caster: Arc<dyn Any + Send + Sync>,
     /// Enters the object type of the class in a holder.
     pub(super) reach: fn(Holder, &mut TypeSet),
 }
@@ -116,7 +116,10 @@ impl Implementors {
 
     /// The casters of all classes of a trait.
     pub(crate) fn casters(&self, of: TypeId) -> impl Iterator<Item = &dyn Any> {
-        self.traits.get(&of).into_iter().flat_map(|of| &of.classes).map(|class| &*class.caster)
+        self.traits.get(&of).into_iter().flat_map(|of| &of.classes).map(|class| {
+            let caster: &dyn Any = &*class.caster;
+            caster
+        })
     }
 
     /// How a class becomes trait objects of a trait; a `Caster`.
@@ -133,6 +136,7 @@ impl PrototypeTable for Implementors {
     }
 
     fn factory(&self, of: TypeId) -> Option<&dyn Any> {
-        self.factories.get(&of).map(|factory| &**factory)
+        let factory: &dyn Any = &**self.factories.get(&of)?;
+        Some(factory)
     }
 }

@@ -20,7 +20,7 @@ use crate::codec::{
     Caster, Factory, Implements, ObjectType, Persist, PointTo, Pointee, Prototypes, Shared,
     TypeSet, reach_holder, trait_name,
 };
-use crate::env::{AnyContext, Env};
+use crate::env::{Env, SharedContext, shared};
 use crate::format::FirstNumbers;
 use crate::reflect::{ClassId, Holder, Pointer};
 use crate::schema::{KindSchema, Program, Target};
@@ -64,7 +64,7 @@ pub struct Registry {
     values: HashMap<TypeId, usize>,
     /// The object type behind each pointer.
     pub(super) by_pointee: HashMap<(Pointer, TypeId), usize>,
-    pub(crate) implementors: Rc<Implementors>,
+    pub(crate) implementors: Arc<Implementors>,
     /// Classes that have been entered in a holder for a trait.
     entered: HashSet<(&'static str, Holder, TypeId)>,
     traits: Vec<Traits>,
@@ -72,7 +72,7 @@ pub struct Registry {
     pub(super) first_numbers: FirstNumbers,
     /// What types reach while values of the program are saved, loaded or edited. It is here since every manager and
     /// world has a registry, and a loaded world takes over that of its manager.
-    pub(crate) context: Option<Rc<dyn AnyContext>>,
+    pub(crate) context: Option<SharedContext>,
 }
 
 /// A type of object, and its class.
@@ -170,11 +170,11 @@ impl Registry {
         let found = TraitClass {
             class: *class,
             type_id: TypeId::of::<T>(),
-            caster: Rc::new(Caster::<D>::of::<T>()),
+            caster: Arc::new(Caster::<D>::of::<T>()),
             reach: reach_holder::<T>,
         };
         next.program.implementors.insert(found.class);
-        Rc::make_mut(&mut next.implementors).enter_class(trait_name::<D>(), found)?;
+        Arc::make_mut(&mut next.implementors).enter_class(trait_name::<D>(), found)?;
         next.complete()?;
         *self = next;
         Ok(())
@@ -187,11 +187,14 @@ impl Registry {
     /// # Errors
     ///
     /// Those of [`register`](Self::register).
-    pub fn register_with<T: Persist>(&mut self, make: impl Fn() -> T + 'static) -> Result<()> {
+    pub fn register_with<T: Persist>(
+        &mut self,
+        make: impl Fn() -> T + Send + Sync + 'static,
+    ) -> Result<()> {
         // The program's factory ends where the class's own prototype may not.
         let before = self.implementors.clone();
-        let factory: Rc<dyn Any> = Rc::new(Factory::<T>(Box::new(make)));
-        Rc::make_mut(&mut self.implementors).factories.insert(TypeId::of::<T>(), factory);
+        let factory: Arc<dyn Any + Send + Sync> = Arc::new(Factory::<T>(Box::new(make)));
+        Arc::make_mut(&mut self.implementors).factories.insert(TypeId::of::<T>(), factory);
         self.register::<T>().inspect_err(|_| self.implementors = before)
     }
 
@@ -269,7 +272,7 @@ impl Registry {
 
     /// The default limits with the context.
     pub(crate) fn env(&self) -> Env<'_> {
-        Env::new(&Limits::DEFAULT, self.context.as_deref())
+        Env::new(&Limits::DEFAULT, shared(&self.context))
     }
 
     /// What the values of a class hold.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::stored::{StoredProgram, wrong};
 use crate::format::scan;
@@ -174,9 +174,9 @@ impl<'p> Classes<'p> {
     }
 
     /// The classes that the journal has.
-    pub(super) fn stored(&self) -> Result<Rc<Stored>> {
+    pub(super) fn stored(&self) -> Result<Arc<Stored>> {
         let found = self.found.as_ref().ok_or_else(|| wrong("no classes"))?;
-        Ok(Rc::clone(&found.plans.stored))
+        Ok(Arc::clone(&found.plans.stored))
     }
 }
 

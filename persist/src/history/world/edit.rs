@@ -7,7 +7,7 @@ use crate::codec::Pointee;
 use crate::fields::{IntoFieldPath, Request};
 use crate::history::edit::Place;
 use crate::history::{Edit, History, Label};
-use crate::world::{Change, Owner};
+use crate::world::{Change, Movable, Owner};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 impl Edit<'_, World> {
@@ -180,7 +180,7 @@ impl Edit<'_, World> {
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] if there is none.
-    pub fn resource<T: Persist + Pointee>(&self) -> Result<&T> {
+    pub fn resource<T: Persist + Pointee + Movable>(&self) -> Result<&T> {
         self.target.resource::<T>().ok_or_else(no_resource::<T>)
     }
 
@@ -189,7 +189,7 @@ impl Edit<'_, World> {
     /// # Errors
     ///
     /// Those of [`get_mut`](Self::get_mut).
-    pub fn resource_mut<T: Persist + Pointee>(&mut self) -> Result<&mut T> {
+    pub fn resource_mut<T: Persist + Pointee + Movable>(&mut self) -> Result<&mut T> {
         self.check_first()?;
         if self.target.resource::<T>().is_none() {
             return Err(no_resource::<T>());
@@ -204,7 +204,7 @@ impl Edit<'_, World> {
     ///
     /// Those of [`World::insert_resource`]; what its `validate` functions refuse; [`ErrorKind::Unsupported`] and [`ErrorKind::WrongClass`] if a journal that there is
     /// could not hold it.
-    pub fn insert_resource<T: Persist + Pointee>(&mut self, value: T) -> Result<()> {
+    pub fn insert_resource<T: Persist + Pointee + Movable>(&mut self, value: T) -> Result<()> {
         self.ready_to_change()?;
         self.target.register_resource::<T>()?;
         self.check_journaled(&T::persist_name())?;
@@ -222,7 +222,7 @@ impl Edit<'_, World> {
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] if there is none; as [`insert_resource`](Self::insert_resource) of a journal.
-    pub fn remove_resource<T: Persist + Pointee>(&mut self) -> Result<()> {
+    pub fn remove_resource<T: Persist + Pointee + Movable>(&mut self) -> Result<()> {
         self.ready_to_change()?;
         if self.target.resource::<T>().is_some() {
             self.check_journaled(&T::persist_name())?;

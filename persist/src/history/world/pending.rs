@@ -1,7 +1,7 @@
 //! Components and resources that were handed out to be changed.
 
 use std::panic::resume_unwind;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::fields::{Bytes, FieldChange, NumberFields};
 use crate::history::edit::{Pending, Place};
@@ -21,7 +21,7 @@ pub(super) struct Handed {
 enum Before {
     Bytes(Bytes),
     /// It has nothing but numbers, which are compared where they lie.
-    Numbers(Rc<NumberFields>, Vec<u64>),
+    Numbers(Arc<NumberFields>, Vec<u64>),
 }
 
 impl Handed {
@@ -82,8 +82,8 @@ impl Pending<World> for Handed {
                 if steps.is_empty() {
                     steps.reserve_exact(changes.len());
                 }
-                for change in changes {
-                    steps.push(Box::new(Change::found(world, self.owner, change)));
+                for change in Change::all_found(world, self.owner, changes) {
+                    steps.push(Box::new(change));
                 }
                 Ok(())
             }

@@ -12,7 +12,7 @@ mod plans;
 mod reads;
 mod renames;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use self::history::History;
 use self::moves::{Came, Left};
@@ -41,7 +41,7 @@ struct Comparison<'c> {
     program: &'c Program,
     registry: &'c Registry,
     /// The classes of the version, by the new names of those that seem to have been renamed.
-    stored: Rc<Vec<ClassSchema>>,
+    stored: Arc<Vec<ClassSchema>>,
     /// The program's class for each.
     resolved: Vec<Option<usize>>,
     /// Where each is held by value.
@@ -74,7 +74,7 @@ pub(super) fn compare(
         history,
         program,
         registry,
-        stored: Rc::new(section.classes.clone()),
+        stored: Arc::new(section.classes.clone()),
         resolved: original.clone(),
         held: held::places(section),
         migrated: Vec::new(),

@@ -1,7 +1,7 @@
 //! Classes and variants that went, and those that may be what they were.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Comparison;
 use super::moves::Left;
@@ -135,7 +135,7 @@ impl Comparison<'_> {
             .filter(|class| is_own(&section.classes[*class]) && !plans.is_instance(*class));
         let resolved = resolved.filter_map(|class| Some((class, self.resolved[class]?)));
         let all: Vec<(usize, usize)> = alike.iter().copied().chain(resolved).collect();
-        self.stored = Rc::new(self.with_names(&all));
+        self.stored = Arc::new(self.with_names(&all));
         let plans = Plans::new(self.stored.to_vec(), self.program, LoadOptions::default(), None);
         self.resolved = (0..self.stored.len()).map(|class| plans.resolve(class)).collect();
     }

@@ -12,7 +12,7 @@ mod write;
 
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use self::ends::Ends;
 pub(super) use self::variations::Reads;
@@ -224,7 +224,7 @@ impl SaveLinks for Links {
         SaveLinks::class(&mut self.none, class, of, name)
     }
 
-    fn foreign_class(&mut self, schema: &Rc<dyn Any>, index: usize) -> Result<u64> {
+    fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
         self.none.foreign_class(schema, index)
     }
 

@@ -1,6 +1,6 @@
 //! Values by their conversions: those without parts at once, the others opened.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::fields::Record;
 use super::{Frame, Source, Transcoder};
@@ -320,9 +320,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 
 /// What has a list of fields.
 pub(super) enum Opened {
-    Struct(Rc<Plan>),
-    Variant(Rc<Plan>, usize),
-    Tuple(Rc<Fields>),
+    Struct(Arc<Plan>),
+    Variant(Arc<Plan>, usize),
+    Tuple(Arc<Fields>),
 }
 
 impl Opened {
