@@ -21,7 +21,7 @@ use crate::{Error, Result};
 impl<T: 'static> History<T> {
     /// Edits a target; what is done is one entry, of this label if it is not empty. If nothing is changed there is none, and what could be redone stays.
     ///
-    /// Of a [`World`] the closure gets an [`Edit`], whose methods record what they do. Of any other type it gets the value:
+    /// Of a [`World`](crate::World) the closure gets an [`Edit`], whose methods record what they do. Of any other type it gets the value:
     /// the target is encoded before and after it, which costs what the target costs, and the fields that differ are
     /// kept, of lists the elements. [`edit_at`](Self::edit_at) does the same for one part. `skip`ped fields and changes
     /// inside a cell without `&mut` are not recorded. A type that holds shared pointers is refused

@@ -119,7 +119,7 @@ impl World {
     }
 
     /// Removes an object and all below it, the lowest first, and releases their components, of a
-    /// [parked](Self::park) one too; false if it is not there.
+    /// parked one too; false if it is not there.
     /// While a component's method runs, it is removed at the end of the phase.
     pub fn remove(&mut self, object: ObjectId) -> bool {
         self.flush();

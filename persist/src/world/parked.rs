@@ -131,7 +131,7 @@ impl World {
         }
     }
 
-    /// True if the object was [parked](Self::park) itself and can come back; not for one below it, which comes back with it.
+    /// True if the object is parked: an edit of a history removed it, and it can come back. Not for one below it, which comes back with it.
     #[must_use]
     pub fn is_parked(&self, object: ObjectId) -> bool {
         self.parked.contains_key(&object)

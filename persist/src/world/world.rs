@@ -294,7 +294,7 @@ impl World {
     }
 
     /// Gives an object this name, or this name with the lowest free number if another has it; returns what it got. The
-    /// name of a [parked](Self::park) object it can have until that one comes back. An empty name takes its name away.
+    /// name of a parked object it can have until that one comes back. An empty name takes its name away.
     ///
     /// # Errors
     ///

@@ -64,7 +64,7 @@ impl Edit<'_, World> {
 
     /// Removes an object and its descendants.
     ///
-    /// Until that can no longer be undone they are [parked](World::park), not released. An undo restores them as they were,
+    /// Until that can no longer be undone they are parked, not released. An undo restores them as they were,
     /// with their ids, so that references to them are valid again.
     ///
     /// # Errors
