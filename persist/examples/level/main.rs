@@ -107,7 +107,6 @@ fn play(folder: &Path, monsters: u32) -> std::result::Result<(), Box<dyn Error>>
         let start = Instant::now();
         world.update(TICK.as_secs_f64());
         ticks += 1;
-        longest = longest.max(start.elapsed());
         if let Some(title) = world.get::<Title>(title) {
             bar.set_message(format!("The title at {:.0} degrees", title.degrees));
         }
@@ -116,9 +115,11 @@ fn play(folder: &Path, monsters: u32) -> std::result::Result<(), Box<dyn Error>>
                 placed += world.instantiate_level(&quarter?)?.len();
                 bar.inc(1);
             }
-            Err(TryRecvError::Empty) => thread::sleep(TICK.saturating_sub(start.elapsed())),
+            Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => break,
         }
+        longest = longest.max(start.elapsed());
+        thread::sleep(TICK.saturating_sub(start.elapsed()));
     }
     bar.finish_and_clear();
     world.remove(title);

@@ -35,6 +35,8 @@ struct Filled<T> {
     /// How many bits the words before each have; counts only where the word has bits itself. So a value that comes after
     /// all others changes no count of the words after it.
     before: [u16; WORDS],
+    /// No bit from this one on has a value.
+    end: u32,
     /// One value for each bit, in order, except for those that are out.
     items: Vec<T>,
     out: Option<Out>,
@@ -55,7 +57,7 @@ impl<T> Default for Page<T> {
 
 impl<T> Default for Filled<T> {
     fn default() -> Self {
-        Self { mask: [0; WORDS], before: [0; WORDS], items: Vec::new(), out: None }
+        Self { mask: [0; WORDS], before: [0; WORDS], end: 0, items: Vec::new(), out: None }
     }
 }
 
@@ -209,7 +211,24 @@ impl<T> Filled<T> {
         self.items.get_mut(place)
     }
 
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a page has few bits")]
     fn insert(&mut self, bit: u32, value: T) -> Option<T> {
+        if bit < self.end || self.out.is_some() {
+            return self.insert_between(bit, value);
+        }
+        // After all others, as objects are mostly made: nothing is to be counted or moved.
+        let (word, one) = split(bit);
+        if self.mask[word] == 0 {
+            self.before[word] = self.items.len() as u16;
+        }
+        self.mask[word] |= one;
+        self.end = bit + 1;
+        self.items.push(value);
+        None
+    }
+
+    fn insert_between(&mut self, bit: u32, value: T) -> Option<T> {
         if let Some(here) = self.get_mut(bit) {
             return Some(std::mem::replace(here, value));
         }
@@ -231,10 +250,7 @@ impl<T> Filled<T> {
         }
         let rank = self.rank(bit);
         self.mask[word] |= one;
-        if rank == self.items.len() {
-            self.items.push(value);
-            return None;
-        }
+        self.end = self.end.max(bit + 1);
         self.before[word + 1..].iter_mut().for_each(|before| *before = before.wrapping_add(1));
         self.items.insert(rank, value);
         None
@@ -299,7 +315,17 @@ impl<T> Column<T> {
     }
 
     /// Puts a value in, and returns the one that was there.
+    #[inline]
     pub(super) fn insert(&mut self, place: Place, value: T) -> Option<T> {
+        if let Some(Page(Some(page))) = self.pages.get_mut(place.page) {
+            return page.insert(place.bit, value);
+        }
+        self.insert_first(place, value)
+    }
+
+    /// Puts the first value into a page.
+    #[cold]
+    fn insert_first(&mut self, place: Place, value: T) -> Option<T> {
         if self.pages.len() <= place.page {
             self.pages.resize_with(place.page + 1, Page::default);
         }

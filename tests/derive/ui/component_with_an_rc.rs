@@ -6,7 +6,7 @@ use persist::{Component, Persist, World};
 #[derive(Persist)]
 #[persist(component)]
 struct Follows {
-    whom: Option<Rc<RefCell<u32>>>,
+    whom: Rc<RefCell<u32>>,
 }
 
 #[derive(Persist)]
