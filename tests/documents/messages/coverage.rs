@@ -100,6 +100,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("world/change.rs", "a resource of an object", HARM),
     ("world/change.rs", "what it holds", "it is not returned: the step stays in memory"),
     ("world/prefab.rs", "the ids of a world", HUGE),
+    ("world/prefab.rs", "the prefab has no object at its top", INVARIANT),
 ];
 
 /// Every snapshot of the tests.

@@ -225,6 +225,30 @@ fn trait_objects() {
     insta::assert_snapshot!(table.text());
 }
 
+/// What an older program had in place of the unknown fields of an [`Owner`].
+#[derive(Persist)]
+#[persist(class = "Owner")]
+struct OwnerThen {
+    pet: Rc<RefCell<Coin>>,
+}
+
+#[derive(Persist)]
+struct Owner {
+    #[persist(unknown)]
+    rest: Unknown,
+}
+
+#[test]
+fn unknown_values_on_another_thread() {
+    let mut table = Table::new();
+    let save = persist::to_vec(&OwnerThen { pet: shared(Coin(1)) }).unwrap();
+    let owner = persist::from_slice::<Owner>(&save).unwrap();
+    persist::to_vec(&owner).unwrap();
+    let saved = std::thread::spawn(move || persist::to_vec(&owner));
+    table.add("an unknown field that refers to an object", saved.join().unwrap());
+    insta::assert_snapshot!(table.text());
+}
+
 struct Monsters;
 
 impl Arena for Monsters {
