@@ -8,35 +8,54 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::Mutex;
 
-/// The newest build of a library beside this program, as an argument of rustc.
-fn library(name: &str, deps: &Path) -> OsString {
+/// The builds of a library beside this program, each as an argument of rustc; the newest first.
+fn builds(name: &str, deps: &Path) -> Vec<OsString> {
     let files = std::fs::read_dir(deps).unwrap().map(|entry| entry.unwrap());
     let start = format!("lib{name}-");
     let is_library = |name: &str| name.starts_with(&start) && name.ends_with(".rlib");
     let builds = files.filter(|file| is_library(&file.file_name().to_string_lossy()));
-    let newest = builds.max_by_key(|file| file.metadata().unwrap().modified().unwrap());
-    let path = newest.expect("the library was built for this test").path();
-    let mut argument = OsString::from(format!("{name}="));
-    argument.push(path);
-    argument
+    let mut builds: Vec<_> = builds.collect();
+    builds.sort_by_key(|file| std::cmp::Reverse(file.metadata().unwrap().modified().unwrap()));
+    let argument = |path: &Path| {
+        let mut argument = OsString::from(format!("{name}="));
+        argument.push(path);
+        argument
+    };
+    builds.iter().map(|file| argument(&file.path())).collect()
 }
 
-/// What the compiler says, without what depends on the machine.
-fn compiled(program: &str, deps: &Path, libraries: &[OsString]) -> String {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let output = Command::new("rustc")
+/// The newest build of the library, and the build of `bytemuck` that it was built with: features of others can make
+/// another one.
+fn libraries(deps: &Path) -> [OsString; 2] {
+    let persist = builds("persist", deps).remove(0);
+    let fits = |bytemuck: &OsString| {
+        let libraries = [persist.clone(), bytemuck.clone()];
+        rustc("derive/fits.rs", deps, &libraries).status.success()
+    };
+    let bytemuck = builds("bytemuck", deps).into_iter().find(fits);
+    [persist.clone(), bytemuck.expect("the library was built for this test")]
+}
+
+fn rustc(program: &str, deps: &Path, libraries: &[OsString]) -> Output {
+    Command::new("rustc")
         .args(["--edition=2024", "--crate-type=bin", "--emit=metadata", "--color=never"])
         .args(["--out-dir", env!("CARGO_TARGET_TMPDIR")])
         .args(libraries.iter().flat_map(|library| [OsStr::new("--extern"), library]))
         .arg("-L")
         .arg(format!("dependency={}", deps.display()))
-        .arg(Path::new("derive/ui").join(program))
-        .current_dir(package)
+        .arg(program)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
-        .unwrap();
+        .unwrap()
+}
+
+/// What the compiler says, without what depends on the machine.
+fn compiled(program: &str, deps: &Path, libraries: &[OsString]) -> String {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = rustc(&format!("derive/ui/{program}"), deps, libraries);
     assert!(!output.status.success(), "{program} compiles");
     let said = String::from_utf8(output.stderr).unwrap();
     let repository = package.parent().unwrap().display().to_string();
@@ -89,7 +108,7 @@ fn settled(line: &str) -> String {
 fn refusals_say_what_to_do() {
     let program = std::env::current_exe().unwrap();
     let deps = program.parent().unwrap();
-    let libraries = ["persist", "bytemuck"].map(|name| library(name, deps));
+    let libraries = libraries(deps);
     let ui = Path::new(env!("CARGO_MANIFEST_DIR")).join("derive/ui");
     let names = std::fs::read_dir(ui).unwrap().map(|entry| entry.unwrap().file_name());
     let mut programs: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
