@@ -45,6 +45,11 @@ pub(crate) struct Health {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub(crate) struct Name(pub(crate) String);
 
+/// glibc puts off the work of small frees until the next large request: whoever has freed them pays for it.
+fn settle_frees() {
+    drop(black_box(Vec::<u8>::with_capacity(1 << 20)));
+}
+
 pub(crate) fn components(n: u32) -> (Position, Velocity, Health) {
     let at = n as f32;
     (
@@ -100,9 +105,11 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
             Contender::new("hecs", Role::Rival, move || drop(black_box(spawn_hecs(objects)))),
             Contender::new("hecs, with a name each", Role::Rival, move || {
                 drop(black_box(spawn_hecs_named(objects)));
+                settle_frees();
             }),
             Contender::new("hecs, with a table of names", Role::Rival, move || {
                 drop(black_box(spawn_hecs_found(objects)));
+                settle_frees();
             }),
             Contender::new("persist, `spawn_with`, no names", Role::Ours, move || {
                 drop(black_box(ours::spawn_with("", objects)));
