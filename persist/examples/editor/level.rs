@@ -1,9 +1,10 @@
 //! What a level is made of.
 
-use persist::{Component, Persist};
+use persist::Persist;
 
 /// Where an object is.
 #[derive(Persist, Default)]
+#[persist(component)]
 pub struct Place {
     pub x: f64,
     pub y: f64,
@@ -11,6 +12,7 @@ pub struct Place {
 
 /// What it looks like.
 #[derive(Persist, Default)]
+#[persist(component)]
 pub enum Color {
     #[default]
     #[persist(default)]
@@ -25,10 +27,7 @@ pub enum Color {
 
 /// What the designers call it.
 #[derive(Persist, Default)]
+#[persist(component)]
 pub struct Tags {
     pub names: Vec<String>,
 }
-
-impl Component for Place {}
-impl Component for Color {}
-impl Component for Tags {}

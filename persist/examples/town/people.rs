@@ -22,12 +22,9 @@ impl Component for Resident {
         }
         // Once in a while there is a child, which begins to live at the end of the phase.
         if roll(world, 4000) == 0 {
-            let child = world.spawn("Eve");
             let place = world.get::<Position>(self.home).copied().unwrap_or_default();
-            let born = world.attach(child, place).and_then(|()| {
-                world.attach(child, Child { days: 0.0, home: self.home, bakery: self.bakery })
-            });
-            if born.is_ok() {
+            let child = Child { days: 0.0, home: self.home, bakery: self.bakery };
+            if world.spawn_with("Eve", (place, child)).is_ok() {
                 write(world, "a child is born");
             }
         }

@@ -5,12 +5,11 @@ use persist::{Component, Context, ObjectId, Persist};
 use super::town::{Chronicle, roll, write};
 
 #[derive(Persist, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[persist(component)]
 pub struct Position {
     pub x: i32,
     pub y: i32,
 }
-
-impl Component for Position {}
 
 impl Position {
     /// A step nearer to another place; true if it is reached.

@@ -88,22 +88,14 @@ pub fn found() -> Result<World> {
     world.insert_resource(Chronicle::default())?;
     world.insert_resource(Dice(2_463_534_242))?;
 
-    let bakery = world.spawn("Bakery");
-    world.attach(bakery, Position { x: 0, y: 0 })?;
-    world.attach(bakery, Bakery::new())?;
+    let bakery = world.spawn_with("Bakery", (Position { x: 0, y: 0 }, Bakery::new()))?;
     let mut fields = Vec::new();
     for x in [-20, 0, 20] {
-        let field = world.spawn("Field");
-        world.attach(field, Position { x, y: 30 })?;
-        world.attach(field, Field::default())?;
-        fields.push(field);
+        fields.push(world.spawn_with("Field", (Position { x, y: 30 }, Field::default()))?);
     }
-    let cart = world.spawn("Cart");
-    world.attach(cart, Position { x: 0, y: 0 })?;
-    world.attach(cart, Cart::new(bakery, &fields))?;
+    world.spawn_with("Cart", (Position { x: 0, y: 0 }, Cart::new(bakery, &fields)))?;
     for n in 0..12 {
-        let house = world.spawn("House");
-        world.attach(house, Position { x: 4 * n - 24, y: -10 })?;
+        let house = world.spawn_with("House", (Position { x: 4 * n - 24, y: -10 },))?;
         let lantern = world.spawn_in(house, "Lantern")?;
         world.attach(lantern, Lantern::new())?;
         for name in ["Ada", "Bob"] {
@@ -116,11 +108,6 @@ pub fn found() -> Result<World> {
 /// Puts a grown person into a house.
 pub fn settle(world: &mut World, name: &str, home: ObjectId, bakery: ObjectId) -> Result<ObjectId> {
     let position = world.get::<Position>(home).copied().unwrap_or_default();
-    let person = world.spawn(name);
-    world.attach(person, position)?;
-    world.attach(person, Resident { home, bakery })?;
-    world.attach(person, Walker::default())?;
-    world.attach(person, Purse { coins: 10 })?;
-    world.attach(person, Hunger(0))?;
-    Ok(person)
+    let (resident, purse) = (Resident { home, bakery }, Purse { coins: 10 });
+    world.spawn_with(name, (position, resident, Walker::default(), purse, Hunger(0)))
 }
