@@ -94,10 +94,9 @@ fn session(storage: &Memory) -> Result<Session> {
     saves.set_storage(storage.clone());
     saves.register_component::<Thing>()?;
     saves.registry_mut().register_resource::<Score>()?;
-    let mut history = History::new(None);
-    history.register::<Make>()?;
-    history.register::<Push>()?;
-    Ok(Session::with(saves, history).flush(Flush::OnIdle).open(SAVE, JOURNAL)?.0)
+    let options = Session::with(saves, History::new(None)).flush(Flush::OnIdle);
+    let options = options.register::<Make>()?.register::<Push>()?;
+    Ok(options.open(SAVE, JOURNAL)?.0)
 }
 
 /// The files behind a session that did everything.
@@ -161,7 +160,7 @@ fn drive(storage: &Memory) -> Result<()> {
         edit.remove(first)?;
         edit.remove_resource::<Score>()
     })?;
-    session.mark_unsaved()?;
+    session.set_modified(true)?;
     session.undo()?;
     session.begin("Open")?;
     session.set(first, "Thing:x", 7.0)?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use persist::history::{Drag, Edit, End};
+use persist::history::{Drag, Edit, End, MergeWindow};
 use persist::{Error, ErrorKind, Result};
 use proptest::sample;
 
@@ -42,7 +42,8 @@ impl Pair {
         let mut editor = capacity.map_or_else(Editor::new, Editor::of);
         let (time, events) = (Rc::new(Cell::new(0)), editor.listen());
         let clock = Rc::clone(&time);
-        editor.history.set_clock(move || Duration::from_millis(clock.get()));
+        let clock = move || Duration::from_millis(clock.get());
+        editor.history.set_merge_window(MergeWindow::with_clock(Duration::MAX, clock));
         FADED.take();
         Self {
             told: values(&editor),
@@ -220,7 +221,7 @@ impl Pair {
         assert!(history.is_modified() && !history.can_undo() && !history.can_redo());
         refused(history.undo(document), ErrorKind::Poisoned);
         // What can be redone was done to a document with what is skipped.
-        if is_cleared || history.position() < history.len() {
+        if is_cleared || history.position() < history.entries().len() {
             history.clear(document).unwrap();
             self.model.clear_broken(index, done);
         } else {

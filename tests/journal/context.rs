@@ -56,9 +56,8 @@ fn saves(disk: &Disk, items: &[&str]) -> Result<SaveManager> {
 }
 
 fn open(disk: &Disk, items: &[&str]) -> Result<(Session<World>, Recovered)> {
-    let mut history = History::new(None);
-    history.register::<Wear>()?;
-    Session::with(saves(disk, items)?, history).open(SAVE, JOURNAL)
+    let options = Session::with(saves(disk, items)?, History::new(None));
+    options.register::<Wear>()?.open(SAVE, JOURNAL)
 }
 
 /// What the only object wears, and what it has, by their names.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use persist::history::{CommandContext, Flush, Recovered, SessionOptions};
+use persist::history::{Capacity, CommandContext, Flush, Recovered, SessionOptions};
 use persist::world::Outside;
 use persist::{
     Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
@@ -76,8 +76,7 @@ fn saves(disk: &Disk) -> Result<SaveManager> {
 fn options(disk: &Disk) -> Result<SessionOptions<World>> {
     let mut history = History::new(None);
     history.set_merge_window(Some(std::time::Duration::MAX));
-    history.register::<Grow>()?;
-    Ok(Session::with(saves(disk)?, history).flush(Flush::OnIdle))
+    Session::with(saves(disk)?, history).flush(Flush::OnIdle).register::<Grow>()
 }
 
 fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
@@ -261,10 +260,10 @@ fn run() -> Result<Vec<Logged>> {
         let before = session.history().position();
         act(&mut session)?;
         let (position, now) = (session.history().position(), described(session.world()));
-        worlds.truncate(session.history().len() + 1);
+        worlds.truncate(session.history().entries().len() + 1);
         if worlds.len() <= position {
             worlds.push(now);
-        } else if before != position || session.history().len() == position {
+        } else if before != position || session.history().entries().len() == position {
             worlds[position] = now;
         }
         log.push(Logged {
@@ -284,7 +283,9 @@ fn check(session: &mut Session<World>, logged: &Logged, what: &str) -> Result<()
     assert_eq!(labels(session), logged.labels, "{what}");
     assert_eq!(session.history().position(), logged.position, "{what}");
     assert_eq!(session.history().is_modified(), logged.is_modified, "{what}");
-    for position in (0..=session.history().len()).rev().chain(0..=session.history().len()) {
+    for position in
+        (0..=session.history().entries().len()).rev().chain(0..=session.history().entries().len())
+    {
         session.go_to(position)?;
         let found = described(session.world());
         assert_eq!(found, logged.worlds[position], "{what}, position {position}");
@@ -374,11 +375,11 @@ fn a_component_class_that_is_missing_stops_the_replay_and_is_named() -> Result<(
     saves.register_component::<Bag>()?;
     let mut history = History::new(None);
     history.set_merge_window(Some(std::time::Duration::MAX));
-    history.register::<Grow>()?;
-    let (session, recovered) = Session::with(saves, history).open(SAVE, JOURNAL)?;
+    let options = Session::with(saves, history).register::<Grow>()?;
+    let (session, recovered) = options.open(SAVE, JOURNAL)?;
     let stopped = recovered.stopped.unwrap();
     assert!(stopped.cause.contains("Transform"), "{}", stopped.cause);
-    assert!(session.world().is_empty() && session.history().is_empty());
+    assert!(session.world().is_empty() && session.history().entries().len() == 0);
     assert_eq!(recovered.kept.len(), 1);
     Ok(())
 }
@@ -449,14 +450,14 @@ fn a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()> {
     };
     let undo: Act = |session| session.undo().map(drop);
     let options = |disk: &Disk| {
-        let history = History::new(None).max_bytes(4_000);
+        let history = History::new(Capacity { entries: None, bytes: Some(4_000) });
         Ok(Session::with(saves(disk)?, history).flush(Flush::OnIdle))
     };
     let disk = Disk::default();
     let acts: [Act; 8] = [add, add, add, add, undo, undo, undo, |session| session.save().map(drop)];
     let session = reopened_behind_each(&disk, options, &acts)?;
-    assert_eq!((session.history().len(), session.history().position()), (4, 1));
-    assert!(session.history().bytes() > 4_000);
+    assert_eq!((session.history().entries().len(), session.history().position()), (4, 1));
+    assert!(persist_tests::support::bytes(session.history()) > 4_000);
     drop(session);
     // An edit makes room, also if the program is killed right behind it.
     let redo: Act = |session| session.redo().map(drop);
@@ -464,7 +465,7 @@ fn a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()> {
         session.edit("", |edit| edit.spawn("New").map(drop))
     }];
     let session = reopened_behind_each(&disk, options, &acts)?;
-    assert!(session.history().bytes() <= 4_000);
+    assert!(persist_tests::support::bytes(session.history()) <= 4_000);
     drop(session);
     let acts = [add, add, remove, add, undo, undo, remove, undo, undo, undo];
     reopened_behind_each(&Disk::default(), options, &acts)?;

@@ -193,8 +193,7 @@ impl<T: 'static> History<T> {
     }
 
     /// True if a transaction is open.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
 

@@ -149,61 +149,6 @@ impl World {
         objects.iter().map(size).sum()
     }
 
-    /// Takes over the objects that are parked in another world of the same classes; this one is a copy of it.
-    pub(crate) fn take_parked(&mut self, old: &mut World) -> Result<()> {
-        self.check_idle()?;
-        old.check_idle()?;
-        let ids = || old.parked.values().flat_map(|parked| &parked.objects).map(|found| found.id);
-        if let Some(id) = ids().find(|id| self.contains(*id)) {
-            return Err(Error::new(
-                ErrorKind::AlreadyExists,
-                "a parked object of the old world is in the new one, which is no copy of it",
-            )
-            .in_object(id.get()));
-        }
-        self.number_as(old)?;
-        old.columns.iter().for_each(|entry| {
-            self.new_column(entry.of);
-        });
-        self.last_id = self.last_id.max(old.last_id);
-        old.parked_below.clear();
-        for (id, mut parked) in std::mem::take(&mut old.parked) {
-            for found in &mut parked.objects {
-                let started = found.object.started;
-                for (column, _) in &mut found.components {
-                    *column = self.new_column(old.columns[*column].of);
-                }
-                let columns: Vec<usize> = found.components.iter().map(|(at, _)| *at).collect();
-                found.object.shape = self.shapes.of(&columns);
-                found.object.started = started;
-                let name = found.object.name.map(|name| self.names.hold(&old.names.text(name)));
-                found.object.set_name(name);
-                if let Some(name) = name.filter(|_| parked.keeps_names) {
-                    self.names.reserve(name);
-                }
-                self.has_unknown |= !found.object.unknown().is_empty();
-            }
-            self.keep_parked(id, parked);
-        }
-        Ok(())
-    }
-
-    /// Gives classes the numbers that they have in another world, since contents that were recorded there have them.
-    fn number_as(&mut self, old: &World) -> Result<()> {
-        let names = |world: &World| -> Vec<String> {
-            world.registry.program().classes.iter().map(|class| class.name.clone()).collect()
-        };
-        if names(self).starts_with(&names(old)) {
-            return Ok(());
-        }
-        let mut registry = old.registry.clone();
-        self.columns.iter().try_for_each(|entry| (entry.of.register)(&mut registry))?;
-        let mut resources = self.resources.values.iter();
-        resources.try_for_each(|(.., value)| (**value).__register(&mut registry))?;
-        self.registry = registry;
-        Ok(())
-    }
-
     /// Gives another name to an object whose own has been taken by one that came back.
     fn rename_newcomer(&mut self, newcomer: ObjectId, taken: Name) {
         let text = self.names.text(taken);

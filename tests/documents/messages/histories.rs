@@ -338,11 +338,6 @@ fn worlds_of_which_something_is_gone() {
     assert_eq!(one.name(other), Some("Ada"));
     table.add("an undo of a name that is taken", edits.undo(&mut one));
     let (mut one, mut edits, ada) = world();
-    edits.edit(&mut one, "", |edit| edit.remove(ada)).unwrap();
-    let mut two = World::new();
-    two.spawn("Eve");
-    table.add("a copy that is none", edits.rebind(&mut one, &mut two));
-    let (mut one, mut edits, ada) = world();
     table.add(
         "an element that is not there",
         edits.edit(&mut one, "", |edit| {

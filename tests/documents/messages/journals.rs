@@ -112,16 +112,13 @@ impl Command<String> for Sharing {
     }
 }
 
-fn commands() -> History<String> {
-    let mut history = History::new(100);
-    history.register::<Write>().unwrap();
-    history.register::<Fickle>().unwrap();
-    history.register::<Sharing>().unwrap();
-    history
-}
-
 fn options(disk: &Disk) -> SessionOptions<String> {
-    Session::with(manager(disk), commands()).flush(Flush::OnIdle)
+    let options = Session::with(manager(disk), History::new(100)).flush(Flush::OnIdle);
+    options
+        .register::<Write>()
+        .and_then(SessionOptions::register::<Fickle>)
+        .and_then(SessionOptions::register::<Sharing>)
+        .unwrap()
 }
 
 fn open(disk: &Disk) -> Result<Session<String>> {
@@ -145,7 +142,7 @@ fn text() -> Disk {
     session.begin("Group").unwrap();
     write(&mut session, "fourth ").unwrap();
     session.commit().unwrap();
-    session.mark_unsaved().unwrap();
+    session.set_modified(true).unwrap();
     disk
 }
 
@@ -470,7 +467,7 @@ fn what_a_session_refuses() {
     let mut table = Table::new();
     let disk = Disk::default();
     table.add("one path for both", options(&disk).open(SAVE, SAVE));
-    let mut history = commands();
+    let mut history = History::new(100);
     history.apply(&mut String::new(), Write { word: "a".into() }).unwrap();
     table.add("a history with entries", Session::with(manager(&disk), history).open(SAVE, JOURNAL));
     let mut session = open(&disk).unwrap();

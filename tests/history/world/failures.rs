@@ -140,7 +140,7 @@ fn all_changes_in_one_edit_or_in_one_each_go_back_and_forth() -> Result<()> {
         history.edit(&mut world, "", |edit| change(edit))?;
         states.push(text(&world));
     }
-    assert_eq!(history.len(), changes.len());
+    assert_eq!(history.entries().len(), changes.len());
     for position in (0..=changes.len()).rev().chain(0..=changes.len()).chain([3, 20, 0]) {
         history.go_to(&mut world, position)?;
         assert_eq!(text(&world), states[position], "at {position}");

@@ -69,7 +69,7 @@ fn a_drag_of_a_resource_is_one_entry() -> Result<()> {
         history.edit(&mut world, "", |edit| edit.set_resource("Weather:0", f32::from(degrees)))?;
     }
     history.end_drag(drag);
-    assert_eq!((history.len(), history.undo_text()), (1, "Undo Set Weather.0".into()));
+    assert_eq!((history.entries().len(), history.undo_text()), (1, "Undo Set Weather.0".into()));
     history.undo(&mut world)?;
     assert_eq!(world.resource(), Some(&Weather(0.0)));
     Ok(())

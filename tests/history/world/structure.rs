@@ -134,7 +134,7 @@ fn names_places_and_activities_go_back() -> Result<()> {
         edit.set_parent(house, Some(other)).expect_err("it is below the house");
         edit.pause(house)
     })?;
-    for position in [0, history.len(), 3, 7, 0] {
+    for position in [0, history.entries().len(), 3, 7, 0] {
         history.go_to(&mut world, position)?;
     }
     assert_eq!(text(&world), before);
@@ -179,7 +179,7 @@ fn objects_are_moved_among_many_siblings_and_back() -> Result<()> {
     let after = text(&world);
     history.go_to(&mut world, 0)?;
     assert_eq!(text(&world), before);
-    history.go_to(&mut world, history.len())?;
+    history.go_to(&mut world, history.entries().len())?;
     assert_eq!(text(&world), after);
     Ok(())
 }

@@ -92,7 +92,7 @@ fn a_drag_whose_steps_were_valid_is_valid_as_a_whole() -> Result<()> {
     })?;
     history.edit(&mut world, "", |edit| edit.set(ada, "Span:high", 5))?;
     history.end_drag(drag);
-    assert_eq!(history.len(), 1);
+    assert_eq!(history.entries().len(), 1);
     let after = text(&world);
     for _ in 0..2 {
         assert!(history.undo(&mut world)?);

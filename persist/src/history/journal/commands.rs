@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
+use super::SessionOptions;
 use super::recorder::world;
 use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
@@ -13,7 +14,6 @@ use crate::env::Env;
 use crate::fields::{FieldLinks, Paths, Room};
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
-use crate::history::History;
 use crate::history::command::{Command, Performed};
 use crate::history::fields::RootOf;
 use crate::history::step::{BoxedStep, Failure};
@@ -252,27 +252,27 @@ fn unregistered<C>() -> Error {
     Error::new(
         ErrorKind::WrongClass,
         format!(
-            "command {name} is not registered, and could not be done again from the journal; derive `Persist` for it and call `register::<{short}>()` on the history before the session is opened"
+            "command {name} is not registered, and could not be done again from the journal; derive `Persist` for it and call `register::<{short}>()` on the `SessionOptions`"
         ),
     )
 }
 
-impl<T: 'static> History<T> {
-    /// Registers a class of commands, so that the journal of a [`Session`](super::Session) can hold them and another run can
-    /// replay them.
+impl<T: 'static> SessionOptions<T> {
+    /// Registers a class of commands, so that the journal can hold them and another run can replay them.
     ///
-    /// A history without a journal takes commands of any type. The classes of trait objects in a command are registered by
-    /// [`register_as`](Self::register_as). Commands cannot hold shared pointers.
+    /// The classes of trait objects in a command are registered by [`register_as`](Self::register_as). Commands cannot hold shared pointers.
     ///
     /// # Errors
     ///
     /// Those of [`Registry::register`].
-    pub fn register<C: Command<T> + Persist>(&mut self) -> Result<()> {
-        let mut classes = self.around.classes.borrow_mut();
-        let class = classes.registry.register_value::<C>()?;
-        classes.by_type.insert(TypeId::of::<C>(), class);
-        classes.by_class.insert(class, Rc::new(Of::<C>(PhantomData)));
-        Ok(())
+    pub fn register<C: Command<T> + Persist>(self) -> Result<Self> {
+        {
+            let mut classes = self.history.around.classes.borrow_mut();
+            let class = classes.registry.register_value::<C>()?;
+            classes.by_type.insert(TypeId::of::<C>(), class);
+            classes.by_class.insert(class, Rc::new(Of::<C>(PhantomData)));
+        }
+        Ok(self)
     }
 
     /// Registers class `C` as an implementor of a trait whose trait objects commands hold.
@@ -280,11 +280,12 @@ impl<T: 'static> History<T> {
     /// # Errors
     ///
     /// Those of [`Registry::register_as`].
-    pub fn register_as<C, D>(&mut self) -> Result<()>
+    pub fn register_as<C, D>(self) -> Result<Self>
     where
         C: Persist + crate::codec::Pointee,
         D: ?Sized + crate::codec::Implements<C>,
     {
-        self.around.classes.borrow_mut().registry.register_as::<C, D>()
+        self.history.around.classes.borrow_mut().registry.register_as::<C, D>()?;
+        Ok(self)
     }
 }

@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Persist, Result, SaveManager};
 /// How a [`Session`] is opened: see [`Session::with`].
 pub struct SessionOptions<T: 'static> {
     saves: SaveManager,
-    history: History<T>,
+    pub(super) history: History<T>,
     flush: Flush,
     memory: Option<usize>,
 }
@@ -37,9 +37,9 @@ struct Loaded<T> {
 }
 
 impl<T: Persist + Default> Session<T> {
-    /// A session that is to be opened, with the classes of these saves, and this history, which has no entries: its limits, listeners
-    /// and [command classes](History::register) stay. Component classes of a world are registered in the saves, as for
-    /// [`SaveManager::load_value`].
+    /// A session that is to be opened, with the classes of these saves, and this history, which has no entries: its limits and
+    /// listeners stay. Component classes of a world are registered in the saves, as for [`SaveManager::load_value`], those of commands by
+    /// [`SessionOptions::register`].
     #[must_use]
     pub fn with(saves: SaveManager, history: History<T>) -> SessionOptions<T> {
         SessionOptions { saves, history, flush: Flush::default(), memory: None }
@@ -87,7 +87,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         journal: impl AsRef<Path>,
     ) -> Result<(Session<T>, Recovered)> {
         let Self { mut saves, mut history, flush, memory } = self;
-        if !history.is_empty() || history.is_open() || history.recorder.is_some() {
+        if history.len() > 0 || history.is_open() || history.recorder.is_some() {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 "the history of a session begins without entries; give it a new one",

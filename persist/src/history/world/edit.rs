@@ -269,20 +269,4 @@ impl History<World> {
         }
         self.edit(world, "", |edit| edit.set(object, path, value))
     }
-
-    /// Continues with a world that has replaced the one before and is equal to it, such as one that was loaded again when
-    /// play ended.
-    ///
-    /// Objects that are parked for this history move there.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::AlreadyExists`] if an object that is parked is in the new world, [`ErrorKind::WrongTarget`] if the old one is not that of the history;
-    /// nothing is done then.
-    pub fn rebind(&mut self, old: &mut World, new: &mut World) -> Result<()> {
-        self.check_world(old)?;
-        new.take_parked(old)?;
-        self.is_of(new);
-        Ok(())
-    }
 }
