@@ -45,9 +45,9 @@ fn a_transaction_is_committed_to_its_own_world_alone() -> Result<()> {
     let mut other = World::new();
     assert_eq!(kind(history.commit(&mut other)), ErrorKind::WrongTarget);
     assert_eq!(kind(history.rollback(&mut other)), ErrorKind::WrongTarget);
-    assert!(history.is_open() && other.is_empty());
+    assert!(history.is_open() && other.objects().len() == 0);
     history.rollback(&mut world)?;
-    assert!(world.is_empty());
+    assert!(world.objects().len() == 0);
     Ok(())
 }
 
@@ -94,7 +94,7 @@ fn a_transaction_whose_world_was_put_away_stays_open() -> Result<()> {
     history.apply(&mut world, Swap(World::new()))?;
     let edited = history.edit(&mut world, "", |edit| edit.spawn("Wall"));
     assert_eq!(kind(edited), ErrorKind::WrongTarget);
-    assert!(history.is_open() && world.is_empty());
+    assert!(history.is_open() && world.objects().len() == 0);
     assert_eq!(kind(history.rollback(&mut world)), ErrorKind::WrongTarget);
     Ok(())
 }
@@ -250,8 +250,8 @@ fn a_history_goes_on_where_a_class_has_other_numbers_in_saves() -> Result<()> {
     impl Component for Drawing {}
 
     let mut world = World::new();
-    world.register_as::<Square, dyn Shape>()?;
-    world.register_as::<Circle, dyn Shape>()?;
+    world.registry_mut().register_as::<Square, dyn Shape>()?;
+    world.registry_mut().register_as::<Circle, dyn Shape>()?;
     let ada = world.spawn("Ada");
     world.attach(ada, Drawing(Box::new(Square(1))))?;
     let mut history = History::new(10);
