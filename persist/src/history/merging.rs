@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use super::history::Clock;
 use super::{Editable, History, Label};
 use crate::Result;
 
@@ -147,8 +148,8 @@ impl<T: 'static> History<T> {
     /// Takes the time that the merge window is measured by from a function, instead of the system; any beginning will do.
     ///
     /// A target without a clock, such as `wasm32-unknown-unknown`, needs one: without it, a merge window merges nothing.
-    pub fn set_clock(&mut self, clock: impl Fn() -> Duration + 'static) {
-        self.clock = Some(Box::new(clock));
+    pub fn set_clock(&mut self, clock: impl Fn() -> Duration + Send + 'static) {
+        self.clock = Clock::Given(Box::new(clock));
     }
 
     /// What is done next becomes no part of what was done before.
@@ -188,7 +189,8 @@ impl<T: 'static> History<T> {
         match (key, self.merge_window) {
             (Some(_), _) => Merging::Join,
             (None, Some(window))
-                if self.clock.is_some() && self.now().saturating_sub(entry.time) < window =>
+                if !matches!(self.clock, Clock::None)
+                    && self.now().saturating_sub(entry.time) < window =>
             {
                 Merging::Alike
             }
@@ -203,6 +205,10 @@ impl<T: 'static> History<T> {
 
     /// What the clock says.
     pub(super) fn clocked(&self) -> Duration {
-        self.clock.as_ref().map_or(Duration::ZERO, |clock| clock())
+        match &self.clock {
+            Clock::None => Duration::ZERO,
+            Clock::System(start) => start.elapsed(),
+            Clock::Given(clock) => clock(),
+        }
     }
 }

@@ -38,6 +38,11 @@ impl World {
         self.flush();
     }
 
+    /// True if no component's method runs, and nothing waits for the end of one.
+    pub(super) fn is_still(&self) -> bool {
+        !self.is_running() && self.commands.is_empty()
+    }
+
     /// Makes the changes that wait, in order, and those that they bring about; not while a method of a
     /// component runs.
     pub(super) fn flush(&mut self) {

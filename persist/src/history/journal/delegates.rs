@@ -53,7 +53,7 @@ impl<T: 'static> Session<T> {
         set_max_bytes[target](bytes: Option<usize>) -> ();
         set_merge_window(window: Option<Duration>) -> ();
         /// To hear of what is recovered, subscribe to the history before the session is opened.
-        subscribe(listener: impl FnMut(&HistoryEvent, &History<T>) + 'static) -> Subscription;
+        subscribe(listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static) -> Subscription;
         unsubscribe(subscription: Subscription) -> bool;
     }
 

@@ -5,7 +5,9 @@ use std::any::TypeId;
 use super::pending::Handed;
 use crate::codec::Pointee;
 use crate::fields::{IntoFieldPath, Request};
-use crate::history::edit::Place;
+use crate::history::edit::{Pending, Place};
+use crate::history::step::Step;
+use crate::history::steps::Steps;
 use crate::history::{Edit, History, Label};
 use crate::world::{Change, Movable, Owner};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
@@ -56,7 +58,7 @@ impl Edit<'_, World> {
             self.touch(object);
         }
         let handed = Handed::new(self.target, place, owner, class)?;
-        self.pending.push(Box::new(handed));
+        self.pending.push(Pending::Handed(handed));
         Ok(())
     }
 
@@ -121,7 +123,7 @@ impl Edit<'_, World> {
         }
         let path = path.into_field_path(&self.target.paths)?;
         let (change, old) = self.target.record(owner, path, request)?;
-        change.into_iter().for_each(|change| self.record(change));
+        change.into_iter().for_each(|change| self.steps.push(Step::World(change)));
         Ok(old)
     }
 
@@ -213,7 +215,7 @@ impl Edit<'_, World> {
         let is_journaled = self.is_journaled();
         let change =
             Change::insert_resource(self.target, T::persist_name(), resource, is_journaled)?;
-        self.record(change);
+        self.steps.push(Step::World(change));
         Ok(())
     }
 
@@ -228,7 +230,7 @@ impl Edit<'_, World> {
             self.check_journaled(&T::persist_name())?;
         }
         let change = Change::remove_resource(self.target, T::persist_name());
-        self.record(change.ok_or_else(no_resource::<T>)?);
+        self.steps.push(Step::World(change.ok_or_else(no_resource::<T>)?));
         Ok(())
     }
 }
@@ -262,7 +264,8 @@ impl History<World> {
             if let Some((change, old)) = world.set_number(object, &path, &value) {
                 if !change.does_nothing() {
                     let change = Change::found(world, Owner::Object(object), change);
-                    self.finish(world, (Label::None, None), vec![Box::new(change)], None)?;
+                    let steps = Steps::One(Step::World(change));
+                    self.finish(world, (Label::None, None), steps, None)?;
                 }
                 return Ok(old);
             }

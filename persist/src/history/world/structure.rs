@@ -1,6 +1,7 @@
 //! Edits of the objects of a world, and of their list of components.
 
 use crate::history::Edit;
+use crate::history::step::Step;
 use crate::world::{Activity, Change, Outside, Prefab, Taken, What};
 use crate::{Component, Error, ErrorKind, ObjectId, Result, World};
 
@@ -15,7 +16,7 @@ impl Edit<'_, World> {
         let object = self.target.spawn(name);
         self.touch_new(object);
         let change = Change::spawned(self.target, object);
-        self.record(change);
+        self.steps.push(Step::World(change));
         Ok(object)
     }
 
@@ -30,7 +31,7 @@ impl Edit<'_, World> {
         let object = self.target.spawn_in(parent, name)?;
         self.touch_new(object);
         let change = Change::spawned(self.target, object);
-        self.record(change);
+        self.steps.push(Step::World(change));
         Ok(object)
     }
 
@@ -76,7 +77,7 @@ impl Edit<'_, World> {
         let parent = self.target.parent(object);
         parent.into_iter().chain(self.target.subtree(object)).for_each(|object| self.touch(object));
         let change = Change::delete(self.target, object)?;
-        self.record(change);
+        self.steps.push(Step::World(change));
         Ok(())
     }
 
@@ -112,11 +113,11 @@ impl Edit<'_, World> {
         self.target.check_component(&mut component).map_err(in_object)?;
         if self.target.has_class(object, &class) {
             let detached = Change::detach(self.target, object, class)?;
-            self.record(detached);
+            self.steps.push(Step::World(detached));
         }
         let is_journaled = self.is_journaled();
         let attached = Change::attach(self.target, object, component, is_journaled)?;
-        self.record(attached);
+        self.steps.push(Step::World(attached));
         Ok(())
     }
 
@@ -148,13 +149,13 @@ impl Edit<'_, World> {
             self.check_journaled(&class).map_err(|error| error.in_object(object.get()))?;
         }
         let detached = Change::detach(self.target, object, class)?;
-        self.record(detached);
+        self.steps.push(Step::World(detached));
         Ok(())
     }
 
     /// Refuses what a journal that there is cannot hold.
     pub(super) fn check_journaled(&self, class: &str) -> Result<()> {
-        self.around.check_journaled(self.target, class)
+        self.support.check_journaled(self.target, class)
     }
 
     /// Checks all components of an object and of its descendants.
@@ -162,7 +163,7 @@ impl Edit<'_, World> {
         if !self.is_journaled() {
             return Ok(());
         }
-        self.target.check_classes(object, |world, class| self.around.check_journaled(world, class))
+        self.target.check_classes(object, |world, class| self.support.check_journaled(world, class))
     }
 
     /// Gives an object another name, as [`World::rename`]; returns what it got.
@@ -243,7 +244,7 @@ impl Edit<'_, World> {
         let checked = self.check_all_journaled(object);
         match checked.and_then(|()| Change::copied(self.target, object, self.is_journaled())) {
             Ok(change) => {
-                self.record(change);
+                self.steps.push(Step::World(change));
                 Ok(object)
             }
             Err(error) => {
@@ -262,7 +263,7 @@ impl Edit<'_, World> {
 
     fn record_aspect(&mut self, object: ObjectId, what: What) {
         let change = Change::of_aspect(self.target, object, what);
-        change.into_iter().for_each(|change| self.record(change));
+        change.into_iter().for_each(|change| self.steps.push(Step::World(change)));
     }
 }
 
