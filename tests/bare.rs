@@ -4,6 +4,7 @@
 
 #![cfg(persist_bare)]
 
+use persist::history::MergeWindow;
 use std::any::Any;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -78,18 +79,17 @@ fn a_merge_window_merges_by_the_clock_of_the_program_alone() {
     world.attach(door, Position { x: 0.0 }).unwrap();
     let mut x = 0.0_f32;
     let mut entries = |history: &mut History, world: &mut World| {
-        let before = history.len();
+        let before = history.entries().len();
         for _ in 0..3 {
             x += 1.0;
             history.set(world, door, field!(Position.x), x).unwrap();
         }
-        history.len() - before
+        history.entries().len() - before
     };
     assert_eq!(entries(&mut history, &mut world), 3, "nothing is merged unasked");
     history.set_merge_window(Some(Duration::from_secs(1)));
     assert_eq!(entries(&mut history, &mut world), 3, "with one there is no clock to measure it");
-    history.set_merge_window(None);
-    history.set_merge_window(Some(Duration::from_secs(1)));
-    history.set_clock(|| Duration::from_millis(NOW.fetch_add(1, Ordering::Relaxed)));
+    let clock = || Duration::from_millis(NOW.fetch_add(1, Ordering::Relaxed));
+    history.set_merge_window(MergeWindow::with_clock(Duration::from_secs(1), clock));
     assert_eq!(entries(&mut history, &mut world), 1);
 }

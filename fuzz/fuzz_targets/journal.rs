@@ -2,6 +2,7 @@
 //! session opens it or refuses it, and what opens is undone, redone, saved and opened again.
 #![no_main]
 
+use persist::world::Activity;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -94,10 +95,9 @@ fn session(storage: &Memory) -> Result<Session> {
     saves.set_storage(storage.clone());
     saves.register_component::<Thing>()?;
     saves.registry_mut().register_resource::<Score>()?;
-    let mut history = History::new(None);
-    history.register::<Make>()?;
-    history.register::<Push>()?;
-    Ok(Session::with(saves, history).flush(Flush::OnIdle).open(SAVE, JOURNAL)?.0)
+    let options = Session::with(saves, History::new(None)).flush(Flush::OnIdle);
+    let options = options.register::<Make>()?.register::<Push>()?;
+    Ok(options.open(SAVE, JOURNAL)?.0)
 }
 
 /// The files behind a session that did everything.
@@ -151,7 +151,7 @@ fn drive(storage: &Memory) -> Result<()> {
     session.edit("Names", |edit| {
         edit.rename(first, "Renamed")?;
         edit.set_parent(second, None)?;
-        edit.pause(second)?;
+        edit.set_activity(second, Activity::Paused)?;
         edit.detach::<Thing>(second)
     })?;
     session.commit()?;
@@ -161,7 +161,7 @@ fn drive(storage: &Memory) -> Result<()> {
         edit.remove(first)?;
         edit.remove_resource::<Score>()
     })?;
-    session.mark_unsaved()?;
+    session.set_modified(true)?;
     session.undo()?;
     session.begin("Open")?;
     session.set(first, "Thing:x", 7.0)?;

@@ -1,5 +1,6 @@
 //! A small document, commands that change it, and a log of what they were asked to do.
 
+use persist_tests::support::bytes;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -316,7 +317,7 @@ impl Editor {
 
     /// Length and position.
     pub(crate) fn place(&self) -> (usize, usize) {
-        (self.history.len(), self.history.position())
+        (self.history.entries().len(), self.history.position())
     }
 
     /// What the entries are called.
@@ -329,7 +330,7 @@ impl Editor {
         let history = &self.history;
         let texts = (history.undo_text(), history.redo_text());
         let able = (history.can_undo(), history.can_redo(), history.is_modified());
-        let numbers = (history.state(), history.saved_position(), history.bytes());
+        let numbers = (history.state(), history.saved_position(), bytes(history));
         let entries: Vec<_> = history.entries().collect();
         (self.document.clone(), self.place(), texts, able, numbers, entries)
     }

@@ -75,7 +75,7 @@ fn the_rest_of_a_drag_is_an_entry_of_its_own_behind_a_save() -> Result<()> {
     let mut editor = editor();
     let drag = drag(&mut editor);
     editor.set("x", 1)?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.set("x", 2)?;
     editor.set("x", 3)?;
     editor.history.end_drag(drag);
@@ -183,7 +183,7 @@ fn an_edit_that_fails_in_a_drag_is_taken_back_alone() -> Result<()> {
 #[test]
 fn what_joins_a_selection_makes_its_entry_count() -> Result<()> {
     let mut editor = editor();
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     let drag = drag(&mut editor);
     editor.select(1)?;
     assert!(!editor.history.is_modified());
@@ -217,7 +217,7 @@ fn edits_with_the_same_key_are_one_entry() -> Result<()> {
     assert_eq!(editor.text(), "a b c d e");
     write(&mut editor, "title", "b")?;
     assert_eq!(editor.place(), (5, 5), "as does an undo");
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     write(&mut editor, "title", "c")?;
     assert_eq!(editor.place(), (6, 6), "and a save");
     Ok(())

@@ -40,9 +40,9 @@ fn session(editor: &mut Editor, mut each: impl FnMut(&str, &Editor)) -> Result<(
         ("write", |editor| editor.write("a")),
         ("set", |editor| editor.set("x", 1)),
         ("merge", |editor| editor.set("x", 2)),
-        ("save", |editor| editor.history.mark_saved()),
+        ("save", |editor| editor.history.set_modified(false)),
         ("undo", |editor| editor.undo().map(|_| ())),
-        ("save nothing", |editor| editor.history.mark_unsaved()),
+        ("save nothing", |editor| editor.history.set_modified(true)),
         ("go to", |editor| editor.go_to(0)),
         ("redo", |editor| editor.redo().map(|_| ())),
         ("begin", |editor| editor.history.begin("Build")),
@@ -216,7 +216,7 @@ fn a_merge_back_to_the_start_tells_all_that_has_changed_by_it() -> Result<()> {
     editor.set("x", 1)?;
     let events = editor.listen();
     editor.set("x", 0)?;
-    assert_eq!(editor.history.len(), 0);
+    assert_eq!(editor.history.entries().len(), 0);
     let expected = [
         HistoryEvent::Position(0),
         HistoryEvent::State(editor.history.state()),
@@ -238,11 +238,8 @@ fn a_listener_asks_the_history_and_cannot_change_it() -> Result<()> {
         let (history, seen) = (Arc::clone(&history), Arc::clone(&seen));
         move |_, now| {
             assert!(history.try_lock().is_err());
-            seen.lock().expect("nobody panicked").push((
-                now.len(),
-                now.undo_text(),
-                now.entries().count(),
-            ));
+            let mut seen = seen.lock().expect("nobody panicked");
+            seen.push((now.entries().len(), now.undo_text(), now.entries().count()));
         }
     });
     locked().apply(&mut document, Write("a"))?;
@@ -263,8 +260,7 @@ fn a_listener_that_is_unsubscribed_hears_nothing_more() -> Result<()> {
         .subscribe(move |event, history| heard.push(HistoryEvent::heard(event, history)));
     editor.write("a")?;
     assert_eq!(first.take(), second.take());
-    assert!(editor.history.unsubscribe(subscription));
-    assert!(!editor.history.unsubscribe(subscription));
+    subscription.end();
     editor.write("b")?;
     assert!(!first.take().is_empty());
     assert_eq!(second.take(), []);

@@ -95,7 +95,7 @@ fn what_is_gone_beside_the_history_is_an_error() -> Result<()> {
 fn an_entry_whose_target_is_gone_can_be_skipped() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.set("x", 1)?;
     editor.document.words.pop();
     editor.undo()?;
@@ -121,7 +121,7 @@ fn an_entry_whose_target_is_gone_can_be_skipped() -> Result<()> {
 fn an_entry_whose_target_is_gone_can_be_dropped() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b c")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.document.words.truncate(1);
     let drop_entry = |editor: &mut Editor| editor.history.drop_entry(&mut editor.document);
     logged();

@@ -31,9 +31,9 @@ fn an_entry_that_is_half_undone_is_done_again() -> Result<()> {
 fn an_entry_that_cannot_be_done_again_poisons_the_history() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("d")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     build(&mut editor)?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     let events = editor.listen();
     fault("undo a", Fault::Refuse);
     fault("redo c", Fault::Refuse);
@@ -59,7 +59,7 @@ fn an_entry_that_cannot_be_done_again_poisons_the_history() -> Result<()> {
     refused(editor.go_to(0), ErrorKind::Poisoned);
     refused(editor.write("e"), ErrorKind::Poisoned);
     refused(editor.history.begin(""), ErrorKind::Poisoned);
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     assert!(editor.history.is_modified(), "until it is known what is there");
     Ok(())
 }
@@ -83,7 +83,7 @@ fn a_poisoned_entry_is_skipped_and_the_rest_can_be_undone() -> Result<()> {
         (editor.place(), editor.labels()),
         ((2, 1), vec!["Write d".into(), "Write e".into()])
     );
-    for position in 0..=editor.history.len() {
+    for position in 0..=editor.history.entries().len() {
         assert_ne!(editor.history.saved_position(), Some(position));
     }
     editor.document.words.truncate(1);
@@ -317,7 +317,7 @@ fn a_rollback_that_fails_poisons_the_history() -> Result<()> {
     refused(editor.commit(), ErrorKind::Poisoned);
     refused(editor.rollback(), ErrorKind::Poisoned);
     assert_eq!(ends(&logged()), ["a Applied"], "nothing below it is taken back either");
-    assert!(!editor.history.is_open());
+    refused(editor.rollback(), ErrorKind::OpenTransaction);
     assert_eq!(editor.text(), "f a b c d");
     editor.history.drop_entry(&mut editor.document)?;
     assert!(editor.history.is_modified());

@@ -1,8 +1,9 @@
 //! How many entries there are, and what becomes of those that are not there any more.
 
+use persist_tests::support::bytes;
 use std::collections::VecDeque;
 
-use persist::history::{CommandContext, End};
+use persist::history::{Capacity, CommandContext, End};
 use persist::{Command, History, Result};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -78,7 +79,7 @@ fn a_limit_that_shrinks_in_a_transaction_holds_from_its_end_on() -> Result<()> {
         } else {
             editor.commit()?;
         }
-        assert_eq!(editor.history.len(), 1, "{end}");
+        assert_eq!(editor.history.entries().len(), 1, "{end}");
         editor.undo()?;
         assert_eq!(editor.text(), if end == "commit" { "a b" } else { "a" }, "{end}");
         logged();
@@ -102,7 +103,7 @@ fn a_smaller_limit_drops_the_oldest_and_then_what_would_be_redone_last() -> Resu
     assert_eq!(editor.labels(), ["Write c"], "the current one stays");
     assert_eq!(ends(&logged()), ["e Undone", "d Undone"]);
     editor.history.set_capacity(&mut editor.document, Some(0));
-    assert!(editor.history.is_empty());
+    assert!(editor.history.entries().len() == 0);
     assert_eq!(editor.text(), "a b c");
     Ok(())
 }
@@ -113,9 +114,9 @@ fn a_larger_limit_makes_room() -> Result<()> {
     editor.write("a b")?;
     editor.history.set_capacity(&mut editor.document, None);
     editor.write("c d e")?;
-    assert_eq!(editor.history.len(), 4);
+    assert_eq!(editor.history.entries().len(), 4);
     editor.history.set_capacity(&mut editor.document, Some(4));
-    assert_eq!(editor.history.len(), 4);
+    assert_eq!(editor.history.entries().len(), 4);
     Ok(())
 }
 
@@ -140,19 +141,21 @@ impl Command<Document> for Heavy {
 
 #[test]
 fn entries_are_dropped_until_they_are_within_the_budget_of_bytes() -> Result<()> {
-    let mut editor = Editor::with(History::new(None).max_bytes(10_000));
+    let mut editor = Editor::with(History::new(Capacity { entries: None, bytes: Some(10_000) }));
     for _ in 0..5 {
         editor.apply(Heavy(3_000))?;
         let sum: usize = editor.history.entries().map(|entry| entry.bytes).sum();
-        assert_eq!(editor.history.bytes(), sum);
+        assert_eq!(bytes(&editor.history), sum);
         assert!(sum <= 10_000);
     }
     assert_eq!(editor.place(), (3, 3));
     editor.apply(Heavy(6_000))?;
     assert_eq!(editor.place(), (2, 2));
-    editor.history.set_max_bytes(&mut editor.document, Some(1));
+    editor
+        .history
+        .set_capacity(&mut editor.document, Capacity { bytes: Some(1), ..Capacity::default() });
     assert_eq!(editor.place(), (1, 1));
-    editor.history.set_max_bytes(&mut editor.document, None);
+    editor.history.set_capacity(&mut editor.document, None);
     editor.apply(Heavy(1_000_000))?;
     editor.apply(Heavy(1_000_000))?;
     assert_eq!(editor.place(), (3, 3));
@@ -161,17 +164,17 @@ fn entries_are_dropped_until_they_are_within_the_budget_of_bytes() -> Result<()>
 
 #[test]
 fn the_newest_entry_is_kept_however_large() -> Result<()> {
-    let mut editor = Editor::with(History::new(5).max_bytes(1_000));
+    let mut editor = Editor::with(History::new(Capacity { entries: Some(5), bytes: Some(1_000) }));
     editor.apply(Heavy(10))?;
     editor.apply(Heavy(1_000_000))?;
     assert_eq!(editor.place(), (1, 1));
-    assert!(editor.history.bytes() > 1_000_000);
+    assert!(bytes(&editor.history) > 1_000_000);
     assert!(editor.undo()?);
     assert_eq!(editor.document.words.len(), 1);
     editor.redo()?;
     editor.apply(Heavy(10))?;
     assert_eq!(editor.place(), (1, 1));
-    assert!(editor.history.bytes() < 1_000);
+    assert!(bytes(&editor.history) < 1_000);
     Ok(())
 }
 
@@ -368,17 +371,17 @@ fn a_hundred_thousand_random_calls_leave_what_two_lists_hold() -> Result<()> {
 #[test]
 fn a_command_that_is_not_there_any_more_costs_nothing() -> Result<()> {
     let mut editor = Editor::of(7);
-    let mut bytes = 0;
+    let mut before = 0;
     for number in 0..1_000 {
         let set = Set::of(&editor.document, "x", number % 2 + 1);
         editor.apply(set)?;
         editor.apart();
         if number == 100 {
-            bytes = editor.history.bytes();
+            before = bytes(&editor.history);
         }
     }
-    assert_eq!(editor.history.bytes(), bytes);
+    assert_eq!(bytes(&editor.history), before);
     editor.history.clear(&mut editor.document)?;
-    assert_eq!(editor.history.bytes(), 0);
+    assert_eq!(bytes(&editor.history), 0);
     Ok(())
 }

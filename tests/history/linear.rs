@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use persist_tests::support::bytes;
+
 use persist::history::CommandContext;
 use persist::{Command, Error, ErrorKind, History, Result};
 use rand::{Rng, SeedableRng};
@@ -20,8 +22,8 @@ fn an_empty_history_undoes_and_redoes_nothing() -> Result<()> {
         let history = &editor.history;
         assert!(!history.is_modified() && !history.can_undo() && !history.can_redo());
         assert_eq!((history.undo_text(), history.redo_text()), (String::new(), String::new()));
-        assert_eq!((history.len(), history.position(), history.bytes()), (0, 0, 0));
-        assert!(history.is_empty() && history.entries().next().is_none());
+        assert_eq!((history.entries().len(), history.position(), bytes(history)), (0, 0, 0));
+        assert!(history.entries().len() == 0 && history.entries().next().is_none());
         assert_eq!(events.take(), []);
         assert_eq!(editor.document, Document::default());
     }
@@ -106,7 +108,7 @@ fn undoing_all_and_redoing_all_leads_back_to_every_state() -> Result<()> {
                 states.push(editor.document.clone());
             }
         }
-        assert_eq!(editor.history.len() + 1, states.len());
+        assert_eq!(editor.history.entries().len() + 1, states.len());
         for state in states.iter().rev().skip(1) {
             assert!(editor.undo()?);
             assert_eq!(editor.document, *state);
@@ -248,7 +250,7 @@ fn clear_drops_the_entries_and_leaves_the_document() -> Result<()> {
     events.take();
     editor.history.clear(&mut editor.document)?;
     assert_eq!(editor.place(), (0, 0));
-    assert_eq!((editor.text().as_str(), editor.history.bytes()), ("a b", 0));
+    assert_eq!((editor.text().as_str(), bytes(&editor.history)), ("a b", 0));
     let mut log = logged();
     log.sort();
     assert_eq!(log, ["end a Applied", "end b Applied", "end c Undone"]);

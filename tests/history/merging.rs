@@ -1,7 +1,8 @@
 //! Edits that become one entry, and what keeps them apart.
 
-use persist::history::{CommandContext, Merge};
+use persist::history::{Capacity, CommandContext, Merge};
 use persist::{Command, Result};
+use persist_tests::support::bytes;
 
 use super::document::{Add, Document, Editor, HistoryEvent, Set, ask, ends, logged};
 
@@ -61,7 +62,7 @@ fn edits_of_different_labels_are_entries_of_their_own() -> Result<()> {
 fn nothing_is_merged_into_the_saved_state() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.set("x", 2)?;
     assert_eq!(editor.place(), (2, 2));
     editor.undo()?;
@@ -102,7 +103,7 @@ fn nothing_is_merged_behind_an_undo_a_redo_or_a_jump() -> Result<()> {
 fn a_merge_back_to_the_start_removes_the_entry() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     let state = editor.history.state();
     editor.set("x", 1)?;
     editor.set("x", 2)?;
@@ -150,7 +151,7 @@ fn the_first_entry_is_removed_by_a_merge_back_to_the_start() -> Result<()> {
     editor.set("x", 0)?;
     assert_eq!(editor.place(), (0, 0));
     assert!(!editor.history.is_modified() && !editor.history.can_undo());
-    assert_eq!(editor.history.bytes(), 0);
+    assert_eq!(bytes(&editor.history), 0);
     assert!(events.take().contains(&HistoryEvent::CanUndo(false)));
     assert!(!editor.undo()?);
     Ok(())
@@ -161,7 +162,7 @@ fn an_entry_that_cut_others_stays_behind_a_merge_back_to_the_start() -> Result<(
     let mut editor = Editor::new();
     editor.write("a b")?;
     editor.undo()?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     let state = editor.history.state();
     editor.set("x", 1)?;
     assert!(!editor.history.can_redo());
@@ -179,7 +180,7 @@ fn an_entry_that_cut_others_stays_behind_a_merge_back_to_the_start() -> Result<(
     editor.set("x", 0)?;
     assert_eq!(editor.place(), (2, 2));
     let sum: usize = editor.history.entries().map(|entry| entry.bytes).sum();
-    assert_eq!(editor.history.bytes(), sum);
+    assert_eq!(bytes(&editor.history), sum);
     Ok(())
 }
 
@@ -213,7 +214,7 @@ fn a_merge_keeps_the_first_old_and_the_last_new_value() -> Result<()> {
 fn a_drag_of_ten_thousand_moves_is_one_entry_of_one_size() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
-    let bytes = editor.history.bytes();
+    let before = bytes(&editor.history);
     logged();
     let memory = allocation_counter::measure(|| {
         for new in 2..10_000 {
@@ -221,7 +222,7 @@ fn a_drag_of_ten_thousand_moves_is_one_entry_of_one_size() -> Result<()> {
             logged();
         }
     });
-    assert_eq!((editor.place(), editor.history.bytes()), ((1, 1), bytes));
+    assert_eq!((editor.place(), bytes(&editor.history)), ((1, 1), before));
     assert!(memory.bytes_current < 1_000, "{memory:?}");
     assert_eq!(editor.document.number("x"), 9_999);
     editor.undo()?;
@@ -280,13 +281,15 @@ fn a_command_decides_how_much_it_takes_in() -> Result<()> {
 fn what_is_merged_counts_in_the_budget_of_bytes() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
-    editor.history.set_max_bytes(&mut editor.document, Some(2_900));
+    editor
+        .history
+        .set_capacity(&mut editor.document, Capacity { bytes: Some(2_900), ..Capacity::default() });
     editor.apply(Type("b".into()))?;
     assert_eq!(editor.place(), (2, 2));
     editor.apply(Type("c".into()))?;
     assert_eq!(editor.place(), (2, 2));
     editor.apply(Type("d".into()))?;
     assert_eq!(editor.place(), (1, 1));
-    assert!(editor.history.bytes() > 3_000);
+    assert!(bytes(&editor.history) > 3_000);
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use persist::Result;
+use persist::history::MergeWindow;
 
 use super::document::{Add, Document, Editor, logged};
 
@@ -25,10 +26,9 @@ impl Time {
 fn timed(window: Option<Duration>) -> (Editor, Time) {
     let mut editor = Editor::new();
     let time = Time(Arc::new(Mutex::new(Duration::from_secs(1))));
-    editor.history.set_clock({
-        let time = time.clone();
-        move || time.get()
-    });
+    let clock = time.clone();
+    let measured = MergeWindow::with_clock(Duration::MAX, move || clock.get());
+    editor.history.set_merge_window(measured);
     editor.history.set_merge_window(window);
     (editor, time)
 }
@@ -39,12 +39,12 @@ fn edits_within_the_window_since_the_last_one_are_merged() -> Result<()> {
     for (milliseconds, len) in [(0, 1), (499, 1), (499, 1), (500, 2), (100, 2)] {
         time.set(time.get() + Duration::from_millis(milliseconds));
         editor.set("x", editor.document.number("x") + 1)?;
-        assert_eq!(editor.history.len(), len);
+        assert_eq!(editor.history.entries().len(), len);
     }
     // A clock that goes back ends nothing.
     time.set(Duration::ZERO);
     editor.set("x", 100)?;
-    assert_eq!(editor.history.len(), 2);
+    assert_eq!(editor.history.entries().len(), 2);
     Ok(())
 }
 
@@ -54,7 +54,7 @@ fn without_a_window_and_with_one_of_zero_nothing_is_merged() -> Result<()> {
         let (mut editor, _) = timed(window);
         editor.set("x", 1)?;
         editor.set("x", 2)?;
-        assert_eq!(editor.history.len(), 2);
+        assert_eq!(editor.history.entries().len(), 2);
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ fn what_was_done_before_a_window_is_set_is_not_merged() -> Result<()> {
     editor.history.set_merge_window(Some(Duration::MAX));
     editor.set("x", 2)?;
     editor.set("x", 3)?;
-    assert_eq!(editor.history.len(), 2);
+    assert_eq!(editor.history.entries().len(), 2);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use persist::history::{CommandContext, End, Label};
 use persist::{Command, Result};
+use persist_tests::support::bytes;
 
 use super::document::{Document, Editor, HistoryEvent, Set, Write, ends, logged, tell};
 
@@ -87,7 +88,7 @@ fn the_saved_point_is_lost_if_it_is_beyond_an_obsolete_command() -> Result<()> {
                 _ => editor.write(if position == 1 { "a" } else { "c" })?,
             }
             if position == saved {
-                editor.history.mark_saved()?;
+                editor.history.set_modified(false)?;
             }
         }
         editor.go_to(1)?;
@@ -105,7 +106,7 @@ fn the_saved_point_stays_if_the_obsolete_command_does_not_count() -> Result<()> 
     editor.write("a")?;
     editor.apply(Fading { counts: false, ..Fading::new("b", 1) })?;
     editor.write("c")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.go_to(0)?;
     assert_eq!(editor.history.saved_position(), Some(2));
     editor.go_to(2)?;
@@ -119,7 +120,7 @@ fn a_command_that_a_redo_makes_obsolete_is_removed_and_the_position_stays() -> R
     editor.write("a")?;
     editor.apply(Fading::new("b", 2))?;
     editor.write("c")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.go_to(1)?;
     logged();
     let events = editor.listen();
@@ -144,7 +145,7 @@ fn a_redo_of_the_last_command_that_becomes_obsolete_is_told() -> Result<()> {
         events.take(),
         [HistoryEvent::CanRedo(false), HistoryEvent::RedoText(String::new())]
     );
-    assert!(editor.history.is_empty());
+    assert!(editor.history.entries().len() == 0);
     Ok(())
 }
 
@@ -160,7 +161,7 @@ fn a_jump_over_obsolete_commands_ends_behind_the_entry_that_was_meant() -> Resul
         editor.go_to(to)?;
         let behind = ["", "", "b", "b", "b d"];
         assert_eq!(editor.text(), behind[to], "to {to}");
-        assert_eq!(editor.history.len(), 4 - to.div_ceil(2), "to {to}");
+        assert_eq!(editor.history.entries().len(), 4 - to.div_ceil(2), "to {to}");
     }
     for to in 0..=3 {
         let mut editor = Editor::new();
@@ -245,11 +246,11 @@ fn a_part_that_becomes_obsolete_is_dropped_and_the_rest_stays() -> Result<()> {
     editor.apply(Fading::new("b", 1))?;
     editor.write("a")?;
     editor.commit()?;
-    editor.history.mark_saved()?;
-    let bytes = editor.history.bytes();
+    editor.history.set_modified(false)?;
+    let before = bytes(&editor.history);
     editor.undo()?;
     assert_eq!(editor.place(), (1, 0));
-    assert!(editor.history.bytes() < bytes);
+    assert!(bytes(&editor.history) < before);
     editor.redo()?;
     assert_eq!(editor.text(), "a");
     assert!(editor.history.is_modified(), "it is another document than the saved one");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use persist::history::{Drag, Edit, End};
+use persist::history::{Drag, Edit, End, MergeWindow};
 use persist::{Error, ErrorKind, Result};
 use proptest::sample;
 
@@ -42,7 +42,8 @@ impl Pair {
         let mut editor = capacity.map_or_else(Editor::new, Editor::of);
         let (time, events) = (Arc::new(AtomicU64::new(0)), editor.listen());
         let clock = Arc::clone(&time);
-        editor.history.set_clock(move || Duration::from_millis(clock.load(Ordering::Relaxed)));
+        let clock = move || Duration::from_millis(clock.load(Ordering::Relaxed));
+        editor.history.set_merge_window(MergeWindow::with_clock(Duration::MAX, clock));
         FADED.take();
         Self {
             told: values(&editor),
@@ -220,7 +221,7 @@ impl Pair {
         assert!(history.is_modified() && !history.can_undo() && !history.can_redo());
         refused(history.undo(document), ErrorKind::Poisoned);
         // What can be redone was done to a document with what is skipped.
-        if is_cleared || history.position() < history.len() {
+        if is_cleared || history.position() < history.entries().len() {
             history.clear(document).unwrap();
             self.model.clear_broken(index, done);
         } else {

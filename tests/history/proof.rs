@@ -202,13 +202,13 @@ fn an_entry_whose_object_is_gone_is_an_error_and_can_be_skipped_or_dropped() -> 
             let error = history.undo(&mut world).expect_err("the door is gone");
             assert_eq!((error.kind(), error.object()), (ErrorKind::NotFound, Some(door.get())));
         }
-        assert_eq!((history.len(), history.position()), (2, 2));
+        assert_eq!((history.entries().len(), history.position()), (2, 2));
         if is_dropped {
             history.drop_entry(&mut world)?;
         } else {
             history.skip_entry(&mut world)?;
         }
-        assert_eq!((history.len(), history.position()), (len, 1));
+        assert_eq!((history.entries().len(), history.position()), (len, 1));
         assert!(history.undo(&mut world)?);
         assert_eq!(world.get::<Place>(gate), Some(&Place::default()));
     }
@@ -277,7 +277,7 @@ fn an_edit_of_twenty_thousand_objects_is_proved_both_ways() -> Result<()> {
         })?;
     }
     history.end_drag(drag);
-    assert_eq!(history.len(), 2);
+    assert_eq!(history.entries().len(), 2);
     history.undo(&mut world)?;
     history.redo(&mut world)?;
     let is_moved = |object: &ObjectId| world.get::<Place>(*object).is_some_and(|at| at.x == 2.0);

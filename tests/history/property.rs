@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use persist::ErrorKind;
-use persist_tests::support::short_or_long;
+use persist::history::Capacity;
+use persist_tests::support::{bytes, short_or_long};
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
 use proptest::sample;
@@ -13,6 +14,7 @@ use proptest::sample;
 use super::act::{Act, FADED, WEIGHT};
 use super::calls::{Call, How, call};
 use super::document::{Fault, HistoryEvent, ends, fault, logged, no_fault_is_left, refused};
+use super::model::Model;
 use super::pair::{Pair, values};
 
 impl Pair {
@@ -68,27 +70,24 @@ impl Pair {
                 model.forget_drag();
             }
             Call::Saved(_) | Call::Clear if model.is_open() => {
-                refused(editor.history.mark_saved(), ErrorKind::OpenTransaction);
-                refused(editor.history.mark_unsaved(), ErrorKind::OpenTransaction);
+                refused(editor.history.set_modified(false), ErrorKind::OpenTransaction);
+                refused(editor.history.set_modified(true), ErrorKind::OpenTransaction);
                 let clear = editor.history.clear(&mut editor.document);
                 refused(clear, ErrorKind::OpenTransaction);
             }
             Call::Saved(is_saved) => {
                 let history = &mut editor.history;
-                let marked = if *is_saved { history.mark_saved() } else { history.mark_unsaved() };
-                marked.unwrap();
+                history.set_modified(!is_saved).unwrap();
                 model.mark_saved(*is_saved);
             }
             Call::Capacity(capacity) => {
-                editor.history.set_capacity(&mut editor.document, *capacity);
                 model.capacity = *capacity;
+                editor.history.set_capacity(&mut editor.document, limits(model));
                 model.trim();
             }
             Call::Budget(budget) => {
-                // The half is for what the entries take themselves.
-                let bytes = budget.map(|budget| budget * WEIGHT + WEIGHT / 2);
-                editor.history.set_max_bytes(&mut editor.document, bytes);
                 model.budget = *budget;
+                editor.history.set_capacity(&mut editor.document, limits(model));
                 model.trim();
             }
             Call::Window(window) => {
@@ -122,7 +121,6 @@ impl Pair {
         assert!(no_fault_is_left());
         assert_eq!(editor.document, model.document);
         assert_eq!(editor.place(), (model.len(), model.position));
-        assert_eq!(history.is_open(), model.is_open());
         assert_eq!(history.is_modified(), model.is_modified());
         assert_eq!(history.saved_position(), model.saved_position());
         assert_eq!((history.can_undo(), history.can_redo()), (model.can_undo(), model.can_redo()));
@@ -134,7 +132,9 @@ impl Pair {
         assert_eq!(history.redo_text(), text("Redo", true));
         let texts = model.entries.iter().map(|entry| entry.text());
         assert_eq!(editor.labels(), texts.take(model.len()).collect::<Vec<_>>());
-        assert_eq!(history.bytes() / WEIGHT, model.weight());
+        if !model.is_open() {
+            assert_eq!(bytes(history) / WEIGHT, model.weight());
+        }
         assert!(history.poison().is_none());
 
         let states = history.entries().map(|entry| (entry.index + 1, entry.state));
@@ -206,4 +206,11 @@ proptest! {
     ) {
         run(capacity, &calls);
     }
+}
+
+/// The limits of a model.
+fn limits(model: &Model) -> Capacity {
+    // The half is for what the entries take themselves.
+    let bytes = model.budget.map(|budget| budget * WEIGHT + WEIGHT / 2);
+    Capacity { entries: model.capacity, bytes }
 }

@@ -51,7 +51,7 @@ fn a_rollback_restores_what_can_be_redone_and_the_saved_point_also_with_merges()
     editor.set("x", 1)?;
     editor.apart();
     editor.set("x", 2)?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.undo()?;
     let before = editor.state();
     for same in ["x", "y"] {

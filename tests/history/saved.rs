@@ -18,7 +18,7 @@ fn a_new_history_is_saved_unless_it_is_said_not_to_be() -> Result<()> {
     let mut editor = Editor::new();
     assert!(!editor.history.is_modified());
     assert_eq!(editor.history.saved_position(), Some(0));
-    editor.history.mark_unsaved()?;
+    editor.history.set_modified(true)?;
     assert!(editor.history.is_modified());
     assert_eq!(editor.history.saved_position(), None);
     editor.write("a")?;
@@ -33,7 +33,7 @@ fn the_saved_state_is_found_from_below_and_from_above() -> Result<()> {
     let events = editor.listen();
     editor.write("a")?;
     assert_eq!(told(&events), [true]);
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     assert_eq!(told(&events), [false]);
     editor.undo()?;
     assert_eq!(told(&events), [true]);
@@ -56,7 +56,7 @@ fn the_saved_state_is_found_at_once_in_a_long_history() -> Result<()> {
         editor.write("a")?;
         logged();
     }
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     let begin = std::time::Instant::now();
     for position in (0..ENTRIES).rev() {
         editor.undo()?;
@@ -73,7 +73,7 @@ fn the_saved_state_is_found_at_once_in_a_long_history() -> Result<()> {
 fn a_saved_state_whose_branch_is_cut_is_never_reached_again() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.undo()?;
     editor.write("c")?;
     assert_eq!(editor.history.saved_position(), None);
@@ -81,7 +81,7 @@ fn a_saved_state_whose_branch_is_cut_is_never_reached_again() -> Result<()> {
         editor.go_to(position)?;
         assert!(editor.history.is_modified(), "at {position}");
     }
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     assert!(!editor.history.is_modified());
     assert_eq!(editor.history.saved_position(), Some(0));
     Ok(())
@@ -91,7 +91,7 @@ fn a_saved_state_whose_branch_is_cut_is_never_reached_again() -> Result<()> {
 fn a_saved_state_among_what_is_undone_is_reached_by_redo() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.go_to(0)?;
     assert_eq!(editor.history.saved_position(), Some(2));
     let is_saved: Vec<_> = editor.history.entries().map(|entry| entry.is_saved).collect();
@@ -108,12 +108,12 @@ fn saving_twice_tells_once() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
     let events = editor.listen();
-    editor.history.mark_saved()?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
+    editor.history.set_modified(false)?;
     assert_eq!(events.take(), [HistoryEvent::Modified(false)]);
     editor.undo()?;
     events.take();
-    editor.history.mark_unsaved()?;
+    editor.history.set_modified(true)?;
     assert_eq!(events.take(), []);
     assert_eq!(editor.history.saved_position(), None);
     editor.redo()?;
@@ -125,7 +125,7 @@ fn saving_twice_tells_once() -> Result<()> {
 fn the_saved_position_moves_down_as_the_oldest_fall_out() -> Result<()> {
     let mut editor = Editor::of(2);
     editor.write("a b")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.write("c")?;
     assert_eq!(editor.history.saved_position(), Some(1));
     editor.write("d")?;
@@ -157,7 +157,7 @@ fn the_state_before_the_first_entry_is_lost_when_that_falls_out() -> Result<()> 
 fn another_edit_in_the_place_of_a_saved_one_is_not_saved() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     let saved = editor.history.state();
     editor.undo()?;
     editor.write("b")?;
@@ -175,7 +175,7 @@ fn another_edit_in_the_place_of_a_saved_one_is_not_saved() -> Result<()> {
 fn an_edit_behind_the_saved_point_is_not_merged_into_it() -> Result<()> {
     let mut editor = Editor::new();
     editor.set("x", 1)?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.set("x", 2)?;
     assert_eq!(editor.place(), (2, 2));
     assert!(editor.history.is_modified());
@@ -192,9 +192,9 @@ fn clear_keeps_whether_the_document_is_modified() -> Result<()> {
     editor.history.clear(&mut editor.document)?;
     assert!(editor.history.is_modified());
     assert_eq!(editor.history.saved_position(), None);
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.write("b")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     let events = editor.listen();
     editor.history.clear(&mut editor.document)?;
     assert!(!editor.history.is_modified());
@@ -243,7 +243,7 @@ fn undo_over_a_command_that_does_not_count_leaves_the_state_as_it_is() -> Result
     let mut editor = Editor::new();
     editor.write("a")?;
     editor.select(3)?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     let state = editor.history.state();
     editor.undo()?;
     assert!(!editor.history.is_modified());
@@ -261,7 +261,7 @@ fn undo_over_a_command_that_does_not_count_leaves_the_state_as_it_is() -> Result
 fn what_does_not_count_merges_behind_the_saved_point_as_elsewhere() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     for selected in 1..10 {
         editor.select(selected)?;
     }
@@ -275,7 +275,7 @@ fn a_document_is_not_saved_in_the_middle_of_a_transaction() -> Result<()> {
     let mut editor = Editor::new();
     editor.history.begin("Build")?;
     editor.write("a")?;
-    let message = refused(editor.history.mark_saved(), ErrorKind::OpenTransaction);
+    let message = refused(editor.history.set_modified(false), ErrorKind::OpenTransaction);
     assert_eq!(message, "the transaction `Build` is open; commit it or roll it back first");
     editor.commit()?;
     assert!(editor.history.is_modified());

@@ -8,7 +8,7 @@ use super::document::{Editor, Fault, HistoryEvent, Write, ends, fault, logged, p
 fn while_a_transaction_is_open_nothing_can_be_undone_or_redone() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b c")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.undo()?;
     let events = editor.listen();
     editor.history.begin("Build")?;
@@ -22,7 +22,7 @@ fn while_a_transaction_is_open_nothing_can_be_undone_or_redone() -> Result<()> {
         ]
     );
     let history = &editor.history;
-    assert!(history.is_open() && !history.can_undo() && !history.can_redo());
+    assert!(!history.can_undo() && !history.can_redo());
     assert_eq!(editor.place(), (2, 2));
     assert_eq!(history.entries().len(), 2);
     assert_eq!(history.saved_position(), None);
@@ -41,7 +41,7 @@ fn while_a_transaction_is_open_nothing_can_be_undone_or_redone() -> Result<()> {
 fn a_transaction_is_one_entry_with_its_label() -> Result<()> {
     let mut editor = Editor::new();
     editor.write("a b")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.undo()?;
     let events = editor.listen();
     editor.history.begin("Build")?;
@@ -83,9 +83,7 @@ fn a_document_is_modified_as_soon_as_an_open_transaction_has_changed_it() -> Res
             _ => editor.set("x", 0)?,
         }
         assert_eq!(editor.history.is_modified(), end == "commit", "{end}");
-        while editor.history.is_open() {
-            editor.commit()?;
-        }
+        while editor.commit().is_ok() {}
         assert_eq!(editor.history.is_modified(), end == "commit", "{end}");
         let told = events.take();
         assert_eq!(told.contains(&HistoryEvent::Modified(false)), end != "commit", "{told:?}");
@@ -106,7 +104,7 @@ fn inner_transactions_become_parts_of_the_outer() -> Result<()> {
     editor.commit()?;
     editor.commit()?;
     assert_eq!(events.take(), []);
-    assert!(editor.history.is_open() && editor.history.is_empty());
+    assert!(editor.history.entries().len() == 0);
     editor.commit()?;
     assert_eq!(editor.labels(), ["Outer"]);
     Ok(())
@@ -184,7 +182,7 @@ fn a_transaction_that_merges_to_nothing_leaves_no_entry() -> Result<()> {
 fn a_rollback_leaves_all_as_before_the_beginning() -> Result<()> {
     let mut editor = Editor::of(3);
     editor.write("a b c")?;
-    editor.history.mark_saved()?;
+    editor.history.set_modified(false)?;
     editor.undo()?;
     let before = editor.state();
     let events = editor.listen();
@@ -222,7 +220,7 @@ fn an_edit_that_fails_leaves_its_transaction_open_with_what_was_before_it() -> R
     refused(editor.write("c"), ErrorKind::Refused);
     fault("apply d", Fault::Panic);
     panics(|| editor.write("d").unwrap());
-    assert!(editor.history.is_open() && editor.history.poison().is_none());
+    assert!(editor.history.poison().is_none());
     assert_eq!(editor.text(), "a b");
     editor.rollback()?;
     assert_eq!(editor.state(), before);

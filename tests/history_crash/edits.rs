@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use persist::history::Drag;
+use persist::history::{Drag, SessionOptions};
 use persist::world::Outside;
 use persist::{
     Component, Error, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
@@ -74,15 +74,12 @@ impl persist::Command for Gain {
 }
 
 /// What the program has.
-pub(crate) fn classes() -> Result<(SaveManager, History)> {
+pub(crate) fn options() -> Result<SessionOptions<persist::World>> {
     let mut saves = SaveManager::new();
     saves.register_component::<Place>()?;
     saves.register_component::<Tags>()?;
     saves.registry_mut().register_resource::<Score>()?;
-    let mut history = History::new(40);
-    history.register::<Join>()?;
-    history.register::<Gain>()?;
-    Ok((saves, history))
+    Session::with(saves, History::new(40)).register::<Join>()?.register::<Gain>()
 }
 
 fn refuse(why: &str) -> Error {

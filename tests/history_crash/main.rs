@@ -63,8 +63,7 @@ fn child(folder: &Path, seed: u64, flush: &str) {
 }
 
 fn open(folder: &Path, flush: Flush) -> Session {
-    let (saves, history) = edits::classes().unwrap();
-    let options = Session::with(saves, history).flush(flush);
+    let options = edits::options().unwrap().flush(flush);
     options.open(folder.join("level.sav"), folder.join("level.journal")).unwrap().0
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use persist::history::{CommandContext, Label, Merge};
-use persist::{Command, Error, ErrorKind, History, Persist, Result};
+use persist::history::{CommandContext, Label, Merge, SessionOptions};
+use persist::{Command, Error, ErrorKind, History, Persist, Result, SaveManager, Session};
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
 pub(crate) struct Document {
@@ -175,14 +175,22 @@ impl Command<Document> for Look {
     }
 }
 
-pub(crate) fn history(capacity: Option<usize>) -> Result<History<Document>> {
+pub(crate) fn history(capacity: Option<usize>) -> History<Document> {
     let mut history = History::new(capacity);
     history.set_merge_window(Some(Duration::MAX));
-    history.register::<Rename>()?;
-    history.register::<Insert>()?;
-    history.register::<Remove>()?;
-    history.register::<Type>()?;
-    history.register::<Chapter>()?;
-    history.register::<Look>()?;
-    Ok(history)
+    history
+}
+
+/// A session that is to be opened, with all commands of documents.
+pub(crate) fn session_of(
+    saves: SaveManager,
+    history: History<Document>,
+) -> Result<SessionOptions<Document>> {
+    Session::with(saves, history)
+        .register::<Rename>()?
+        .register::<Insert>()?
+        .register::<Remove>()?
+        .register::<Type>()?
+        .register::<Chapter>()?
+        .register::<Look>()
 }

@@ -3,7 +3,7 @@
 use persist::history::{Drag, Flush, Recovered, SessionOptions};
 use persist::{History, Result, SaveManager, SaveOptions, Session};
 
-use super::document::{Chapter, Document, Insert, Look, Remove, Rename, Type, history};
+use super::document::{Chapter, Document, Insert, Look, Remove, Rename, Type, history, session_of};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::{Disk, Image};
 
@@ -16,7 +16,7 @@ pub(crate) fn manager(disk: &Disk) -> SaveManager {
 }
 
 pub(crate) fn options(disk: &Disk) -> Result<SessionOptions<Document>> {
-    Ok(Session::with(manager(disk), history(None)?))
+    session_of(manager(disk), history(None))
 }
 
 pub(crate) fn open(disk: &Disk) -> Result<(Session<Document>, Recovered)> {
@@ -255,10 +255,10 @@ impl Driver {
                 }
             }
             Action::Save => drop(session.save()?),
-            Action::Unsave => session.mark_unsaved()?,
+            Action::Unsave => session.set_modified(true)?,
             Action::Clear => session.clear()?,
         }
-        let (position, len) = (session.history().position(), session.history().len());
+        let (position, len) = (session.history().position(), session.history().entries().len());
         if self.depth == 0 {
             if action == Action::Clear {
                 self.documents.clear();
@@ -285,7 +285,9 @@ pub(crate) fn check(image: &Image, logged: &Logged, what: &str) -> Recovered {
         options(&disk).and_then(|options| options.flush(Flush::OnIdle).open(SAVE, JOURNAL));
     let (mut session, recovered) = opened.unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(Seen::of(session.target(), session.history()), logged.seen, "{what}");
-    for position in (0..=session.history().len()).rev().chain(0..=session.history().len()) {
+    for position in
+        (0..=session.history().entries().len()).rev().chain(0..=session.history().entries().len())
+    {
         session.go_to(position).unwrap();
         assert_eq!(*session.target(), logged.documents[position], "{what}, position {position}");
     }

@@ -64,13 +64,13 @@ pub(crate) const SCRIPT: &[Act] = &[
             edit.set(door, "Bag:items[0]", 100).map(drop)
         })
     },
-    |session| session.edit("Score", |edit| edit.set_resource("Score:points", 6).map(drop)),
-    |session| session.edit("Score", |edit| edit.set_resource("Score:lives", 2).map(drop)),
+    |session| session.edit("Score", |edit| edit.set(None, "Score:points", 6).map(drop)),
+    |session| session.edit("Score", |edit| edit.set(None, "Score:lives", 2).map(drop)),
     |session| {
         session.edit("Score", |edit| {
-            edit.set_resource("Score:lives", 1)?;
+            edit.set(None, "Score:lives", 1)?;
             edit.insert_resource(old::Score { points: 50, lives: 30 })?;
-            edit.set_resource("Score:points", 51).map(drop)
+            edit.set(None, "Score:points", 51).map(drop)
         })
     },
     |session| {
@@ -191,7 +191,7 @@ pub(crate) fn run() -> Result<Vec<Logged>> {
     for act in SCRIPT {
         act(&mut session)?;
         let (position, now) = (session.history().position(), save(&session)?);
-        worlds.truncate(session.history().len() + 1);
+        worlds.truncate(session.history().entries().len() + 1);
         if worlds.len() <= position {
             worlds.push(now);
         } else {
@@ -228,10 +228,12 @@ fn expected(save: &[u8]) -> Result<String> {
 
 pub(crate) fn check(session: &mut Session<World>, logged: &Logged, what: &str) -> Result<()> {
     assert_eq!(session.history().position(), logged.position, "{what}");
-    assert_eq!(session.history().len(), logged.labels.len(), "{what}");
+    assert_eq!(session.history().entries().len(), logged.labels.len(), "{what}");
     let found = described(session.world());
     assert_eq!(found, expected(&logged.worlds[logged.position])?, "{what}");
-    for position in (0..=session.history().len()).rev().chain(0..=session.history().len()) {
+    for position in
+        (0..=session.history().entries().len()).rev().chain(0..=session.history().entries().len())
+    {
         session.go_to(position)?;
         let found = described(session.world());
         assert_eq!(found, expected(&logged.worlds[position])?, "{what}, position {position}");
@@ -258,12 +260,12 @@ fn a_journal_of_yesterday_is_done_again_on_the_types_of_today() -> Result<()> {
         assert!(recovered.stopped.is_none(), "{what}: {recovered}");
         session.edit("Today", |edit| edit.spawn("Today").map(drop))?;
         session.undo()?;
-        session.go_to(logged.position.min(session.history().len()))?;
+        session.go_to(logged.position.min(session.history().entries().len()))?;
         session.save()?;
         drop(session);
         let (mut session, recovered) = new::session(&disk)?;
         assert!(recovered.stopped.is_none(), "{what}: {recovered}");
-        let len = session.history().len();
+        let len = session.history().entries().len();
         for position in (0..len).rev().chain(0..len) {
             session.go_to(position)?;
             if position < logged.position {
@@ -282,9 +284,8 @@ fn a_change_of_a_class_that_is_gone_stops_the_replay_and_names_it() -> Result<()
     let mut saves = super::driver::manager(&disk);
     saves.register_component::<new::Bag>()?;
     saves.registry_mut().register_resource::<new::Points>()?;
-    let mut history = History::new(None);
-    history.register::<new::Rename>()?;
-    let (session, recovered) = Session::with(saves, history).open(SAVE, JOURNAL)?;
+    let options = Session::with(saves, History::new(None)).register::<new::Rename>()?;
+    let (session, recovered) = options.open(SAVE, JOURNAL)?;
     let stopped = recovered.stopped.unwrap();
     assert_eq!(stopped.kind, ErrorKind::WrongClass);
     assert!(
@@ -292,7 +293,7 @@ fn a_change_of_a_class_that_is_gone_stops_the_replay_and_names_it() -> Result<()
         "{}",
         stopped.cause
     );
-    assert!(session.history().is_empty());
+    assert!(session.history().entries().len() == 0);
     Ok(())
 }
 

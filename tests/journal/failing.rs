@@ -10,7 +10,7 @@ use persist::storage::{NewFile, Storage, StoredFile};
 use persist::{Command, ErrorKind, Result, Session};
 use persist_tests::support::short_or_long;
 
-use super::document::{Document, Insert, Rename, history};
+use super::document::{Document, Insert, Rename, history, session_of};
 use super::driver::{Action, Driver, SCRIPT, check, manager, open, options};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::{Disk, Fault};
@@ -320,7 +320,10 @@ fn a_session_that_cannot_begin_its_journal_leaves_all_as_it_was() -> Result<()> 
             }
             match &opened {
                 Ok((session, _)) => {
-                    assert_eq!(session.history().len(), if image.is_empty() { 0 } else { 2 });
+                    assert_eq!(
+                        session.history().entries().len(),
+                        if image.is_empty() { 0 } else { 2 }
+                    );
                 }
                 Err(error) => {
                     // What kept it from looking for a save is a save that is not there.
@@ -334,7 +337,7 @@ fn a_session_that_cannot_begin_its_journal_leaves_all_as_it_was() -> Result<()> 
             count += usize::from(opened.is_err());
             drop(opened);
             if image.is_empty() {
-                assert!(open(&disk)?.0.history().is_empty());
+                assert!(open(&disk)?.0.history().entries().len() == 0);
             } else {
                 let recovered = check(&disk.image(), &expected, &format!("operation {operation}"));
                 assert!(recovered.kept.is_empty() && recovered.stopped.is_none());
@@ -426,7 +429,7 @@ fn a_save_is_made_also_if_the_journal_cannot_be_written() -> Result<()> {
     let storage = Refusing { disk: disk.clone(), refuses: Arc::clone(&refuses) };
     let mut saves = manager(&disk);
     saves.set_storage(storage);
-    let (mut session, _) = Session::with(saves, history(None)?).open(SAVE, JOURNAL)?;
+    let (mut session, _) = session_of(saves, history(None))?.open(SAVE, JOURNAL)?;
     session.apply(Insert { at: 0, line: String::from("first") })?;
     refuses.store(true, Ordering::Relaxed);
     assert!(session.apply(Insert { at: 0, line: String::from("second") }).is_err());
@@ -476,7 +479,7 @@ fn a_command_that_is_not_registered_is_refused_or_ends_the_journal() -> Result<(
     assert!(error.message().contains("`register::<Foreign>()`"), "{error}");
     assert_eq!(*session.target(), Document::default());
     session.apply(Rename { title: String::from("a") })?;
-    assert_eq!(session.history().len(), 1);
+    assert_eq!(session.history().entries().len(), 1);
     drop(session);
     Ok(())
 }
@@ -499,9 +502,8 @@ impl Command<Document> for Stuck {
 #[test]
 fn behind_a_target_that_was_left_half_done_the_journal_waits_for_a_save() -> Result<()> {
     let disk = Disk::default();
-    let mut commands = history(None)?;
-    commands.register::<Stuck>()?;
-    let (mut session, _) = Session::with(manager(&disk), commands).open(SAVE, JOURNAL)?;
+    let options = session_of(manager(&disk), history(None))?.register::<Stuck>()?;
+    let (mut session, _) = options.open(SAVE, JOURNAL)?;
     session.apply(Rename { title: String::from("a") })?;
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let _ = session.apply(Stuck);
@@ -523,7 +525,7 @@ fn behind_a_target_that_was_left_half_done_the_journal_waits_for_a_save() -> Res
     session.apply(Rename { title: String::from("b") })?;
     let (killed, _) = open(&Disk::new(disk.image()))?;
     assert_eq!(killed.target().title, "b");
-    assert_eq!((killed.history().len(), killed.history().poison()), (1, None));
+    assert_eq!((killed.history().entries().len(), killed.history().poison()), (1, None));
     Ok(())
 }
 
@@ -565,7 +567,7 @@ fn that_a_transaction_was_rolled_back_waits_while_the_journal_cannot_be_looked_a
     session.apply(Insert { at: 0, line: String::from("second") })?;
     let (session, recovered) = open(&Disk::new(disk.image()))?;
     assert_eq!(session.target().lines, ["second"]);
-    assert_eq!((session.history().len(), recovered.rolled_back), (1, 0));
+    assert_eq!((session.history().entries().len(), recovered.rolled_back), (1, 0));
     Ok(())
 }
 

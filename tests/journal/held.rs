@@ -66,7 +66,7 @@ fn what_validate_refuses_is_attached_and_inserted_nowhere() -> Result<()> {
     assert_eq!((error.kind(), error.class()), (ErrorKind::Refused, Some("Health")), "{error}");
     let error = session.edit("", |edit| edit.insert_resource(health(500))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
-    assert_eq!((session.history().len(), session.world().classes(door).len()), (1, 0));
+    assert_eq!((session.history().entries().len(), session.world().classes(door).len()), (1, 0));
     session.edit("", |edit| edit.attach(door, health(50)))?;
     let error = session.edit("", |edit| edit.attach(door, health(101))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
@@ -83,7 +83,7 @@ fn a_history_without_a_journal_asks_validate_of_what_is_attached_as_well() -> Re
     let (mut world, mut history) = (World::new(), History::new(9));
     let door = world.spawn("Door");
     assert!(history.edit(&mut world, "", |edit| edit.attach(door, health(500))).is_err());
-    assert!(world.get::<Health>(door).is_none() && history.is_empty());
+    assert!(world.get::<Health>(door).is_none() && history.entries().len() == 0);
     Ok(())
 }
 
@@ -138,7 +138,7 @@ fn what_holds_shared_pointers_is_neither_attached_nor_removed_in_a_session() -> 
     session.edit("", |edit| edit.rename(door, "Gate").map(drop))?;
     let (killed, recovered) = open(&Disk::new(disk.image()))?;
     assert!(recovered.stopped.is_none() && recovered.kept.is_empty(), "{recovered}");
-    assert_eq!((killed.history().len(), killed.world().name(door)), (2, Some("Gate")));
+    assert_eq!((killed.history().entries().len(), killed.world().name(door)), (2, Some("Gate")));
     Ok(())
 }
 
@@ -168,7 +168,7 @@ fn a_class_that_the_next_session_would_not_know_is_refused() -> Result<()> {
     session.edit("", |edit| edit.detach::<Health>(door))?;
     let (killed, recovered) = open(&Disk::new(disk.image()))?;
     assert!(recovered.stopped.is_none(), "{recovered}");
-    assert_eq!((killed.history().len(), killed.world().classes(door).len()), (3, 0));
+    assert_eq!((killed.history().entries().len(), killed.world().classes(door).len()), (3, 0));
     Ok(())
 }
 
@@ -183,7 +183,7 @@ fn a_journal_does_not_grow_when_it_is_opened() -> Result<()> {
     let size = journal(&disk);
     for _ in 0..3 {
         let (session, recovered) = open(&disk)?;
-        assert_eq!((session.history().len(), recovered.replayed), (2, 2));
+        assert_eq!((session.history().entries().len(), recovered.replayed), (2, 2));
         drop(session);
         assert_eq!(journal(&disk), size);
     }
@@ -191,7 +191,7 @@ fn a_journal_does_not_grow_when_it_is_opened() -> Result<()> {
     let (mut session, _) = open(&disk)?;
     session.set(door, "Health:points", 7)?;
     let (killed, recovered) = open(&Disk::new(disk.image()))?;
-    assert_eq!((killed.history().len(), recovered.replayed), (3, 3));
+    assert_eq!((killed.history().entries().len(), recovered.replayed), (3, 3));
     assert_eq!(killed.world().get::<Health>(door).map(|health| health.points), Some(7));
     Ok(())
 }

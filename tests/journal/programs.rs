@@ -114,9 +114,8 @@ pub(crate) mod old {
     pub(crate) fn session(disk: &Disk) -> Result<Session<World>> {
         let mut history = History::new(None);
         history.set_merge_window(Some(std::time::Duration::MAX));
-        history.register::<Rename>()?;
-        history.register::<Raise>()?;
         let options = Session::with(saves(disk)?, history).flush(Flush::OnIdle);
+        let options = options.register::<Rename>()?.register::<Raise>()?;
         Ok(options.open(SAVE, JOURNAL)?.0)
     }
 
@@ -267,9 +266,8 @@ pub(crate) mod new {
     pub(crate) fn session(disk: &Disk) -> Result<(Session<World>, persist::history::Recovered)> {
         let mut history = History::new(None);
         history.set_merge_window(Some(std::time::Duration::MAX));
-        history.register::<Raise>()?;
-        history.register::<Rename>()?;
         let options = Session::with(saves(disk)?, history).flush(Flush::OnIdle);
+        let options = options.register::<Raise>()?.register::<Rename>()?;
         options.open(SAVE, JOURNAL)
     }
 }

@@ -78,11 +78,9 @@ impl Command for Stroke {
 fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
     let mut saves = super::driver::manager(disk);
     saves.register_component::<Place>()?;
-    let mut history = History::new(None);
-    history.register::<Make>()?;
-    history.register::<Once>()?;
-    history.register::<Stroke>()?;
-    Session::with(saves, history).flush(Flush::OnIdle).open(SAVE, JOURNAL)
+    let options = Session::with(saves, History::new(None)).flush(Flush::OnIdle);
+    let options = options.register::<Make>()?.register::<Once>()?.register::<Stroke>()?;
+    options.open(SAVE, JOURNAL)
 }
 
 /// Opens what was left, all of which must be there.
@@ -137,11 +135,11 @@ fn an_entry_that_was_left_half_undone_is_there_behind_a_save() -> Result<()> {
 
     let mut session = reopen(&disk)?;
     assert_eq!(session.history().poison(), Some(&poison));
-    assert_eq!((session.history().len(), session.history().position()), (2, 2));
+    assert_eq!((session.history().entries().len(), session.history().position()), (2, 2));
     assert!(!session.world().contains(first) && session.world().contains(second));
     session.drop_entry()?;
     // What was removed cannot come back any more; what had come back stays.
-    assert_eq!((session.history().len(), session.history().poison()), (1, None));
+    assert_eq!((session.history().entries().len(), session.history().poison()), (1, None));
     assert!(!session.world().is_parked(first) && session.world().contains(second));
     Ok(())
 }
@@ -162,7 +160,11 @@ fn a_crash_keeps_what_was_done_in_a_drag_and_the_drag_is_over() -> Result<()> {
         session.set(ada, "Place:x", x)?;
     }
     let texts = |session: &Session| {
-        (session.history().undo_text(), session.history().redo_text(), session.history().len())
+        (
+            session.history().undo_text(),
+            session.history().redo_text(),
+            session.history().entries().len(),
+        )
     };
     let before = texts(&session);
     assert_eq!((&*before.0, before.2), ("Undo Draw and 5 more", 2));
@@ -174,7 +176,7 @@ fn a_crash_keeps_what_was_done_in_a_drag_and_the_drag_is_over() -> Result<()> {
     again.redo()?;
     assert_eq!(again.world().get(ada), Some(&Place { x: 3 }));
     again.set(ada, "Place:x", 4)?;
-    assert_eq!(again.history().len(), 3);
+    assert_eq!(again.history().entries().len(), 3);
 
     // A save in it keeps it open, and its rest is an entry of its own.
     session.save()?;
@@ -214,7 +216,7 @@ fn four_thousand_removed_objects_come_back_behind_a_save() -> Result<()> {
     session.save()?;
     drop(session);
     let mut session = reopen(&disk)?;
-    assert_eq!((session.history().len(), session.world().len()), (4_001, 0));
+    assert_eq!((session.history().entries().len(), session.world().objects().len()), (4_001, 0));
     session.go_to(1)?;
     assert!(objects.iter().all(|object| session.world().get::<Place>(*object).is_some()));
     Ok(())
@@ -227,14 +229,14 @@ fn what_a_rollback_could_not_put_back_is_refused_in_a_transaction() -> Result<()
     session.edit("Add", |edit| edit.spawn("A"))?;
     session.save()?;
     session.begin("Group")?;
-    let refused = session.mark_unsaved().and_then(|()| session.save().map(drop));
+    let refused = session.set_modified(true).and_then(|()| session.save().map(drop));
     assert_eq!(refused.map_err(|error| error.kind()), Err(ErrorKind::OpenTransaction));
     session.edit("Add", |edit| edit.spawn("B"))?;
     let killed = Disk::new(disk.image());
     session.rollback()?;
-    assert_eq!((session.history().len(), session.history().is_modified()), (1, false));
+    assert_eq!((session.history().entries().len(), session.history().is_modified()), (1, false));
     let session = reopen(&killed)?;
-    assert_eq!((session.history().len(), session.history().is_modified()), (1, false));
+    assert_eq!((session.history().entries().len(), session.history().is_modified()), (1, false));
     Ok(())
 }
 
@@ -260,9 +262,8 @@ impl Command for Nest {
 #[test]
 fn commands_in_commands_come_back_on_a_small_stack() -> Result<()> {
     let session = |disk: &Disk| -> Result<Session> {
-        let mut history = History::new(None);
-        history.register::<Nest>()?;
-        Ok(Session::with(super::driver::manager(disk), history).open(SAVE, JOURNAL)?.0)
+        let options = Session::with(super::driver::manager(disk), History::new(None));
+        Ok(options.register::<Nest>()?.open(SAVE, JOURNAL)?.0)
     };
     let in_thread = |stack: usize, run: Box<dyn FnOnce() -> Disk + Send>| {
         std::thread::Builder::new().stack_size(stack).spawn(run).unwrap().join().unwrap()
@@ -279,7 +280,10 @@ fn commands_in_commands_come_back_on_a_small_stack() -> Result<()> {
         2 << 20,
         Box::new(move || {
             let mut opened = session(&made).unwrap();
-            assert_eq!((opened.history().len(), opened.world().find("Deep").is_some()), (1, true));
+            assert_eq!(
+                (opened.history().entries().len(), opened.world().find("Deep").is_some()),
+                (1, true)
+            );
             assert!(opened.undo().unwrap());
             drop(opened);
             made

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use persist::history::{CommandContext, HistoryEvent};
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
-use super::document::{Document, Insert, Rename, history};
+use super::document::{Document, Insert, Rename, history, session_of};
 use super::driver::{Action, Driver, SCRIPT, check, manager, open};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::{Disk, Image};
@@ -68,10 +68,9 @@ impl Command<Document> for Moody {
 
 fn moody(image: Image) -> Result<(Session<Document>, persist::history::Recovered, Disk)> {
     let disk = Disk::new(image);
-    let mut commands = history(None)?;
-    commands.register::<Moody>()?;
-    commands.register::<Publish>()?;
-    let (session, recovered) = Session::with(manager(&disk), commands).open(SAVE, JOURNAL)?;
+    let options = session_of(manager(&disk), history(None))?;
+    let options = options.register::<Moody>()?.register::<Publish>()?;
+    let (session, recovered) = options.open(SAVE, JOURNAL)?;
     Ok((session, recovered, disk))
 }
 
@@ -100,14 +99,14 @@ fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
     let script = [Action::Insert(1), Action::Save, Action::Insert(2), Action::Undo, Action::Look];
     let image = Driver::run(&Disk::default(), &script)?.log.pop().unwrap().image;
     let disk = Disk::new(image);
-    let mut commands = history(None)?;
+    let mut commands = history(None);
     let told = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&told);
     commands.subscribe(move |event, history| {
         assert_eq!(history.position(), 2);
         listener.lock().expect("nobody panicked").push(*event);
     });
-    let (mut session, _) = Session::with(manager(&disk), commands).open(SAVE, JOURNAL)?;
+    let (mut session, _) = session_of(manager(&disk), commands)?.open(SAVE, JOURNAL)?;
     assert_eq!(*told.lock().expect("nobody panicked"), [HistoryEvent::Recovered(2)]);
     told.lock().expect("nobody panicked").clear();
     let drag = session.begin_drag("");
@@ -117,9 +116,9 @@ fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
 
     // Nor where there is nothing to be recovered.
     let disk = Disk::default();
-    let mut commands = history(None)?;
+    let mut commands = history(None);
     commands.subscribe(|event, _| panic!("{event:?}"));
-    drop(Session::with(manager(&disk), commands).open(SAVE, JOURNAL)?);
+    drop(session_of(manager(&disk), commands)?.open(SAVE, JOURNAL)?);
     Ok(())
 }
 
@@ -127,13 +126,13 @@ fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
 fn what_is_brought_up_to_date_behind_a_change_is_so_in_a_replay() -> Result<()> {
     let script = [Action::Insert(1), Action::Undo, Action::Redo];
     let image = Driver::run(&Disk::default(), &script)?.log.pop().unwrap().image;
-    let mut commands = history(None)?;
+    let mut commands = history(None);
     let counts = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&counts);
     commands.set_after_change(move |document| {
         seen.lock().expect("nobody panicked").push(document.lines.len());
     });
-    drop(Session::with(manager(&Disk::new(image)), commands).open(SAVE, JOURNAL)?);
+    drop(session_of(manager(&Disk::new(image)), commands)?.open(SAVE, JOURNAL)?);
     assert_eq!(*counts.lock().expect("nobody panicked"), [1, 0, 1]);
     Ok(())
 }
@@ -152,7 +151,7 @@ fn an_error_stops_the_replay_at_the_last_good_state() -> Result<()> {
         let (session, recovered, disk) = moody(image.clone())?;
         assert_eq!(session.target().title, "good");
         assert_eq!(
-            (session.target().lines.len(), session.history().len(), recovered.replayed),
+            (session.target().lines.len(), session.history().entries().len(), recovered.replayed),
             (0, 1, 1)
         );
         assert!(session.history().poison().is_none());
@@ -184,8 +183,8 @@ fn an_error_in_a_transaction_stops_in_front_of_it() -> Result<()> {
     REFUSES.set(true);
     let (session, recovered, disk) = moody(disk.image())?;
     REFUSES.set(false);
-    assert_eq!((session.target().title.as_str(), session.history().len()), ("good", 1));
-    assert!(!session.history().is_open() && recovered.stopped.is_some() && recovered.replayed == 1);
+    assert_eq!((session.target().title.as_str(), session.history().entries().len()), ("good", 1));
+    assert!(recovered.stopped.is_some() && recovered.replayed == 1);
     drop(session);
     assert_eq!(moody(disk.image())?.0.target().title, "good");
     Ok(())
@@ -228,7 +227,7 @@ fn frames_that_stand_there_twice_are_done_once() -> Result<()> {
 fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> {
     for capacity in [0, 1, 2, 3, 5, 7] {
         let disk = Disk::default();
-        let options = Session::with(manager(&disk), history(Some(capacity))?);
+        let options = session_of(manager(&disk), history(Some(capacity)))?;
         let (mut session, _) = options.open(SAVE, JOURNAL)?;
         let mut now = capacity;
         let mut random = 7_u64;
@@ -259,7 +258,7 @@ fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> 
             };
             let copy = Disk::new(disk.image());
             let (mut found, _) =
-                Session::with(manager(&copy), history(Some(now))?).open(SAVE, JOURNAL)?;
+                session_of(manager(&copy), history(Some(now)))?.open(SAVE, JOURNAL)?;
             assert_eq!(found.target(), session.target());
             assert_eq!(labels(&found), labels(&session), "capacity {capacity}, step {step}");
             assert_eq!(found.history().position(), session.history().position());
@@ -268,8 +267,8 @@ fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> 
             // One with less room drops the rest, and goes on.
             drop(found);
             let (mut small, _) =
-                Session::with(manager(&copy), history(Some(1))?).open(SAVE, JOURNAL)?;
-            assert!(small.history().len() <= 1);
+                session_of(manager(&copy), history(Some(1)))?.open(SAVE, JOURNAL)?;
+            assert!(small.history().entries().len() <= 1);
             small.apply(Rename { title: String::from("small") })?;
         }
     }
@@ -285,7 +284,7 @@ fn a_command_class_that_is_missing_stops_the_replay_and_is_named() -> Result<()>
     drop(session);
     let disk = Disk::new(disk.image());
     let (session, recovered) = open(&disk)?;
-    assert_eq!((session.target().title.as_str(), session.history().len()), ("good", 1));
+    assert_eq!((session.target().title.as_str(), session.history().entries().len()), ("good", 1));
     let stopped = recovered.stopped.unwrap();
     assert_eq!(stopped.kind, ErrorKind::WrongClass);
     assert!(stopped.cause.contains("class Moody, which is not registered"), "{}", stopped.cause);
@@ -310,14 +309,14 @@ fn what_a_missing_class_has_in_the_stacks_leaves_the_save() -> Result<()> {
     drop(session);
     let disk = Disk::new(disk.image());
     let (mut session, recovered) = open(&disk)?;
-    assert_eq!((session.target().lines.len(), session.history().len()), (1, 0));
+    assert_eq!((session.target().lines.len(), session.history().entries().len()), (1, 0));
     assert!(recovered.stopped.is_some() && recovered.kept.len() == 1);
     assert!(!session.history().is_modified());
     // It goes on from there.
     session.apply(Rename { title: String::from("next") })?;
     drop(session);
     let (session, recovered) = open(&disk)?;
-    assert_eq!((session.target().title.as_str(), session.history().len()), ("next", 1));
+    assert_eq!((session.target().title.as_str(), session.history().entries().len()), ("next", 1));
     assert!(recovered.stopped.is_none());
     Ok(())
 }

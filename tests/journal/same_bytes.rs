@@ -76,7 +76,7 @@ fn renamed_fields_of_the_same_bytes_are_replayed_undone_and_redone() -> Result<(
     // `a` is number 1 before, and so is `b` now.
     let (mut session, recovered, it) = open::<now::Case>(&disk)?;
     assert!(recovered.stopped.is_none(), "{recovered:?}");
-    assert_eq!((session.history().len(), session.history().position()), (3, 2));
+    assert_eq!((session.history().entries().len(), session.history().position()), (3, 2));
     assert_eq!(now(&session, it), (50, 2, 10));
     session.redo()?;
     assert_eq!(now(&session, it), (60, 20, 10));

@@ -153,7 +153,7 @@ fn a_journal_of_another_save_is_not_done_again_and_is_kept() -> Result<()> {
     assert_eq!((info.follows_save, info.events), (false, 1));
     let (session, recovered) = open(&disk)?;
     assert_eq!(*session.target(), other);
-    assert!(session.history().is_empty() && !session.history().is_modified());
+    assert!(session.history().entries().len() == 0 && !session.history().is_modified());
     assert_eq!(recovered.kept, [PathBuf::from("plan.journal.kept")]);
     assert_eq!(
         recovered.to_string(),
@@ -172,7 +172,7 @@ fn a_journal_whose_save_is_gone_or_came_from_elsewhere_is_kept() -> Result<()> {
     drop(Driver::run(&disk, &[Action::Insert(1)])?);
     manager(&disk).save_value(SAVE, &Document::default())?;
     let (session, recovered) = open(&disk)?;
-    assert!(session.history().is_empty() && recovered.kept.len() == 1);
+    assert!(session.history().entries().len() == 0 && recovered.kept.len() == 1);
     drop(session);
 
     let mut image =
@@ -181,7 +181,9 @@ fn a_journal_whose_save_is_gone_or_came_from_elsewhere_is_kept() -> Result<()> {
     let disk = Disk::new(image);
     let (session, recovered) = open(&disk)?;
     assert!(
-        session.history().is_empty() && recovered.kept.len() == 1 && recovered.report.is_none()
+        session.history().entries().len() == 0
+            && recovered.kept.len() == 1
+            && recovered.report.is_none()
     );
     Ok(())
 }
@@ -280,7 +282,7 @@ fn behind_a_save_that_failed_anywhere_what_is_done_is_there() -> Result<()> {
 fn a_first_save_and_its_journal_belong_together() -> Result<()> {
     let disk = Disk::default();
     let (session, recovered) = open(&disk)?;
-    assert!(!session.history().is_modified() && session.history().is_empty());
+    assert!(!session.history().is_modified() && session.history().entries().len() == 0);
     assert!(recovered.report.is_none() && recovered.replayed == 0);
     assert_eq!(recovered.to_string(), "there is no save yet");
     drop(session);
@@ -305,10 +307,14 @@ fn what_is_discarded_is_not_recovered() -> Result<()> {
     driver.session.discard()?;
     let (session, recovered) = open(&disk)?;
     assert_eq!(*session.target(), saved);
-    assert!(session.history().is_empty() && recovered.replayed == 0 && recovered.kept.is_empty());
+    assert!(
+        session.history().entries().len() == 0
+            && recovered.replayed == 0
+            && recovered.kept.is_empty()
+    );
 
     let (document, mut history, _) = session.into_parts();
-    assert!(document == saved && history.is_empty());
+    assert!(document == saved && history.entries().len() == 0);
     let mut document = document;
     history.apply(&mut document, Rename { title: String::from("free") })?;
     let (session, _) = open(&disk)?;

@@ -6,7 +6,7 @@ use persist::history::{CommandContext, Proof};
 use persist::save::Header;
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
-use super::document::{Document, Insert, Type, history};
+use super::document::{Document, Insert, Type, history, session_of};
 use super::driver::{Seen, manager, open};
 use super::{JOURNAL, SAVE};
 use persist_tests::support::disk::Disk;
@@ -32,9 +32,8 @@ impl Command<Document> for Lose {
 }
 
 fn losing(disk: &Disk) -> Result<Session<Document>> {
-    let mut history = history(None)?;
-    history.register::<Lose>()?;
-    Ok(Session::with(manager(disk), history).open(SAVE, JOURNAL)?.0)
+    let options = session_of(manager(disk), history(None))?.register::<Lose>()?;
+    Ok(options.open(SAVE, JOURNAL)?.0)
 }
 
 #[test]
@@ -44,10 +43,10 @@ fn the_merge_window_of_a_session_is_set() -> Result<()> {
     session.set_merge_window(Some(Duration::ZERO));
     write(&mut session)?;
     write(&mut session)?;
-    assert_eq!(session.history().len(), 2);
+    assert_eq!(session.history().entries().len(), 2);
     session.set_merge_window(Some(Duration::MAX));
     write(&mut session)?;
-    assert_eq!(session.history().len(), 2);
+    assert_eq!(session.history().entries().len(), 2);
     Ok(())
 }
 
@@ -77,11 +76,11 @@ fn an_entry_that_was_skipped_or_dropped_is_so_after_a_crash() -> Result<()> {
 #[test]
 fn what_the_history_of_a_session_proves_is_set_before_it_is_opened() -> Result<()> {
     for proof in [Proof::Off, Proof::Whole] {
-        let mut history = history(None)?;
-        history.register::<Lose>()?;
+        let mut history = history(None);
         history.set_proof(proof);
         let disk = Disk::default();
-        let (mut session, _) = Session::with(manager(&disk), history).open(SAVE, JOURNAL)?;
+        let options = session_of(manager(&disk), history)?.register::<Lose>()?;
+        let (mut session, _) = options.open(SAVE, JOURNAL)?;
         session.apply(Lose { is_told: false })?;
         let undone = session.undo().map_err(|error| error.kind());
         let expected = if proof == Proof::Off { Ok(true) } else { Err(ErrorKind::NotInverse) };

@@ -42,7 +42,7 @@ fn what_ends_a_session_gives_its_journal_free() -> Result<()> {
     session.discard()?;
     assert!(options(&disk)?.inspect(SAVE, JOURNAL)?.is_none());
     // One that fails to open lets go of it, too.
-    let mut history = super::document::history(None)?;
+    let mut history = super::document::history(None);
     history.apply(&mut super::document::Document::default(), Rename { title: "x".into() })?;
     let options = persist::Session::with(super::driver::manager(&disk), history);
     assert_eq!(options.open(SAVE, JOURNAL).err().unwrap().kind(), ErrorKind::InvalidValue);

@@ -64,7 +64,7 @@ fn a_session_that_is_opened_on_one_thread_is_edited_saved_and_undone_on_another(
     // A crash on that thread would have lost nothing either.
     let again = thread::spawn(move || open(&disk)).join().expect("it does not panic")?;
     assert_eq!(again.target().get::<Door>(door), Some(&Door { width: 2.0 }));
-    assert_eq!((again.history().len(), again.history().position()), (3, 2));
+    assert_eq!((again.history().entries().len(), again.history().position()), (3, 2));
     Ok(())
 }
 

@@ -1,8 +1,9 @@
 //! Worlds in sessions.
 
+use persist::world::Activity;
 use std::path::PathBuf;
 
-use persist::history::{CommandContext, Flush, Recovered, SessionOptions};
+use persist::history::{Capacity, CommandContext, Flush, Recovered, SessionOptions};
 use persist::world::Outside;
 use persist::{
     Command, Component, ErrorKind, History, ObjectId, Persist, Result, SaveManager, Session, World,
@@ -76,8 +77,7 @@ fn saves(disk: &Disk) -> Result<SaveManager> {
 fn options(disk: &Disk) -> Result<SessionOptions<World>> {
     let mut history = History::new(None);
     history.set_merge_window(Some(std::time::Duration::MAX));
-    history.register::<Grow>()?;
-    Ok(Session::with(saves(disk)?, history).flush(Flush::OnIdle))
+    Session::with(saves(disk)?, history).flush(Flush::OnIdle).register::<Grow>()
 }
 
 fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
@@ -162,7 +162,7 @@ const SCRIPT: &[Act] = &[
             let hall = edit.spawn("Hall")?;
             edit.set_parent(door, Some(hall))?;
             edit.set_parent_at(hall, Some(house), 0)?;
-            edit.pause(hall)
+            edit.set_activity(hall, Activity::Paused)
         })
     },
     |session| session.edit("Score", |edit| edit.insert_resource(Score(7))),
@@ -170,7 +170,7 @@ const SCRIPT: &[Act] = &[
     |session| {
         session.edit("Score", |edit| {
             edit.resource_mut::<Score>()?.0 += 1;
-            edit.set_resource("Score:0", 11).map(drop)
+            edit.set(None, "Score:0", 11).map(drop)
         })
     },
     |session| {
@@ -261,10 +261,10 @@ fn run() -> Result<Vec<Logged>> {
         let before = session.history().position();
         act(&mut session)?;
         let (position, now) = (session.history().position(), described(session.world()));
-        worlds.truncate(session.history().len() + 1);
+        worlds.truncate(session.history().entries().len() + 1);
         if worlds.len() <= position {
             worlds.push(now);
-        } else if before != position || session.history().len() == position {
+        } else if before != position || session.history().entries().len() == position {
             worlds[position] = now;
         }
         log.push(Logged {
@@ -284,7 +284,9 @@ fn check(session: &mut Session<World>, logged: &Logged, what: &str) -> Result<()
     assert_eq!(labels(session), logged.labels, "{what}");
     assert_eq!(session.history().position(), logged.position, "{what}");
     assert_eq!(session.history().is_modified(), logged.is_modified, "{what}");
-    for position in (0..=session.history().len()).rev().chain(0..=session.history().len()) {
+    for position in
+        (0..=session.history().entries().len()).rev().chain(0..=session.history().entries().len())
+    {
         session.go_to(position)?;
         let found = described(session.world());
         assert_eq!(found, logged.worlds[position], "{what}, position {position}");
@@ -374,11 +376,11 @@ fn a_component_class_that_is_missing_stops_the_replay_and_is_named() -> Result<(
     saves.register_component::<Bag>()?;
     let mut history = History::new(None);
     history.set_merge_window(Some(std::time::Duration::MAX));
-    history.register::<Grow>()?;
-    let (session, recovered) = Session::with(saves, history).open(SAVE, JOURNAL)?;
+    let options = Session::with(saves, history).register::<Grow>()?;
+    let (session, recovered) = options.open(SAVE, JOURNAL)?;
     let stopped = recovered.stopped.unwrap();
     assert!(stopped.cause.contains("Transform"), "{}", stopped.cause);
-    assert!(session.world().is_empty() && session.history().is_empty());
+    assert!(session.world().objects().len() == 0 && session.history().entries().len() == 0);
     assert_eq!(recovered.kept.len(), 1);
     Ok(())
 }
@@ -449,14 +451,14 @@ fn a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()> {
     };
     let undo: Act = |session| session.undo().map(drop);
     let options = |disk: &Disk| {
-        let history = History::new(None).max_bytes(4_000);
+        let history = History::new(Capacity { entries: None, bytes: Some(4_000) });
         Ok(Session::with(saves(disk)?, history).flush(Flush::OnIdle))
     };
     let disk = Disk::default();
     let acts: [Act; 8] = [add, add, add, add, undo, undo, undo, |session| session.save().map(drop)];
     let session = reopened_behind_each(&disk, options, &acts)?;
-    assert_eq!((session.history().len(), session.history().position()), (4, 1));
-    assert!(session.history().bytes() > 4_000);
+    assert_eq!((session.history().entries().len(), session.history().position()), (4, 1));
+    assert!(persist_tests::support::bytes(session.history()) > 4_000);
     drop(session);
     // An edit makes room, also if the program is killed right behind it.
     let redo: Act = |session| session.redo().map(drop);
@@ -464,7 +466,7 @@ fn a_session_that_is_opened_again_has_the_entries_that_it_had() -> Result<()> {
         session.edit("", |edit| edit.spawn("New").map(drop))
     }];
     let session = reopened_behind_each(&disk, options, &acts)?;
-    assert!(session.history().bytes() <= 4_000);
+    assert!(persist_tests::support::bytes(session.history()) <= 4_000);
     drop(session);
     let acts = [add, add, remove, add, undo, undo, remove, undo, undo, undo];
     reopened_behind_each(&Disk::default(), options, &acts)?;
@@ -498,6 +500,6 @@ fn an_entry_that_was_merged_back_to_the_start_comes_back_if_it_stayed() -> Resul
     ];
     let session = reopened_behind_each(&Disk::default(), options, &acts)?;
     assert_eq!(labels(&session), ["Add", "Set Transform.x of Door"]);
-    assert!(session.world().is_empty());
+    assert!(session.world().objects().len() == 0);
     Ok(())
 }

@@ -47,3 +47,9 @@ pub fn registry<T: Persist>() -> Registry {
     registry.register::<T>().unwrap();
     registry
 }
+
+/// Bytes that all entries of a history take.
+#[must_use]
+pub fn bytes<T: 'static>(history: &persist::History<T>) -> usize {
+    history.entries().map(|entry| entry.bytes).sum()
+}

@@ -78,11 +78,11 @@ impl Subject for ByCommand {
     }
 
     fn entries(&self) -> usize {
-        self.history.len()
+        self.history.entries().len()
     }
 
     fn bytes(&self) -> Option<usize> {
-        Some(self.history.bytes())
+        Some(self.history.entries().map(|entry| entry.bytes).sum())
     }
 }
 
@@ -273,10 +273,10 @@ impl<T: Movable> Subject for OfWorld<T> {
     }
 
     fn entries(&self) -> usize {
-        self.history.len()
+        self.history.entries().len()
     }
 
     fn bytes(&self) -> Option<usize> {
-        Some(self.history.bytes())
+        Some(self.history.entries().map(|entry| entry.bytes).sum())
     }
 }

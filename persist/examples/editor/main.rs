@@ -40,12 +40,11 @@ fn edit(folder: &std::path::Path) -> Result<()> {
     saves.register_component::<Place>()?;
     saves.register_component::<Color>()?;
     saves.register_component::<Tags>()?;
-    let mut history = History::new(1000);
-    history.register::<commands::Align>()?;
+    let options = Session::with(saves, History::new(1000)).register::<commands::Align>()?;
 
     let (save, journal) = (folder.join("level.sav"), folder.join("level.journal"));
-    let (mut session, recovered) = Session::with(saves, history).open(&save, &journal)?;
-    println!("{}; {recovered}", commands::objects(session.target().len()));
+    let (mut session, recovered) = options.open(&save, &journal)?;
+    println!("{}; {recovered}", commands::objects(session.target().objects().len()));
 
     let input = io::stdin();
     loop {

@@ -99,12 +99,15 @@ impl<T: Persist> Object for T {
 #[derive(Clone)]
 pub struct Shared(Repr);
 
+/// No variant has a small field, so that the tag takes a whole word: a `Shared` is then copied as three.
 #[derive(Clone)]
 enum Repr {
     Rc(Rc<dyn Object>),
     Arc(sync::Arc<dyn Object>),
-    /// A pointer to what has no size of its own, which is not one to an `Object`.
-    Boxed(Pointer, Rc<dyn Object>),
+    /// An `Rc` to what has no size of its own, which is not one to an `Object`.
+    BoxedRc(Rc<dyn Object>),
+    /// Such an `Arc`.
+    BoxedArc(Rc<dyn Object>),
 }
 
 impl From<Rc<dyn Object>> for Shared {
@@ -122,7 +125,11 @@ impl From<sync::Arc<dyn Object>> for Shared {
 impl Shared {
     /// A pointer that acts as the object that it leads to.
     pub(crate) fn boxed(pointer: Pointer, object: impl Object) -> Self {
-        Self(Repr::Boxed(pointer, Rc::new(object)))
+        let object = Rc::new(object);
+        Self(match pointer {
+            Pointer::Rc => Repr::BoxedRc(object),
+            Pointer::Arc => Repr::BoxedArc(object),
+        })
     }
 
     /// The object.
@@ -130,7 +137,7 @@ impl Shared {
     #[inline]
     pub fn object(&self) -> &dyn Object {
         match &self.0 {
-            Repr::Rc(object) | Repr::Boxed(_, object) => &**object,
+            Repr::Rc(object) | Repr::BoxedRc(object) | Repr::BoxedArc(object) => &**object,
             Repr::Arc(object) => &**object,
         }
     }
@@ -148,9 +155,8 @@ impl Shared {
     #[must_use]
     pub fn pointer(&self) -> Pointer {
         match &self.0 {
-            Repr::Rc(_) => Pointer::Rc,
-            Repr::Arc(_) => Pointer::Arc,
-            Repr::Boxed(pointer, _) => *pointer,
+            Repr::Rc(_) | Repr::BoxedRc(_) => Pointer::Rc,
+            Repr::Arc(_) | Repr::BoxedArc(_) => Pointer::Arc,
         }
     }
 
@@ -160,13 +166,13 @@ impl Shared {
         match &self.0 {
             Repr::Rc(object) => Rc::as_ptr(object).cast::<()>().addr(),
             Repr::Arc(object) => sync::Arc::as_ptr(object).cast::<()>().addr(),
-            Repr::Boxed(_, object) => object.address(),
+            Repr::BoxedRc(object) | Repr::BoxedArc(object) => object.address(),
         }
     }
 
     /// True if this is a pointer without the type of its target.
     pub(crate) fn is_boxed(&self) -> bool {
-        matches!(self.0, Repr::Boxed(..))
+        matches!(self.0, Repr::BoxedRc(_) | Repr::BoxedArc(_))
     }
 
     /// How many pointers keep the object alive.
@@ -174,7 +180,7 @@ impl Shared {
         match &self.0 {
             Repr::Rc(object) => Rc::strong_count(object),
             Repr::Arc(object) => sync::Arc::strong_count(object),
-            Repr::Boxed(_, object) => object.strong_count(),
+            Repr::BoxedRc(object) | Repr::BoxedArc(object) => object.strong_count(),
         }
     }
 
@@ -182,7 +188,7 @@ impl Shared {
         match &self.0 {
             Repr::Rc(object) => WeakShared::Rc(Rc::downgrade(object)),
             Repr::Arc(object) => WeakShared::Arc(sync::Arc::downgrade(object)),
-            Repr::Boxed(_, object) => {
+            Repr::BoxedRc(object) | Repr::BoxedArc(object) => {
                 WeakShared::Boxed(object.downgrade().unwrap_or_else(|| Rc::new(|| None)))
             }
         }

@@ -31,7 +31,7 @@ impl<T: 'static> History<T> {
     ///
     /// ```compile_fail,E0499
     /// # let (mut world, mut history) = (persist::World::new(), persist::History::new(9));
-    /// history.edit(&mut world, "Edit", |_| history.mark_saved())?;
+    /// history.edit(&mut world, "Edit", |_| history.set_modified(false))?;
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///

@@ -1,6 +1,8 @@
 //! The events of a history.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{History, Label};
 
@@ -28,22 +30,41 @@ pub enum HistoryEvent {
     Recovered(usize),
 }
 
-/// A listener of a history, to be [unsubscribed](History::unsubscribe).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Subscription(u64);
+/// A listener of a history: see [`History::subscribe`]. If this is dropped, it hears on.
+#[derive(Debug)]
+pub struct Subscription {
+    has_ended: Arc<AtomicBool>,
+}
+
+impl Subscription {
+    /// Ends the calls of the listener, as of a view that is closed.
+    pub fn end(self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+}
 
 type Listener<T> = Box<dyn FnMut(&HistoryEvent, &History<T>) + Send>;
 
 /// The listeners, and what was reported last.
 pub(super) struct Listeners<T: 'static> {
-    listeners: Vec<(Subscription, Listener<T>)>,
-    last: u64,
+    listeners: Vec<Listening<T>>,
     told: Option<Told>,
 }
 
 impl<T: 'static> Default for Listeners<T> {
     fn default() -> Self {
-        Self { listeners: Vec::new(), last: 0, told: None }
+        Self { listeners: Vec::new(), told: None }
+    }
+}
+
+struct Listening<T: 'static> {
+    listener: Listener<T>,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl<T: 'static> Listening<T> {
+    fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
     }
 }
 
@@ -116,17 +137,10 @@ impl<T: 'static> History<T> {
         if self.listeners.listeners.is_empty() {
             self.listeners.told = Some(self.told());
         }
-        self.listeners.last += 1;
-        let subscription = Subscription(self.listeners.last);
-        self.listeners.listeners.push((subscription, Box::new(listener)));
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let subscription = Subscription { has_ended: Arc::clone(&has_ended) };
+        self.listeners.listeners.push(Listening { listener: Box::new(listener), has_ended });
         subscription
-    }
-
-    /// Ends the calls of a listener; false if it is none.
-    pub fn unsubscribe(&mut self, subscription: Subscription) -> bool {
-        let before = self.listeners.listeners.len();
-        self.listeners.listeners.retain(|(other, _)| *other != subscription);
-        self.listeners.listeners.len() < before
     }
 
     fn told(&self) -> Told {
@@ -168,9 +182,10 @@ impl<T: 'static> History<T> {
     /// Calls all listeners with each event, even if one panics; that panic resumes at the end of the call.
     pub(super) fn send(&mut self, events: impl IntoIterator<Item = HistoryEvent>) {
         let mut listeners = std::mem::take(&mut self.listeners.listeners);
+        listeners.retain(|listening| !listening.has_ended());
         let mut panic = None;
         for event in events {
-            for (_, listener) in &mut listeners {
+            for Listening { listener, .. } in listeners.iter_mut().filter(|one| !one.has_ended()) {
                 let heard = catch_unwind(AssertUnwindSafe(|| listener(&event, self)));
                 panic = panic.or(heard.err());
             }

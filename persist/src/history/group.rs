@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::{History, HistoryEvent};
+use super::{History, HistoryEvent, Subscription};
 use crate::Session;
 
 /// The histories of several documents with one undo menu, which shows the active one.
@@ -44,10 +44,16 @@ type Listener = Box<dyn FnMut(&HistoryEvent) + Send>;
 
 #[derive(Default)]
 struct Group {
-    members: Vec<(HistoryId, Shown)>,
+    members: Vec<Member>,
     active: Option<HistoryId>,
     listeners: Vec<Listener>,
     last: u64,
+}
+
+struct Member {
+    id: HistoryId,
+    shown: Shown,
+    subscription: Subscription,
 }
 
 /// What a menu shows of a history.
@@ -94,7 +100,7 @@ impl Shown {
 impl Group {
     fn shown(&self) -> Option<&Shown> {
         let active = self.active?;
-        self.members.iter().find(|(id, _)| *id == active).map(|(_, shown)| shown)
+        self.members.iter().find(|member| member.id == active).map(|member| &member.shown)
     }
 }
 
@@ -124,9 +130,8 @@ fn hear<T: 'static>(
     {
         let mut group = lock(&group);
         let is_active = group.active == Some(id);
-        let Some((_, shown)) = group.members.iter_mut().find(|(other, _)| *other == id) else {
-            return;
-        };
+        let Some(member) = group.members.iter_mut().find(|member| member.id == id) else { return };
+        let shown = &mut member.shown;
         match event {
             HistoryEvent::Position(position) => shown.position = *position,
             HistoryEvent::State(state) => shown.state = *state,
@@ -153,15 +158,13 @@ impl Histories {
 
     /// Adds a history. It is not the active one before [`set_active`](Self::set_active).
     pub fn add<T: 'static>(&mut self, history: &mut History<T>) -> HistoryId {
-        let id = {
-            let mut group = lock(&self.group);
-            group.last += 1;
-            let id = HistoryId(group.last);
-            group.members.push((id, Shown::of(history)));
-            id
-        };
-        let group = Arc::downgrade(&self.group);
-        history.subscribe(move |event, history| hear(&group, id, event, history));
+        let mut group = lock(&self.group);
+        group.last += 1;
+        let id = HistoryId(group.last);
+        let weak = Arc::downgrade(&self.group);
+        let shown = Shown::of(history);
+        let subscription = history.subscribe(move |event, history| hear(&weak, id, event, history));
+        group.members.push(Member { id, shown, subscription });
         id
     }
 
@@ -176,16 +179,16 @@ impl Histories {
             self.set_active(None);
         }
         let members = &mut lock(&self.group).members;
-        let before = members.len();
-        members.retain(|(other, _)| *other != id);
-        members.len() < before
+        let Some(at) = members.iter().position(|member| member.id == id) else { return false };
+        members.remove(at).subscription.end();
+        true
     }
 
     /// Makes a history the active one, or none; listeners hear of each value that is another one then. False if it is none of these.
     pub fn set_active(&mut self, id: Option<HistoryId>) -> bool {
         let events = {
             let mut group = lock(&self.group);
-            if id.is_some_and(|id| group.members.iter().all(|(other, _)| *other != id)) {
+            if id.is_some_and(|id| group.members.iter().all(|member| member.id != id)) {
                 return false;
             }
             let old = group.shown().cloned().unwrap_or_default();

@@ -3,6 +3,7 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
+use super::capacity::Capacity;
 use super::entry::Entry;
 use super::event::Listeners;
 use super::journal::{Journal, Spill};
@@ -69,7 +70,7 @@ pub struct History<T: 'static = World> {
     /// What the merge window is measured by; none where the target has no clock.
     pub(super) clock: Clock,
     pub(super) max_bytes: Option<usize>,
-    /// Whether something was added, or another `max_bytes` set, since room was made last. Only then entries are dropped for their bytes: an undo
+    /// Whether something was added, or another capacity set, since room was made last. Only then entries are dropped for their bytes: an undo
     /// that puts these over the limit costs none.
     pub(super) has_grown: bool,
     /// Bytes of all entries.
@@ -98,10 +99,13 @@ pub struct History<T: 'static = World> {
 
 impl<T: 'static> History<T> {
     /// A history of at most `capacity` entries, or of any number if it is `None`. A full one evicts the oldest; with 0, nothing can be undone.
+    ///
+    /// A [`Capacity`] limits their bytes as well.
     #[must_use]
-    pub fn new(capacity: impl Into<Option<usize>>) -> Self {
+    pub fn new(capacity: impl Into<Capacity>) -> Self {
+        let Capacity { entries, bytes } = capacity.into();
         Self {
-            ring: Ring::new(capacity.into()),
+            ring: Ring::new(entries),
             base: 0,
             last_state: 0,
             saved: Some(0),
@@ -109,7 +113,7 @@ impl<T: 'static> History<T> {
             merge_window: None,
             drag: None,
             clock: if IS_WHOLE { Clock::System(Timer::start()) } else { Clock::None },
-            max_bytes: None,
+            max_bytes: bytes,
             has_grown: false,
             bytes: 0,
             held: 0,
@@ -130,28 +134,14 @@ impl<T: 'static> History<T> {
     }
 
     /// How many entries there are; none of those that could be redone while a transaction is open.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        if self.open.is_empty() { self.ring.len() } else { self.ring.position() }
-    }
-
-    /// True if there is no entry.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub(super) fn len(&self) -> usize {
+        if self.is_open() { self.ring.position() } else { self.ring.len() }
     }
 
     /// How many entries are applied: those before it can be undone, those from it on redone.
     #[must_use]
     pub fn position(&self) -> usize {
         self.ring.position()
-    }
-
-    /// Bytes of memory that the entries take, roughly. If there is [a limit](Self::max_bytes), so do objects, components and resources that
-    /// they keep out of a world, in the sizes that they have in a save.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.bytes
     }
 
     /// The number of the state that the target is in; while a transaction is open, of the one before it. Each edit leads to a new one, which no other ever
@@ -180,7 +170,7 @@ impl<T: 'static> History<T> {
     }
 
     fn is_ready(&self) -> bool {
-        self.open.is_empty() && self.poison.is_none()
+        !self.is_open() && self.poison.is_none()
     }
 
     /// The label of the entry that the next undo reverts, if there is one.
@@ -206,10 +196,10 @@ impl<T: 'static> History<T> {
         self.redo_label().map_or(String::new(), |label| label.behind("Redo"))
     }
 
-    /// The entries, the oldest first: what a window with the history shows. `nth` and `len` take constant time.
+    /// The entries, the oldest first: what a window with the history shows. `len` and `nth` take constant time.
     ///
     /// While a transaction is open, those that could be redone are not among them.
-    pub fn entries(&self) -> impl DoubleEndedIterator<Item = HistoryEntry> + ExactSizeIterator {
+    pub fn entries(&self) -> Entries<'_, T> {
         Entries { history: self, range: 0..self.len(), saved: self.saved_position() }
     }
 
@@ -253,7 +243,8 @@ pub struct HistoryEntry {
     pub label: Label,
     /// The number of the state after it.
     pub state: u64,
-    /// Bytes of memory that it takes, roughly.
+    /// Bytes of memory that it takes, roughly. If there is [a limit](Capacity::bytes) on them, objects, components and resources that it keeps out
+    /// of a world count, in the sizes that they have in a save.
     pub bytes: usize,
     /// True if it is not undone.
     pub is_applied: bool,
@@ -261,8 +252,8 @@ pub struct HistoryEntry {
     pub is_saved: bool,
 }
 
-/// The entries of a history, each made when it is asked for.
-struct Entries<'h, T: 'static> {
+/// The entries of a [`History`], each made when it is asked for: see [`History::entries`].
+pub struct Entries<'h, T: 'static> {
     history: &'h History<T>,
     range: Range<usize>,
     saved: Option<usize>,
@@ -312,6 +303,12 @@ impl<T: 'static> DoubleEndedIterator for Entries<'_, T> {
 
 impl<T: 'static> ExactSizeIterator for Entries<'_, T> {}
 
+impl<T: 'static> fmt::Debug for Entries<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.range.clone().filter_map(|index| self.entry(index))).finish()
+    }
+}
+
 impl<T: 'static> fmt::Debug for History<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("History")
@@ -319,6 +316,7 @@ impl<T: 'static> fmt::Debug for History<T> {
             .field("position", &self.position())
             .field("capacity", &self.ring.capacity())
             .field("is_modified", &self.is_modified())
+            .field("open", &self.open.len())
             .field("poison", &self.poison)
             .finish_non_exhaustive()
     }

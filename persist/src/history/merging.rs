@@ -35,6 +35,37 @@ pub struct Drag {
     open: Arc<()>,
 }
 
+/// How long after an edit another one may be merged into it: see [`History::set_merge_window`].
+///
+/// It is made of a `Duration` or an `Option` of one.
+pub struct MergeWindow {
+    time: Option<Duration>,
+    /// None for the one that the history has.
+    clock: Option<Box<dyn Fn() -> Duration + Send>>,
+}
+
+impl MergeWindow {
+    /// A window that is measured by a clock of the program, instead of that of the system; any beginning will do. The history keeps the clock.
+    ///
+    /// A target without a clock, such as `wasm32-unknown-unknown`, needs one: without it, a merge window merges nothing.
+    #[must_use]
+    pub fn with_clock(time: Duration, clock: impl Fn() -> Duration + Send + 'static) -> Self {
+        Self { time: Some(time), clock: Some(Box::new(clock)) }
+    }
+}
+
+impl From<Duration> for MergeWindow {
+    fn from(time: Duration) -> Self {
+        Self::from(Some(time))
+    }
+}
+
+impl From<Option<Duration>> for MergeWindow {
+    fn from(time: Option<Duration>) -> Self {
+        Self { time, clock: None }
+    }
+}
+
 /// The drag of a history.
 pub(super) struct OpenDrag {
     number: u64,
@@ -136,20 +167,16 @@ impl<T: 'static> History<T> {
 
     /// How long after an edit another one is merged into it, if both have the same label, and set a field in common or are commands that
     /// [merge](super::Command::merge). `None`, the default, is never.
-    pub fn set_merge_window(&mut self, window: Option<Duration>) {
-        let was_none = self.merge_window.is_none();
-        self.merge_window = window;
-        if was_none {
-            // Nobody noted when what was done before was done.
+    pub fn set_merge_window(&mut self, window: impl Into<MergeWindow>) {
+        let MergeWindow { time, clock } = window.into();
+        if clock.is_some() || self.merge_window.is_none() {
+            // Nobody noted by this clock when what was done before was done.
             self.end_merging();
         }
-    }
-
-    /// Takes the time that the merge window is measured by from a function, instead of the system; any beginning will do.
-    ///
-    /// A target without a clock, such as `wasm32-unknown-unknown`, needs one: without it, a merge window merges nothing.
-    pub fn set_clock(&mut self, clock: impl Fn() -> Duration + Send + 'static) {
-        self.clock = Clock::Given(Box::new(clock));
+        self.merge_window = time;
+        if let Some(clock) = clock {
+            self.clock = Clock::Given(clock);
+        }
     }
 
     /// What is done next becomes no part of what was done before.

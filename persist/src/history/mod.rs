@@ -23,9 +23,11 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | [`History`], [`HistoryEntry`], [`Label`], [`Verb`] | the list of entries, and their names in a menu |
+//! | [`History`], [`Entries`], [`HistoryEntry`], [`Label`], [`Verb`] | the list of entries, and their names in a menu |
+//! | [`Capacity`] | how much a history keeps |
 //! | [`Editable`] | what a history can edit: a world, or any type with field records |
-//! | [`Edit`], [`Drag`] | what changes a target while it is recorded; edits that are one entry |
+//! | [`Edit`] | what changes a target while it is recorded |
+//! | [`Drag`], [`MergeWindow`] | edits that are one entry |
 //! | [`Command`], [`CommandContext`], [`Merge`] | edits that the program wrote itself |
 //! | [`HistoryEvent`], [`Subscription`], [`End`] | callbacks for menus and views |
 //! | [`Histories`], [`HistoryId`] | the histories of several documents, with one menu |
@@ -33,6 +35,7 @@
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
 //! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
 
+mod capacity;
 mod command;
 mod edit;
 mod engine;
@@ -57,15 +60,16 @@ mod transaction;
 mod undo;
 mod world;
 
+pub use capacity::Capacity;
 pub use command::CommandContext;
 pub use edit::Edit;
 pub use event::{HistoryEvent, Subscription};
 pub use fields::Editable;
 pub use group::{Histories, HistoryId};
-pub use history::HistoryEntry;
+pub use history::{Entries, HistoryEntry};
 pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};
-pub use merging::Drag;
+pub use merging::{Drag, MergeWindow};
 pub use poison::Poison;
 pub use proof::Proof;
 pub use step::{End, Merge};

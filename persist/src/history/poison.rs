@@ -74,7 +74,7 @@ impl<T: 'static> History<T> {
         }
         Err(Error::new(
             ErrorKind::WrongTarget,
-            "the history is that of another world; use one of its own, or `rebind` it to a world that has taken the place of the other",
+            "the history is that of another world; use one of its own",
         ))
     }
 }

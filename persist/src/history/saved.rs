@@ -1,25 +1,39 @@
-//! The saved point and limits.
-
-use std::any::Any;
+//! The saved point, and what drops or skips entries.
 
 use super::History;
 use super::journal::Record;
-use super::step::End;
 use crate::fields::Way;
-use crate::{Error, ErrorKind, Result, World};
+use crate::{Error, ErrorKind, Result};
 
 impl<T: 'static> History<T> {
-    /// Notes that the target has been saved in the state that it is in. What is done next is an entry of its own, so that an undo leads back here.
+    /// Notes whether the target has unsaved changes in the state that it is in: none after a save, some if it is that of a template, or its file
+    /// is gone. After a save, what is done next is an entry of its own, so that an undo leads back here.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, World};
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// history.edit(&mut world, "Add door", |edit| edit.spawn("Door"))?;
+    /// // The program saves the world.
+    /// history.set_modified(false)?;
+    /// history.undo(&mut world)?;
+    /// assert!(history.is_modified());
+    /// history.redo(&mut world)?;
+    /// assert!(!history.is_modified());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`ErrorKind::OpenTransaction`] while one is open; what the journal refuses.
-    pub fn mark_saved(&mut self) -> Result<()> {
+    pub fn set_modified(&mut self, is_modified: bool) -> Result<()> {
         self.check_no_transaction()?;
-        let state = self.state();
-        self.record(Record::Saved(Some(state)))?;
-        self.saved = Some(state);
-        self.may_merge = false;
+        let saved = (!is_modified).then(|| self.state());
+        self.record(Record::Saved(saved))?;
+        self.saved = saved;
+        self.may_merge &= is_modified;
         self.tell();
         Ok(())
     }
@@ -29,19 +43,6 @@ impl<T: 'static> History<T> {
         self.saved = Some(self.state());
         self.may_merge = false;
         self.tell();
-    }
-
-    /// Notes that the target has unsaved changes, such as that of a template, or of a file that is gone.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`mark_saved`](Self::mark_saved).
-    pub fn mark_unsaved(&mut self) -> Result<()> {
-        self.check_no_transaction()?;
-        self.record(Record::Saved(None))?;
-        self.saved = None;
-        self.tell();
-        Ok(())
     }
 
     /// True if the target has unsaved changes, including those of an open transaction. A history begins as saved.
@@ -66,85 +67,6 @@ impl<T: 'static> History<T> {
         }
         // Steps that do not count leave the state as it is: of several positions it is the nearest one.
         Some(self.position().clamp(first, last))
-    }
-
-    /// Makes room for another number of entries. If there are more, the oldest that can be undone are dropped first, but for the current one,
-    /// then those that would be redone last.
-    pub fn set_capacity(&mut self, target: &mut T, capacity: Option<usize>) {
-        self.ring.set_capacity(capacity);
-        self.trim_of(target);
-    }
-
-    /// Sets how many bytes the entries may take in all, as [`bytes`](Self::bytes) counts them; the current one is kept, however large.
-    ///
-    /// Entries are dropped when one is added, or another limit is set. An undo or a redo may put `bytes` over the limit until then, since what it takes out of the
-    /// target is held: it drops nothing.
-    #[must_use]
-    pub fn max_bytes(mut self, bytes: usize) -> Self {
-        self.max_bytes = Some(bytes);
-        self
-    }
-
-    /// Like [`max_bytes`](Self::max_bytes), for a history in use; `None` is no limit.
-    pub fn set_max_bytes(&mut self, target: &mut T, bytes: Option<usize>) {
-        self.max_bytes = bytes;
-        self.has_grown = true;
-        if self.check_world(target).is_ok() {
-            self.count_all_held(target);
-        }
-        self.trim_of(target);
-    }
-
-    /// Counts what all entries keep out of the target.
-    pub(super) fn count_all_held(&mut self, target: &T) {
-        (0..self.ring.len()).for_each(|index| self.count_held(index, target));
-    }
-
-    /// What is dropped is let go of by the world that it was done to: if this is another one, at the next edit.
-    fn trim_of(&mut self, target: &mut T) {
-        if self.check_world(target).is_ok() {
-            self.trim();
-            self.end(target);
-        }
-    }
-
-    /// Drops entries that there is no room for: of all that are more than the capacity, and for their bytes if something was added.
-    pub(super) fn trim(&mut self) {
-        // What is done in a transaction may not be cut before it is known whether it stays; and a journal says itself what was dropped, but for
-        // what the last addition has, which is done behind the replay.
-        if !self.open.is_empty() || self.support.is_replayed {
-            return;
-        }
-        while self.is_over() {
-            let is_only = self.ring.position() <= 1;
-            let is_spare = !is_only || self.ring.next().is_none();
-            let end = if is_spare && self.ring.position() > 0 { End::Applied } else { End::Undone };
-            if !self.drop_one(end) {
-                break;
-            }
-            if let Some(journal) = &mut self.journal {
-                journal.evicted(end);
-            }
-        }
-        self.has_grown = false;
-    }
-
-    /// Drops the oldest entry, or the last of those that are undone; false if there is none.
-    pub(super) fn drop_one(&mut self, end: End) -> bool {
-        match end {
-            End::Undone if self.ring.next().is_some() => self.remove_entry(self.ring.len() - 1),
-            End::Applied | End::Merged if self.ring.position() > 0 => {
-                self.base = self.state_at(1);
-                self.remove_entry(0);
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    fn is_over(&self) -> bool {
-        let is_large = self.max_bytes.is_some_and(|most| self.bytes > most);
-        self.ring.is_over() || (self.has_grown && is_large && self.ring.len() > 1)
     }
 
     /// Drops all entries; the target stays as it is, modified or not, and a history that is poisoned can be used again.
@@ -253,12 +175,6 @@ impl<T: 'static> History<T> {
                 ),
             )),
         }
-    }
-
-    /// Continues with a target that has replaced the one before, and is equal to it.
-    pub(super) fn is_of(&mut self, target: &T) {
-        let target: &dyn Any = target;
-        self.world = target.downcast_ref::<World>().map(World::identity);
     }
 }
 

@@ -111,7 +111,7 @@ impl<T: 'static> History<T> {
     /// history.commit(&mut world)?;
     /// assert_eq!(history.undo_text(), "Undo Build house");
     /// history.undo(&mut world)?;
-    /// assert!(world.is_empty());
+    /// assert!(world.objects().len() == 0);
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
@@ -195,8 +195,7 @@ impl<T: 'static> History<T> {
     }
 
     /// True if a transaction is open.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
 

@@ -1,5 +1,6 @@
 //! Sessions: journals that are damaged or made to harm, what they cannot hold, disks that fail.
 
+use persist::world::Activity;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -112,16 +113,13 @@ impl Command<String> for Sharing {
     }
 }
 
-fn commands() -> History<String> {
-    let mut history = History::new(100);
-    history.register::<Write>().unwrap();
-    history.register::<Fickle>().unwrap();
-    history.register::<Sharing>().unwrap();
-    history
-}
-
 fn options(disk: &Disk) -> SessionOptions<String> {
-    Session::with(manager(disk), commands()).flush(Flush::OnIdle)
+    let options = Session::with(manager(disk), History::new(100)).flush(Flush::OnIdle);
+    options
+        .register::<Write>()
+        .and_then(SessionOptions::register::<Fickle>)
+        .and_then(SessionOptions::register::<Sharing>)
+        .unwrap()
 }
 
 fn open(disk: &Disk) -> Result<Session<String>> {
@@ -145,7 +143,7 @@ fn text() -> Disk {
     session.begin("Group").unwrap();
     write(&mut session, "fourth ").unwrap();
     session.commit().unwrap();
-    session.mark_unsaved().unwrap();
+    session.set_modified(true).unwrap();
     disk
 }
 
@@ -195,7 +193,7 @@ fn world() -> Disk {
     session.edit("", |edit| edit.insert_resource(Score(7))).unwrap();
     session.edit("", |edit| edit.rename(door, "Gate").map(drop)).unwrap();
     session.edit("", |edit| edit.set_parent(door, None)).unwrap();
-    session.edit("", |edit| edit.pause(door)).unwrap();
+    session.edit("", |edit| edit.set_activity(door, Activity::Paused)).unwrap();
     session.edit("", |edit| edit.remove_resource::<Score>()).unwrap();
     session.edit("", |edit| edit.detach::<Bag>(house)).unwrap();
     session.edit("", |edit| edit.remove(door)).unwrap();
@@ -470,7 +468,7 @@ fn what_a_session_refuses() {
     let mut table = Table::new();
     let disk = Disk::default();
     table.add("one path for both", options(&disk).open(SAVE, SAVE));
-    let mut history = commands();
+    let mut history = History::new(100);
     history.apply(&mut String::new(), Write { word: "a".into() }).unwrap();
     table.add("a history with entries", Session::with(manager(&disk), history).open(SAVE, JOURNAL));
     let mut session = open(&disk).unwrap();

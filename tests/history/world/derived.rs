@@ -33,7 +33,7 @@ fn summing(world: &mut World) -> Result<(History, Calls)> {
     let mut history = History::new(100);
     let log = calls.clone();
     history.set_after_change(move |world: &mut World| {
-        let objects = world.len();
+        let objects = world.objects().len();
         let speed = world.query::<&Speed>().map(|speed| speed.0).sum();
         if let Some(sum) = world.get_mut::<Sum>(sum) {
             *sum = Sum { objects, speed };
@@ -63,7 +63,7 @@ fn the_hook_runs_behind_edit_undo_redo_and_rollback_alike_and_is_not_recorded() 
     assert_eq!(taken(), [(2, 2.0)]);
     history.redo(&mut world)?;
     assert_eq!(taken(), [(3, 7.0)]);
-    assert_eq!(history.len(), 2, "it is no entry");
+    assert_eq!(history.entries().len(), 2, "it is no entry");
     let sum = world.find("Sum").and_then(|sum| world.get::<Sum>(sum));
     assert_eq!(sum, Some(&Sum { objects: 3, speed: 7.0 }));
 
@@ -80,7 +80,7 @@ fn the_hook_runs_behind_edit_undo_redo_and_rollback_alike_and_is_not_recorded() 
     history.set(&mut world, ada, "Speed:0", 4.0)?;
     history.set(&mut world, ada, "Speed:0", 2.0)?;
     assert_eq!(taken(), [(3, 8.0), (3, 9.0), (3, 7.0)]);
-    assert_eq!(history.len(), 2);
+    assert_eq!(history.entries().len(), 2);
     history.end_drag(drag);
     history.set(&mut world, ada, "Speed:0", 2.0)?;
     assert_eq!(taken(), []);

@@ -1,5 +1,6 @@
 //! Edits that become one entry with the one before.
 
+use persist_tests::support::bytes;
 use std::time::Duration;
 
 use persist::history::Edit;
@@ -21,7 +22,7 @@ fn two_edits_of_a_field_are_two_entries_unless_it_is_asked_for() -> Result<()> {
     for x in [1.0, 2.0, 3.0] {
         history.set(&mut world, door, "Transform:x", x)?;
     }
-    assert_eq!(history.len(), 3);
+    assert_eq!(history.entries().len(), 3);
     history.undo(&mut world)?;
     assert_eq!(world.get(door), Some(&transform(2.0, 0.0)));
     Ok(())
@@ -45,8 +46,8 @@ fn a_drag_that_makes_an_object_and_moves_it_is_one_entry_of_bounded_size() -> Re
         })?;
     }
     history.end_drag(drag);
-    assert_eq!((history.len(), history.undo_text()), (1, "Undo Place crate".into()));
-    assert!(history.bytes() < 1_500, "{} bytes", history.bytes());
+    assert_eq!((history.entries().len(), history.undo_text()), (1, "Undo Place crate".into()));
+    assert!(bytes(&history) < 1_500, "{} bytes", bytes(&history));
     let last = text(&world);
     for _ in 0..2 {
         history.undo(&mut world)?;
@@ -70,7 +71,7 @@ fn a_drag_over_many_objects_is_one_entry() -> Result<()> {
         history.set(&mut world, *object, "Transform:x", number)?;
     }
     history.end_drag(drag);
-    assert_eq!(history.len(), 1);
+    assert_eq!(history.entries().len(), 1);
     history.undo(&mut world)?;
     assert_eq!(text(&world), start);
     Ok(())
@@ -82,13 +83,13 @@ fn a_drag_of_ten_thousand_moves_is_one_entry_that_takes_the_memory_of_one() -> R
     let mut most = 0;
     for x in 1_u16..=10_000 {
         history.set(&mut world, door, field!(Transform.x), f32::from(x))?;
-        most = most.max(history.bytes());
+        most = most.max(bytes(&history));
     }
-    assert_eq!((history.len(), history.position()), (1, 1));
+    assert_eq!((history.entries().len(), history.position()), (1, 1));
     assert_eq!(history.undo_text(), "Undo Set Transform.x of Ada");
     let (mut other_world, mut other, same) = with(transform(0.0, 0.0));
     other.set(&mut other_world, same, field!(Transform.x), 1.0)?;
-    assert_eq!(most, other.bytes());
+    assert_eq!(most, bytes(&other));
     history.undo(&mut world)?;
     assert_eq!(world.get(door), Some(&transform(0.0, 0.0)));
     history.redo(&mut world)?;
@@ -108,12 +109,12 @@ fn a_drag_by_hand_of_several_fields_is_one_entry_too() -> Result<()> {
             Ok(())
         })?;
     }
-    assert_eq!(history.len(), 1);
+    assert_eq!(history.entries().len(), 1);
     assert_eq!(history.undo_text(), "Undo Move door");
-    assert!(history.bytes() < 1000, "{} bytes", history.bytes());
+    assert!(bytes(&history) < 1000, "{} bytes", bytes(&history));
     history.go_to(&mut world, 0)?;
     assert_eq!(world.get(door), Some(&transform(0.0, 0.0)));
-    history.go_to(&mut world, history.len())?;
+    history.go_to(&mut world, history.entries().len())?;
     assert_eq!(world.get(door), Some(&transform(6667.0, 6666.0)));
     Ok(())
 }
@@ -153,7 +154,7 @@ fn a_drag_of_many_objects_is_one_entry_whichever_of_them_come_back() -> Result<(
     for step in 1..10 {
         moves(step, step % 2 == 0)?;
     }
-    assert_eq!(history.len(), 1);
+    assert_eq!(history.entries().len(), 1);
     let last = text(&world);
     history.undo(&mut world)?;
     assert_eq!(text(&world), start);
@@ -166,13 +167,13 @@ fn a_drag_of_many_objects_is_one_entry_whichever_of_them_come_back() -> Result<(
 fn a_drag_back_to_the_start_is_no_entry() -> Result<()> {
     let (mut world, mut history, door) = with(transform(0.0, 5.0));
     history.set(&mut world, door, "Transform:y", 6.0)?;
-    history.mark_saved()?;
+    history.set_modified(false)?;
     let before = entries(&history);
     for x in [1.0, 2.0, 1.0, 0.0] {
         history.set(&mut world, door, "Transform:x", x)?;
     }
     assert!(!history.is_modified());
-    assert_eq!(history.len(), 1);
+    assert_eq!(history.entries().len(), 1);
     // The numbers of states are not given again, all else is as it was.
     assert_eq!(entries(&history), before);
     assert_eq!(history.undo_text(), "Undo Set Transform.y of Ada");
@@ -183,13 +184,13 @@ fn a_drag_back_to_the_start_is_no_entry() -> Result<()> {
     };
     history.edit(&mut world, "Move", |edit| both(edit, 1.0, 1.0))?;
     history.edit(&mut world, "Move", |edit| both(edit, 0.0, 2.0))?;
-    assert_eq!(history.len(), 2, "one of the fields is not back");
+    assert_eq!(history.entries().len(), 2, "one of the fields is not back");
     history.undo(&mut world)?;
     assert_eq!(world.get(door), Some(&transform(0.0, 6.0)));
     history.redo(&mut world)?;
     history.edit(&mut world, "Move", |edit| both(edit, 3.0, 3.0))?;
     history.edit(&mut world, "Move", |edit| both(edit, 0.0, 2.0))?;
-    assert_eq!(history.len(), 2, "the drag behind the redo has come to nothing");
+    assert_eq!(history.entries().len(), 2, "the drag behind the redo has come to nothing");
     Ok(())
 }
 
@@ -208,7 +209,7 @@ fn only_the_same_field_of_the_same_object_is_merged() -> Result<()> {
         (door, "Transform:x", 5),
     ] {
         history.set(&mut world, object, path, entries + 10 * history.state())?;
-        assert_eq!(history.len() as u64, entries);
+        assert_eq!(history.entries().len() as u64, entries);
     }
     Ok(())
 }
@@ -223,14 +224,14 @@ fn the_end_of_a_drag_is_where_merging_stops() -> Result<()> {
         }
         history.end_drag(drag);
     }
-    assert_eq!(history.len(), 2);
+    assert_eq!(history.entries().len(), 2);
     history.set(&mut world, door, "Transform:x", 5.0)?;
-    assert_eq!(history.len(), 3);
+    assert_eq!(history.entries().len(), 3);
     history.go_to(&mut world, 1)?;
     assert_eq!(world.get(door), Some(&transform(2.0, 0.0)));
     // Nor is a drag that begins behind an undo part of the one before.
     history.set(&mut world, door, "Transform:x", 9.0)?;
-    assert_eq!(history.len(), 2);
+    assert_eq!(history.entries().len(), 2);
     history.go_to(&mut world, 1)?;
     assert_eq!(world.get(door), Some(&transform(2.0, 0.0)));
     Ok(())
@@ -310,12 +311,12 @@ fn settings_of_a_whole_and_of_its_parts_are_merged_only_in_their_order() -> Resu
                 // Some lead to elements that an earlier one was to make.
                 let _ = history.edit(&mut world, "Move", |edit| step(edit, ada));
             }
-            merged += last + 1 - first - history.len();
+            merged += last + 1 - first - history.entries().len();
             let after = text(&world);
             for _ in 0..2 {
                 history.go_to(&mut world, 0)?;
                 assert_eq!(text(&world), before, "{first} to {last}");
-                history.go_to(&mut world, history.len())?;
+                history.go_to(&mut world, history.entries().len())?;
                 assert_eq!(text(&world), after, "{first} to {last}");
             }
         }
@@ -336,6 +337,6 @@ fn what_makes_or_removes_something_is_merged_with_nothing() -> Result<()> {
         })?;
         history.edit(&mut world, "Do", |edit| edit.rename(door, "Door").map(drop))?;
     }
-    assert_eq!(history.len(), 8);
+    assert_eq!(history.entries().len(), 8);
     Ok(())
 }

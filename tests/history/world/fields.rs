@@ -1,5 +1,6 @@
 //! Which fields an edit finds changed.
 
+use persist::world::Activity;
 use persist::{Result, Value, field};
 
 use super::scene::{Place, Thing, Transform, empty, text, transform, with};
@@ -44,7 +45,7 @@ fn an_edit_that_changes_nothing_is_no_entry_and_what_could_be_redone_stays() -> 
         let name = edit.name(ada).unwrap_or_default().to_owned();
         edit.rename(ada, &name)?;
         edit.set_parent(ada, None)?;
-        edit.resume(ada)?;
+        edit.set_activity(ada, Activity::Active)?;
         edit.move_element(ada, field!(Thing.items), 1, 1)
     })?;
     assert_eq!(entries(&history), before);
@@ -89,7 +90,7 @@ fn skipped_fields_are_not_recorded() -> Result<()> {
         edit.get_mut::<Thing>(ada)?.cache = vec![9];
         Ok(())
     })?;
-    assert!(history.is_empty());
+    assert!(history.entries().len() == 0);
     history.edit(&mut world, "Both", |edit| {
         let thing = edit.get_mut::<Thing>(ada)?;
         thing.cache = vec![8];
@@ -112,7 +113,7 @@ fn a_component_is_compared_with_what_it_was_when_it_was_taken_first() -> Result<
         }
         Ok(())
     })?;
-    assert_eq!(history.len(), 1);
+    assert_eq!(history.entries().len(), 1);
     history.undo(&mut world)?;
     assert_eq!(world.get(door), Some(&transform(0.0, 0.0)));
     Ok(())
@@ -195,7 +196,7 @@ fn a_float_that_is_not_a_number_is_equal_to_itself_and_zeros_keep_their_signs() 
         transform.y = 0.0;
         Ok(())
     })?;
-    assert!(history.is_empty(), "nothing has changed");
+    assert!(history.entries().len() == 0, "nothing has changed");
 
     let bits = |world: &persist::World| {
         let transform = world.get::<Transform>(door).expect("it is there");
@@ -207,14 +208,14 @@ fn a_float_that_is_not_a_number_is_equal_to_itself_and_zeros_keep_their_signs() 
         *edit.get_mut(door)? = transform(odd, -0.0);
         Ok(())
     })?;
-    assert_eq!(history.len(), 1);
+    assert_eq!(history.entries().len(), 1);
     history.undo(&mut world)?;
     assert_eq!(bits(&world), before);
     history.redo(&mut world)?;
     assert_eq!(bits(&world), (odd.to_bits(), (-0.0_f32).to_bits()));
 
     history.set(&mut world, door, "Transform:y", 0.0_f32)?;
-    assert_eq!(history.len(), 2, "the sign is another one");
+    assert_eq!(history.entries().len(), 2, "the sign is another one");
     history.undo(&mut world)?;
     assert_eq!(bits(&world).1, (-0.0_f32).to_bits());
     Ok(())
@@ -270,7 +271,7 @@ fn set_returns_what_was_there_and_takes_what_becomes_a_value_of_the_field() -> R
     assert_eq!(history.set(&mut world, ada, "game.Thing:level", 7_i64)?, Value::U16(3));
     assert_eq!(history.set(&mut world, ada, "game.Thing:length", 0.1_f64)?, Value::F32(1.5));
     assert_eq!(history.set(&mut world, ada, "game.Thing:place.x", 5)?, Value::F32(1.0));
-    assert_eq!(history.len(), 3);
+    assert_eq!(history.entries().len(), 3);
     history.go_to(&mut world, 0)?;
     assert_eq!(world.get(ada), Some(&Thing::sample()));
     Ok(())

@@ -1,6 +1,8 @@
 //! What entries keep out of a world, and a limit of bytes.
 
+use persist::history::Capacity;
 use persist::{Component, History, ObjectId, Persist, Result, World};
+use persist_tests::support::bytes;
 
 const SIZE: usize = 10_000;
 
@@ -31,23 +33,27 @@ fn scene(objects: usize) -> Result<(World, Vec<ObjectId>)> {
 #[test]
 fn objects_that_were_removed_count_in_the_budget_of_bytes() -> Result<()> {
     let (mut world, ids) = scene(20)?;
-    let mut history = History::new(None).max_bytes(5 * SIZE);
+    let mut history = History::new(Capacity { entries: None, bytes: Some(5 * SIZE) });
     for (count, id) in ids.iter().enumerate() {
         history.edit(&mut world, "", |edit| edit.remove(*id))?;
-        assert!(history.bytes() <= 5 * SIZE, "{}", history.bytes());
-        assert_eq!(history.len(), (count + 1).min(4), "each takes a little more than its mesh");
+        assert!(bytes(&history) <= 5 * SIZE, "{}", bytes(&history));
+        assert_eq!(
+            history.entries().len(),
+            (count + 1).min(4),
+            "each takes a little more than its mesh"
+        );
     }
     // Those that fell out are gone, and with them what was below them.
     assert!(ids[..16].iter().all(|id| !world.is_parked(*id)));
     assert!(ids[16..].iter().all(|id| world.is_parked(*id)));
 
-    let full = history.bytes();
+    let full = bytes(&history);
     history.undo(&mut world)?;
-    assert!(history.bytes() < full - SIZE, "what is back in the world takes nothing");
+    assert!(bytes(&history) < full - SIZE, "what is back in the world takes nothing");
     history.redo(&mut world)?;
-    assert_eq!(history.bytes(), full);
+    assert_eq!(bytes(&history), full);
     history.clear(&mut world)?;
-    assert_eq!(history.bytes(), 0);
+    assert_eq!(bytes(&history), 0);
     Ok(())
 }
 
@@ -55,32 +61,33 @@ fn objects_that_were_removed_count_in_the_budget_of_bytes() -> Result<()> {
 fn what_an_undo_takes_out_counts_in_the_budget_of_bytes() -> Result<()> {
     let (mut world, ids) = scene(0)?;
     assert_eq!(ids, []);
-    let mut history = History::new(None).max_bytes(1 << 20);
+    let mut history = History::new(Capacity { entries: None, bytes: Some(1 << 20) });
     let rock = history.edit(&mut world, "", |edit| {
         let rock = edit.spawn("Rock")?;
         edit.attach(rock, mesh())?;
         Ok(rock)
     })?;
-    let small = history.bytes();
+    let small = bytes(&history);
     assert!(small < SIZE);
     history.undo(&mut world)?;
-    assert!((small + SIZE..small + SIZE + 500).contains(&history.bytes()), "{}", history.bytes());
+    assert!((small + SIZE..small + SIZE + 500).contains(&bytes(&history)), "{}", bytes(&history));
     history.redo(&mut world)?;
-    assert_eq!(history.bytes(), small);
+    assert_eq!(bytes(&history), small);
 
     history.edit(&mut world, "", |edit| edit.detach::<Mesh>(rock))?;
-    assert!(history.bytes() > SIZE);
+    assert!(bytes(&history) > SIZE);
     history.edit(&mut world, "", |edit| edit.insert_resource(mesh()))?;
     history.edit(&mut world, "", |edit| edit.insert_resource(mesh()))?;
-    assert!(history.bytes() > 2 * SIZE);
+    assert!(bytes(&history) > 2 * SIZE);
     history.edit(&mut world, "", |edit| edit.remove_resource::<Mesh>())?;
-    assert!(history.bytes() > 3 * SIZE);
+    assert!(bytes(&history) > 3 * SIZE);
     Ok(())
 }
 
 #[test]
 fn what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()> {
-    let (mut world, mut history) = (World::new(), History::new(None).max_bytes(3 * SIZE));
+    let (mut world, mut history) =
+        (World::new(), History::new(Capacity { entries: None, bytes: Some(3 * SIZE) }));
     for _ in 0..4 {
         history.edit(&mut world, "", |edit| {
             let rock = edit.spawn("Rock")?;
@@ -90,8 +97,8 @@ fn what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()> {
     for _ in 0..4 {
         history.undo(&mut world)?;
     }
-    assert!(history.bytes() > 4 * SIZE);
-    let place = |history: &History| (history.len(), history.position());
+    assert!(bytes(&history) > 4 * SIZE);
+    let place = |history: &History| (history.entries().len(), history.position());
     assert_eq!(place(&history), (4, 0));
     history.begin("Rolled back")?;
     history.edit(&mut world, "", |edit| edit.spawn("Never"))?;
@@ -100,7 +107,7 @@ fn what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()> {
     history.begin("Empty")?;
     history.commit(&mut world)?;
     assert_eq!(place(&history), (4, 0), "nor does an empty transaction");
-    history.set_capacity(&mut world, Some(4));
+    history.set_capacity(&mut world, Capacity { entries: Some(4), bytes: Some(3 * SIZE) });
     assert_eq!(place(&history), (4, 0), "nor a limit that it is within");
     history.redo(&mut world)?;
     history.redo(&mut world)?;
@@ -108,12 +115,12 @@ fn what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()> {
     assert_eq!(place(&history), (4, 1));
 
     history.begin("Shrink")?;
-    history.set_max_bytes(&mut world, Some(2 * SIZE));
+    history.set_capacity(&mut world, Capacity { bytes: Some(2 * SIZE), ..Capacity::default() });
     assert_eq!(history.position(), 1, "nothing is dropped in an open transaction");
     history.rollback(&mut world)?;
     assert_eq!(place(&history), (2, 1), "a limit that was set in it holds after it");
     history.go_to(&mut world, 0)?;
-    assert!(history.bytes() > 2 * SIZE);
+    assert!(bytes(&history) > 2 * SIZE);
     history.edit(&mut world, "", |edit| edit.spawn("Moss"))?;
     assert_eq!(place(&history), (1, 1));
     Ok(())
@@ -121,7 +128,8 @@ fn what_an_undo_takes_out_costs_no_entry_before_the_next_edit() -> Result<()> {
 
 #[test]
 fn an_object_that_one_entry_makes_and_another_removes_counts_once() -> Result<()> {
-    let (mut world, mut history) = (World::new(), History::new(None).max_bytes(1 << 20));
+    let (mut world, mut history) =
+        (World::new(), History::new(Capacity { entries: None, bytes: Some(1 << 20) }));
     let rock = history.edit(&mut world, "", |edit| {
         let rock = edit.spawn("Rock")?;
         edit.attach(rock, mesh())?;
@@ -130,10 +138,10 @@ fn an_object_that_one_entry_makes_and_another_removes_counts_once() -> Result<()
     history.edit(&mut world, "", |edit| edit.remove(rock))?;
     for position in [2, 1, 0] {
         history.go_to(&mut world, position)?;
-        let bytes = history.bytes();
-        assert!(bytes < 2 * SIZE, "{bytes} at {position}");
-        history.set_max_bytes(&mut world, Some(1 << 20));
-        assert_eq!(history.bytes(), bytes, "counted anew at {position}");
+        let before = bytes(&history);
+        assert!(before < 2 * SIZE, "{before} at {position}");
+        history.set_capacity(&mut world, Capacity { bytes: Some(1 << 20), ..Capacity::default() });
+        assert_eq!(bytes(&history), before, "counted anew at {position}");
     }
     Ok(())
 }
@@ -145,11 +153,11 @@ fn a_limit_that_is_set_later_counts_what_entries_hold_already() -> Result<()> {
     for id in &ids {
         history.edit(&mut world, "", |edit| edit.remove(*id))?;
     }
-    assert!(history.bytes() < SIZE, "without a limit nobody looks");
-    history.set_max_bytes(&mut world, Some(3 * SIZE));
-    assert_eq!(history.len(), 2);
-    assert!((2 * SIZE..3 * SIZE).contains(&history.bytes()), "{}", history.bytes());
-    history.set_max_bytes(&mut world, None);
-    assert!(history.bytes() < SIZE, "nor does anybody behind one");
+    assert!(bytes(&history) < SIZE, "without a limit nobody looks");
+    history.set_capacity(&mut world, Capacity { bytes: Some(3 * SIZE), ..Capacity::default() });
+    assert_eq!(history.entries().len(), 2);
+    assert!((2 * SIZE..3 * SIZE).contains(&bytes(&history)), "{}", bytes(&history));
+    history.set_capacity(&mut world, None);
+    assert!(bytes(&history) < SIZE, "nor does anybody behind one");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Elements of lists that are put in, taken out and moved, at the cost of the element.
 
 use persist::{ErrorKind, Result, Value, field};
-use persist_tests::support::short_or_long;
+use persist_tests::support::{bytes, short_or_long};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -54,7 +54,7 @@ fn elements_are_put_in_taken_out_and_moved_and_go_back() -> Result<()> {
         expected.insert(to, moved);
         assert_eq!(xs(&world), expected, "{from} to {to}");
     }
-    assert_eq!(history.len(), 12, "each is an entry of its own");
+    assert_eq!(history.entries().len(), 12, "each is an entry of its own");
     history.go_to(&mut world, 0)?;
     assert_eq!(world.get(tour), Some(&route(5)));
     history.go_to(&mut world, 12)?;
@@ -87,10 +87,10 @@ fn lists_in_lists_and_in_options_are_lists_too() -> Result<()> {
 fn a_change_of_an_element_of_a_huge_list_costs_what_the_element_does() -> Result<()> {
     let (mut world, mut history, tour) = with(route(100_000));
     let mut cost = |edit: &dyn Fn(&mut persist::history::Edit<'_>) -> Result<()>| -> Result<usize> {
-        let before = history.bytes();
+        let before = bytes(&history);
         history.edit(&mut world, "", edit)?;
-        assert!(history.bytes() > before);
-        Ok(history.bytes() - before)
+        assert!(bytes(&history) > before);
+        Ok(bytes(&history) - before)
     };
     for cost in [
         cost(&|edit| edit.set(tour, field!(Route.stops[70_000].x), 5).map(drop))?,
@@ -261,7 +261,7 @@ fn random_changes_of_lists_lead_where_snapshots_lead() -> Result<()> {
             history.go_to(&mut world, position)?;
             naive.position = position;
         }
-        assert_eq!(history.len() + 1, naive.routes.len(), "step {step}");
+        assert_eq!(history.entries().len() + 1, naive.routes.len(), "step {step}");
         assert_eq!(world.get(tour), Some(&naive.routes[naive.position]), "step {step}");
     }
     Ok(())

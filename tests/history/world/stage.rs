@@ -41,7 +41,8 @@ pub(crate) fn fails<R>(
 
 /// What a history is, in words.
 pub(crate) fn entries(history: &History) -> Vec<String> {
-    let head = format!("{} of {}, {}", history.position(), history.len(), history.state());
+    let head =
+        format!("{} of {}, {}", history.position(), history.entries().len(), history.state());
     let rest = history.entries().map(|entry| format!("{entry:?}"));
     [head].into_iter().chain(rest).collect()
 }

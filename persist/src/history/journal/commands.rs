@@ -3,13 +3,13 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
+use super::SessionOptions;
 use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
 use crate::env::Env;
 use crate::fields::FieldLinks;
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
-use crate::history::History;
 use crate::history::command::{AnyCommand, Command, Performed};
 use crate::history::step::{Failure, Step};
 use crate::history::support::Support;
@@ -187,27 +187,25 @@ fn unregistered(name: &str) -> Error {
     Error::new(
         ErrorKind::WrongClass,
         format!(
-            "command {name} is not registered, and could not be done again from the journal; derive `Persist` for it and call `register::<{short}>()` on the history before the session is opened"
+            "command {name} is not registered, and could not be done again from the journal; derive `Persist` for it and call `register::<{short}>()` on the `SessionOptions`"
         ),
     )
 }
 
-impl<T: 'static> History<T> {
-    /// Registers a class of commands, so that the journal of a [`Session`](super::Session) can hold them and another run can
-    /// replay them.
+impl<T: 'static> SessionOptions<T> {
+    /// Registers a class of commands, so that the journal can hold them and another run can replay them.
     ///
-    /// A history without a journal takes commands of any type. The classes of trait objects in a command are registered by
-    /// [`register_as`](Self::register_as). Commands cannot hold shared pointers.
+    /// The classes of trait objects in a command are registered by [`register_as`](Self::register_as). Commands cannot hold shared pointers.
     ///
     /// # Errors
     ///
     /// Those of [`Registry::register`].
-    pub fn register<C: Command<T> + Persist>(&mut self) -> Result<()> {
-        let classes = &mut self.support.classes;
+    pub fn register<C: Command<T> + Persist>(mut self) -> Result<Self> {
+        let classes = &mut self.history.support.classes;
         let class = classes.registry.register_value::<C>()?;
         classes.by_type.insert(TypeId::of::<C>(), class);
         classes.by_class.insert(class, CommandClass::of::<C>());
-        Ok(())
+        Ok(self)
     }
 
     /// Registers class `C` as an implementor of a trait whose trait objects commands hold.
@@ -215,11 +213,12 @@ impl<T: 'static> History<T> {
     /// # Errors
     ///
     /// Those of [`Registry::register_as`].
-    pub fn register_as<C, D>(&mut self) -> Result<()>
+    pub fn register_as<C, D>(mut self) -> Result<Self>
     where
         C: Persist + crate::codec::Pointee,
         D: ?Sized + crate::codec::Implements<C>,
     {
-        self.support.classes.registry.register_as::<C, D>()
+        self.history.support.classes.registry.register_as::<C, D>()?;
+        Ok(self)
     }
 }

@@ -2,12 +2,13 @@
 
 use std::any::Any;
 use std::hash::Hash;
-use std::time::Duration;
 
 use super::Session;
 use crate::codec::Reflect;
 use crate::fields::IntoFieldPath;
-use crate::history::{Command, Drag, Editable, History, HistoryEvent, Label, Subscription};
+use crate::history::{
+    Capacity, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow, Subscription,
+};
 use crate::{ObjectId, Persist, Result, Value, World};
 
 /// Each as the method of this name, which gets the target if it wants one.
@@ -28,7 +29,7 @@ macro_rules! of_history {
 impl<T: 'static> Session<T> {
     of_history! {
         "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written."
-        /// The class of the command must be [registered](History::register).
+        /// The class of the command must be [registered](super::SessionOptions::register).
         apply[target](command: impl Command<T>) -> Result<()>;
         undo[target]() -> Result<bool>;
         redo[target]() -> Result<bool>;
@@ -37,7 +38,8 @@ impl<T: 'static> Session<T> {
         begin(label: impl Into<Label>) -> Result<()>;
         commit[target]() -> Result<()>;
         rollback[target]() -> Result<()>;
-        mark_unsaved() -> Result<()>;
+        /// [`save`](Self::save) does this itself.
+        set_modified(is_modified: bool) -> Result<()>;
         clear[target]() -> Result<()>;
         skip_entry[target]() -> Result<()>;
         /// Where the target was left half done, the journal does not know it: [save](Self::save) first.
@@ -49,12 +51,10 @@ impl<T: 'static> Session<T> {
         /// What was done in it is kept in a crash, and the drag is over then.
         begin_drag(label: impl Into<Label>) -> Drag;
         end_drag(drag: Drag) -> ();
-        set_capacity[target](capacity: Option<usize>) -> ();
-        set_max_bytes[target](bytes: Option<usize>) -> ();
-        set_merge_window(window: Option<Duration>) -> ();
+        set_capacity[target](capacity: impl Into<Capacity>) -> ();
+        set_merge_window(window: impl Into<MergeWindow>) -> ();
         /// To hear of what is recovered, subscribe to the history before the session is opened.
         subscribe(listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static) -> Subscription;
-        unsubscribe(subscription: Subscription) -> bool;
     }
 
     /// Like [`History::edit`], with the target of the session.

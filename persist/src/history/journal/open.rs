@@ -23,7 +23,7 @@ use crate::{Error, ErrorKind, Persist, Result};
 /// How a [`Session`] is opened: see [`Session::with`].
 pub struct SessionOptions<T: 'static> {
     saves: ValueSaver,
-    history: History<T>,
+    pub(super) history: History<T>,
     flush: Flush,
     memory: Option<usize>,
 }
@@ -36,9 +36,9 @@ struct Loaded<T> {
 }
 
 impl<T: Persist + Default> Session<T> {
-    /// A session that is to be opened, with the classes of these saves, and this history, which has no entries: its limits, listeners
-    /// and [command classes](History::register) stay. Component classes of a world are registered in the saves, as for
-    /// [`SaveManager::load_value`](crate::SaveManager::load_value).
+    /// A session that is to be opened, with the classes of these saves, and this history, which has no entries: its limits and
+    /// listeners stay. Component classes of a world are registered in the saves, as for
+    /// [`SaveManager::load_value`](crate::SaveManager::load_value), those of commands by [`SessionOptions::register`].
     ///
     /// Give it a [`SaveManager`](crate::SaveManager), whose objects are left out, or a [`ValueSaver`].
     #[must_use]
@@ -88,7 +88,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         journal: impl AsRef<Path>,
     ) -> Result<(Session<T>, Recovered)> {
         let Self { mut saves, mut history, flush, memory } = self;
-        if !history.is_empty() || history.is_open() || history.journal.is_some() {
+        if history.len() > 0 || history.is_open() || history.journal.is_some() {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 "the history of a session begins without entries; give it a new one",

@@ -201,7 +201,7 @@ pub(super) fn unregistered(name: &str) -> Error {
     Error::new(
         ErrorKind::WrongClass,
         format!(
-            "the journal has a command of class {name}, which is not registered; call `register` with it on the history before the session is opened"
+            "the journal has a command of class {name}, which is not registered; call `register` with it on the `SessionOptions`"
         ),
     )
 }

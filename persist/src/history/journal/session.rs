@@ -42,9 +42,7 @@ use crate::{Error, ErrorKind, Persist, Result, World};
 /// }
 ///
 /// fn open(folder: &std::path::Path) -> Result<Session<Document>> {
-///     let mut history = History::new(256);
-///     history.register::<Rename>()?;
-///     let session = Session::with(SaveManager::new(), history);
+///     let session = Session::with(SaveManager::new(), History::new(256)).register::<Rename>()?;
 ///     let (session, recovered) = session.open(folder.join("plan.sav"), folder.join("plan.journal"))?;
 ///     println!("{recovered}");
 ///     Ok(session)

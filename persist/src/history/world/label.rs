@@ -24,17 +24,15 @@ impl Label {
         let of_class = |class: &str| Some(FieldPath::new(class.to_owned()));
         let (verb, field) = match &change.what {
             What::Field(field) => return Self::of_field(field, change.name.as_ref()),
-            What::Fields(migrated) => (Verb::Set, Some(migrated.path.clone())),
+            What::Fields(migrated) => (Verb::Set, Some(migrated.path().clone())),
             What::Spawn(_) => (Verb::Create, None),
             What::Delete(_) => (Verb::Delete, None),
-            What::Attach(of) => (Verb::Attach, of_class(&of.class)),
-            What::Detach(of) => (Verb::Detach, of_class(&of.class)),
+            What::Attach(detached) => (Verb::Attach, of_class(detached.class())),
+            What::Detach(detached) => (Verb::Detach, of_class(detached.class())),
             What::Rename { .. } => (Verb::Rename, None),
             What::Move { .. } => (Verb::Reparent, None),
             What::Activity { new: Activity::Active, .. } => (Verb::Resume, None),
             What::Activity { .. } => (Verb::Pause, None),
-            What::InsertResource(of) => (Verb::Attach, of_class(&of.class)),
-            What::RemoveResource(of) => (Verb::Detach, of_class(&of.class)),
         };
         let object = change.name.clone().filter(|name| !name.is_empty());
         Self::Change { verb, field, object }
