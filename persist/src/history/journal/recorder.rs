@@ -144,6 +144,7 @@ impl<T: 'static> JournalRecorder<T> {
             Record::Cleared => (Kind::Cleared, Vec::new()),
             Record::Dropped(index) => (Kind::Dropped, payload(&index.map(|index| index as u64))?),
             Record::Skipped { is_redo } => (Kind::Skipped, payload(&is_redo)?),
+            Record::Evicted => return Ok(frames),
         };
         frames.push(frame);
         Ok(frames)
@@ -162,6 +163,9 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
         let ends = matches!(record, Record::Undone | Record::Redone | Record::RolledBack);
         let mut told = Told { ends, ..Told::default() };
         let frames = self.frames(record, &now, &mut told)?;
+        if frames.is_empty() {
+            return Ok(());
+        }
         let mut journal = self.journal.borrow_mut();
         if is_cleared && journal.lacks_history() {
             // The next one then can hold what there is.
