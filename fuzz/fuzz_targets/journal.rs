@@ -2,6 +2,7 @@
 //! session opens it or refuses it, and what opens is undone, redone, saved and opened again.
 #![no_main]
 
+use persist::world::Activity;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -150,7 +151,7 @@ fn drive(storage: &Memory) -> Result<()> {
     session.edit("Names", |edit| {
         edit.rename(first, "Renamed")?;
         edit.set_parent(second, None)?;
-        edit.pause(second)?;
+        edit.set_activity(second, Activity::Paused)?;
         edit.detach::<Thing>(second)
     })?;
     session.commit()?;

@@ -88,7 +88,7 @@ impl<'a> Env<'a> {
         Error::new(
             ErrorKind::WrongContext,
             format!(
-                "{problem}; call `set_context` of the `SaveManager`, or of the `World` that is edited, or use `save_with` and `load_with`"
+                "{problem}; call `set_context` of the `SaveManager`, or `registry_mut().set_context` of the `World` that is edited, or use `save_with` and `load_with`"
             ),
         )
     }

@@ -132,7 +132,7 @@ fn an_edit_of_a_world_without_a_context_is_refused_and_rolled_back() -> Result<(
     assert_eq!((error.class(), error.field()), (Some("Bag"), Some("worn")));
     assert_eq!(error.object(), Some(ada.get()));
 
-    world.set_context(Arc::new(Items::new(&OLD)));
+    world.registry_mut().set_context(Arc::new(Items::new(&OLD)));
     history.edit(&mut world, "Set", |edit| edit.set(ada, field!(Bag.worn), "key"))?;
     assert_eq!(world.get::<Bag>(ada), Some(&Bag { worn: Item(2), items: vec![] }));
 

@@ -64,13 +64,13 @@ pub(crate) const SCRIPT: &[Act] = &[
             edit.set(door, "Bag:items[0]", 100).map(drop)
         })
     },
-    |session| session.edit("Score", |edit| edit.set_resource("Score:points", 6).map(drop)),
-    |session| session.edit("Score", |edit| edit.set_resource("Score:lives", 2).map(drop)),
+    |session| session.edit("Score", |edit| edit.set(None, "Score:points", 6).map(drop)),
+    |session| session.edit("Score", |edit| edit.set(None, "Score:lives", 2).map(drop)),
     |session| {
         session.edit("Score", |edit| {
-            edit.set_resource("Score:lives", 1)?;
+            edit.set(None, "Score:lives", 1)?;
             edit.insert_resource(old::Score { points: 50, lives: 30 })?;
-            edit.set_resource("Score:points", 51).map(drop)
+            edit.set(None, "Score:points", 51).map(drop)
         })
     },
     |session| {

@@ -1,5 +1,6 @@
 //! Worlds in sessions.
 
+use persist::world::Activity;
 use std::path::PathBuf;
 
 use persist::history::{Capacity, CommandContext, Flush, Recovered, SessionOptions};
@@ -161,7 +162,7 @@ const SCRIPT: &[Act] = &[
             let hall = edit.spawn("Hall")?;
             edit.set_parent(door, Some(hall))?;
             edit.set_parent_at(hall, Some(house), 0)?;
-            edit.pause(hall)
+            edit.set_activity(hall, Activity::Paused)
         })
     },
     |session| session.edit("Score", |edit| edit.insert_resource(Score(7))),
@@ -169,7 +170,7 @@ const SCRIPT: &[Act] = &[
     |session| {
         session.edit("Score", |edit| {
             edit.resource_mut::<Score>()?.0 += 1;
-            edit.set_resource("Score:0", 11).map(drop)
+            edit.set(None, "Score:0", 11).map(drop)
         })
     },
     |session| {
@@ -379,7 +380,7 @@ fn a_component_class_that_is_missing_stops_the_replay_and_is_named() -> Result<(
     let (session, recovered) = options.open(SAVE, JOURNAL)?;
     let stopped = recovered.stopped.unwrap();
     assert!(stopped.cause.contains("Transform"), "{}", stopped.cause);
-    assert!(session.world().is_empty() && session.history().entries().len() == 0);
+    assert!(session.world().objects().len() == 0 && session.history().entries().len() == 0);
     assert_eq!(recovered.kept.len(), 1);
     Ok(())
 }
@@ -499,6 +500,6 @@ fn an_entry_that_was_merged_back_to_the_start_comes_back_if_it_stayed() -> Resul
     ];
     let session = reopened_behind_each(&Disk::default(), options, &acts)?;
     assert_eq!(labels(&session), ["Add", "Set Transform.x of Door"]);
-    assert!(session.world().is_empty());
+    assert!(session.world().objects().len() == 0);
     Ok(())
 }

@@ -210,5 +210,5 @@ fn sessions<S: Storage + Clone + 'static>(storage: &S, folder: &Path) {
     session.save().unwrap();
     session.flush().unwrap();
     drop(session);
-    assert_eq!(manager(storage).load_value::<World>(&save).unwrap().0.len(), 1);
+    assert_eq!(manager(storage).load_value::<World>(&save).unwrap().0.objects().len(), 1);
 }

@@ -1,5 +1,6 @@
 //! What methods of components change takes effect at the end of the phase, in order.
 
+use persist::world::Activity;
 use std::cell::Cell;
 
 use persist::{ErrorKind, ObjectId, Persist, Result, World};
@@ -20,7 +21,9 @@ fn what_is_spawned_in_a_method_is_there_at_the_end_of_the_phase() {
             assert!(!context.world.contains(id));
             assert_eq!((context.world.find("Cat"), context.world.name(id)), (None, None));
         }
-        "pre Bob" => assert_eq!(context.world.len(), 2, "not before the end of the phase"),
+        "pre Bob" => {
+            assert_eq!(context.world.objects().len(), 2, "not before the end of the phase");
+        }
         "update Ada" => assert_eq!(context.world.find("Cat"), NEW.get()),
         _ => (),
     });
@@ -46,13 +49,13 @@ fn an_object_spawned_in_a_method_can_be_built_there() {
         }
     });
     world.update(0.1);
-    assert_eq!(world.len(), 3);
+    assert_eq!(world.objects().len(), 3);
     let hand = world.find("hand").expect("made");
     let ring = world.find("ring").expect("made");
     assert_eq!(world.parent(ring), Some(hand));
     assert_eq!(world.children(ada), [hand]);
     assert_eq!(world.get::<Prop>(ring).map(|prop| &*prop.name), Some("gold"));
-    assert!(world.has::<Actor>(hand));
+    assert!(world.get::<Actor>(hand).is_some());
     assert_eq!(logged_of("release"), ["lost"]);
 }
 
@@ -66,22 +69,22 @@ fn attachments_and_detachments_wait_for_the_end_of_the_phase() -> Result<()> {
         "update Ada" => {
             context.world.attach(ada, prop("cup")).expect("there");
             assert!(context.world.detach::<Prop>(bob), "it is there");
-            assert!(!context.world.has::<Prop>(ada));
-            assert!(context.world.has::<Prop>(bob));
+            assert!(context.world.get::<Prop>(ada).is_none());
+            assert!(context.world.get::<Prop>(bob).is_some());
         }
         "update Bob" => {
-            assert!(!context.world.has::<Prop>(ada));
-            assert!(context.world.has::<Prop>(bob));
+            assert!(context.world.get::<Prop>(ada).is_none());
+            assert!(context.world.get::<Prop>(bob).is_some());
         }
         "post Ada" => {
-            assert!(context.world.has::<Prop>(ada));
-            assert!(!context.world.has::<Prop>(bob));
+            assert!(context.world.get::<Prop>(ada).is_some());
+            assert!(context.world.get::<Prop>(bob).is_none());
         }
         _ => (),
     });
     world.update(0.1);
     assert_eq!(logged_of("release"), ["hat"]);
-    assert!(world.has::<Prop>(ada));
+    assert!(world.get::<Prop>(ada).is_some());
     Ok(())
 }
 
@@ -137,9 +140,9 @@ fn a_component_is_absent_while_its_own_method_runs_and_there_again_afterwards() 
     world.attach(ada, prop("hat"))?;
     play(move |line, context| {
         if line == "update Ada" {
-            assert!(!context.world.has::<Actor>(ada));
-            assert!(context.world.has::<Prop>(ada), "the others are there");
-            assert!(context.world.has::<Actor>(bob));
+            assert!(context.world.get::<Actor>(ada).is_none());
+            assert!(context.world.get::<Prop>(ada).is_some(), "the others are there");
+            assert!(context.world.get::<Actor>(bob).is_some());
             assert_eq!(context.world.query::<&Actor>().count(), 1);
             context.world.get_mut::<Prop>(ada).expect("there").name = "cap".into();
         }
@@ -162,7 +165,7 @@ fn a_component_can_replace_or_detach_itself() {
     });
     world.update(0.1);
     assert_eq!(world.get::<Actor>(ada).map(|actor| &*actor.name), Some("Eve"));
-    assert!(!world.has::<Actor>(bob));
+    assert!(world.get::<Actor>(bob).is_none());
     assert_eq!(
         logged().split_off(6),
         ["release Ada", "drop Ada", "release Bob", "drop Bob", "start Eve", "post Eve"]
@@ -229,7 +232,7 @@ fn a_change_of_what_is_not_there_is_an_error_in_a_method_too() {
         assert!(!world.remove(gone));
     });
     world.update(0.1);
-    assert_eq!(world.len(), 1);
+    assert_eq!(world.objects().len(), 1);
     assert_eq!(logged_of("update"), ["Ada"]);
 }
 
@@ -257,7 +260,7 @@ fn an_update_inside_of_a_method_does_nothing() {
     let bob = enter(&mut world, "Bob");
     play(move |line, context| {
         if line == "update Ada" {
-            context.world.expire(bob).expect("there");
+            context.world.set_activity(bob, Activity::Expired).expect("there");
             context.world.update(0.1);
             assert!(context.world.contains(bob));
         }

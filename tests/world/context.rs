@@ -26,7 +26,7 @@ impl Component for Bag {}
 fn world(context: bool) -> Result<(World, ObjectId)> {
     let mut world = World::new();
     if context {
-        world.set_context(Arc::new(Items::new(&["rope", "lamp"])));
+        world.registry_mut().set_context(Arc::new(Items::new(&["rope", "lamp"])));
     }
     let ada = world.spawn("Ada");
     world.attach(ada, Bag { size: 1, items: vec![1] })?;
@@ -51,7 +51,7 @@ fn prefabs_are_made_and_copied_with_the_context() -> Result<()> {
     let mut world = World::new();
     let error = world.instantiate(&prefab, Outside::Clear).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongContext);
-    world.set_context(Arc::new(Items::new(&["lamp"])));
+    world.registry_mut().set_context(Arc::new(Items::new(&["lamp"])));
     let copy = world.instantiate(&prefab, Outside::Clear)?;
     assert_eq!(world.get::<Bag>(copy).map(|bag| bag.items[0]), Some(0));
     Ok(())

@@ -34,7 +34,7 @@ fn a_component_that_comes_within_a_frame_is_started_before_the_next_phase() {
     let mut world = World::new();
     enter(&mut world, "Ada");
     play(|line, context| {
-        if line == "pre Ada" && context.world.len() == 1 {
+        if line == "pre Ada" && context.world.objects().len() == 1 {
             let cat = context.world.spawn("Cat");
             context.world.attach(cat, actor("Cat")).expect("about to come");
         }
@@ -132,17 +132,17 @@ fn a_paused_object_and_what_is_below_it_are_not_updated_until_it_is_resumed() ->
     world.set_parent(cat, Some(bob))?;
     world.update(0.1);
     logged();
-    world.pause(ada)?;
+    world.set_activity(ada, Activity::Paused)?;
     world.update(0.1);
     assert_eq!(logged(), [""; 0]);
     assert_eq!(world.activity(ada), Some(Activity::Paused));
     assert_eq!(world.activity(cat), Some(Activity::Active), "it is held, not paused itself");
 
-    world.pause(bob)?;
-    world.resume(ada)?;
+    world.set_activity(bob, Activity::Paused)?;
+    world.set_activity(ada, Activity::Active)?;
     world.update(0.1);
     assert_eq!(logged_of("update"), ["Ada"], "the one below is paused itself by now");
-    world.resume(bob)?;
+    world.set_activity(bob, Activity::Active)?;
     world.update(0.1);
     assert_eq!(logged_of("update"), ["Ada", "Bob", "Cat"]);
     Ok(())
@@ -153,7 +153,7 @@ fn an_object_moved_below_a_paused_one_is_held_and_moved_away_is_not() -> Result<
     let mut world = World::new();
     let [ada, bob, cat] = ["Ada", "Bob", "Cat"].map(|name| enter(&mut world, name));
     world.set_parent(cat, Some(bob))?;
-    world.pause(ada)?;
+    world.set_activity(ada, Activity::Paused)?;
     world.set_parent(bob, Some(ada))?;
     world.update(0.1);
     assert_eq!(logged_of("update"), [""; 0]);
@@ -167,13 +167,13 @@ fn an_object_moved_below_a_paused_one_is_held_and_moved_away_is_not() -> Result<
 fn a_component_of_a_paused_object_is_started_when_it_is_resumed() -> Result<()> {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    world.pause(ada)?;
+    world.set_activity(ada, Activity::Paused)?;
     world.update(0.1);
     world.update(0.1);
     assert_eq!(logged(), [""; 0]);
     let mut again = saved_and_loaded(&world);
     for world in [&mut world, &mut again] {
-        world.resume(ada)?;
+        world.set_activity(ada, Activity::Active)?;
         logged();
         world.update(0.1);
         assert_eq!(logged(), ["start Ada", "pre Ada", "update Ada", "post Ada"]);
@@ -187,12 +187,12 @@ fn pauses_are_as_they_were_after_a_load_also_below_objects_that_are_active() -> 
     let [ada, bob, cat] = ["Ada", "Bob", "Cat"].map(|name| enter(&mut world, name));
     world.set_parent(cat, Some(bob))?;
     world.set_parent(bob, Some(ada))?;
-    world.pause(bob)?;
+    world.set_activity(bob, Activity::Paused)?;
     let mut again = saved_and_loaded(&world);
     logged();
     again.update(0.1);
     assert_eq!(logged_of("update"), ["Ada"]);
-    again.resume(bob)?;
+    again.set_activity(bob, Activity::Active)?;
     again.update(0.1);
     assert_eq!(logged_of("update"), ["Ada", "Bob", "Cat"]);
     Ok(())
@@ -204,7 +204,7 @@ fn an_object_that_pauses_itself_does_nothing_more_in_that_frame() {
     let ada = enter(&mut world, "Ada");
     play(move |line, context| {
         if line == "update Ada" {
-            context.world.pause(ada).expect("there");
+            context.world.set_activity(ada, Activity::Paused).expect("there");
         }
     });
     world.update(0.1);
@@ -218,15 +218,15 @@ fn an_expired_object_is_removed_with_what_is_below_it_at_the_end_of_the_frame() 
     world.set_parent(bob, Some(ada))?;
     play(move |line, context| {
         if line == "pre Cat" {
-            context.world.expire(ada).expect("there");
-            context.world.expire(cat).expect("there");
+            context.world.set_activity(ada, Activity::Expired).expect("there");
+            context.world.set_activity(cat, Activity::Expired).expect("there");
         }
         if line == "post Cat" || line == "post Bob" {
             panic!("{line}, though it has expired");
         }
     });
     world.update(0.1);
-    assert!(world.is_empty());
+    assert!(world.objects().len() == 0);
     let expected =
         ["release Bob", "drop Bob", "release Ada", "drop Ada", "release Cat", "drop Cat"];
     assert!(logged().ends_with(&expected.map(str::to_owned)));
@@ -237,12 +237,12 @@ fn an_expired_object_is_removed_with_what_is_below_it_at_the_end_of_the_frame() 
 fn an_object_that_is_resumed_in_the_frame_of_its_expiry_stays() -> Result<()> {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    world.expire(ada)?;
-    world.resume(ada)?;
+    world.set_activity(ada, Activity::Expired)?;
+    world.set_activity(ada, Activity::Active)?;
     world.update(0.1);
     assert_eq!(logged_of("update"), ["Ada"]);
-    world.expire(ada)?;
-    world.pause(ada)?;
+    world.set_activity(ada, Activity::Expired)?;
+    world.set_activity(ada, Activity::Paused)?;
     world.update(0.1);
     assert_eq!(world.activity(ada), Some(Activity::Paused));
     Ok(())
@@ -253,7 +253,7 @@ fn an_object_that_has_expired_when_it_is_saved_is_removed_by_the_first_update() 
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
     world.update(0.1);
-    world.expire(ada)?;
+    world.set_activity(ada, Activity::Expired)?;
     let mut again = saved_and_loaded(&world);
     assert_eq!(again.activity(ada), Some(Activity::Expired));
     logged();
@@ -268,7 +268,11 @@ fn the_activity_of_an_object_that_is_not_there_cannot_be_changed() {
     let mut world = World::new();
     let ada = world.spawn("Ada");
     world.remove(ada);
-    for result in [world.pause(ada), world.resume(ada), world.expire(ada)] {
+    for result in [
+        world.set_activity(ada, Activity::Paused),
+        world.set_activity(ada, Activity::Active),
+        world.set_activity(ada, Activity::Expired),
+    ] {
         assert_eq!(result.map_err(|error| error.kind()), Err(ErrorKind::NotFound));
     }
     assert_eq!(world.activity(ada), None);

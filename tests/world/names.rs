@@ -111,7 +111,7 @@ fn numbers_far_apart_and_longer_than_a_number_is_kept_are_found_and_freed() -> R
         again.remove(id);
     }
     let first = again.spawn("a");
-    assert_eq!((again.name(first), again.len()), (Some("a"), 1));
+    assert_eq!((again.name(first), again.objects().len()), (Some("a"), 1));
     Ok(())
 }
 

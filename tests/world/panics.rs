@@ -1,5 +1,6 @@
 //! A panic of a component leaves its world whole.
 
+use persist::world::Activity;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -43,13 +44,13 @@ fn components_behind_one_that_panics_in_its_start_are_started_in_the_next_frame(
     let mut world = World::new();
     let [ada, bob, _] = ["Ada", "Bob", "Cat"].map(|name| enter(&mut world, name));
     world.attach(bob, prop("hat"))?;
-    world.pause(ada)?;
+    world.set_activity(ada, Activity::Paused)?;
     panic_in("start Bob");
     panics(|| world.update(0.1));
     assert_eq!(logged_of("start"), ["Bob"]);
     world.update(0.1);
     assert_eq!(logged_of("start"), ["Cat"]);
-    world.resume(ada)?;
+    world.set_activity(ada, Activity::Active)?;
     world.update(0.1);
     assert_eq!(logged_of("start"), ["Ada"]);
     Ok(())
@@ -60,14 +61,14 @@ fn changes_that_wait_when_a_component_panics_are_made_by_the_next_frame() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
     play(move |line, context| {
-        if line == "pre Ada" && !context.world.has::<super::actor::Prop>(ada) {
+        if line == "pre Ada" && context.world.get::<super::actor::Prop>(ada).is_none() {
             context.world.attach(ada, prop("hat")).expect("there");
             context.world.spawn("Bob");
             panic!("on purpose");
         }
     });
     panics(|| world.update(0.1));
-    assert_eq!(world.len(), 1);
+    assert_eq!(world.objects().len(), 1);
     world.update(0.1);
     assert_eq!(world.classes(ada), ["Actor", "Prop"]);
     assert!(world.find("Bob").is_some());
@@ -117,7 +118,7 @@ fn a_panic_in_a_removal_leaves_a_tree_that_can_be_saved_and_removed() -> Result<
     panic_in("release Bob");
     panics(|| assert!(world.remove(ada)));
     assert_eq!(world.subtree(top), [top, ada, bob], "the lowest one is gone");
-    assert!(!world.has::<Actor>(bob));
+    assert!(world.get::<Actor>(bob).is_none());
     let again = saved_and_loaded(&world);
     assert_eq!(again.subtree(top), [top, ada, bob]);
     drop(again);
@@ -133,13 +134,13 @@ fn a_panic_in_the_removal_of_expired_objects_leaves_the_rest_to_the_next_frame()
     let mut world = World::new();
     let ids = ["Ada", "Bob", "Cat"].map(|name| enter(&mut world, name));
     for id in ids {
-        world.expire(id)?;
+        world.set_activity(id, Activity::Expired)?;
     }
     panic_in("release Ada");
     panics(|| world.update(0.1));
-    assert_eq!(world.len(), 3);
+    assert_eq!(world.objects().len(), 3);
     world.update(0.1);
-    assert!(world.is_empty());
+    assert!(world.objects().len() == 0);
     assert_eq!(logged_of("release"), ["Ada", "Bob", "Cat"]);
     Ok(())
 }
@@ -230,5 +231,5 @@ fn no_object_is_made_below_one_whose_removal_waits_behind_a_panic() {
     });
     panics(|| world.update(0.1));
     assert!(world.spawn_in(ada, "hand").is_err());
-    assert_eq!(world.len(), 0);
+    assert_eq!(world.objects().len(), 0);
 }

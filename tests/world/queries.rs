@@ -118,7 +118,7 @@ fn queries_are_right_with_holes_and_after_many_removals() -> Result<()> {
         }
         check(&mut world)?;
     }
-    assert!(world.len() < 500, "so that pages were dropped: {}", world.len());
+    assert!(world.objects().len() < 500, "so that pages were dropped: {}", world.objects().len());
     let new = world.spawn("new");
     world.attach(new, Health(1))?;
     check(&mut world)?;

@@ -1,5 +1,6 @@
 //! Objects and components: made, found, asked for, saved.
 
+use persist::world::Activity;
 use std::sync::{Arc, Mutex};
 
 use persist::{Component, ObjectId, Persist, SaveManager, World};
@@ -37,7 +38,7 @@ fn a_world_comes_back_as_it_was() -> persist::Result<()> {
     world.set_parent(ids[5], Some(ids[9]))?;
     world.set_parent(ids[4], Some(ids[9]))?;
     world.remove(ids[100]);
-    world.pause(ids[9])?;
+    world.set_activity(ids[9], Activity::Paused)?;
     world.insert_resource(Score(7))?;
     world.update(0.1);
     let gone = world.spawn("Gone");
@@ -51,7 +52,7 @@ fn a_world_comes_back_as_it_was() -> persist::Result<()> {
     saves.registry_mut().register_resource::<Score>()?;
     let (mut again, loaded) = saves.load_value::<World>(&path)?;
     assert!(loaded.report().is_clean(), "{}", loaded.report());
-    assert_eq!(again.len(), 199);
+    assert_eq!(again.objects().len(), 199);
     assert_eq!(again.objects().collect::<Vec<_>>(), world.objects().collect::<Vec<_>>());
     for id in world.objects() {
         assert_eq!(again.name(id), world.name(id));

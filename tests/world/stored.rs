@@ -1,5 +1,6 @@
 //! A world in a save: what it looks like without its types, and where it may stand.
 
+use persist::world::Activity;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
@@ -253,8 +254,8 @@ fn equal_worlds_have_equal_bytes_whatever_was_done_to_them() -> Result<()> {
     other.rename(bag, "bag")?;
     other.park(guard)?;
     other.unpark(guard)?;
-    other.pause(bag)?;
-    other.resume(bag)?;
+    other.set_activity(bag, Activity::Paused)?;
+    other.set_activity(bag, Activity::Active)?;
     let mut saves = saves();
     assert_eq!(saves.value_to_vec(&one)?, saves.value_to_vec(&other)?);
     Ok(())

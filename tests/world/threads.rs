@@ -1,5 +1,6 @@
 //! Worlds on several threads, and levels that are put into a world that runs.
 
+use persist::world::Activity;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -45,7 +46,7 @@ fn level() -> Result<World> {
     world.set_parent(right, Some(room))?;
     world.set_parent(left, Some(room))?;
     world.spawn_with("", (Counter::default(),))?;
-    world.pause(key)?;
+    world.set_activity(key, Activity::Paused)?;
     world.remove(gone);
     Ok(world)
 }
@@ -127,7 +128,7 @@ fn a_level_that_a_component_puts_in_is_there_at_the_end_of_the_phase() -> Result
     let mut world = World::new();
     world.spawn_with("Gate", (Gate,))?;
     world.update(0.1);
-    assert_eq!(world.len(), 1 + level()?.len());
+    assert_eq!(world.objects().len(), 1 + level()?.objects().len());
     assert!(world.find("Door1").is_some());
     Ok(())
 }
@@ -150,7 +151,7 @@ fn a_level_that_cannot_be_copied_leaves_the_world_as_it_was() -> Result<()> {
     world.spawn("Door");
     let error = world.instantiate_level(&level).expect_err("a `before_save` hook");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert_eq!((world.len(), world.find("Door1")), (1, None));
+    assert_eq!((world.objects().len(), world.find("Door1")), (1, None));
     let next = world.spawn("Door");
     assert_eq!(next.get(), 2);
     assert!(world.instantiate_level(&World::new())?.is_empty());

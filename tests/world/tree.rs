@@ -1,5 +1,6 @@
 //! Objects below objects.
 
+use persist::world::Activity;
 use persist::{ErrorKind, ObjectId, Result, World};
 
 use super::actor::{Actor, enter, logged, logged_of, saved_and_loaded};
@@ -56,7 +57,7 @@ fn a_removal_takes_the_subtree_and_leaves_the_siblings() -> Result<()> {
     assert_eq!(world.children(top), [a, c]);
     assert!(!world.contains(deep));
     assert_eq!(world.find("deep"), None);
-    assert_eq!(world.len(), 3);
+    assert_eq!(world.objects().len(), 3);
     Ok(())
 }
 
@@ -86,7 +87,7 @@ fn an_object_cannot_be_below_one_that_is_not_there() {
     assert_eq!(kind(world.set_parent(here, Some(gone))), Some(ErrorKind::NotFound));
     assert_eq!(kind(world.set_parent(gone, Some(here))), Some(ErrorKind::NotFound));
     assert_eq!(kind(world.spawn_in(gone, "child")), Some(ErrorKind::NotFound));
-    assert_eq!(world.len(), 1, "no object was made");
+    assert_eq!(world.objects().len(), 1, "no object was made");
 }
 
 const DEPTH: usize = 100_000;
@@ -109,23 +110,23 @@ fn a_chain_of_a_hundred_thousand_objects_overflows_no_stack() {
         let (top, last) = chain(&mut world);
         assert_eq!(world.subtree(top).len(), DEPTH);
         world.update(0.1);
-        world.pause(top)?;
+        world.set_activity(top, Activity::Paused)?;
         logged();
         world.update(0.1);
         assert_eq!(logged_of("update"), [""; 0]);
-        world.resume(top)?;
+        world.set_activity(top, Activity::Active)?;
         world.update(0.1);
         assert_eq!(logged_of("update"), ["end"]);
         assert_eq!(kind(world.set_parent(top, Some(last))), Some(ErrorKind::Circular));
 
         let mut again = saved_and_loaded(&world);
         assert_eq!(again.subtree(top), world.subtree(top));
-        assert!(again.has::<Actor>(last));
+        assert!(again.get::<Actor>(last).is_some());
         again.park(top)?;
         again.unpark(top)?;
-        assert_eq!(again.len(), DEPTH);
+        assert_eq!(again.objects().len(), DEPTH);
         assert!(again.remove(top));
-        assert!(again.is_empty());
+        assert!(again.objects().len() == 0);
         Ok(())
     };
     let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(run).expect("a thread");
@@ -141,9 +142,9 @@ fn a_parent_of_a_hundred_thousand_children_goes_in_no_time() {
     }
     assert_eq!(world.children(top).len(), DEPTH - 1);
     world.remove(top);
-    assert!(world.is_empty());
+    assert!(world.objects().len() == 0);
     enter(&mut world, "leaf");
-    assert_eq!(world.len(), 1);
+    assert_eq!(world.objects().len(), 1);
 }
 
 /// With a pass over all for each they took minutes.

@@ -3,15 +3,17 @@
 use proc_macro2::TokenStream;
 
 use super::row::{self, Tag};
-use super::{Access, call, field_default, passed, path, pod, row_call, tried};
+use super::{Access, call, field_default, passed, path, pod, row_call};
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
 
 pub fn expand(input: &Input) -> TokenStream {
     let (body, fixed, into) = match &input.body {
         Body::Struct(fields) => {
             let value = construct(&emit! { Self }, fields, |index, field| read(index, field, 0));
+            let fails = fields.stored().next().map(|_| fails());
             let linear = emit! {
                 let mut __segment = __head;
+                #fails
                 _Ok(#value)
             };
             // With a field that is stored as another type it is never fixed.
@@ -96,7 +98,11 @@ fn variant(variants: &[Variant]) -> TokenStream {
         let value = construct(&path(variant), &variant.fields, |i, field| read(i, field, index));
         let segment = variant.fields.stored().next().map(|_| {
             let layout = row::layout(index);
-            emit! { let mut __segment = __input.take(#layout.head)?; }
+            let fails = fails();
+            emit! {
+                let mut __segment = __input.take(#layout.head)?;
+                #fails
+            }
         });
         emit! { #tag => { #segment _Ok(#value) } }
     });
@@ -108,11 +114,22 @@ fn variant(variants: &[Variant]) -> TokenStream {
     }
 }
 
+/// Where a field that is read leaves why it fails.
+fn fails() -> TokenStream {
+    emit! { let mut __fails = _persist::Fail::Value; }
+}
+
 /// Reads a stored field of a struct or variant.
 fn read(index: usize, field: &Field, row: usize) -> TokenStream {
     let (row, index) = (row::nth(row), row::nth(index));
     let place = emit! { Self, #row, #index };
-    tried(&row_call(field, "get", &place, &emit! { &mut __segment, __input }))
+    let value = row_call(field, "get", &place, &emit! { &mut __segment, __input, &mut __fails });
+    emit! {
+        match #value {
+            _persist::Option::Some(__value) => __value,
+            _persist::Option::None => return _Err(__fails),
+        }
+    }
 }
 
 /// A struct or variant of what is read for each stored field; the rest has its defaults.

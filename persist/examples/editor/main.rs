@@ -44,7 +44,7 @@ fn edit(folder: &std::path::Path) -> Result<()> {
 
     let (save, journal) = (folder.join("level.sav"), folder.join("level.journal"));
     let (mut session, recovered) = options.open(&save, &journal)?;
-    println!("{}; {recovered}", commands::objects(session.target().len()));
+    println!("{}; {recovered}", commands::objects(session.target().objects().len()));
 
     let input = io::stdin();
     loop {

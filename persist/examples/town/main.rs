@@ -62,7 +62,11 @@ fn compare(days: u64) -> Done {
     }
     let mut saves = manager()?;
     saves.save_value(&saved, &world)?;
-    println!("saved on tick {half}, {} objects, {} bytes", world.len(), saved.metadata()?.len());
+    println!(
+        "saved on tick {half}, {} objects, {} bytes",
+        world.objects().len(),
+        saved.metadata()?.len()
+    );
     for _ in half..ticks {
         world.update(1.0);
     }
@@ -102,7 +106,7 @@ fn manager() -> persist::Result<SaveManager> {
 
 fn tell(world: &World) {
     let Some(chronicle) = world.resource::<Chronicle>() else { return };
-    println!("day {}: {} objects", chronicle.day(), world.len());
+    println!("day {}: {} objects", chronicle.day(), world.objects().len());
     for line in chronicle.last(6) {
         println!("  {line}");
     }

@@ -152,9 +152,9 @@ impl Component for Lantern {
         }
         self.oil = self.oil.saturating_sub(1);
         if self.oil == 0 {
-            // It is removed when the frame ends, and reads as there until then.
+            // It reads as there until the end of the phase.
             let lantern = context.object();
-            let _ = context.world.expire(lantern);
+            context.world.remove(lantern);
         }
     }
 

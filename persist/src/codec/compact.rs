@@ -127,19 +127,16 @@ pub fn put<'o, R: Row<V>, V, I: Index, T: Persist>(
 }
 
 /// Like [`Persist::__get`].
-///
-/// # Errors
-///
-/// Returns what that returns.
 #[inline(always)]
 pub fn get<'s, 'i: 's, R: Row<V>, V, I: Index, T: Persist>(
     segment: &mut &'s [u8],
     input: &mut Decoder<'i>,
-) -> Result<T, Fail> {
+    fails: &mut Fail,
+) -> Option<T> {
     if T::__COMPACT {
-        return T::__decode_compact(input);
+        return T::__decode_compact(input).map_err(|fail| *fails = fail).ok();
     }
-    T::__get::<R, V, I>(segment, input)
+    T::__get::<R, V, I>(segment, input, fails)
 }
 
 /// Like [`Persist::__get_into`].

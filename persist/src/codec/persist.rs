@@ -5,7 +5,7 @@ use super::index::Index;
 use super::index::short::_0;
 use super::items::{ListAccess, MapAccess};
 use super::row::{At, Inline, Part, Row, cut, cut_mut};
-use super::{Decoder, Encoder, Fail, Parts, Prototypes, Stop, TypeSet, Visitor};
+use super::{Decoder, Encoder, Fail, Parts, Prototypes, Stop, TypeSet, Visitor, bad_part};
 use crate::Result;
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 
@@ -310,17 +310,43 @@ pub trait Persist: Sized + 'static {
         out.tail(self)
     }
 
-    /// Reads field `I` of a row.
+    /// Reads field `I` of a row; `None` if it `fails`.
+    ///
+    /// In a `Result` the byte of a [`Fail`] would share its place with the value, which the compiler then writes and
+    /// reads in other pieces: a struct in place was a wait for memory.
     #[doc(hidden)]
     #[inline(always)]
     fn __get<'s, 'i: 's, R: Row<V>, V, I: Index>(
         segment: &mut &'s [u8],
         input: &mut Decoder<'i>,
-    ) -> Result<Self, Fail> {
+        fails: &mut Fail,
+    ) -> Option<Self> {
         if At::<R, V, I>::BEGINS {
-            *segment = input.take(At::<R, V, I>::SEGMENT)?;
+            match input.take(At::<R, V, I>::SEGMENT) {
+                Ok(next) => *segment = next,
+                Err(fail) => {
+                    *fails = fail;
+                    return None;
+                }
+            }
         }
-        input.tail(cut(segment, Inline::<Self>::HEAD))
+        let head = cut(segment, Inline::<Self>::HEAD);
+        if Inline::<Self>::FIXED {
+            let mut bad = false;
+            let value = Self::__decode_fixed(head, &mut bad);
+            if !bad {
+                return Some(value);
+            }
+            *fails = bad_part::<Self>(head, input);
+            return None;
+        }
+        match input.tail(head) {
+            Ok(value) => Some(value),
+            Err(fail) => {
+                *fails = fail;
+                None
+            }
+        }
     }
 
     /// Reads over field `I` of a struct.

@@ -189,13 +189,9 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     }
 
     /// Like [`Persist::__get`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`decode`](Adapter::decode).
     #[inline]
-    fn get(_: &mut &[u8], input: &mut Decoder<'_>) -> Result<T, Fail> {
-        Self::get_whole(input)
+    fn get(_: &mut &[u8], input: &mut Decoder<'_>, fails: &mut Fail) -> Option<T> {
+        Self::get_whole(input).map_err(|fail| *fails = fail).ok()
     }
 
     /// Reads a field by itself.

@@ -109,7 +109,7 @@ impl<T: 'static> History<T> {
     /// history.commit(&mut world)?;
     /// assert_eq!(history.undo_text(), "Undo Build house");
     /// history.undo(&mut world)?;
-    /// assert!(world.is_empty());
+    /// assert!(world.objects().len() == 0);
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///

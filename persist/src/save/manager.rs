@@ -355,7 +355,7 @@ impl SaveManager {
     /// ```
     ///
     /// Hooks, `with` modules and [types written by hand](crate::codec::Encoder::context) reach it. A
-    /// [world](World::set_context) that is loaded, and a [`Session`](crate::Session) that is opened, take it over. Put
+    /// [world](World::registry_mut) that is loaded, and a [`Session`](crate::Session) that is opened, take it over. Put
     /// what the program changes later into a cell: `Arc<Mutex<Items>>` is a context of type `Mutex<Items>`.
     pub fn set_context<C: Any + Send + Sync>(&mut self, context: Arc<C>) {
         self.registry.context = Some(context);

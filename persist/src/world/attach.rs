@@ -1,6 +1,6 @@
 //! Components: attached to objects, found and detached.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::marker::PhantomData;
 use std::{cmp, fmt, hash};
 
@@ -9,13 +9,12 @@ use super::any_component::AnyComponent;
 use super::commands::Command;
 use super::component::{Component, Phase};
 use super::directory::Place;
-use crate::codec::TraitObject;
+use super::fields::Owner;
 use crate::{Error, ErrorKind, ObjectId, Result, names};
 
 /// A component of type `T` of an object, whether it is there or not.
 ///
-/// It is as large as an id, and may be copied and kept. What it leads to is asked for by [`World::component`]; if the
-/// object has no such component, that is `None`.
+/// It is as large as an id, and may be copied and kept.
 pub struct ComponentId<T> {
     object: ObjectId,
     of: PhantomData<fn() -> T>,
@@ -32,6 +31,20 @@ impl<T> ComponentId<T> {
     #[must_use]
     pub fn object(self) -> ObjectId {
         self.object
+    }
+}
+
+impl<T: Component> ComponentId<T> {
+    /// The component; `None` if it is not in the world.
+    #[must_use]
+    pub fn get(self, world: &World) -> Option<&T> {
+        world.get(self.object)
+    }
+
+    /// The component, to be changed.
+    #[must_use]
+    pub fn get_mut(self, world: &mut World) -> Option<&mut T> {
+        world.get_mut(self.object)
     }
 }
 
@@ -179,36 +192,6 @@ impl World {
         self.column_mut::<T>()?.get_mut(place)
     }
 
-    /// True if an object has such a component.
-    #[must_use]
-    pub fn has<T: Component>(&self, object: ObjectId) -> bool {
-        self.get::<T>(object).is_some()
-    }
-
-    /// The component with an id.
-    #[must_use]
-    pub fn component<T: Component>(&self, id: ComponentId<T>) -> Option<&T> {
-        self.get(id.object)
-    }
-
-    /// The component with an id, mutably.
-    #[must_use]
-    pub fn component_mut<T: Component>(&mut self, id: ComponentId<T>) -> Option<&mut T> {
-        self.get_mut(id.object)
-    }
-
-    /// The component of a class, by the class's name.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if no component class of this name is registered.
-    pub fn get_class(&self, object: ObjectId, class: &str) -> Result<Option<&dyn Any>> {
-        let column = self.column_of_class(class)?;
-        let place = self.directory.place(object);
-        let component = place.and_then(|place| self.columns[column].column.get(place));
-        Ok(component.map(|component| component.portable() as &dyn Any))
-    }
-
     /// The names of the classes of an object's components, in the order in which they were attached; those of
     /// classes that the program does not have are among them.
     pub fn classes(&self, object: ObjectId) -> Vec<String> {
@@ -221,6 +204,32 @@ impl World {
             names.insert(at, unknown.content.class().to_owned());
         }
         names
+    }
+
+    /// True if an object has a component of a class, or the world a resource.
+    pub(crate) fn has(&self, owner: Owner, class: &str) -> bool {
+        match owner {
+            Owner::Object(object) => {
+                let column = self.by_class.get(class);
+                column.is_some_and(|column| self.shape_of(object).contains(column))
+            }
+            Owner::Resource => self.resources.position(class).is_some(),
+        }
+    }
+
+    /// Refuses an object if one of its classes, or of those of the objects below it, is refused.
+    pub(crate) fn check_classes(
+        &self,
+        object: ObjectId,
+        check: impl Fn(&Self, &str) -> Result<()>,
+    ) -> Result<()> {
+        for object in self.subtree(object) {
+            for column in &*self.shape_of(object) {
+                check(self, &(self.columns[*column].of.name)())
+                    .map_err(|error| error.in_object(object.get()))?;
+            }
+        }
+        Ok(())
     }
 
     /// The column of the component class of this name.

@@ -213,7 +213,7 @@ macro_rules! tuple {
     ($($part:ident $at:tt),*) => {
         impl<$($part: Component),*> Bundle for ($($part,)*) {
             fn __columns(_world: &mut World) -> Result<Vec<usize>> {
-                Ok(vec![$(_world.known_column::<$part>()?),*])
+                Ok(vec![$(_world.column_of::<$part>()?),*])
             }
 
             #[inline]

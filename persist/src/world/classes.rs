@@ -1,7 +1,6 @@
 //! The classes that a world knows, and their columns.
 
-use std::any::{Any, TypeId};
-use std::sync::Arc;
+use std::any::TypeId;
 
 use super::World;
 use super::any_component::{AnyComponent, ComponentType, UnknownComponent};
@@ -9,9 +8,9 @@ use super::column::Column;
 use super::component::Component;
 use super::directory::Place;
 use super::world::ColumnEntry;
-use crate::codec::{Caster, Implements, Pointee};
+use crate::codec::Caster;
 use crate::graph::Registry;
-use crate::{ObjectId, Persist, Result};
+use crate::{ObjectId, Result};
 
 impl World {
     /// Makes class `T` known, for [`attach_class`](Self::attach_class), field paths and prefabs; the first
@@ -22,28 +21,6 @@ impl World {
     /// Those of [`Registry::register_as`].
     pub fn register<T: Component>(&mut self) -> Result<()> {
         self.column_of::<T>().map(drop)
-    }
-
-    /// Makes class `T` known, with the program's own way to make an empty one.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`register`](Self::register).
-    pub fn register_with<T: Component>(
-        &mut self,
-        make: impl Fn() -> T + Send + Sync + 'static,
-    ) -> Result<()> {
-        self.registry.register_with::<T>(make)?;
-        self.register::<T>()
-    }
-
-    /// Registers class `T` as an implementor of a trait, for components that hold trait objects.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Registry::register_as`].
-    pub fn register_as<T: Persist + Pointee, D: ?Sized + Implements<T>>(&mut self) -> Result<()> {
-        self.registry.register_as::<T, D>()
     }
 
     /// Registers a component class where a world will be loaded.
@@ -74,23 +51,24 @@ impl World {
         }
     }
 
-    /// Sets the context of what is saved, loaded or edited in this world: a value of the program's own that hooks, `with`
-    /// modules and types written by hand reach.
-    ///
-    /// A world that a [`SaveManager`](crate::SaveManager) loads has [that one's](crate::SaveManager::set_context) from the beginning. When it is saved,
-    /// the manager's context is used, if it has one.
-    pub fn set_context<C: Any + Send + Sync>(&mut self, context: Arc<C>) {
-        self.registry.context = Some(context);
-    }
-
-    /// The classes that the world knows.
+    /// The classes that the world knows, and the context that hooks reach.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
+    /// The classes that the world knows, to add to them: a [resource](Registry::register_resource) that has not been put
+    /// in yet, an [implementor](Registry::register_as) of a trait whose trait objects components hold, a
+    /// [factory](Registry::register_with), or the [context](Registry::set_context).
+    ///
+    /// A world that a [`SaveManager`](crate::SaveManager) loads has that one's classes and context from the beginning. When it
+    /// is saved, the manager's are used. A component class needs [`register`](Self::register) also if the registry has it.
+    pub fn registry_mut(&mut self) -> &mut Registry {
+        &mut self.registry
+    }
+
     /// Index of the column of a type, made if there is none.
-    pub(super) fn column_of<T: Component>(&mut self) -> Result<usize> {
+    pub(crate) fn column_of<T: Component>(&mut self) -> Result<usize> {
         if let Some(column) = self.by_type.get(&TypeId::of::<T>()) {
             return Ok(*column);
         }

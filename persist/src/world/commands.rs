@@ -3,7 +3,7 @@
 use super::World;
 use super::any_component::AnyComponent;
 use super::parked::ParkedObject;
-use crate::ObjectId;
+use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// A change that waits for the end of the phase.
 pub(super) enum Command {
@@ -36,6 +36,24 @@ impl World {
     /// does not. While a method runs, it does nothing.
     pub fn settle(&mut self) {
         self.flush();
+    }
+
+    /// Refuses what cannot wait for the end of a phase.
+    pub(super) fn check_idle(&self) -> Result<()> {
+        if self.is_running() {
+            return Err(Error::new(
+                ErrorKind::Borrowed,
+                "a component's method runs, and this cannot wait for the end of the phase; do it after the update",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Readies the world for changes of objects and components.
+    pub(crate) fn check_editable(&mut self) -> Result<()> {
+        self.check_idle()?;
+        self.flush();
+        Ok(())
     }
 
     /// Makes the changes that wait, in order, and those that they bring about; not while a method of a

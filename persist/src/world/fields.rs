@@ -57,10 +57,19 @@ const MOST_NUMBERS: usize = 1 << 16;
 /// Of a path that leads to something else.
 const NO_NUMBER: u32 = u32::MAX - 1;
 
+impl From<Option<ObjectId>> for Owner {
+    fn from(object: Option<ObjectId>) -> Self {
+        object.map_or(Self::Resource, Self::Object)
+    }
+}
+
 impl Owner {
     /// An error that says where it happened.
     pub(super) fn name(self, error: Error, class: &str) -> Error {
-        let error = error.in_class(class);
+        self.locate(error.in_class(class))
+    }
+
+    pub(crate) fn locate(self, error: Error) -> Error {
         match self {
             Self::Object(object) => error.in_object(object.get()),
             Self::Resource => error,
@@ -69,7 +78,8 @@ impl Owner {
 }
 
 impl World {
-    /// The value of a field of a component, of the field's own kind; see [`FieldPath`](crate::FieldPath).
+    /// The value of a field of a component, of the field's own kind; see [`FieldPath`](crate::FieldPath). `None` in place of
+    /// an object is for a resource.
     ///
     /// The path of a class alone gives the whole component. Fields that are `skip`ped are not there.
     ///
@@ -100,13 +110,20 @@ impl World {
     /// let old = world.set_field(ada, "Transform:position.x", 0.1)?;
     /// assert_eq!(old, Value::F32(1.0));
     /// assert_eq!(world.get_field(ada, field!(Transform.position.x))?, Value::F32(0.1));
+    ///
+    /// world.insert_resource(Place { x: 0.0, y: 9.0 })?;
+    /// assert_eq!(world.get_field(None, "Place:y")?, Value::F32(9.0));
     /// # Ok::<(), persist::Error>(())
     /// ```
-    pub fn get_field(&self, object: ObjectId, path: impl IntoFieldPath) -> Result<Value> {
-        self.value_at(Owner::Object(object), &path.into_field_path(&self.paths)?)
+    pub fn get_field(
+        &self,
+        object: impl Into<Option<ObjectId>>,
+        path: impl IntoFieldPath,
+    ) -> Result<Value> {
+        self.value_at(object.into().into(), &path.into_field_path(&self.paths)?)
     }
 
-    /// Sets a field of a component, and returns what it was.
+    /// Sets a field of a component, or of a resource if there is `None` in place of an object, and returns what it was.
     ///
     /// The value is checked against the kind of the field before anything changes. An integer of any width must fit. A float
     /// is rounded to the width of the field, as an editor has its numbers in `f64`; one too large for it is refused. What
@@ -126,47 +143,11 @@ impl World {
     /// - [`ErrorKind::Refused`] if a `validate` function or a `with` module refuses it.
     pub fn set_field(
         &mut self,
-        object: ObjectId,
+        object: impl Into<Option<ObjectId>>,
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        self.set_at(Owner::Object(object), path.into_field_path(&self.paths)?, &value.into())
-    }
-
-    /// The value of a field of a resource, like [`get_field`](Self::get_field).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`get_field`](Self::get_field).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # use persist::{Persist, Value, World};
-    /// #[derive(Persist)]
-    /// struct Score(u32);
-    ///
-    /// let mut world = World::new();
-    /// world.insert_resource(Score(1))?;
-    /// world.set_resource_field("Score:0", 7)?;
-    /// assert_eq!(world.get_resource_field("Score:0")?, Value::U32(7));
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn get_resource_field(&self, path: impl IntoFieldPath) -> Result<Value> {
-        self.value_at(Owner::Resource, &path.into_field_path(&self.paths)?)
-    }
-
-    /// Sets a field of a resource, like [`set_field`](Self::set_field), and returns the old value.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`set_field`](Self::set_field).
-    pub fn set_resource_field(
-        &mut self,
-        path: impl IntoFieldPath,
-        value: impl Into<Value>,
-    ) -> Result<Value> {
-        self.set_at(Owner::Resource, path.into_field_path(&self.paths)?, &value.into())
+        self.set_at(object.into().into(), path.into_field_path(&self.paths)?, &value.into())
     }
 
     fn value_at(&self, owner: Owner, path: &FieldPath) -> Result<Value> {

@@ -3,6 +3,7 @@
 use super::World;
 use super::commands::Command;
 use super::object::Activity;
+use super::parked::Place;
 use super::world::missing;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -11,6 +12,14 @@ impl World {
     #[must_use]
     pub fn parent(&self, object: ObjectId) -> Option<ObjectId> {
         self.object(object)?.parent
+    }
+
+    /// The place of an object in the tree.
+    pub(crate) fn tree_place(&self, object: ObjectId) -> Place {
+        let parent = self.parent(object);
+        let above = parent.and_then(|parent| self.object(parent));
+        let index = above.and_then(|above| above.position(object));
+        Place { parent, index: index.unwrap_or(0) as u64 }
     }
 
     /// The objects right below an object, in their order.
@@ -158,38 +167,16 @@ impl World {
         }
     }
 
-    /// Stops the updates of an object and of its descendants, until it is [resumed](Self::resume).
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if the object is not there.
-    pub fn pause(&mut self, object: ObjectId) -> Result<()> {
-        self.set_activity(object, Activity::Paused)
-    }
-
-    /// Continues the updates of an object that was paused, or has expired in this frame.
+    /// Says whether an object and its descendants are updated: [paused](Activity::Paused) ones are not until they are
+    /// [active](Activity::Active) again, and [expired](Activity::Expired) ones are removed at the end of the frame. That
+    /// is the frame of the next [`update`](Self::update), or of the one that runs.
     ///
     /// An object below another one that is paused waits for that one, too.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] if the object is not there.
-    pub fn resume(&mut self, object: ObjectId) -> Result<()> {
-        self.set_activity(object, Activity::Active)
-    }
-
-    /// Ends the updates of an object and of its descendants, and removes them at the end of the frame.
-    ///
-    /// That is the frame of the next [`update`](Self::update), or of the one that runs.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::NotFound`] if the object is not there.
-    pub fn expire(&mut self, object: ObjectId) -> Result<()> {
-        self.set_activity(object, Activity::Expired)
-    }
-
-    fn set_activity(&mut self, object: ObjectId, activity: Activity) -> Result<()> {
+    pub fn set_activity(&mut self, object: ObjectId, activity: Activity) -> Result<()> {
         let found = self.object_mut(object).ok_or_else(|| missing(object))?;
         if found.activity == activity {
             return Ok(());

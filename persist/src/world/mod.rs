@@ -41,11 +41,12 @@ mod column;
 mod commands;
 mod component;
 mod cursor;
+mod detached;
 mod directory;
 mod fields;
-mod fragment;
 mod hierarchy;
 mod load;
+mod migrated;
 mod names;
 mod object;
 mod parked;
@@ -57,7 +58,6 @@ mod recorded;
 mod references;
 mod resources;
 mod stored;
-mod taken;
 mod visit;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
 mod world;
@@ -66,12 +66,12 @@ mod zipped;
 pub use attach::ComponentId;
 pub use bundle::Bundle;
 pub(crate) use change::{Change, Moment, Refused, What};
+pub(crate) use detached::Detached;
 pub(crate) use fields::Owner;
 pub use object::Activity;
 pub use prefab::{Outside, Placed, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
-pub(crate) use taken::Taken;
 
 // The root shows these.
 #[doc(hidden)]

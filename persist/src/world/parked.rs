@@ -1,21 +1,24 @@
-//! Objects that are out of the world and may come back as they were.
+//! Objects that are out of the world and may come back as they were: alive, or as a save for what outlives the process.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::World;
 use super::any_component::AnyComponent;
 use super::names::Name;
 use super::object::Object;
-use super::world::missing;
+use super::prefab::{live, load_part};
+use super::stored::{Content, Source};
+use super::world::{LAST_ID, missing};
 use crate::codec::TraitObject as _;
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::types::Remap;
+use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 /// An object out of the world, with all that was below it.
 pub(super) struct Parked {
     /// Each before those below it.
     pub(super) objects: Vec<ParkedObject>,
     /// Where it was among the children of its parent.
-    pub(super) index: usize,
+    pub(super) index: u64,
     /// Whether no others get their names.
     pub(super) keeps_names: bool,
 }
@@ -26,6 +29,35 @@ pub(super) struct ParkedObject {
     pub(super) object: Object,
     /// With their columns, in order.
     pub(super) components: Vec<(usize, Box<dyn AnyComponent>)>,
+}
+
+/// A place in the tree.
+#[derive(crate::Persist, Clone, Copy, PartialEq, Eq)]
+#[persist(crate = crate, class = "persist.Place")]
+pub(crate) struct Place {
+    pub(crate) parent: Option<ObjectId>,
+    /// Among the children of the parent.
+    pub(crate) index: u64,
+}
+
+/// Objects out of any world: one, with all below it, and its place in the tree.
+#[derive(crate::Persist)]
+#[persist(crate = crate, class = "persist.Fragment")]
+pub(crate) struct Fragment {
+    /// A save of a world that has only these objects; empty for a bare one, without components.
+    save: Vec<u8>,
+    place: Place,
+}
+
+impl Fragment {
+    /// An object without components, as the last child of its parent.
+    pub(super) fn bare(parent: Option<ObjectId>) -> Self {
+        Self { save: Vec::new(), place: Place { parent, index: u64::MAX } }
+    }
+
+    pub(super) fn is_bare(&self) -> bool {
+        self.save.is_empty()
+    }
 }
 
 impl World {
@@ -42,7 +74,7 @@ impl World {
         self.check_idle()?;
         self.flush();
         self.check(object)?;
-        let (_, index) = self.place_of(object);
+        let Place { index, .. } = self.tree_place(object);
         let subtree = self.subtree(object);
         self.unlink(object);
         let mut objects = Vec::new();
@@ -66,7 +98,7 @@ impl World {
     }
 
     /// Notes what is parked.
-    pub(super) fn keep_parked(&mut self, object: ObjectId, parked: Parked) {
+    fn keep_parked(&mut self, object: ObjectId, parked: Parked) {
         self.parked_below.extend(parked.objects.iter().map(|found| (found.id, object)));
         self.parked.insert(object, parked);
     }
@@ -101,7 +133,8 @@ impl World {
             self.put_in(found);
         }
         if let Some(above) = self.parent(object).and_then(|parent| self.object_mut(parent)) {
-            above.children_mut().insert(parked.index, object);
+            let index = usize::try_from(parked.index).unwrap_or(usize::MAX);
+            above.children_mut().insert(index, object);
         }
         self.hold(object);
         Ok(())
@@ -159,6 +192,13 @@ impl World {
         }
     }
 
+    /// Removes an object for good if it is parked.
+    pub(super) fn discard_parked(&mut self, object: ObjectId) {
+        if self.is_parked(object) {
+            self.remove(object);
+        }
+    }
+
     /// Removes a parked object for good, the lowest first; what is left if a component panics stays parked.
     pub(super) fn discard(&mut self, object: ObjectId) {
         while let Some(parked) = self.parked.get_mut(&object) {
@@ -185,14 +225,89 @@ impl World {
         }
     }
 
-    /// Refuses what cannot wait for the end of a phase.
-    pub(super) fn check_idle(&self) -> Result<()> {
-        if self.is_running() {
-            return Err(Error::new(
-                ErrorKind::Borrowed,
-                "a component's method runs, and this cannot wait for the end of the phase; do it after the update",
-            ));
+    /// An object and all below it, that is there or parked, as it is.
+    pub(super) fn fragment(&self, object: ObjectId) -> Result<Fragment> {
+        let (mut objects, place) = match self.parked.get(&object) {
+            Some(Parked { objects, index, .. }) => {
+                let parent = objects.first().and_then(|root| root.object.parent);
+                let sources = objects.iter().map(|found| (found.id, Source::Parked(found)));
+                (sources.collect(), Place { parent, index: *index })
+            }
+            None => {
+                self.check(object)?;
+                (live(&self.subtree(object)), self.tree_place(object))
+            }
+        };
+        objects.sort_unstable_by_key(|(id, _)| *id);
+        Ok(Fragment { save: self.encode_part(&objects, Content::Objects)?, place })
+    }
+
+    /// Parks an object of this name that was in another world, or in this one in another run.
+    ///
+    /// The save of an older program is migrated. If this fails, nothing is parked.
+    pub(super) fn park_fragment(
+        &mut self,
+        object: ObjectId,
+        name: &str,
+        fragment: &Fragment,
+    ) -> Result<()> {
+        self.check_idle()?;
+        let Fragment { save, place: Place { parent, index } } = fragment;
+        let objects = match fragment.is_bare() {
+            true => self.bare_object(object, name)?,
+            false => self.loaded_objects(object, save)?,
+        };
+        let mut parked = Parked { objects, index: *index, keeps_names: true };
+        for found in &mut parked.objects {
+            if found.id == object {
+                found.object.parent = *parent;
+            }
+            found.object.name.into_iter().for_each(|name| self.names.reserve(name));
         }
+        self.keep_parked(object, parked);
         Ok(())
     }
+
+    fn bare_object(&mut self, id: ObjectId, name: &str) -> Result<Vec<ParkedObject>> {
+        if id.get() > LAST_ID / 2 || self.is_taken(id) {
+            return Err(taken(id));
+        }
+        self.last_id = self.last_id.max(id.get());
+        let name = (!name.is_empty()).then(|| self.names.hold(name));
+        Ok(vec![ParkedObject { id, object: Object::new(name), components: Vec::new() }])
+    }
+
+    /// The objects of a save, each before those below it.
+    fn loaded_objects(&mut self, object: ObjectId, save: &[u8]) -> Result<Vec<ParkedObject>> {
+        let mut registry = self.registry.clone();
+        let options = (&Limits::DEFAULT, LoadOptions::default());
+        let mut part = load_part(save, &mut registry, options, &mut Remap::new())?;
+        let is_taken = |id| self.is_taken(id);
+        let (roots, last_id) = (part.roots().collect::<Vec<_>>(), part.last_id);
+        if roots != [object] || last_id > LAST_ID / 2 || part.objects().any(is_taken) {
+            part.forget();
+            return Err(taken(object));
+        }
+        self.registry = registry;
+        self.last_id = self.last_id.max(last_id);
+        self.has_unknown |= part.has_unknown;
+        let order = part.subtree(object).into_iter().zip(0_usize..).collect::<HashMap<_, _>>();
+        let mut objects = self.take_apart(part);
+        objects.sort_by_key(|found| order.get(&found.id).copied());
+        Ok(objects)
+    }
+
+    /// True if an object is in the world, or parked.
+    fn is_taken(&self, id: ObjectId) -> bool {
+        self.contains(id) || self.parked_below.contains_key(&id)
+    }
+}
+
+#[cold]
+fn taken(id: ObjectId) -> Error {
+    Error::new(
+        ErrorKind::InvalidValue,
+        "objects that are to come back are there already, or are not those that were named",
+    )
+    .in_object(id.get())
 }

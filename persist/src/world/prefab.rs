@@ -225,17 +225,18 @@ impl World {
         Ok(save)
     }
 
-    /// Puts a copy of a prefab into the world, and returns the object at its top, which is below none.
+    /// Puts a copy of a prefab into the world, and returns the object at its top, which is below none:
+    /// [`set_parent`](Self::set_parent) puts it below another one.
     ///
     /// New ids ascend in the order of those that the objects had, so that copies are updated in that order. A name stays if it
     /// is free; else the copy gets the name without its number, with the lowest free one. All components count as
     /// not started: [`on_start`](crate::Component::on_start) runs for each copy. Objects are paused, or have expired, as they were.
     ///
     /// Component classes that the world does not know become known to it; implementors of traits whose trait
-    /// objects components hold must be [registered](Self::register_as).
+    /// objects components hold must be [registered](Registry::register_as).
     ///
     /// While a component's method runs, the objects are there from the end of the phase on; components may be attached
-    /// to the one at the top before that.
+    /// to the one at the top, and it may be put below another one, before that.
     ///
     /// # Errors
     ///
@@ -282,32 +283,6 @@ impl World {
     /// ```
     pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
         self.flush();
-        self.place_root(prefab, outside)
-    }
-
-    /// Puts a copy of a prefab below an object, as its last child, like [`instantiate`](Self::instantiate).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`instantiate`](Self::instantiate); [`ErrorKind::NotFound`] if there is no such parent.
-    pub fn instantiate_in(
-        &mut self,
-        parent: ObjectId,
-        prefab: &Prefab,
-        outside: Outside,
-    ) -> Result<ObjectId> {
-        self.flush();
-        self.check_or_expect(parent)?;
-        let root = self.place_root(prefab, outside)?;
-        match self.is_running() {
-            true => self.commands.push_back(Command::SetParent(root, Some(parent), usize::MAX)),
-            false => self.set_parent_now(root, Some(parent), usize::MAX)?,
-        }
-        Ok(root)
-    }
-
-    /// Puts a copy of a prefab in, and returns the object at its top.
-    fn place_root(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
         let first = self.place(prefab, outside)?;
         let root = prefab.renewed(prefab.root, first);
         root.ok_or_else(|| {

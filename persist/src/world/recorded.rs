@@ -6,9 +6,9 @@ use super::World;
 use super::any_component::AnyComponent;
 use super::fields::Owner;
 use super::resources::AnyResource;
-use crate::codec::{Portable, TraitObject as _};
-use crate::fields::{FieldChange, compared, content_of};
-use crate::{ObjectId, Result};
+use crate::codec::{AsTrait, BoxOf, Decoder, Portable, TraitObject, count, left_over};
+use crate::fields::{FieldChange, FieldLinks, compared, content_of};
+use crate::{Error, ErrorKind, ObjectId, Result};
 
 impl World {
     /// The bytes of a component or a resource of this class in the form that this world has, of bytes that another program numbered.
@@ -84,5 +84,66 @@ impl World {
             }
         }
         Ok(found)
+    }
+    /// Refuses a class whose content is not all in it, since it holds shared pointers.
+    pub(crate) fn check_recordable(&self, class: &str) -> Result<()> {
+        let Some(index) = self.registry.named(class) else { return Ok(()) };
+        if !self.registry.traits(index).references {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            "the class holds shared pointers, and what is behind them is not recorded; keep an `ObjectId` in their place, or change it by a command of your own",
+        )
+        .in_class(class))
+    }
+
+    /// Its own, and as many as what it leads to takes in a save.
+    pub(super) fn size_of(&self, value: &dyn Portable) -> usize {
+        let content = content_of(&self.registry, value);
+        size_of_val(value).max(content.map_or(0, |content| content.len()))
+    }
+
+    /// Reads a value of a class as a trait object.
+    pub(super) fn decode_boxed<D: ?Sized + TraitObject>(
+        &self,
+        class: &str,
+        bytes: &[u8],
+    ) -> Result<Box<D>>
+    where
+        AsTrait: BoxOf<D>,
+    {
+        match self.registry.named(class) {
+            Some(number) => self.decode_numbered(number, bytes, None),
+            None => {
+                let message = format!("class {class} is not registered; register it before");
+                Err(Error::new(ErrorKind::WrongClass, message))
+            }
+        }
+        .map_err(|error| error.in_class(class))
+    }
+
+    /// Decodes a value of a class with this number, in this program or another.
+    fn decode_numbered<D: ?Sized + TraitObject>(
+        &self,
+        number: usize,
+        bytes: &[u8],
+        numbers: Option<&[Option<usize>]>,
+    ) -> Result<Box<D>>
+    where
+        AsTrait: BoxOf<D>,
+    {
+        let mut whole = Vec::with_capacity(bytes.len() + 9);
+        count::push(number as u64 + 1, &mut whole);
+        whole.extend_from_slice(bytes);
+        let mut links = FieldLinks::new(&self.registry).numbered(numbers);
+        let env = self.registry.env();
+        let mut input = Decoder::new(&whole, &env, &mut links);
+        let result = <AsTrait as BoxOf<D>>::decode(&mut input);
+        match result {
+            Ok(value) if input.rest().is_empty() => Ok(value),
+            Ok(_) => Err(left_over(input.rest().len())),
+            Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
+        }
     }
 }

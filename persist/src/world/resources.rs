@@ -62,6 +62,11 @@ fn any(value: &dyn AnyResource) -> &dyn Any {
 }
 
 impl Resources {
+    /// The index of the resource of a class.
+    pub(super) fn position(&self, class: &str) -> Option<usize> {
+        self.values.iter().position(|(_, name, _)| name == class)
+    }
+
     pub(super) fn insert(&mut self, value: Box<dyn AnyResource>) -> Option<Box<dyn AnyResource>> {
         let (id, name) = (any(&*value).type_id(), (*value).__name());
         match self.values.iter_mut().find(|(of, ..)| *of == id) {
@@ -117,20 +122,11 @@ impl World {
         }
     }
 
-    /// Makes type `T` known as a resource, which an [`insert_resource`](Self::insert_resource) does, too.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Registry::register_as`](crate::graph::Registry::register_as).
-    pub fn register_resource<T: Persist + Pointee + Movable>(&mut self) -> Result<()> {
-        self.registry.register_resource::<T>()
-    }
-
     /// Puts a value beside the objects, that is saved with them; returns the one of its type that was there.
     ///
     /// # Errors
     ///
-    /// Those of [`register_resource`](Self::register_resource).
+    /// Those of [`Registry::register_resource`].
     ///
     /// # Example
     ///
@@ -153,7 +149,7 @@ impl World {
         value: T,
     ) -> Result<Option<T>> {
         if self.resource::<T>().is_none() {
-            self.register_resource::<T>()?;
+            self.registry.register_resource::<T>()?;
         }
         let name = T::persist_name();
         self.resources.unknown.retain(|kept| !self.registry.is_called(&name, kept.class()));

@@ -314,7 +314,7 @@ mod tests {
         }
         world.update(0.1);
         world.attach(ids[1], Target { whom: None, name: String::new() })?;
-        world.pause(ids[7])?;
+        world.set_activity(ids[7], Activity::Paused)?;
         world.remove(ids[200]);
         world.insert_resource(Health(1))?;
 

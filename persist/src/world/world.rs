@@ -109,6 +109,28 @@ pub struct World {
     identity: Identity,
 }
 
+/// An iterator whose items have been counted.
+struct Counted<I> {
+    iter: I,
+    rest: usize,
+}
+
+impl<I: Iterator> Iterator for Counted<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        let item = self.iter.next()?;
+        self.rest = self.rest.saturating_sub(1);
+        Some(item)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.rest, Some(self.rest))
+    }
+}
+
+impl<I: Iterator> ExactSizeIterator for Counted<I> {}
+
 /// A number that no other world of this process has.
 struct Identity(u64);
 
@@ -254,29 +276,18 @@ impl World {
         self.identity.0
     }
 
-    /// How many objects there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// True if there is no object.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     /// True if the object is there.
     #[must_use]
     pub fn contains(&self, object: ObjectId) -> bool {
         self.object(object).is_some()
     }
 
-    /// All objects, in the order in which they were made.
-    pub fn objects(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
-        self.objects.pages.iter().enumerate().flat_map(move |(page, objects)| {
+    /// All objects, in the order in which they were made. How many they are, `objects().len()` says in constant time.
+    pub fn objects(&self) -> impl ExactSizeIterator<Item = ObjectId> + use<'_> {
+        let objects = self.objects.pages.iter().enumerate().flat_map(move |(page, objects)| {
             objects.bits().filter_map(move |bit| self.directory.id(page, bit))
-        })
+        });
+        Counted { iter: objects, rest: self.count }
     }
 
     /// The object of this name.
@@ -317,6 +328,28 @@ impl World {
             }
         }
         Ok(self.name(object).unwrap_or_default())
+    }
+
+    /// Gives an object just this name.
+    pub(crate) fn rename_to(&mut self, object: ObjectId, name: &str) -> Result<()> {
+        self.check(object)?;
+        if let Some(other) = self.find(name).filter(|other| *other != object) {
+            let message = format!("object {other} is called `{name}` by now; rename that first");
+            return Err(Error::new(ErrorKind::AlreadyExists, message).in_object(object.get()));
+        }
+        self.rename(object, name).map(drop)
+    }
+
+    /// The name of an object that is there, for labels and changes; empty if it has none.
+    pub(crate) fn shared_name(&self, object: ObjectId) -> Option<Arc<str>> {
+        let found = self.object(object)?;
+        Some(match found.name {
+            None => Arc::default(),
+            Some(name) => match self.names.base(name) {
+                Some(base) => Arc::clone(base),
+                None => Arc::clone(found.text(|| self.names.text(name))),
+            },
+        })
     }
 
     pub(super) fn object(&self, id: ObjectId) -> Option<&Object> {

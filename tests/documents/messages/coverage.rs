@@ -97,8 +97,8 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ),
     ("world/change.rs", "a step of an object", HARM),
     ("world/change.rs", "an object without a name", HARM),
-    ("world/change.rs", "a resource of an object", HARM),
-    ("world/change.rs", "what it holds", "it is not returned: the step stays in memory"),
+    ("world/detached.rs", "{class} is in its place", INVARIANT),
+    ("world/detached.rs", "what it holds", "it is not returned: the step stays in memory"),
     ("world/prefab.rs", "the ids of a world", HUGE),
     ("world/prefab.rs", "the prefab has no object at its top", INVARIANT),
 ];

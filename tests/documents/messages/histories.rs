@@ -1,5 +1,6 @@
 //! Histories: commands that refuse, histories that are poisoned, proofs, worlds of which something is gone.
 
+use persist::world::Activity;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
@@ -278,7 +279,7 @@ fn commands_that_do_not_lead_back() {
         ("a name", |world, object| drop(world.rename(object, "Bob").map(drop))),
         ("components", |world, object| drop(world.attach(object, Score(1)))),
         ("children", |world, object| drop(world.spawn_in(object, "Child"))),
-        ("activity", |world, object| drop(world.pause(object))),
+        ("activity", |world, object| drop(world.set_activity(object, Activity::Paused))),
         ("a parent", |world, object| {
             let above = world.find("Above");
             drop(world.set_parent(object, above));
@@ -310,7 +311,10 @@ fn worlds_of_which_something_is_gone() {
     };
     table.add("an object without the component", edit(&mut edits, &mut one, bob));
     table.add("an object that is gone", edit(&mut edits, &mut one, gone));
-    table.add("a pause of one that is gone", edits.edit(&mut one, "", |edit| edit.pause(gone)));
+    table.add(
+        "a pause of one that is gone",
+        edits.edit(&mut one, "", |edit| edit.set_activity(gone, Activity::Paused)),
+    );
     table
         .add("a class that it has not", edits.edit(&mut one, "", |edit| edit.detach::<Score>(bob)));
     table
@@ -326,6 +330,11 @@ fn worlds_of_which_something_is_gone() {
     table.add("another world", edits.undo(&mut World::new()));
 
     edits.edit(&mut one, "", |edit| edit.insert_resource(Score(1))).unwrap();
+    edits.edit(&mut one, "", |edit| edit.remove_resource::<Score>()).unwrap();
+    one.insert_resource(Score(2)).unwrap();
+    table.add("an undo of the removal of a resource where there is another", edits.undo(&mut one));
+    one.remove_resource::<Score>().unwrap();
+    edits.undo(&mut one).unwrap();
     one.remove_resource::<Score>();
     table.add("an undo of a resource that is gone", edits.undo(&mut one));
     let (mut one, mut edits, ada) = world();

@@ -1,5 +1,6 @@
 //! Sessions: journals that are damaged or made to harm, what they cannot hold, disks that fail.
 
+use persist::world::Activity;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -192,7 +193,7 @@ fn world() -> Disk {
     session.edit("", |edit| edit.insert_resource(Score(7))).unwrap();
     session.edit("", |edit| edit.rename(door, "Gate").map(drop)).unwrap();
     session.edit("", |edit| edit.set_parent(door, None)).unwrap();
-    session.edit("", |edit| edit.pause(door)).unwrap();
+    session.edit("", |edit| edit.set_activity(door, Activity::Paused)).unwrap();
     session.edit("", |edit| edit.remove_resource::<Score>()).unwrap();
     session.edit("", |edit| edit.detach::<Bag>(house)).unwrap();
     session.edit("", |edit| edit.remove(door)).unwrap();

@@ -1,5 +1,6 @@
 //! Worlds: fields by their paths, objects, components, prefabs, saves that contradict themselves.
 
+use persist::world::Activity;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU8;
@@ -232,9 +233,9 @@ fn fields_that_are_not_there() {
     table.add("a class that nobody knows", world.get_field(ada, "Other:x"));
     table.add("a class that is misspelt", world.get_field(ada, "game.Thign:level"));
     table.add("a dot behind the class", world.get_field(ada, "game.Thing.place.x"));
-    table.add("a resource that is not there", world.get_resource_field("Score:points"));
+    table.add("a resource that is not there", world.get_field(None, "Score:points"));
     world.insert_resource(Place { x: 1.0 }).unwrap();
-    table.add("a resource that is misspelt", world.get_resource_field("Plaec:x"));
+    table.add("a resource that is misspelt", world.get_field(None, "Plaec:x"));
     let bob = world.spawn("Bob");
     table.add("an object without the class", world.get_field(bob, "game.Thing:level"));
     world.remove(bob);
@@ -333,7 +334,7 @@ fn objects_and_components() {
         world.query_mut::<(&Range, &mut Range)>().map(drop),
     );
     world.remove(ada);
-    table.add("an object that is gone", world.pause(ada));
+    table.add("an object that is gone", world.set_activity(ada, Activity::Paused));
     insta::assert_snapshot!(table.text());
 }
 
@@ -412,7 +413,7 @@ fn saves_that_contradict_themselves() {
     let [a, b, c] = ["a", "b", "c"].map(|name| world.spawn(name));
     world.attach(a, Range { low: 1, high: 2 }).unwrap();
     world.set_parent(c, Some(a)).unwrap();
-    world.pause(b).unwrap();
+    world.set_activity(b, Activity::Paused).unwrap();
     world.insert_resource(Place { x: 1.0 }).unwrap();
     let mut table = Table::new();
     let mut add = |what: &str, change: fn(&mut Record, &mut Vec<Value>)| {

@@ -1,5 +1,6 @@
 //! Random changes of a world, by recorded edits.
 
+use persist::world::Activity;
 use std::collections::BTreeMap;
 
 use persist::history::Edit;
@@ -83,7 +84,7 @@ impl Changes {
     pub(crate) fn values(&self, world: &World) -> BTreeMap<Key, String> {
         let mut values = BTreeMap::new();
         for path in PATHS {
-            if let Ok(value) = world.get_resource_field(path) {
+            if let Ok(value) = world.get_field(None, path) {
                 values.insert((0, path), value.to_string());
             }
             for object in world.objects() {
@@ -125,7 +126,7 @@ impl Changes {
                     Value::from((self.pick(3) > 0).then_some(target))
                 }
                 "Score:points" => {
-                    edit.set_resource(path, self.pick(3))?;
+                    edit.set(None, path, self.pick(3))?;
                     continue;
                 }
                 "Transform:x" | "Transform:y" if self.pick(2) == 0 => {
@@ -169,8 +170,8 @@ impl Changes {
             10 | 11 => drop(edit.rename(object, name)?),
             12 | 13 => edit.set_parent_at(object, Some(other), index)?,
             14 => edit.set_parent(object, None)?,
-            15 => edit.pause(object)?,
-            16 => edit.resume(object)?,
+            15 => edit.set_activity(object, Activity::Paused)?,
+            16 => edit.set_activity(object, Activity::Active)?,
             17 => self.copy(edit, object, other)?,
             18..20 => self.thing(edit, object)?,
             20 => edit.insert_element(object, "Route:legs", index, vec![1_u8, 2])?,
@@ -215,14 +216,18 @@ impl Changes {
     /// Copies what has no actor in it, who is to be counted.
     fn copy(&mut self, edit: &mut Edit<'_>, object: ObjectId, other: ObjectId) -> Result<()> {
         let subtree = edit.subtree(object);
-        if subtree.len() > 5 || subtree.iter().any(|object| edit.has::<Actor>(*object)) {
+        if subtree.len() > 5 || subtree.iter().any(|object| edit.get::<Actor>(*object).is_ok()) {
             return Ok(());
         }
         let prefab = edit.prefab(object)?;
         let outside = if self.pick(2) == 0 { Outside::Keep } else { Outside::Clear };
         let copy = match self.pick(2) {
             0 => edit.instantiate(&prefab, outside)?,
-            _ => edit.instantiate_in(other, &prefab, outside)?,
+            _ => {
+                let copy = edit.instantiate(&prefab, outside)?;
+                edit.set_parent(copy, Some(other))?;
+                copy
+            }
         };
         self.ids.extend(edit.subtree(copy));
         Ok(())
@@ -242,7 +247,7 @@ impl Changes {
             6 => thing.pet = None,
             _ => thing.secret.0.push('a'),
         }
-        if number > 0 && edit.has::<Light>(object) {
+        if number > 0 && edit.get::<Light>(object).is_ok() {
             *edit.get_mut::<Light>(object)? = Light::On { brightness: 0.5 };
         }
         Ok(())

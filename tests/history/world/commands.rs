@@ -170,7 +170,7 @@ fn a_redo_of_what_a_command_made_does_not_make_it_again() -> Result<()> {
     history.set(&mut world, made[1], "Transform:x", 50.0)?;
     for _ in 0..3 {
         history.go_to(&mut world, 0)?;
-        assert!(world.is_empty());
+        assert!(world.objects().len() == 0);
         assert_eq!(count(&world), Some(0));
         history.go_to(&mut world, 2)?;
         assert_eq!(world.objects().collect::<Vec<_>>(), made);
@@ -186,7 +186,7 @@ fn a_command_that_fails_on_its_way_takes_the_commands_in_it_back() -> Result<()>
     for fails_at in 0..3 {
         let street = Street { fails_at: Some(fails_at), ..Street::new(3).0 };
         assert_eq!(kind(history.apply(&mut world, street)), ErrorKind::Refused);
-        assert!(world.is_empty() && history.entries().len() == 0);
+        assert!(world.objects().len() == 0 && history.entries().len() == 0);
         assert_eq!(count(&world), Some(0));
     }
     assert!(history.poison().is_none());
@@ -205,7 +205,7 @@ fn commands_in_edits_and_transactions_join_their_entry() -> Result<()> {
         assert_eq!(kind(failed), ErrorKind::Refused);
         edit.apply(Align { objects: edit.objects().skip(1).collect(), x: 7.0 })
     })?;
-    assert_eq!((world.len(), count(&world)), (3, Some(2)));
+    assert_eq!((world.objects().len(), count(&world)), (3, Some(2)));
     history.begin("More")?;
     history.apply(&mut world, Street::new(1).0)?;
     history.edit(&mut world, "", |edit| edit.remove(edit.find("House").expect("it is there")))?;
@@ -214,7 +214,7 @@ fn commands_in_edits_and_transactions_join_their_entry() -> Result<()> {
     assert_eq!((history.entries().len(), count(&world)), (2, Some(3)));
     for _ in 0..2 {
         history.go_to(&mut world, 0)?;
-        assert!(world.is_empty());
+        assert!(world.objects().len() == 0);
         assert_eq!(count(&world), before);
         history.go_to(&mut world, 2)?;
         assert_eq!(world.objects().collect::<Vec<_>>(), after);
@@ -254,10 +254,16 @@ fn a_command_whose_recorded_edit_is_refused_at_its_end_takes_back_what_it_did_di
     world.attach(ada, Span { low: 0, high: 5, steps: vec![] })?;
     for first in [true, false] {
         assert_eq!(kind(history.apply(&mut world, Break(ada, first))), ErrorKind::Refused);
-        assert_eq!((count(&world), world.len(), history.entries().len()), (Some(0), 1, 0));
+        assert_eq!(
+            (count(&world), world.objects().len(), history.entries().len()),
+            (Some(0), 1, 0)
+        );
         let in_edit = history.edit(&mut world, "", |edit| edit.apply(Break(ada, first)));
         assert_eq!(kind(in_edit), ErrorKind::Refused);
-        assert_eq!((count(&world), world.len(), history.entries().len()), (Some(0), 1, 0));
+        assert_eq!(
+            (count(&world), world.objects().len(), history.entries().len()),
+            (Some(0), 1, 0)
+        );
     }
     assert!(history.poison().is_none());
     Ok(())

@@ -1,5 +1,6 @@
 //! Edits that fail or panic on their way, and what they leave: nothing.
 
+use persist::world::Activity;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use persist::history::Edit;
@@ -39,7 +40,7 @@ fn everything() -> Result<Everything> {
     world.insert_resource(Score { points: 1, names: vec![] })?;
     world.update(0.1);
     world.attach(cat, Speed(1.0))?;
-    world.pause(dog)?;
+    world.set_activity(dog, Activity::Paused)?;
     let mut history = History::new(100);
     history.edit(&mut world, "", |edit| edit.remove(dog))?;
     history.set(&mut world, ada, "Transform:x", 7.0)?;
@@ -59,7 +60,10 @@ fn changes([ada, bob, cat, dog]: [ObjectId; 4], prefab: &Prefab) -> Vec<Change> 
         Box::new(|edit| edit.spawn("Eve").map(drop)),
         Box::new(move |edit| edit.spawn_in(bob, "Kid").map(drop)),
         Box::new(move |edit| edit.instantiate(&one, Outside::Keep).map(drop)),
-        Box::new(move |edit| edit.instantiate_in(dog, &other, Outside::Clear).map(drop)),
+        Box::new(move |edit| {
+            let copy = edit.instantiate(&other, Outside::Clear)?;
+            edit.set_parent(copy, Some(dog))
+        }),
         Box::new(move |edit| edit.set(ada, "Transform:x", 50.0).map(drop)),
         Box::new(move |edit| {
             edit.get_mut::<Thing>(ada)?.mood = super::scene::Mood::Calm;
@@ -73,12 +77,12 @@ fn changes([ada, bob, cat, dog]: [ObjectId; 4], prefab: &Prefab) -> Vec<Change> 
         Box::new(move |edit| edit.rename(bob, "Cat").map(drop)),
         Box::new(move |edit| edit.set_parent_at(dog, Some(ada), 0)),
         Box::new(move |edit| edit.set_parent(cat, None)),
-        Box::new(move |edit| edit.resume(dog)),
-        Box::new(move |edit| edit.pause(ada)),
+        Box::new(move |edit| edit.set_activity(dog, Activity::Active)),
+        Box::new(move |edit| edit.set_activity(ada, Activity::Paused)),
         Box::new(move |edit| edit.attach(cat, transform(0.0, 0.0))),
         Box::new(move |edit| edit.attach(bob, Speed(5.0))),
         Box::new(move |edit| edit.detach::<Tag>(ada)),
-        Box::new(|edit| edit.set_resource("Score:points", 5).map(drop)),
+        Box::new(|edit| edit.set(None, "Score:points", 5).map(drop)),
         Box::new(|edit| edit.insert_resource(Score { points: 6, names: vec!["a".into()] })),
         Box::new(|edit| edit.insert_resource(Weather(1.0))),
         Box::new(|edit| edit.remove_resource::<Score>()),

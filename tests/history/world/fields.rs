@@ -1,5 +1,6 @@
 //! Which fields an edit finds changed.
 
+use persist::world::Activity;
 use persist::{Result, Value, field};
 
 use super::scene::{Place, Thing, Transform, empty, text, transform, with};
@@ -44,7 +45,7 @@ fn an_edit_that_changes_nothing_is_no_entry_and_what_could_be_redone_stays() -> 
         let name = edit.name(ada).unwrap_or_default().to_owned();
         edit.rename(ada, &name)?;
         edit.set_parent(ada, None)?;
-        edit.resume(ada)?;
+        edit.set_activity(ada, Activity::Active)?;
         edit.move_element(ada, field!(Thing.items), 1, 1)
     })?;
     assert_eq!(entries(&history), before);

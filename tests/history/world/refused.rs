@@ -1,5 +1,6 @@
 //! What cannot be recorded, and when nothing can.
 
+use persist::world::Activity;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex};
 
@@ -86,7 +87,7 @@ fn a_trait_object_that_comes_to_hold_a_shared_pointer_is_refused_and_put_back() 
     impl Component for Purse {}
 
     let (mut world, mut history, ada) = with(Purse { name: "a".into(), item: Box::new(Coin(1)) });
-    world.register_as::<Coin, dyn Item>()?;
+    world.registry_mut().register_as::<Coin, dyn Item>()?;
     let put = |history: &mut History, world: &mut World, item: Box<dyn Item>| {
         history.edit(world, "", |edit| {
             let purse = edit.get_mut::<Purse>(ada)?;
@@ -102,7 +103,7 @@ fn a_trait_object_that_comes_to_hold_a_shared_pointer_is_refused_and_put_back() 
     put(&mut history, &mut world, Box::new(Coin(2)))?;
 
     // Once there may be pointers in it, and there is one, it cannot be taken.
-    world.register_as::<Cheque, dyn Item>()?;
+    world.registry_mut().register_as::<Cheque, dyn Item>()?;
     world.get_mut::<Purse>(ada).expect("it is there").item = cheque();
     let refused = put(&mut history, &mut world, Box::new(Coin(3)));
     assert_eq!(kind(refused), ErrorKind::Unsupported);
@@ -171,7 +172,7 @@ impl Component for Meddler {
             note("detach", history.edit(world, "", |edit| edit.detach::<Transform>(ada)));
             note("rename", history.edit(world, "", |edit| edit.rename(ada, "Eve").map(drop)));
             note("move", history.edit(world, "", |edit| edit.set_parent(ada, None)));
-            note("pause", history.edit(world, "", |edit| edit.pause(ada)));
+            note("pause", history.edit(world, "", |edit| edit.set_activity(ada, Activity::Paused)));
             note(
                 "get_mut",
                 history.edit(world, "", |edit| edit.get_mut::<Transform>(ada).map(drop)),

@@ -19,10 +19,8 @@ fn resources_are_put_in_replaced_changed_and_taken_out() -> Result<()> {
         assert_eq!(edit.resource::<Score>()?.points, 2);
         Ok(())
     })?;
-    there_and_back(&mut world, &mut history, |edit| edit.set_resource("Score:points", 3))?;
-    there_and_back(&mut world, &mut history, |edit| {
-        edit.set_resource(field!(Score.names[0]), "Eve")
-    })?;
+    there_and_back(&mut world, &mut history, |edit| edit.set(None, "Score:points", 3))?;
+    there_and_back(&mut world, &mut history, |edit| edit.set(None, field!(Score.names[0]), "Eve"))?;
     there_and_back(&mut world, &mut history, |edit| {
         edit.insert_resource(Weather(1.0))?;
         edit.insert_resource(score(9))
@@ -47,13 +45,13 @@ fn resources_are_put_in_replaced_changed_and_taken_out() -> Result<()> {
 fn a_resource_that_does_not_change_is_not_recorded() -> Result<()> {
     let (mut world, mut history) = empty();
     world.insert_resource(score(1))?;
-    history.edit(&mut world, "", |edit| edit.set_resource("Score:points", 2))?;
+    history.edit(&mut world, "", |edit| edit.set(None, "Score:points", 2))?;
     history.undo(&mut world)?;
     let before = entries(&history);
     history.edit(&mut world, "", |edit| {
         edit.resource_mut::<Score>()?.points = 5;
         edit.resource_mut::<Score>()?.points = 1;
-        assert_eq!(edit.set_resource("Score:points", 1)?, Value::U32(1));
+        assert_eq!(edit.set(None, "Score:points", 1)?, Value::U32(1));
         Ok(())
     })?;
     assert_eq!(entries(&history), before);
@@ -66,7 +64,7 @@ fn a_drag_of_a_resource_is_one_entry() -> Result<()> {
     world.insert_resource(Weather(0.0))?;
     let drag = history.begin_drag("");
     for degrees in 1_u16..=500 {
-        history.edit(&mut world, "", |edit| edit.set_resource("Weather:0", f32::from(degrees)))?;
+        history.edit(&mut world, "", |edit| edit.set(None, "Weather:0", f32::from(degrees)))?;
     }
     history.end_drag(drag);
     assert_eq!((history.entries().len(), history.undo_text()), (1, "Undo Set Weather.0".into()));
@@ -83,17 +81,17 @@ fn what_is_not_there_or_does_not_fit_is_refused() -> Result<()> {
         fails(&mut world, &mut history, |edit| edit.resource::<Weather>().map(drop)),
         fails(&mut world, &mut history, |edit| edit.resource_mut::<Weather>().map(drop)),
         fails(&mut world, &mut history, |edit| edit.remove_resource::<Weather>()),
-        fails(&mut world, &mut history, |edit| edit.set_resource("Weather:0", 1.0).map(drop)),
+        fails(&mut world, &mut history, |edit| edit.set(None, "Weather:0", 1.0).map(drop)),
         fails(&mut world, &mut history, |edit| {
             edit.insert_resource(Weather(2.0))?;
             edit.resource_mut::<Score>()?.points = 7;
-            edit.set_resource("Score:nothing", 1).map(drop)
+            edit.set(None, "Score:nothing", 1).map(drop)
         }),
     ] {
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     }
     let error =
-        fails(&mut world, &mut history, |edit| edit.set_resource("Score:points", -1).map(drop));
+        fails(&mut world, &mut history, |edit| edit.set(None, "Score:points", -1).map(drop));
     assert_eq!(error.kind(), ErrorKind::KindMismatch);
     assert_eq!(world.resource::<Weather>(), None);
     Ok(())

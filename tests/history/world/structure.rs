@@ -1,5 +1,6 @@
 //! Objects and components that are made, removed, moved and named.
 
+use persist::world::Activity;
 use persist::world::Outside;
 use persist::{ErrorKind, ObjectId, Result, World};
 
@@ -30,13 +31,13 @@ fn objects_that_are_made_are_gone_behind_the_undo_and_back_with_their_ids_behind
         edit.attach(door, transform(1.0, 2.0))?;
         edit.attach(house, Homing { target: Some(door), others: vec![house] })?;
         edit.set(door, "Transform:x", 7.0)?;
-        edit.pause(door)?;
+        edit.set_activity(door, Activity::Paused)?;
         Ok((house, door))
     })?;
     assert_eq!(world.objects().collect::<Vec<_>>(), [house, door]);
     assert_eq!(world.get(door), Some(&transform(7.0, 2.0)));
     history.undo(&mut world)?;
-    assert!(world.is_empty());
+    assert!(world.objects().len() == 0);
     assert!(world.is_parked(house) && !world.contains(door));
     let other = world.spawn("Other");
     assert!(other > door, "their ids stay theirs");
@@ -51,13 +52,15 @@ fn a_prefab_comes_and_goes_as_one() -> Result<()> {
     let copy =
         there_and_back(&mut world, &mut history, |edit| edit.instantiate(&prefab, Outside::Keep))?;
     let inner = there_and_back(&mut world, &mut history, |edit| {
-        edit.instantiate_in(house, &prefab, Outside::Clear)
+        let copy = edit.instantiate(&prefab, Outside::Clear)?;
+        edit.set_parent(copy, Some(house))?;
+        Ok(copy)
     })?;
-    assert_eq!(world.len(), 11);
+    assert_eq!(world.objects().len(), 11);
     assert_eq!(world.children(house).last(), Some(&inner));
     history.undo(&mut world)?;
     history.undo(&mut world)?;
-    assert_eq!(world.len(), 5);
+    assert_eq!(world.objects().len(), 5);
     history.go_to(&mut world, 2)?;
     assert_eq!(world.subtree(copy).len(), 3);
     assert_eq!(world.get(copy), Some(&transform(2.0, 0.0)));
@@ -122,7 +125,7 @@ fn names_places_and_activities_go_back() -> Result<()> {
     })?;
     there_and_back(&mut world, &mut history, |edit| edit.rename(house, "Home").map(drop))?;
     there_and_back(&mut world, &mut history, |edit| edit.rename(second, "House").map(drop))?;
-    there_and_back(&mut world, &mut history, |edit| edit.pause(first))?;
+    there_and_back(&mut world, &mut history, |edit| edit.set_activity(first, Activity::Paused))?;
     there_and_back(&mut world, &mut history, |edit| edit.set_parent(one, Some(second)))?;
     there_and_back(&mut world, &mut history, |edit| edit.set_parent(first, None))?;
     there_and_back(&mut world, &mut history, |edit| edit.set_parent_at(first, Some(house), 0))?;
@@ -130,9 +133,9 @@ fn names_places_and_activities_go_back() -> Result<()> {
     assert_eq!(world.children(house), [second, first]);
     there_and_back(&mut world, &mut history, |edit| edit.set_parent_at(other, Some(one), 9))?;
     there_and_back(&mut world, &mut history, |edit| {
-        edit.resume(first)?;
+        edit.set_activity(first, Activity::Active)?;
         edit.set_parent(house, Some(other)).expect_err("it is below the house");
-        edit.pause(house)
+        edit.set_activity(house, Activity::Paused)
     })?;
     for position in [0, history.entries().len(), 3, 7, 0] {
         history.go_to(&mut world, position)?;
@@ -151,9 +154,10 @@ fn an_object_may_be_changed_behind_those_below_and_beside_it() -> Result<()> {
         edit.rename(house, "Home").map(drop)
     })?;
     there_and_back(&mut world, &mut history, |edit| {
-        edit.instantiate_in(first, &prefab, Outside::Keep)?;
+        let copy = edit.instantiate(&prefab, Outside::Keep)?;
+        edit.set_parent(copy, Some(first))?;
         edit.remove(one)?;
-        edit.pause(first)?;
+        edit.set_activity(first, Activity::Paused)?;
         edit.set(other, "Transform:x", 50.0)
     })?;
     there_and_back(&mut world, &mut history, |edit| {
@@ -195,8 +199,8 @@ fn what_is_not_there_cannot_be_changed() -> Result<()> {
         for error in [
             fails(&mut world, &mut history, |edit| edit.remove(gone)),
             fails(&mut world, &mut history, |edit| edit.rename(gone, "Eve").map(drop)),
-            fails(&mut world, &mut history, |edit| edit.pause(gone)),
-            fails(&mut world, &mut history, |edit| edit.resume(gone)),
+            fails(&mut world, &mut history, |edit| edit.set_activity(gone, Activity::Paused)),
+            fails(&mut world, &mut history, |edit| edit.set_activity(gone, Activity::Active)),
             fails(&mut world, &mut history, |edit| edit.set_parent(gone, None)),
             fails(&mut world, &mut history, |edit| edit.set_parent(house, Some(gone))),
             fails(&mut world, &mut history, |edit| edit.spawn_in(gone, "Eve")),
@@ -249,6 +253,6 @@ fn what_was_removed_beside_the_history_is_an_error_of_the_undo_and_no_more() -> 
     assert!(world.remove(second));
     assert_eq!(kind(history.undo(&mut world)), ErrorKind::NotFound);
     history.clear(&mut world)?;
-    assert_eq!(world.len(), 1);
+    assert_eq!(world.objects().len(), 1);
     Ok(())
 }

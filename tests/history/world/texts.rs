@@ -1,6 +1,7 @@
 //! What entries are called: as the program says, or after what was done.
 
 use persist::history::{Edit, Label, Verb};
+use persist::world::Activity;
 use persist::{ObjectId, Result, field};
 
 use super::scene::{Homing, Route, Score, Stop, Tag, Thing, empty, transform, with};
@@ -56,10 +57,10 @@ fn an_edit_without_a_label_is_called_after_what_it_does() -> Result<()> {
             },
             "Create Handle and 2 more",
         ),
-        (|edit, door| edit.pause(door), "Pause Door"),
-        (|edit, door| edit.resume(door), "Resume Door"),
+        (|edit, door| edit.set_activity(door, Activity::Paused), "Pause Door"),
+        (|edit, door| edit.set_activity(door, Activity::Active), "Resume Door"),
         (|edit, door| edit.set_parent(door, edit.find("Wall")), "Reparent Door"),
-        (|edit, _| edit.set_resource("Score:points", 5).map(drop), "Set Score.points"),
+        (|edit, _| edit.set(None, "Score:points", 5).map(drop), "Set Score.points"),
         (|edit, _| edit.remove_resource::<Score>(), "Detach Score"),
         (|edit, _| edit.insert_resource(Score { points: 0, names: Vec::new() }), "Attach Score"),
         (|edit, door| edit.remove(door), "Delete Door"),

@@ -195,7 +195,7 @@ fn a_component_that_panics_when_it_is_asked_is_as_it_was_and_so_are_all_others()
             catch_unwind(AssertUnwindSafe(|| history.edit(&mut world, "", |it| edit(it))));
         assert!(panicked.is_err());
         assert_eq!(
-            (all(&world), entries(&history), world.len()),
+            (all(&world), entries(&history), world.objects().len()),
             (before.0.clone(), before.1.clone(), 2)
         );
         assert!(history.poison().is_none());

@@ -194,7 +194,7 @@ fn ids_in_trait_objects_follow() {
     world.attach(tower, Orders(vec![Box::new(Attack { whom: gun })], Some(shared))).unwrap();
     let error = world.prefab(tower).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongClass, "{error}");
-    world.register_as::<Attack, dyn Order>().unwrap();
+    world.registry_mut().register_as::<Attack, dyn Order>().unwrap();
     let prefab = world.prefab(tower).unwrap();
     let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
     let Orders(boxed, shared) = world.get::<Orders>(copy).unwrap();
@@ -260,6 +260,6 @@ fn a_component_with_a_world_of_its_own_is_not_copied() -> persist::Result<()> {
     assert_eq!(world.prefab(house).unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(world.references_to(shed).unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(world.prefab(shed)?.object_count(), 1);
-    assert_eq!(world.get::<Room>(house).map(|room| room.inside.len()), Some(1));
+    assert_eq!(world.get::<Room>(house).map(|room| room.inside.objects().len()), Some(1));
     Ok(())
 }

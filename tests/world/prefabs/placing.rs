@@ -66,7 +66,7 @@ fn copies_keep_their_order_and_get_numbers_for_names() {
     assert_eq!(names(&world, &world.subtree(copy)), ["House1", "Door3", "Door2", "Key"]);
     let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
     assert_eq!(names(&world, &world.subtree(copy)), ["House2", "Door5", "Door4", "Key1"]);
-    assert_eq!(world.len(), 12);
+    assert_eq!(world.objects().len(), 12);
     // Ids ascend as those of the originals do, behind all others.
     let ids = |root: ObjectId| -> Vec<u64> {
         world.subtree(root).iter().map(|id| id.get() - root.get()).collect()
@@ -97,14 +97,16 @@ fn a_copy_may_stand_below_an_object_also_in_itself() {
     let street = world.spawn("Street");
     world.spawn_in(street, "Lamp").unwrap();
     let prefab = world.prefab(house).unwrap();
-    let copy = world.instantiate_in(street, &prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    world.set_parent(copy, Some(street)).unwrap();
     assert_eq!(world.children(street)[1], copy);
-    let inner = world.instantiate_in(house, &prefab, Outside::Clear).unwrap();
+    let inner = world.instantiate(&prefab, Outside::Clear).unwrap();
+    world.set_parent(inner, Some(house)).unwrap();
     assert_eq!(world.parent(inner), Some(house));
     assert_eq!(prefab.object_count(), 4, "the prefab is not the house");
     world.remove(street);
     let before = bytes(&world);
-    let error = world.instantiate_in(street, &prefab, Outside::Clear).unwrap_err();
+    let error = world.set_parent(house, Some(street)).unwrap_err();
     assert_eq!((error.kind(), error.object()), (ErrorKind::NotFound, Some(street.get())));
     assert_eq!(world.prefab(street).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(bytes(&world), before);
@@ -116,9 +118,10 @@ fn copies_are_held_by_what_is_above_and_what_they_were() {
     let noisy = Noisy { name: String::from("a") };
     world.attach(house, noisy).unwrap();
     let prefab = world.prefab(house).unwrap();
-    world.pause(house).unwrap();
+    world.set_activity(house, Activity::Paused).unwrap();
     let paused = world.prefab(house).unwrap();
-    let below = world.instantiate_in(house, &prefab, Outside::Clear).unwrap();
+    let below = world.instantiate(&prefab, Outside::Clear).unwrap();
+    world.set_parent(below, Some(house)).unwrap();
     let copy = world.instantiate(&paused, Outside::Clear).unwrap();
     assert_eq!(world.activity(below), Some(Activity::Active));
     assert_eq!(world.activity(copy), Some(Activity::Paused));
@@ -129,12 +132,12 @@ fn copies_are_held_by_what_is_above_and_what_they_were() {
     world.update(1.0);
     assert_eq!(LOG.take(), [format!("start {below}"), format!("update {below}")]);
 
-    world.expire(copy).unwrap();
+    world.set_activity(copy, Activity::Expired).unwrap();
     let expired = world.prefab(copy).unwrap();
-    let count = world.len();
+    let count = world.objects().len();
     world.instantiate(&expired, Outside::Clear).unwrap();
     world.update(1.0);
-    assert_eq!(world.len(), count - 4);
+    assert_eq!(world.objects().len(), count - 4);
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn an_error_leaves_the_world_as_it_was() {
     REFUSED.set(false);
     assert_eq!(LOG.take(), [""; 0], "components that never were anybody's were released");
     assert_eq!(bytes(&world), before);
-    assert!(other.is_empty());
+    assert!(other.objects().len() == 0);
     let next = world.spawn("New");
     assert_eq!(next.get(), house.get() + 4);
 }
@@ -258,7 +261,8 @@ impl Component for Gun {
         let gun = context.object();
         let bullet = context.world.resource::<Shots>().unwrap().bullet.clone().unwrap();
         let world = &mut *context.world;
-        let made = world.instantiate_in(gun, &bullet, Outside::Keep).unwrap();
+        let made = world.instantiate(&bullet, Outside::Keep).unwrap();
+        world.set_parent(made, Some(gun)).unwrap();
         assert!(!world.contains(made), "it is there from the end of the phase on");
         world.attach(made, Target { whom: gun, next: None }).unwrap();
         let shell = world.spawn_in(made, "Shell").unwrap();

@@ -54,7 +54,8 @@ fn their_ids_follow_and_they_go_to_the_next_save() {
     assert_eq!(world.classes(wands[0]), ["Target", "Spell"]);
     // A prefab of what is kept is one of it, too.
     let again = world.prefab(cleared).unwrap();
-    let third = world.instantiate_in(bob, &again, Outside::Clear).unwrap();
+    let third = world.instantiate(&again, Outside::Clear).unwrap();
+    world.set_parent(third, Some(bob)).unwrap();
     saves.save_value(&path, &world).unwrap();
 
     let mut saves = SaveManager::new();

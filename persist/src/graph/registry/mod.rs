@@ -180,6 +180,12 @@ impl Registry {
         Ok(())
     }
 
+    /// Sets the context of what is saved, loaded or edited: a value of the program's own that hooks, `with` modules and
+    /// types written by hand reach.
+    pub fn set_context<C: Any + Send + Sync>(&mut self, context: Arc<C>) {
+        self.context = Some(context);
+    }
+
     /// Registers `T` with a function of the program that makes an empty one.
     ///
     /// The function makes objects, and a value that is loaded on its own. A `T` inside another value is made by its type.

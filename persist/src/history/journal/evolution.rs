@@ -171,18 +171,16 @@ impl Evolution<'_, '_> {
     fn whole(&mut self, change: &mut Change, way: Way, key: Key) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let owner = key.0;
-        let (old, new) = change.contents();
-        // Going back, what it took out was there; going forth, what it put in is.
-        let there = if way == Way::Undo { &old } else { &new };
-        match there {
-            Some((_, bytes)) => drop(self.contents.insert(key, bytes.to_vec())),
+        let puts = change.puts(way);
+        let content = change.content_mut();
+        match content.as_deref().filter(|_| puts) {
+            Some(bytes) => drop(self.contents.insert(key, bytes.clone())),
             None => drop(self.contents.remove(&key)),
         }
-        for (class, bytes) in [old, new].into_iter().flatten() {
+        if let Some(bytes) = content {
             *bytes = self.own(owner, number, bytes)?;
-            name.clone_into(class);
         }
-        change.rename_class(name);
+        change.set_class(name);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const MAGIC: [u8; 8] = *b"\x89PSJ\r\n\x1a\n";
 
 /// The format that this library writes, and the only one that it reads: a journal lives until the next save.
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 /// Magic, version, flags, digest and checksum.
 pub(super) const HEADER: usize = 8 + 2 + 2 + Digest::SIZE + 4;

@@ -90,17 +90,15 @@ impl Step<World> for Change {
         let of_class = |class: &str| Some(FieldPath::new(class.to_owned()));
         let (verb, field) = match &self.what {
             What::Field(change) => return Label::of_field(change, self.name.as_ref()),
-            What::Fields(migrated) => (Verb::Set, Some(migrated.path.clone())),
+            What::Fields(migrated) => (Verb::Set, Some(migrated.path().clone())),
             What::Spawn(_) => (Verb::Create, None),
             What::Delete(_) => (Verb::Delete, None),
-            What::Attach(change) => (Verb::Attach, of_class(&change.class)),
-            What::Detach(change) => (Verb::Detach, of_class(&change.class)),
+            What::Attach(detached) => (Verb::Attach, of_class(detached.class())),
+            What::Detach(detached) => (Verb::Detach, of_class(detached.class())),
             What::Rename { .. } => (Verb::Rename, None),
             What::Move { .. } => (Verb::Reparent, None),
             What::Activity { new: Activity::Active, .. } => (Verb::Resume, None),
             What::Activity { .. } => (Verb::Pause, None),
-            What::InsertResource(change) => (Verb::Attach, of_class(&change.class)),
-            What::RemoveResource(change) => (Verb::Detach, of_class(&change.class)),
         };
         let object = self.name.clone().filter(|name| !name.is_empty());
         Label::Change { verb, field, object }

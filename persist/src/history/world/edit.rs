@@ -7,7 +7,7 @@ use crate::codec::Pointee;
 use crate::fields::{IntoFieldPath, Request};
 use crate::history::edit::Place;
 use crate::history::{Edit, History, Label};
-use crate::world::{Change, Movable, Owner};
+use crate::world::{Change, Detached, Movable, Owner};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 impl Edit<'_, World> {
@@ -35,7 +35,7 @@ impl Edit<'_, World> {
     /// component what the program does not know.
     pub fn get_mut<T: Component>(&mut self, object: ObjectId) -> Result<&mut T> {
         self.check_first()?;
-        let column = self.target.known_column::<T>()?;
+        let column = self.target.column_of::<T>()?;
         if self.target.get::<T>(object).is_none() {
             return Err(self.lacks::<T>(object));
         }
@@ -77,35 +77,19 @@ impl Edit<'_, World> {
         self.target.check_editable()
     }
 
-    /// Sets a field, as [`World::set_field`], and returns what it was. It costs what the field does, not what the component does.
+    /// Sets a field of a component, or of a resource if there is `None` in place of an object, as [`World::set_field`], and
+    /// returns what it was. It costs what the field does, not what the component does.
     ///
     /// # Errors
     ///
     /// Those of [`World::set_field`].
     pub fn set(
         &mut self,
-        object: ObjectId,
+        object: impl Into<Option<ObjectId>>,
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        self.set_of(Owner::Object(object), path, &value.into())
-    }
-
-    /// Sets a field of a resource, as [`World::set_resource_field`], and returns what it was.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`World::set_resource_field`].
-    pub fn set_resource(
-        &mut self,
-        path: impl IntoFieldPath,
-        value: impl Into<Value>,
-    ) -> Result<Value> {
-        self.set_of(Owner::Resource, path, &value.into())
-    }
-
-    fn set_of(&mut self, owner: Owner, path: impl IntoFieldPath, value: &Value) -> Result<Value> {
-        self.change(owner, path, &Request::Set(value))
+        self.change(object.into().into(), path, &Request::Set(&value.into()))
     }
 
     /// Does something to a field; what that was, if it was set.
@@ -132,14 +116,14 @@ impl Edit<'_, World> {
     /// Those of [`set`](Self::set); [`ErrorKind::NotFound`] if there is no list, or the index is beyond its end.
     pub fn insert_element(
         &mut self,
-        object: ObjectId,
+        object: impl Into<Option<ObjectId>>,
         list: impl IntoFieldPath,
         index: usize,
         value: impl Into<Value>,
     ) -> Result<()> {
         let value = value.into();
         let request = Request::Insert(index as u64, &value);
-        self.change(Owner::Object(object), list, &request).map(drop)
+        self.change(object.into().into(), list, &request).map(drop)
     }
 
     /// Takes an element out of a list.
@@ -149,11 +133,11 @@ impl Edit<'_, World> {
     /// Those of [`set`](Self::set); [`ErrorKind::NotFound`] if there is no such element.
     pub fn remove_element(
         &mut self,
-        object: ObjectId,
+        object: impl Into<Option<ObjectId>>,
         list: impl IntoFieldPath,
         index: usize,
     ) -> Result<()> {
-        self.change(Owner::Object(object), list, &Request::Remove(index as u64)).map(drop)
+        self.change(object.into().into(), list, &Request::Remove(index as u64)).map(drop)
     }
 
     /// Moves an element of a list, so that it has another index.
@@ -163,7 +147,7 @@ impl Edit<'_, World> {
     /// Those of [`remove_element`](Self::remove_element), for both.
     pub fn move_element(
         &mut self,
-        object: ObjectId,
+        object: impl Into<Option<ObjectId>>,
         list: impl IntoFieldPath,
         from: usize,
         to: usize,
@@ -172,7 +156,7 @@ impl Edit<'_, World> {
             return self.ready_to_change();
         }
         let request = Request::Move(from as u64, to as u64);
-        self.change(Owner::Object(object), list, &request).map(drop)
+        self.change(object.into().into(), list, &request).map(drop)
     }
 
     /// The resource of a type.
@@ -198,7 +182,7 @@ impl Edit<'_, World> {
         self.target.resource_mut::<T>().ok_or_else(no_resource::<T>)
     }
 
-    /// Puts a resource in; one of its type that was there is taken out.
+    /// Puts a resource in; one of its type that was there is taken out first.
     ///
     /// # Errors
     ///
@@ -206,15 +190,8 @@ impl Edit<'_, World> {
     /// could not hold it.
     pub fn insert_resource<T: Persist + Pointee + Movable>(&mut self, value: T) -> Result<()> {
         self.ready_to_change()?;
-        self.target.register_resource::<T>()?;
-        self.check_journaled(&T::persist_name())?;
-        let mut resource = World::boxed_resource(value);
-        self.target.check_resource(&mut resource)?;
-        let is_journaled = self.is_journaled();
-        let change =
-            Change::insert_resource(self.target, T::persist_name(), resource, is_journaled)?;
-        self.record(change);
-        Ok(())
+        self.target.registry_mut().register_resource::<T>()?;
+        self.attach_detached(Owner::Resource, Detached::resource(value))
     }
 
     /// Takes the resource of a type out.
@@ -224,12 +201,10 @@ impl Edit<'_, World> {
     /// [`ErrorKind::NotFound`] if there is none; as [`insert_resource`](Self::insert_resource) of a journal.
     pub fn remove_resource<T: Persist + Pointee + Movable>(&mut self) -> Result<()> {
         self.ready_to_change()?;
-        if self.target.resource::<T>().is_some() {
-            self.check_journaled(&T::persist_name())?;
+        if self.target.resource::<T>().is_none() {
+            return Err(no_resource::<T>());
         }
-        let change = Change::remove_resource(self.target, T::persist_name());
-        self.record(change.ok_or_else(no_resource::<T>)?);
-        Ok(())
+        self.detach_of(Owner::Resource, T::persist_name())
     }
 }
 
@@ -242,7 +217,8 @@ fn no_resource<T: Persist>() -> Error {
 }
 
 impl History<World> {
-    /// Sets a field of a component of an object, as an entry that is called after it; returns what it was.
+    /// Sets a field of a component of an object, or of a resource if there is `None` in its place, as an entry that is
+    /// called after it; returns what it was.
     ///
     /// # Errors
     ///
@@ -250,18 +226,20 @@ impl History<World> {
     pub fn set(
         &mut self,
         world: &mut World,
-        object: ObjectId,
+        object: impl Into<Option<ObjectId>>,
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        let (path, value) = (path.into_field_path(&world.paths)?, value.into());
+        let (object, path, value) =
+            (object.into(), path.into_field_path(&world.paths)?, value.into());
         self.check_usable(world)?;
         if !self.is_watched() {
             world.check_editable()?;
             // No code of the program runs that could fail halfway.
-            if let Some((change, old)) = world.set_number(object, &path, &value) {
+            let number = object.and_then(|object| world.set_number(object, &path, &value));
+            if let Some((change, old)) = number {
                 if !change.does_nothing() {
-                    let change = Change::found(world, Owner::Object(object), change);
+                    let change = Change::found(world, object.into(), change);
                     self.finish(world, (Label::None, None), vec![Box::new(change)], None)?;
                 }
                 return Ok(old);

@@ -1,15 +1,15 @@
 //! Edits of the objects of a world, and of their list of components.
 
 use crate::history::Edit;
-use crate::world::{Activity, Change, Outside, Prefab, Taken, What};
-use crate::{Component, Error, ErrorKind, ObjectId, Result, World};
+use crate::world::{Activity, Change, Detached, Outside, Owner, Prefab, What};
+use crate::{Component, ObjectId, Result, World};
 
 impl Edit<'_, World> {
     /// Makes an object, as [`World::spawn`].
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Borrowed`] while a component's method runs.
+    /// [`ErrorKind::Borrowed`](crate::ErrorKind::Borrowed) while a component's method runs.
     pub fn spawn(&mut self, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.spawn(name);
@@ -45,23 +45,6 @@ impl Edit<'_, World> {
         self.record_copy(object)
     }
 
-    /// Puts a copy of a prefab below an object, as [`World::instantiate_in`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`World::instantiate_in`]; as [`attach`](Self::attach) of a journal.
-    pub fn instantiate_in(
-        &mut self,
-        parent: ObjectId,
-        prefab: &Prefab,
-        outside: Outside,
-    ) -> Result<ObjectId> {
-        self.ready_to_change()?;
-        self.touch(parent);
-        let object = self.target.instantiate_in(parent, prefab, outside)?;
-        self.record_copy(object)
-    }
-
     /// Removes an object and its descendants.
     ///
     /// Until that can no longer be undone they are parked, not released. An undo restores them as they were,
@@ -69,7 +52,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there; as [`attach`](Self::attach) of a journal, if a component in it could not be held.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the object is not there; as [`attach`](Self::attach) of a journal, if a component in it could not be held.
     pub fn remove(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
         self.check_all_journaled(object)?;
@@ -85,12 +68,12 @@ impl Edit<'_, World> {
     /// # Errors
     ///
     /// Those of [`World::attach`]; what the component's `validate` functions refuse. If there is a journal, which could not hold it:
-    /// [`ErrorKind::Unsupported`] if it holds shared pointers, [`ErrorKind::WrongClass`] if its class is not registered with the saves.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if it holds shared pointers, [`ErrorKind::WrongClass`](crate::ErrorKind::WrongClass) if its class is not registered with the saves.
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
         self.target.register::<T>()?;
-        self.attach_taken(object, Taken::new(component))
+        self.attach_detached(Owner::Object(object), Detached::component(component))
     }
 
     /// Attaches an empty component of a registered class, as [`World::attach_class`].
@@ -101,21 +84,20 @@ impl Edit<'_, World> {
     pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
-        let component = self.target.empty_component(class)?;
-        self.attach_taken(object, component)
+        let component = Detached::empty_component(self.target, class)?;
+        self.attach_detached(Owner::Object(object), component)
     }
 
-    fn attach_taken(&mut self, object: ObjectId, mut component: Taken) -> Result<()> {
-        let class = component.class();
-        let in_object = |error: Error| error.in_object(object.get());
-        self.check_journaled(&class).map_err(in_object)?;
-        self.target.check_component(&mut component).map_err(in_object)?;
-        if self.target.has_class(object, &class) {
-            let detached = Change::detach(self.target, object, class)?;
+    pub(super) fn attach_detached(&mut self, owner: Owner, mut detached: Detached) -> Result<()> {
+        let class = detached.class().to_owned();
+        self.check_journaled(&class).map_err(|error| owner.locate(error))?;
+        detached.check(self.target).map_err(|error| owner.locate(error))?;
+        if self.target.has(owner, &class) {
+            let detached = Change::detach(self.target, owner, class)?;
             self.record(detached);
         }
         let is_journaled = self.is_journaled();
-        let attached = Change::attach(self.target, object, component, is_journaled)?;
+        let attached = Change::attach(self.target, owner, detached, is_journaled)?;
         self.record(attached);
         Ok(())
     }
@@ -124,12 +106,12 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there, or has none; as [`attach`](Self::attach) of a journal.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if the object is not there, or has none; as [`attach`](Self::attach) of a journal.
     pub fn detach<T: Component>(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
         self.target.register::<T>()?;
-        self.detach_of(object, T::persist_name())
+        self.detach_of(Owner::Object(object), T::persist_name())
     }
 
     /// Detaches the component of a class.
@@ -140,20 +122,20 @@ impl Edit<'_, World> {
     pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
-        self.detach_of(object, class.to_owned())
+        self.detach_of(Owner::Object(object), class.to_owned())
     }
 
-    fn detach_of(&mut self, object: ObjectId, class: String) -> Result<()> {
-        if self.target.has_class(object, &class) {
-            self.check_journaled(&class).map_err(|error| error.in_object(object.get()))?;
+    pub(super) fn detach_of(&mut self, owner: Owner, class: String) -> Result<()> {
+        if self.target.has(owner, &class) {
+            self.check_journaled(&class).map_err(|error| owner.locate(error))?;
         }
-        let detached = Change::detach(self.target, object, class)?;
+        let detached = Change::detach(self.target, owner, class)?;
         self.record(detached);
         Ok(())
     }
 
     /// Refuses what a journal that there is cannot hold.
-    pub(super) fn check_journaled(&self, class: &str) -> Result<()> {
+    fn check_journaled(&self, class: &str) -> Result<()> {
         self.around.check_journaled(self.target, class)
     }
 
@@ -211,30 +193,19 @@ impl Edit<'_, World> {
         Ok(())
     }
 
-    /// Pauses an object, as [`World::pause`].
+    /// Pauses, resumes or expires an object, as [`World::set_activity`].
     ///
     /// # Errors
     ///
-    /// Those of [`World::pause`].
-    pub fn pause(&mut self, object: ObjectId) -> Result<()> {
-        self.set_activity(object, Activity::Paused)
-    }
-
-    /// Resumes an object, as [`World::resume`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`World::resume`].
-    pub fn resume(&mut self, object: ObjectId) -> Result<()> {
-        self.set_activity(object, Activity::Active)
-    }
-
-    fn set_activity(&mut self, object: ObjectId, activity: Activity) -> Result<()> {
+    /// Those of [`World::set_activity`].
+    pub fn set_activity(&mut self, object: ObjectId, activity: Activity) -> Result<()> {
         self.ready_to_change()?;
         self.touch(object);
-        let old = self.target.activity(object).ok_or_else(|| gone(object))?;
-        self.target.put_activity(object, activity)?;
-        self.record_aspect(object, What::Activity { old, new: activity });
+        let old = self.target.activity(object);
+        self.target.set_activity(object, activity)?;
+        if let Some(old) = old {
+            self.record_aspect(object, What::Activity { old, new: activity });
+        }
         Ok(())
     }
 
@@ -264,13 +235,4 @@ impl Edit<'_, World> {
         let change = Change::of_aspect(self.target, object, what);
         change.into_iter().for_each(|change| self.record(change));
     }
-}
-
-#[cold]
-fn gone(object: ObjectId) -> Error {
-    Error::new(
-        ErrorKind::NotFound,
-        "the object is not in the world; it was removed, or never made here",
-    )
-    .in_object(object.get())
 }
