@@ -1,6 +1,7 @@
 //! How much a history keeps.
 
 use super::History;
+use super::journal::Record;
 use super::step::End;
 
 /// How much a [`History`] keeps: by default everything.
@@ -45,6 +46,8 @@ impl<T: 'static> History<T> {
     /// one, then those that would be redone last.
     pub fn set_capacity(&mut self, target: &mut T, capacity: impl Into<Capacity>) {
         let Capacity { entries, bytes } = capacity.into();
+        // In the next session there may be room for what was evicted in this one. If it cannot be written, it is with the next edit.
+        let _ = self.record(Record::Evicted);
         let is_counted = bytes.is_some() || self.max_bytes.is_some();
         self.ring.set_capacity(entries);
         self.has_grown |= self.max_bytes != bytes;
@@ -68,7 +71,7 @@ impl<T: 'static> History<T> {
     pub(super) fn trim(&mut self) {
         // What is done in a transaction may not be cut before it is known whether it stays; and a journal says itself what was dropped, but for
         // what the last addition has, which is done behind the replay.
-        if !self.open.is_empty() || self.around.is_replayed.get() {
+        if !self.open.is_empty() || self.support.is_replayed {
             return;
         }
         while self.is_over() {
@@ -78,8 +81,8 @@ impl<T: 'static> History<T> {
             if !self.drop_one(end) {
                 break;
             }
-            if let Some(recorder) = &mut self.recorder {
-                recorder.evicted(end);
+            if let Some(journal) = &mut self.journal {
+                journal.evicted(end);
             }
         }
         self.has_grown = false;
