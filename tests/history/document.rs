@@ -3,6 +3,7 @@
 use persist_tests::support::bytes;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use persist::history::{self, CommandContext, Edit, Editable, End, Label, Merge};
@@ -387,15 +388,15 @@ impl HistoryEvent {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Events(std::rc::Rc<RefCell<Vec<HistoryEvent>>>);
+pub(crate) struct Events(Arc<Mutex<Vec<HistoryEvent>>>);
 
 impl Events {
     pub(crate) fn push(&self, event: HistoryEvent) {
-        self.0.borrow_mut().push(event);
+        self.0.lock().expect("nobody panicked").push(event);
     }
 
     pub(crate) fn take(&self) -> Vec<HistoryEvent> {
-        self.0.take()
+        std::mem::take(&mut *self.0.lock().expect("nobody panicked"))
     }
 }
 

@@ -1,7 +1,6 @@
 //! What listeners are told, and what menus say.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::history::{CommandContext, Label};
 use persist::{Command, History, Result};
@@ -68,18 +67,18 @@ fn session(editor: &mut Editor, mut each: impl FnMut(&str, &Editor)) -> Result<(
 #[test]
 fn events_come_in_one_order_and_say_what_the_getters_say() -> Result<()> {
     let mut editor = Editor::new();
-    let heard = Rc::new(RefCell::new(Vec::new()));
+    let heard = Arc::new(Mutex::new(Vec::new()));
     editor.history.subscribe({
-        let heard = Rc::clone(&heard);
+        let heard = Arc::clone(&heard);
         move |event, history| {
             let event = HistoryEvent::heard(event, history);
             assert!(is_true(&event, history), "{event:?} of {history:?}");
-            heard.borrow_mut().push(rank(&event));
+            heard.lock().expect("nobody panicked").push(rank(&event));
         }
     });
     let mut count = 0;
     session(&mut editor, |name, _| {
-        let heard = heard.take();
+        let heard = std::mem::take(&mut *heard.lock().expect("nobody panicked"));
         assert!(heard.is_sorted_by(|a, b| a < b), "{name}: {heard:?}");
         count += heard.len();
     })?;
@@ -151,7 +150,7 @@ fn menus_say_undo_and_what() -> Result<()> {
 /// Has no label, and a type with a path of its own in what it is generic over.
 struct Put<F>(usize, F);
 
-impl<F: Fn(u8) -> Option<u8> + 'static> Command<Document> for Put<F> {
+impl<F: Fn(u8) -> Option<u8> + Send + 'static> Command<Document> for Put<F> {
     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
         if self.1(0).is_some() {
             context.target().selected += 1;
@@ -231,18 +230,20 @@ fn a_merge_back_to_the_start_tells_all_that_has_changed_by_it() -> Result<()> {
 
 #[test]
 fn a_listener_asks_the_history_and_cannot_change_it() -> Result<()> {
-    let history = Rc::new(RefCell::new(History::new(10)));
+    let history = Arc::new(Mutex::new(History::new(10)));
     let mut document = Document::default();
-    let seen = Rc::new(RefCell::new(Vec::new()));
-    history.borrow_mut().subscribe({
-        let (history, seen) = (Rc::clone(&history), Rc::clone(&seen));
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let locked = || history.lock().expect("nobody panicked");
+    locked().subscribe({
+        let (history, seen) = (Arc::clone(&history), Arc::clone(&seen));
         move |_, now| {
-            assert!(history.try_borrow_mut().is_err());
-            seen.borrow_mut().push((now.entries().len(), now.undo_text(), now.entries().count()));
+            assert!(history.try_lock().is_err());
+            let mut seen = seen.lock().expect("nobody panicked");
+            seen.push((now.entries().len(), now.undo_text(), now.entries().count()));
         }
     });
-    history.borrow_mut().apply(&mut document, Write("a"))?;
-    let seen = seen.take();
+    locked().apply(&mut document, Write("a"))?;
+    let seen = seen.lock().expect("nobody panicked");
     assert_eq!(seen.len(), 5, "{seen:?}");
     assert!(seen.iter().all(|seen| *seen == (1, "Undo Write a".to_owned(), 1)));
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::history::{Histories, HistoryEvent};
 use persist::{Result, World, field};
@@ -9,11 +10,23 @@ use persist::{Result, World, field};
 use super::document::Editor;
 use super::world::scene::{Transform, transform, with};
 
+/// The events that were reported.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<HistoryEvent>>>);
+
+impl Heard {
+    fn take(&self) -> Vec<HistoryEvent> {
+        std::mem::take(&mut *self.0.lock().expect("nobody panicked"))
+    }
+}
+
 /// What a group reports from now on, with the texts that it has then.
-fn listen(histories: &Rc<RefCell<Histories>>) -> Rc<RefCell<Vec<HistoryEvent>>> {
-    let heard = Rc::<RefCell<Vec<HistoryEvent>>>::default();
-    let events = Rc::clone(&heard);
-    histories.borrow_mut().subscribe(move |event| events.borrow_mut().push(*event));
+fn listen(histories: &Rc<RefCell<Histories>>) -> Heard {
+    let heard = Heard::default();
+    let events = heard.clone();
+    histories
+        .borrow_mut()
+        .subscribe(move |event| events.0.lock().expect("nobody panicked").push(*event));
     heard
 }
 

@@ -1,8 +1,8 @@
 //! Done, undone and redone, one after the other.
 
+use std::sync::{Arc, Mutex};
+
 use persist_tests::support::bytes;
-use std::cell::RefCell;
-use std::rc::Rc;
 
 use persist::history::CommandContext;
 use persist::{Command, Error, ErrorKind, History, Result};
@@ -270,11 +270,11 @@ fn clear_drops_the_entries_and_leaves_the_document() -> Result<()> {
 }
 
 /// Asks the history, in which it is done itself, to do something.
-struct Reenter(Rc<RefCell<History<Document>>>);
+struct Reenter(Arc<Mutex<History<Document>>>);
 
 impl Command<Document> for Reenter {
     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        let Ok(mut history) = self.0.try_borrow_mut() else {
+        let Ok(mut history) = self.0.try_lock() else {
             return Err(Error::new(ErrorKind::Borrowed, "the history is in use"));
         };
         history.undo(context.target()).map(|_| ())
@@ -286,18 +286,19 @@ impl Command<Document> for Reenter {
     }
 }
 
-/// That a program without a `RefCell` does not even compile is tested at `History::edit`.
+/// That a program without a `Mutex` does not even compile is tested at `History::edit`.
 #[test]
 fn a_command_cannot_use_the_history_that_runs_it() -> Result<()> {
-    let history = Rc::new(RefCell::new(History::new(10)));
+    let history = Arc::new(Mutex::new(History::new(10)));
     let mut document = Document::default();
-    history.borrow_mut().apply(&mut document, super::document::Write("a"))?;
-    let before: Vec<_> = history.borrow().entries().collect();
-    let refusal = history.borrow_mut().apply(&mut document, Reenter(Rc::clone(&history)));
+    let locked = || history.lock().expect("nobody panicked");
+    locked().apply(&mut document, super::document::Write("a"))?;
+    let before: Vec<_> = locked().entries().collect();
+    let refusal = locked().apply(&mut document, Reenter(Arc::clone(&history)));
     refused(refusal, ErrorKind::Borrowed);
-    assert_eq!(history.borrow().entries().collect::<Vec<_>>(), before);
+    assert_eq!(locked().entries().collect::<Vec<_>>(), before);
     assert_eq!(document.text(), "a");
-    assert!(history.borrow_mut().undo(&mut document)?);
+    assert!(locked().undo(&mut document)?);
     Ok(())
 }
 

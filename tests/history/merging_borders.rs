@@ -1,19 +1,32 @@
 //! What is not merged: over the time that has passed, and over the borders of transactions.
 
-use persist::history::MergeWindow;
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use persist::Result;
+use persist::history::MergeWindow;
 
 use super::document::{Add, Document, Editor, logged};
 
+/// A clock.
+#[derive(Clone)]
+struct Time(Arc<Mutex<Duration>>);
+
+impl Time {
+    fn get(&self) -> Duration {
+        *self.0.lock().expect("nobody panicked")
+    }
+
+    fn set(&self, time: Duration) {
+        *self.0.lock().expect("nobody panicked") = time;
+    }
+}
+
 /// A history whose clock is this one.
-fn timed(window: Option<Duration>) -> (Editor, Rc<Cell<Duration>>) {
+fn timed(window: Option<Duration>) -> (Editor, Time) {
     let mut editor = Editor::new();
-    let time = Rc::new(Cell::new(Duration::from_secs(1)));
-    let clock = Rc::clone(&time);
+    let time = Time(Arc::new(Mutex::new(Duration::from_secs(1))));
+    let clock = time.clone();
     let measured = MergeWindow::with_clock(Duration::MAX, move || clock.get());
     editor.history.set_merge_window(measured);
     editor.history.set_merge_window(window);

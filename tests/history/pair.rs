@@ -1,8 +1,8 @@
 //! A history beside a naive one.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use persist::history::{Drag, Edit, End, MergeWindow};
@@ -20,7 +20,7 @@ pub(super) struct Pair {
     pub(super) editor: Editor,
     pub(super) model: Model,
     last_id: usize,
-    pub(super) time: Rc<Cell<u64>>,
+    pub(super) time: Arc<AtomicU64>,
     pub(super) drag: Option<Drag>,
     pub(super) events: Events,
     /// The values that were told last.
@@ -40,9 +40,9 @@ pub(super) struct Edited {
 impl Pair {
     pub(super) fn new(capacity: Option<usize>) -> Self {
         let mut editor = capacity.map_or_else(Editor::new, Editor::of);
-        let (time, events) = (Rc::new(Cell::new(0)), editor.listen());
-        let clock = Rc::clone(&time);
-        let clock = move || Duration::from_millis(clock.get());
+        let (time, events) = (Arc::new(AtomicU64::new(0)), editor.listen());
+        let clock = Arc::clone(&time);
+        let clock = move || Duration::from_millis(clock.load(Ordering::Relaxed));
         editor.history.set_merge_window(MergeWindow::with_clock(Duration::MAX, clock));
         FADED.take();
         Self {

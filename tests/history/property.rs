@@ -1,6 +1,7 @@
 //! Random calls, of a history and of a naive one that keeps whole documents.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use persist::ErrorKind;
@@ -94,7 +95,7 @@ impl Pair {
                 model.set_window(*window);
             }
             Call::Wait(time) => {
-                self.time.set(self.time.get() + time);
+                self.time.fetch_add(*time, Ordering::Relaxed);
                 model.time += time;
             }
             Call::Fade(which) => {

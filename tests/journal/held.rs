@@ -206,7 +206,10 @@ fn a_save_is_made_also_if_entries_cannot_be_read_back() -> Result<()> {
     let door = door(&mut session)?;
     session.edit("", |edit| edit.attach(door, health(0)))?;
     for points in 1..100 {
-        session.set(door, "Health:points", points)?;
+        session.edit("", |edit| {
+            edit.set(door, "Health:points", points)?;
+            edit.rename(door, &format!("Door with {points} points")).map(drop)
+        })?;
     }
     let spilled: Vec<_> = disk.names().into_iter().filter(|name| name.contains("spill")).collect();
     assert!(!spilled.is_empty());

@@ -19,6 +19,7 @@ mod saves;
 mod sentences;
 mod settings;
 mod sharing;
+mod threads;
 mod worlds;
 
 const SAVE: &str = "plan.sav";

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::history::{CommandContext, HistoryEvent};
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
@@ -100,18 +100,18 @@ fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
     let image = Driver::run(&Disk::default(), &script)?.log.pop().unwrap().image;
     let disk = Disk::new(image);
     let mut commands = history(None);
-    let told = Rc::new(RefCell::new(Vec::new()));
-    let listener = Rc::clone(&told);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&told);
     commands.subscribe(move |event, history| {
         assert_eq!(history.position(), 2);
-        listener.borrow_mut().push(*event);
+        listener.lock().expect("nobody panicked").push(*event);
     });
     let (mut session, _) = session_of(manager(&disk), commands)?.open(SAVE, JOURNAL)?;
-    assert_eq!(*told.borrow(), [HistoryEvent::Recovered(2)]);
-    told.borrow_mut().clear();
+    assert_eq!(*told.lock().expect("nobody panicked"), [HistoryEvent::Recovered(2)]);
+    told.lock().expect("nobody panicked").clear();
     let drag = session.begin_drag("");
     session.end_drag(drag);
-    assert!(told.borrow().is_empty());
+    assert!(told.lock().expect("nobody panicked").is_empty());
     drop(session);
 
     // Nor where there is nothing to be recovered.
@@ -127,11 +127,13 @@ fn what_is_brought_up_to_date_behind_a_change_is_so_in_a_replay() -> Result<()> 
     let script = [Action::Insert(1), Action::Undo, Action::Redo];
     let image = Driver::run(&Disk::default(), &script)?.log.pop().unwrap().image;
     let mut commands = history(None);
-    let counts = Rc::new(RefCell::new(Vec::new()));
-    let seen = Rc::clone(&counts);
-    commands.set_after_change(move |document| seen.borrow_mut().push(document.lines.len()));
+    let counts = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&counts);
+    commands.set_after_change(move |document| {
+        seen.lock().expect("nobody panicked").push(document.lines.len());
+    });
     drop(session_of(manager(&Disk::new(image)), commands)?.open(SAVE, JOURNAL)?);
-    assert_eq!(*counts.borrow(), [1, 0, 1]);
+    assert_eq!(*counts.lock().expect("nobody panicked"), [1, 0, 1]);
     Ok(())
 }
 

@@ -76,8 +76,9 @@ pub(crate) use content::{BoxOf, Content};
 pub(crate) use convert::CONVERTED;
 pub(crate) use copy::copy;
 pub(crate) use dynamic::{
-    AsTrait, Caster, ForeignClass, Implements, Part, Piece, Portable, StandInClass, TraitObject,
-    Unknown, UnknownContent, not_registered, not_registered_yet, reach_holder, trait_name,
+    AsTrait, Caster, ForeignClass, Held, Implements, Part, Piece, Portable, StandInClass,
+    TraitObject, Unknown, UnknownContent, not_registered, not_registered_yet, reach_holder,
+    trait_name,
 };
 pub(crate) use field::FieldAccess;
 pub(crate) use field_names::{FieldNames, FieldStep};

@@ -62,6 +62,15 @@ pub(crate) enum Way {
     Redo,
 }
 
+impl Way {
+    pub(crate) fn back(self) -> Self {
+        match self {
+            Self::Undo => Self::Redo,
+            Self::Redo => Self::Undo,
+        }
+    }
+}
+
 /// What a program wants to do to a field.
 pub(crate) enum Request<'v> {
     Set(&'v Value),

@@ -3,7 +3,6 @@
 
 mod components;
 mod connect;
-mod entry;
 mod fault;
 mod handles;
 mod identity;

@@ -71,7 +71,7 @@ impl<T: 'static> History<T> {
     pub(super) fn trim(&mut self) {
         // What is done in a transaction may not be cut before it is known whether it stays; and a journal says itself what was dropped, but for
         // what the last addition has, which is done behind the replay.
-        if !self.open.is_empty() || self.around.is_replayed.get() {
+        if !self.open.is_empty() || self.support.is_replayed {
             return;
         }
         while self.is_over() {
@@ -81,8 +81,8 @@ impl<T: 'static> History<T> {
             if !self.drop_one(end) {
                 break;
             }
-            if let Some(recorder) = &mut self.recorder {
-                recorder.evicted(end);
+            if let Some(journal) = &mut self.journal {
+                journal.evicted(end);
             }
         }
         self.has_grown = false;

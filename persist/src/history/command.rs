@@ -3,16 +3,16 @@
 use std::any::{Any, type_name};
 use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
-use std::rc::Rc;
 
 use super::Label;
 use super::edit::Edit;
-use super::journal::{Around, Before, StoredStep, Storing};
+use super::journal::{Before, StoredCommand, StoredStep};
 use super::proof::Watch;
-use super::step::{
-    BoxedStep, End, Failure, Merge, Step, finalize_all, guarded, is_broken, redo_all, undo_all,
-};
-use crate::world::Moment;
+use super::step::{End, Failure, Merge, Step, finalize_all, guarded, is_broken, run_all};
+use super::steps::Steps;
+use super::support::Support;
+use crate::fields::Way;
+use crate::world::{Moment, Movable};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 /// A change of a `T` that a program makes, and can undo.
@@ -51,7 +51,9 @@ use crate::{Error, ErrorKind, ObjectId, Result, World};
 /// assert_eq!(document.title, "");
 /// # Ok::<(), persist::Error>(())
 /// ```
-pub trait Command<T: 'static = World>: Any {
+///
+/// A command is `Send`, since a history may go to another thread with all its entries: hold an `Arc<Mutex<_>>` instead of an `Rc<RefCell<_>>`.
+pub trait Command<T: 'static = World>: Any + Movable {
     /// Does it for the first time. Further commands that it performs join its entry.
     ///
     /// # Errors
@@ -166,27 +168,45 @@ impl<T: 'static> DerefMut for CommandContext<'_, T> {
     }
 }
 
+/// A command of any type.
+pub(super) trait AnyCommand<T: 'static>: Command<T> {
+    /// [`Command::merge`], of the same type.
+    fn merge_any(&mut self, next: &dyn Any) -> Result<Merge>;
+
+    fn type_name(&self) -> &'static str;
+}
+
+impl<T: 'static, C: Command<T>> AnyCommand<T> for C {
+    fn merge_any(&mut self, next: &dyn Any) -> Result<Merge> {
+        next.downcast_ref().map_or(Ok(Merge::No), |next| self.merge(next))
+    }
+
+    fn type_name(&self) -> &'static str {
+        type_name::<C>()
+    }
+}
+
 /// A command that was done, with what it did through its context.
-pub(super) struct Performed<C, T: 'static> {
-    pub(super) command: C,
-    pub(super) further: Vec<BoxedStep<T>>,
+pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
+    pub(super) further: Steps<T>,
     /// Whether it changed its target itself.
     pub(super) is_direct: bool,
     /// What was before it was done, until a journal knows.
-    pub(super) before: Option<Box<Before>>,
-    pub(super) around: Rc<Around<T>>,
+    before: Option<Box<Before>>,
+    pub(super) command: C,
 }
 
-impl<C: Command<T>, T: 'static> Performed<C, T> {
-    pub(super) fn new(command: C, around: &Rc<Around<T>>) -> Self {
-        let around = Rc::clone(around);
-        Self { command, further: Vec::new(), is_direct: false, before: None, around }
+impl<T: 'static> Performed<T> {
+    pub(super) fn new(command: impl Command<T>) -> Box<Self> {
+        let (further, is_direct, before) = (Steps::default(), false, None);
+        Box::new(Performed { further, is_direct, before, command })
     }
 
     /// Does the command for the first time; false if it did nothing.
     pub(super) fn perform(
         &mut self,
         target: &mut T,
+        support: &mut Support<T>,
         watch: &mut Option<Watch>,
     ) -> Result<bool, Failure> {
         let command = &mut self.command;
@@ -199,15 +219,18 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
             is_told = !objects.is_empty();
             objects.into_iter().for_each(|object| watch.touch(target, object));
         }
-        let before = self.around.before(command, target)?;
-        let mut edit = Edit::new(&mut *target, &self.around);
+        let before = support.before(command, target)?;
+        let mut edit = Edit::new(&mut *target, support);
         edit.watch = watch.take();
         let mut context = CommandContext { edit, is_direct: false, refused: None };
-        let applied = guarded(|| Ok(command.apply(&mut context)?));
-        let is_applied = applied.is_ok();
-        let result = applied.and_then(|()| match context.refused.take() {
-            Some(error) => Err(error.into()),
-            None => guarded(|| Ok(context.edit.close()?)),
+        let mut is_applied = false;
+        let result = guarded(|| {
+            command.apply(&mut context)?;
+            is_applied = true;
+            match context.refused.take() {
+                Some(error) => Err(error.into()),
+                None => Ok(context.edit.close()?),
+            }
         });
         let CommandContext { mut edit, is_direct, .. } = context;
         *watch = edit.watch.take();
@@ -237,30 +260,28 @@ impl<C: Command<T>, T: 'static> Performed<C, T> {
     pub(super) fn any_label(&self) -> Label {
         guarded(|| Ok(self.label())).unwrap_or_default()
     }
-}
 
-impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
-    fn undo(&mut self, target: &mut T) -> Result<(), Failure> {
-        undo_all(&mut self.further, target)?;
+    pub(super) fn undo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
+        run_all(&mut self.further, target, support, Way::Undo)?;
         if !self.is_direct {
             return Ok(());
         }
         let command = &mut self.command;
         guarded(|| Ok(command.undo(target)?)).map_err(|mut failure| {
             if failure.broken.is_none() {
-                let back = redo_all(&mut self.further, target);
+                let back = run_all(&mut self.further, target, support, Way::Redo);
                 is_broken(&mut failure, 0, back);
             }
             failure
         })
     }
 
-    fn redo(&mut self, target: &mut T) -> Result<(), Failure> {
+    pub(super) fn redo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
         if !self.is_direct {
-            return redo_all(&mut self.further, target);
+            return run_all(&mut self.further, target, support, Way::Redo);
         }
-        let Self { command, further, around, .. } = self;
-        let edit = Edit::again(&mut *target, around, further);
+        let Self { command, further, .. } = self;
+        let edit = Edit::again(&mut *target, support, further);
         let mut context = CommandContext { edit, is_direct: true, refused: None };
         let redone = guarded(|| {
             command.redo(&mut context)?;
@@ -273,14 +294,14 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
             // What it changed directly it has put back.
             failure.broken = failure.broken.or(broken);
             if failure.broken.is_none() {
-                let back = undo_all(before, target);
+                let back = run_all(before, target, support, Way::Undo);
                 is_broken(&mut failure, 0, back);
             }
             return Err(failure);
         }
-        redo_all(behind, target).map_err(|mut failure| {
+        run_all(behind, target, support, Way::Redo).map_err(|mut failure| {
             if failure.broken.is_none() {
-                let back = undo_all(before, target);
+                let back = run_all(before, target, support, Way::Undo);
                 let back = back.and_then(|()| guarded(|| Ok(command.undo(target)?)));
                 is_broken(&mut failure, 0, back);
             }
@@ -288,79 +309,65 @@ impl<C: Command<T>, T: 'static> Step<T> for Performed<C, T> {
         })
     }
 
-    fn check(&self, target: &mut T) -> Result<()> {
-        self.further.iter().try_for_each(|step| step.check(target))
-    }
-
-    fn merge(&mut self, next: &mut dyn Step<T>) -> Result<Merge> {
-        let next: &mut dyn Any = next;
-        match next.downcast_mut::<Self>() {
-            Some(next) if self.further.is_empty() && next.further.is_empty() => {
-                self.command.merge(&next.command)
-            }
-            _ => Ok(Merge::No),
+    pub(super) fn merge(&mut self, next: &mut Self) -> Result<Merge> {
+        if !self.further.is_empty() || !next.further.is_empty() {
+            return Ok(Merge::No);
         }
+        self.command.merge_any(&next.command)
     }
 
-    fn label(&self) -> Label {
+    pub(super) fn label(&self) -> Label {
         match self.command.label() {
             Label::None if !self.is_direct => {
-                Label::of(&self.further).unwrap_or_else(|| of_type::<C>())
+                Label::of(&self.further).unwrap_or_else(|| of_type(self.command.type_name()))
             }
-            Label::None => of_type::<C>(),
+            Label::None => of_type(self.command.type_name()),
             given => given,
         }
     }
 
-    fn children(&self) -> Vec<Label> {
-        self.further.iter().map(|step| step.label()).collect()
+    pub(super) fn is_significant(&self) -> bool {
+        self.command.is_significant() || self.further.iter().any(Step::is_significant)
     }
 
-    fn is_significant(&self) -> bool {
-        self.command.is_significant() || self.further.iter().any(|step| step.is_significant())
-    }
-
-    fn is_obsolete(&self) -> bool {
-        self.command.is_obsolete()
-    }
-
-    fn finalize(&mut self, target: &mut T, end: End) {
+    pub(super) fn finalize(&mut self, target: &mut T, end: End) {
         let command = guarded(|| {
             self.command.finalize(target, end);
             Ok(())
         });
-        let further = self.further.drain(..).map(|step| (step, end));
+        let further = std::mem::take(&mut self.further).into_each().map(|step| (step, end));
         let panic = command.err().and_then(|failure| failure.panic);
         if let Some(panic) = panic.or(finalize_all(further, target)) {
             resume_unwind(panic);
         }
     }
 
-    fn size(&self) -> usize {
-        let further: usize = self.further.iter().map(|step| step.size()).sum();
-        size_of::<Self>() + self.command.held_bytes() + further
+    /// Bytes of memory that it takes, roughly.
+    pub(super) fn size(&self) -> usize {
+        size_of_val(self) + self.command.held_bytes() + self.further.size()
     }
 
-    fn held(&self, target: &T, is_applied: bool) -> usize {
-        self.further.iter().map(|step| step.held(target, is_applied)).sum()
-    }
-
-    fn objects(&self, found: &mut Vec<ObjectId>) {
-        found.extend(self.command.objects());
-        self.further.iter().for_each(|step| step.objects(found));
-    }
-
-    fn store(&mut self, target: &T, storing: &Storing<'_, T>) -> Result<StoredStep> {
-        let before = self.before.take().filter(|_| storing.moment == Moment::Done);
-        storing.command(&self.command, self.is_direct, before, &mut self.further, target)
+    pub(super) fn store(
+        &mut self,
+        target: &T,
+        support: &Support<T>,
+        moment: Moment,
+    ) -> Result<StoredStep> {
+        let before = self.before.take().filter(|_| moment == Moment::Done);
+        let (class, bytes) = support.classes.encode(&self.command)?;
+        let last_id = before.as_ref().and_then(|before| before.last_id);
+        let before = before.map(|before| before.command).filter(|before| *before != bytes);
+        let further = self.further.iter_mut().map(|step| step.store(target, support, moment));
+        let (further, is_direct) = (further.collect::<Result<_>>()?, self.is_direct);
+        Ok(StoredCommand { class, is_direct, before, last_id, bytes, further }.into())
     }
 }
 
 /// A type's own name, without its path and what it is generic over.
-fn of_type<C>() -> Label {
+fn of_type(name_of_type: &str) -> Label {
     let (mut depth, mut name) = (0_usize, String::new());
     // An arrow closes nothing.
-    for letter in type_name::<C>().replace("->", "").chars() {
+    for letter in name_of_type.replace("->", "").chars() {
         match letter {
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),

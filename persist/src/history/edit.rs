@@ -3,16 +3,19 @@
 use std::any::TypeId;
 use std::ops::Deref;
 use std::panic::resume_unwind;
-use std::rc::Rc;
 
 use hashbrown::HashSet;
 
 use super::command::{Command, Performed, not_again};
-use super::journal::Around;
+use super::fields::Part;
 use super::proof::Watch;
 use super::step::{
-    BoxedStep, Broken, Failure, Step, ends, finalize_all, guarded, is_broken, undo_all,
+    Broken, Failure, Step, ends, finalize_all, guarded, is_broken, run_all, world_mut,
 };
+use super::steps::Steps;
+use super::support::Support;
+use super::world::Handed;
+use crate::fields::{FieldChange, Way};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 /// A target that is being edited: what is done through it is recorded, in one entry.
@@ -21,36 +24,95 @@ use crate::{Error, ErrorKind, ObjectId, Result, World};
 /// change it.
 pub struct Edit<'e, T: 'static = World> {
     pub(super) target: &'e mut T,
-    pub(super) steps: Vec<BoxedStep<T>>,
+    pub(super) steps: Steps<T>,
     /// What was taken to be changed, and has not been compared yet.
-    pub(super) pending: Vec<Box<dyn Pending<T>>>,
+    pub(super) pending: Vec<Pending>,
     /// The places of the first of these, where there are many.
     places: Option<HashSet<Place>>,
     again: Option<Again<'e, T>>,
     /// What could not be rolled back in it.
     broken: Option<Broken>,
     pub(super) watch: Option<Watch>,
-    pub(super) around: Rc<Around<T>>,
+    pub(super) support: &'e mut Support<T>,
 }
 
 /// What an edit did.
 pub(super) struct Done<T: 'static> {
-    pub(super) steps: Vec<BoxedStep<T>>,
+    pub(super) steps: Steps<T>,
     pub(super) watch: Option<Watch>,
 }
 
 /// Something that may have been changed since it was taken.
-pub(super) trait Pending<T: 'static> {
-    /// What identifies it among others.
-    fn place(&self) -> Place;
+pub(super) enum Pending {
+    /// A component or a resource of a world.
+    Handed(Handed),
+    /// A part of any other target.
+    Part(Part),
+}
 
-    /// Appends the steps that changed it since.
-    ///
-    /// If it fails, it is put back as it was.
-    fn close(self: Box<Self>, target: &mut T, steps: &mut Vec<BoxedStep<T>>) -> Result<()>;
+impl Pending {
+    /// What identifies a component or a resource among others.
+    fn place(&self) -> Option<Place> {
+        match self {
+            Self::Handed(handed) => Some(handed.place()),
+            Self::Part(_) => None,
+        }
+    }
+
+    /// Appends the steps that changed it since. If it fails, it is put back as it was.
+    fn close<T: 'static>(
+        self,
+        target: &mut T,
+        support: &mut Support<T>,
+        steps: &mut Steps<T>,
+    ) -> Result<()> {
+        match guarded(|| Ok(self.changes(target, support)?)) {
+            Ok(changes) => {
+                match (&self, world_mut(target)) {
+                    (Self::Handed(handed), Some(world)) => {
+                        handed
+                            .steps(world, changes)
+                            .for_each(|change| steps.push(Step::World(change)));
+                    }
+                    _ => {
+                        let all = changes.into_iter();
+                        all.for_each(|change| steps.push(Step::Field(change.into())));
+                    }
+                }
+                Ok(())
+            }
+            Err(failure) => {
+                self.put_back(target, support)?;
+                match failure.panic {
+                    Some(panic) => resume_unwind(panic),
+                    None => Err(failure.error),
+                }
+            }
+        }
+    }
+
+    fn changes<T: 'static>(
+        &self,
+        target: &mut T,
+        support: &mut Support<T>,
+    ) -> Result<Vec<FieldChange>> {
+        match self {
+            Self::Handed(handed) => {
+                world_mut(target).map_or(Ok(Vec::new()), |world| handed.changes(world))
+            }
+            Self::Part(part) => part.changes(target, support),
+        }
+    }
 
     /// Puts it back as it was.
-    fn put_back(self: Box<Self>, target: &mut T) -> Result<()>;
+    fn put_back<T: 'static>(&self, target: &mut T, support: &mut Support<T>) -> Result<()> {
+        match self {
+            Self::Handed(handed) => {
+                world_mut(target).map_or(Ok(()), |world| handed.put_back(world))
+            }
+            Self::Part(part) => part.put_back(target, support),
+        }
+    }
 }
 
 /// Where in a world something is: a column and an object, or a resource's type.
@@ -65,31 +127,31 @@ const FEW: usize = 8;
 
 /// What a command did through its context when it was done first.
 struct Again<'e, T: 'static> {
-    steps: &'e mut [BoxedStep<T>],
+    steps: &'e mut [Step<T>],
     done: usize,
 }
 
 impl<'e, T: 'static> Edit<'e, T> {
-    pub(super) fn new(target: &'e mut T, around: &Rc<Around<T>>) -> Self {
+    pub(super) fn new(target: &'e mut T, support: &'e mut Support<T>) -> Self {
         Self {
             target,
-            steps: Vec::new(),
+            steps: Steps::default(),
             pending: Vec::new(),
             places: None,
             again: None,
             broken: None,
             watch: None,
-            around: Rc::clone(around),
+            support,
         }
     }
 
     /// For a command that is redone.
     pub(super) fn again(
         target: &'e mut T,
-        around: &Rc<Around<T>>,
-        steps: &'e mut [BoxedStep<T>],
+        support: &'e mut Support<T>,
+        steps: &'e mut [Step<T>],
     ) -> Self {
-        Self { again: Some(Again { steps, done: 0 }), ..Self::new(target, around) }
+        Self { again: Some(Again { steps, done: 0 }), ..Self::new(target, support) }
     }
 
     /// How many of the steps have been redone.
@@ -100,11 +162,11 @@ impl<'e, T: 'static> Edit<'e, T> {
     /// Runs an edit, which is rolled back if it fails or panics.
     pub(super) fn run<R>(
         target: &'e mut T,
-        around: &Rc<Around<T>>,
+        support: &'e mut Support<T>,
         watch: Option<Watch>,
         edit: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<(R, Done<T>), Failure> {
-        let mut scope = Self { watch, ..Self::new(target, around) };
+        let mut scope = Self { watch, ..Self::new(target, support) };
         let result = guarded(|| {
             let value = edit(&mut scope)?;
             scope.close()?;
@@ -126,7 +188,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     pub(super) fn roll_back(mut self, mut failure: Failure) -> Failure {
         self.roll_back_to(0, &mut failure);
         if let Some(broken) = &failure.broken {
-            let panic = finalize_all(ends(self.steps, broken.done), self.target);
+            let panic = finalize_all(ends(self.steps.into_each(), broken.done), self.target);
             failure.panic = failure.panic.or(panic);
         }
         failure
@@ -138,15 +200,18 @@ impl<'e, T: 'static> Edit<'e, T> {
             return;
         }
         for pending in std::mem::take(&mut self.pending) {
-            let target = &mut *self.target;
-            let back = guarded(|| Ok(pending.put_back(target)?));
+            let back = guarded(|| Ok(pending.put_back(self.target, self.support)?));
             if is_broken(failure, self.steps.len(), back) {
                 return;
             }
         }
-        let back = undo_all(&mut self.steps[start..], self.target);
-        if !is_broken(failure, start, back) {
-            let panic = finalize_all(ends(self.steps.drain(start..), 0), self.target);
+        let mut steps = std::mem::take(&mut self.steps).into_vec();
+        let back = run_all(&mut steps[start..], self.target, self.support, Way::Undo);
+        let is_broken = is_broken(failure, start, back);
+        let undone = if is_broken { Vec::new() } else { steps.split_off(start) };
+        self.steps = steps.into();
+        if !is_broken {
+            let panic = finalize_all(ends(undone, 0), self.target);
             failure.panic = failure.panic.take().or(panic);
         }
     }
@@ -175,7 +240,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         self.places = None;
         self.pending.reverse();
         while let Some(next) = self.pending.pop() {
-            next.close(self.target, &mut self.steps)?;
+            next.close(self.target, self.support, &mut self.steps)?;
         }
         Ok(())
     }
@@ -188,11 +253,11 @@ impl<'e, T: 'static> Edit<'e, T> {
     /// True if this was taken already.
     pub(super) fn is_pending(&mut self, place: Place) -> bool {
         if self.pending.len() <= FEW {
-            return self.pending.iter().any(|pending| pending.place() == place);
+            return self.pending.iter().any(|pending| pending.place() == Some(place));
         }
         let places = self.places.get_or_insert_default();
         let new = &self.pending[places.len()..];
-        places.extend(new.iter().map(|pending| pending.place()));
+        places.extend(new.iter().filter_map(Pending::place));
         places.contains(&place)
     }
 
@@ -204,7 +269,7 @@ impl<'e, T: 'static> Edit<'e, T> {
 
     /// Whether there is a journal that is to know what is made.
     pub(super) fn is_journaled(&self) -> bool {
-        self.around.is_journaled()
+        self.support.is_journaled
     }
 
     /// An object is about to be changed.
@@ -212,15 +277,6 @@ impl<'e, T: 'static> Edit<'e, T> {
         if let Some(watch) = &mut self.watch {
             watch.touch(self.target, object);
         }
-    }
-
-    /// Records a step that was done.
-    pub(super) fn record(&mut self, step: impl Step<T>) {
-        if self.steps.is_empty() {
-            // Mostly it is the only one.
-            self.steps.reserve_exact(1);
-        }
-        self.steps.push(Box::new(step));
     }
 
     /// Does a command, as a part of this edit.
@@ -232,16 +288,16 @@ impl<'e, T: 'static> Edit<'e, T> {
         self.close()?;
         if let Some(again) = &mut self.again {
             if let Some(step) = again.steps.get_mut(again.done) {
-                match step.redo(self.target) {
+                match step.run(self.target, self.support, Way::Redo) {
                     Ok(()) => again.done += 1,
                     Err(failure) => return Err(self.fail(failure)),
                 }
             }
             return Ok(());
         }
-        let mut performed = Performed::new(command, &self.around);
-        match performed.perform(self.target, &mut self.watch) {
-            Ok(true) => self.record(performed),
+        let mut performed = Performed::new(command);
+        match performed.perform(self.target, self.support, &mut self.watch) {
+            Ok(true) => self.steps.push(Step::Command(performed)),
             Ok(false) => {}
             Err(mut failure) => {
                 let step = self.steps.len();
@@ -261,7 +317,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     ///
     /// What the edit does may not depend on what comes of it, unless it is recorded: see [`Command`].
     pub fn external<R>(&mut self, act: impl FnOnce() -> R) -> Option<R> {
-        (!self.around.is_replayed.get()).then(act)
+        (!self.support.is_replayed).then(act)
     }
 
     /// Does a part of an edit. If it fails or panics, it alone is rolled back.

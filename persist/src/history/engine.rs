@@ -12,10 +12,10 @@ use super::entry::Entry;
 use super::journal::Record;
 use super::merging::{MergeKey, Merging};
 use super::proof::Watch;
-use super::step::{
-    BoxedStep, End, Failure, Merge, ends, finalize_all, guarded, is_broken, undo_all,
-};
+use super::step::{End, Failure, Merge, Step, ends, finalize_all, guarded, is_broken, run_all};
+use super::steps::Steps;
 use super::{Edit, Editable, History, Label};
+use crate::fields::Way;
 use crate::{Error, Result};
 
 impl<T: 'static> History<T> {
@@ -60,7 +60,8 @@ impl<T: 'static> History<T> {
         edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
     ) -> Result<R> {
         self.check_usable(target)?;
-        match Edit::run(target, &self.around, self.watch(target), edit) {
+        let watch = self.watch(target);
+        match Edit::run(target, &mut self.support, watch, edit) {
             Ok((value, Done { steps, watch })) => {
                 self.finish(target, (label, key), steps, watch)?;
                 Ok(value)
@@ -78,10 +79,13 @@ impl<T: 'static> History<T> {
     pub fn apply(&mut self, target: &mut T, command: impl Command<T>) -> Result<()> {
         self.check_usable(target)?;
         let mut watch = self.watch(target);
-        let mut performed = Performed::new(command, &self.around);
-        match performed.perform(target, &mut watch) {
+        let mut performed = Performed::new(command);
+        match performed.perform(target, &mut self.support, &mut watch) {
             Ok(false) => Ok(()),
-            Ok(true) => self.finish(target, (Label::None, None), vec![Box::new(performed)], watch),
+            Ok(true) => {
+                let steps = Steps::One(Step::Command(performed));
+                self.finish(target, (Label::None, None), steps, watch)
+            }
             Err(failure) => {
                 let label = performed.any_label();
                 Err(self.fail_new(target, label, failure))
@@ -94,7 +98,7 @@ impl<T: 'static> History<T> {
         &mut self,
         target: &mut T,
         (label, key): (Label, Option<MergeKey>),
-        mut steps: Vec<BoxedStep<T>>,
+        mut steps: Steps<T>,
         watch: Option<Watch>,
     ) -> Result<()> {
         if steps.is_empty() {
@@ -105,9 +109,9 @@ impl<T: 'static> History<T> {
         let record = Record::Done { target, label: &label, steps: &mut steps, merging };
         if let Err(error) = self.record(record) {
             let mut failure = Failure::from(error);
-            let back = undo_all(&mut steps, target);
+            let back = run_all(&mut steps, target, &mut self.support, Way::Undo);
             is_broken(&mut failure, 0, back);
-            self.released.extend(ends(steps, failure.done));
+            self.released.extend(ends(steps.into_each(), failure.done));
             return Err(self.fail(target, None, label, failure));
         }
         self.changed(target);
@@ -128,7 +132,7 @@ impl<T: 'static> History<T> {
         &mut self,
         target: &mut T,
         (label, key): (Label, Option<MergeKey>),
-        mut steps: Vec<BoxedStep<T>>,
+        mut steps: Steps<T>,
         merging: Merging,
         watch: Option<Watch>,
     ) {
@@ -179,7 +183,7 @@ impl<T: 'static> History<T> {
     fn merge(
         &mut self,
         label: &Label,
-        steps: &mut Vec<BoxedStep<T>>,
+        steps: &mut Steps<T>,
         merging: Merging,
         time: Duration,
     ) -> Result<Option<usize>, (usize, Failure)> {
@@ -187,7 +191,7 @@ impl<T: 'static> History<T> {
         let (state, state_before) = (self.last_state + 1, self.state_at(index));
         let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
         let before = entry.size;
-        let is_significant = steps.iter().any(|step| step.is_significant());
+        let is_significant = steps.iter().any(Step::is_significant);
         let name = entry.has_cut.then(|| entry.label());
         let merge = entry.merge(label, steps, merging, &mut self.released);
         if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
@@ -269,8 +273,10 @@ impl<T: 'static> History<T> {
             spill.drop_entry(away.at, away.has_end.then_some(end));
         }
         let Entry { steps, .. } = entry;
-        let done = broken.unwrap_or(if is_applied { steps.len() } else { 0 });
-        self.released.extend(ends(steps, done));
+        if steps.iter().any(Step::has_end) {
+            let done = broken.unwrap_or(if is_applied { steps.len() } else { 0 });
+            self.released.extend(ends(steps.into_each(), done));
+        }
     }
 
     /// Drops the entries that are undone; false if there are none.
@@ -301,7 +307,10 @@ impl<T: 'static> History<T> {
 
     /// Passes a record to the journal, if there is one.
     pub(super) fn record(&mut self, record: Record<'_, T>) -> Result<()> {
-        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.record(record))
+        match &mut self.journal {
+            Some(journal) => journal.record(&self.support, record),
+            None => Ok(()),
+        }
     }
 
     /// The target has been changed.

@@ -1,18 +1,22 @@
 //! What a history is a list of.
 
+use std::mem;
 use std::time::Duration;
+
+use hashbrown::HashSet;
 
 use super::Label;
 use super::journal::Spilled;
 use super::merging::{MergeKey, Merging};
 use super::order::Order;
 use super::proof::Proved;
-use super::step::{BoxedStep, End, Failure, Merge, Step, guarded};
+use super::step::{End, Failure, Merge, Step, guarded};
+use super::steps::Steps;
 
 /// Something that is undone and redone at once.
 pub(super) struct Entry<T: 'static> {
     pub(super) label: Label,
-    pub(super) steps: Vec<BoxedStep<T>>,
+    pub(super) steps: Steps<T>,
     /// The state after it; the one before it, if it is not significant.
     pub(super) state: u64,
     pub(super) is_significant: bool,
@@ -30,6 +34,8 @@ pub(super) struct Entry<T: 'static> {
     pub(super) proved: Option<Box<Proved>>,
     /// Where its steps are, if they are not here.
     pub(super) away: Option<Box<Away>>,
+    /// By which object its steps are found, if many were merged into it.
+    pub(super) order: Option<Box<Order>>,
 }
 
 /// Of an entry whose steps are in a file: where they are, and what it is called by them.
@@ -41,9 +47,9 @@ pub(super) struct Away {
 }
 
 impl<T: 'static> Entry<T> {
-    pub(super) fn new(label: Label, steps: Vec<BoxedStep<T>>, time: Duration) -> Self {
+    pub(super) fn new(label: Label, steps: Steps<T>, time: Duration) -> Self {
         let mut entry = Self {
-            is_significant: steps.iter().any(|step| step.is_significant()),
+            is_significant: steps.iter().any(Step::is_significant),
             label,
             steps,
             state: 0,
@@ -54,6 +60,7 @@ impl<T: 'static> Entry<T> {
             has_cut: false,
             proved: None,
             away: None,
+            order: None,
         };
         entry.measure();
         entry
@@ -61,12 +68,12 @@ impl<T: 'static> Entry<T> {
 
     /// Counts its bytes anew.
     pub(super) fn measure(&mut self) {
-        self.size = size_of::<Self>() + self.size_from(0) + self.held;
+        self.size = size_of::<Self>() + self.steps.size() + self.held;
     }
 
     /// Makes it one that does nothing, as what was merged into it has taken it back. It is called as it was, and leaves the state before it.
     pub(super) fn annul(&mut self, label: Label, before: u64) {
-        (self.label, self.steps) = (label, Vec::new());
+        (self.label, self.steps, self.order) = (label, Steps::default(), None);
         (self.state, self.is_significant) = (before, false);
         // It now is another entry than the one of which that is known.
         self.proved = None;
@@ -95,58 +102,66 @@ impl<T: 'static> Entry<T> {
     pub(super) fn merge(
         &mut self,
         label: &Label,
-        next: &mut Vec<BoxedStep<T>>,
+        next: &mut Steps<T>,
         merging: Merging,
-        ended: &mut Vec<(BoxedStep<T>, End)>,
+        ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<Merge, Failure> {
-        let is_significant = next.iter().any(|step| step.is_significant());
+        let is_significant = next.iter().any(Step::is_significant);
         let joins = merging == Merging::Join;
         let are_single = next.len() == 1 && self.steps.len() == 1;
         if !joins {
-            let are_settings = |steps: &[BoxedStep<T>]| steps.iter().all(|step| step.is_setting());
             let are_alike = self.label == *label && self.is_significant == is_significant;
-            if !are_alike || !(are_single || (are_settings(&self.steps) && are_settings(next))) {
+            let are_settings = || self.has_settings() && next.iter().all(Step::is_setting);
+            if !are_alike || !(are_single || are_settings()) {
                 return Ok(Merge::No);
             }
         }
-        let is_last = |steps: &[BoxedStep<T>]| steps.last().is_some_and(|step| !step.is_setting());
-        let merge = match &next[..] {
+        let is_last = self.steps.last().is_some_and(|step| !step.is_setting());
+        let merge = match &mut **next {
             // Before a command, nothing is looked for.
-            [one] if are_single || !one.is_setting() || is_last(&self.steps) => {
+            [one] if are_single || !one.is_setting() || is_last => {
                 self.merge_last(next, joins, ended)?
             }
-            _ => {
-                let merge = self.merge_many(next, joins, ended)?;
-                self.measure();
-                merge
-            }
+            _ => self.merge_many(next, joins, ended)?,
         };
         self.is_significant |= merge != Merge::No && is_significant;
         Ok(merge)
     }
 
-    /// Offers a step to the last one, and counts the bytes of these alone anew.
+    /// True if all steps are settings of fields.
+    fn has_settings(&self) -> bool {
+        match self.order.as_ref().filter(|order| order.is_of(&self.steps)) {
+            Some(order) => order.first() == 0,
+            None => self.steps.iter().all(Step::is_setting),
+        }
+    }
+
+    /// Offers the only step of an edit to the last one, and counts the bytes of these alone anew.
     fn merge_last(
         &mut self,
-        next: &mut Vec<BoxedStep<T>>,
+        next: &mut Steps<T>,
         joins: bool,
-        ended: &mut Vec<(BoxedStep<T>, End)>,
+        ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<Merge, Failure> {
-        let (Some(last), [new]) = (self.steps.len().checked_sub(1), &mut next[..]) else {
+        let (Some(last), [new]) = (self.steps.len().checked_sub(1), &mut **next) else {
             return Ok(Merge::No);
         };
         let before = self.size_from(last);
-        let mut merge = offer(&mut self.steps, last, &mut **new)?;
+        let mut merge = offer(&mut self.steps, last, new)?;
         match merge {
             Merge::No if joins => {
-                self.steps.append(next);
+                let is_setting = new.is_setting();
+                mem::take(next).into_each().for_each(|step| self.steps.push(step));
+                // A command begins the settings anew.
+                self.order = (!is_setting).then(|| Box::new(Order::from(self.steps.len())));
                 merge = Merge::Yes;
             }
             Merge::No => {}
-            Merge::Yes => ended.extend(next.pop().map(|new| (new, End::Merged))),
+            Merge::Yes => ended.extend(all_merged(mem::take(next))),
             Merge::Annul => {
-                let both = self.steps.pop().into_iter().chain(next.pop());
-                ended.extend(both.map(|step| (step, End::Merged)));
+                self.order = None;
+                ended.extend(self.steps.pop().map(|step| (step, End::Merged)));
+                ended.extend(all_merged(mem::take(next)));
                 if !self.steps.is_empty() {
                     merge = Merge::Yes;
                 }
@@ -159,72 +174,80 @@ impl<T: 'static> Entry<T> {
     /// Bytes of the steps from one on, and of the places of all.
     fn size_from(&self, start: usize) -> usize {
         let steps = self.steps.get(start..).unwrap_or_default();
-        let size: usize = steps.iter().map(|step| step.size()).sum();
-        size + self.steps.capacity() * size_of::<BoxedStep<T>>()
+        steps.iter().map(Step::size).sum::<usize>() + self.steps.places()
     }
 
     /// Merges settings of fields into those after the last other step; what finds none is appended.
     fn merge_many(
         &mut self,
-        next: &mut Vec<BoxedStep<T>>,
+        next: &mut Steps<T>,
         joins: bool,
-        ended: &mut Vec<(BoxedStep<T>, End)>,
+        ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<Merge, Failure> {
+        let order = self.order.take().filter(|order| order.is_of(&self.steps));
+        let mut order = order.unwrap_or_else(|| Box::new(Order::of(&self.steps)));
+        let mut size = self.size - self.steps.places();
+        let mut steps = mem::take(&mut self.steps).into_vec();
         // Behind these are those that stay steps of their own.
-        let before = self.steps.len();
-        let others = self.steps.iter().rposition(|step| !step.is_setting());
-        let mut first = others.map_or(0, |last| last + 1);
-        let mut order = Order::of(&self.steps[first..]);
-        let mut is_gone = vec![false; before];
+        let before = steps.len();
+        let mut gone = HashSet::new();
         let (mut is_merged, mut failed) = (joins, None);
-        for mut new in std::mem::take(next) {
+        for mut new in mem::take(next).into_each() {
             if !new.is_setting() {
-                self.steps.push(new);
-                first = self.steps.len();
-                order = Order::of(&self.steps[first..]);
+                size += new.size();
+                steps.push(new);
+                *order = Order::from(steps.len());
                 continue;
             }
             let mut outcome = Merge::No;
-            let mut place = order.last(&*new);
+            let mut place = order.last(&new);
             while let Some(at) = place {
-                let at = first + at;
-                if at < before && !is_gone[at] && failed.is_none() {
-                    match offer(&mut self.steps, at, &mut *new) {
+                if at < before && !gone.contains(&at) && failed.is_none() {
+                    let size_before = steps[at].size();
+                    match offer(&mut steps, at, &mut new) {
                         Ok(merge) => outcome = merge,
                         Err(failure) => failed = Some(failure),
                     }
+                    size = size - size_before + steps[at].size();
                 }
                 // It cannot pass one that it meets.
-                let is_gone = is_gone.get(at).is_some_and(|is_gone| *is_gone);
-                if outcome != Merge::No || (!is_gone && self.steps[at].meets(&*new)) {
+                if outcome != Merge::No || (!gone.contains(&at) && steps[at].meets(&new)) {
                     break;
                 }
-                place = order.before(at - first);
+                place = order.before(at);
             }
             is_merged |= outcome != Merge::No;
             match (outcome, place) {
                 (Merge::Yes, _) => ended.push((new, End::Merged)),
                 (Merge::Annul, Some(at)) => {
-                    is_gone[first + at] = true;
+                    gone.insert(at);
                     ended.push((new, End::Merged));
                 }
                 _ => {
-                    order.push(&*new);
-                    self.steps.push(new);
+                    size += new.size();
+                    order.push(&new);
+                    steps.push(new);
                 }
             }
         }
-        if !is_merged || failed.is_some() {
-            *next = self.steps.split_off(before);
+        let is_refused = !is_merged || failed.is_some();
+        if is_refused {
+            *next = steps.split_off(before).into();
         }
         if let Some(broken) = failed.as_mut().and_then(|failure| failure.broken.as_mut()) {
-            let gone = |gone: &[bool]| gone.iter().filter(|is_gone| **is_gone).count();
-            broken.done = before - gone(&is_gone);
-            broken.step -= gone(&is_gone[..broken.step]);
+            broken.done = before - gone.len();
+            broken.step -= gone.iter().filter(|gone| **gone < broken.step).count();
         }
-        let mut gone = is_gone.into_iter();
-        let gone = self.steps.extract_if(.., |_| gone.next().unwrap_or(false));
-        ended.extend(gone.map(|step| (step, End::Merged)));
+        if is_refused || !gone.is_empty() {
+            let mut at = 0..steps.len();
+            let out = steps.extract_if(.., |_| at.next().is_some_and(|at| gone.contains(&at)));
+            ended.extend(out.map(|step| (step, End::Merged)));
+            self.steps = Steps::Many(steps);
+            self.measure();
+        } else {
+            (self.steps, self.order) = (Steps::Many(steps), Some(order));
+            self.size = size + self.steps.places();
+        }
         match failed {
             Some(failure) => Err(failure),
             None if !is_merged => Ok(Merge::No),
@@ -233,14 +256,18 @@ impl<T: 'static> Entry<T> {
     }
 }
 
+fn all_merged<T: 'static>(steps: Steps<T>) -> impl Iterator<Item = (Step<T>, End)> {
+    steps.into_each().map(|step| (step, End::Merged))
+}
+
 /// Offers a step to one of those before it. A refusal is no merge.
 fn offer<T: 'static>(
-    steps: &mut [BoxedStep<T>],
+    steps: &mut [Step<T>],
     at: usize,
-    next: &mut dyn Step<T>,
+    next: &mut Step<T>,
 ) -> Result<Merge, Failure> {
     let done = steps.len();
-    let step = &mut *steps[at];
+    let step = &mut steps[at];
     guarded(|| Ok(step.merge(next).unwrap_or(Merge::No))).map_err(|mut failure| {
         failure.broken.iter_mut().for_each(|broken| (broken.step, broken.done) = (at, done));
         failure

@@ -43,7 +43,7 @@ impl Subscription {
     }
 }
 
-type Listener<T> = Box<dyn FnMut(&HistoryEvent, &History<T>)>;
+type Listener<T> = Box<dyn FnMut(&HistoryEvent, &History<T>) + Send>;
 
 /// The listeners, and what was reported last.
 pub(super) struct Listeners<T: 'static> {
@@ -109,31 +109,30 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
-    /// use std::cell::RefCell;
-    /// use std::rc::Rc;
+    /// use std::sync::{Arc, Mutex};
     ///
     /// use persist::history::HistoryEvent;
     /// use persist::{History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
-    /// let title = Rc::new(RefCell::new(String::from("level")));
+    /// let title = Arc::new(Mutex::new(String::from("level")));
     /// history.subscribe({
-    ///     let title = Rc::clone(&title);
+    ///     let title = Arc::clone(&title);
     ///     move |event, _| {
     ///         if let HistoryEvent::Modified(is_modified) = event {
-    ///             *title.borrow_mut() = String::from(if *is_modified { "level *" } else { "level" });
+    ///             *title.lock().unwrap() = String::from(if *is_modified { "level *" } else { "level" });
     ///         }
     ///     }
     /// });
     /// history.edit(&mut world, "Add door", |edit| edit.spawn("Door"))?;
-    /// assert_eq!(*title.borrow(), "level *");
+    /// assert_eq!(*title.lock().unwrap(), "level *");
     /// history.undo(&mut world)?;
-    /// assert_eq!(*title.borrow(), "level");
+    /// assert_eq!(*title.lock().unwrap(), "level");
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn subscribe(
         &mut self,
-        listener: impl FnMut(&HistoryEvent, &History<T>) + 'static,
+        listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static,
     ) -> Subscription {
         if self.listeners.listeners.is_empty() {
             self.listeners.told = Some(self.told());

@@ -1,17 +1,15 @@
 //! Edits of any type with field records.
 
-use std::any::{Any, TypeId, type_name};
-use std::panic::resume_unwind;
-use std::rc::Rc;
+use std::any::{Any, type_name};
 
-use super::edit::{Edit, Pending, Place};
-use super::journal::{Around, StoredStep, Storing};
-use super::step::{BoxedStep, Failure, Merge, Step, guarded};
+use super::edit::{Edit, Pending};
+use super::step::Step;
+use super::support::Support;
 use super::{History, Label};
-use crate::codec::{Portable, Reflect};
-use crate::fields::{Bytes, FieldChange, IntoFieldPath, Request, Root, Way};
+use crate::codec::Reflect;
+use crate::fields::{Bytes, FieldChange, IntoFieldPath, Request, Way};
 use crate::graph::Registry;
-use crate::{Error, ErrorKind, FieldPath, Persist, Result, Value, World};
+use crate::{Error, ErrorKind, FieldPath, Result, Value, World};
 
 /// What a [`History`] can edit: a [`World`], or any type that derives [`Persist`].
 ///
@@ -159,62 +157,19 @@ impl<T: Reflect> History<T> {
         edit: impl FnOnce(&mut P) -> Result<R>,
     ) -> Result<R> {
         self.edit_as(target, None, label.into(), |scope| {
-            let path = path.into_field_path(&scope.around.paths)?;
+            let path = path.into_field_path(&scope.support.paths)?;
             scope.take_part(path.clone())?;
-            let around = Rc::clone(&scope.around);
-            let registry = &around.classes.borrow().registry;
-            let mut room = around.room.take();
-            let mut root = Root { registry, value: scope.target, room: &mut room };
-            let part = root.part_mut(&path).map_err(|error| error.in_class(path.class()))?;
-            let Some(part) = part.downcast_mut::<P>() else {
-                let message =
-                    format!("the part is no {}; take the type of the field", type_name::<P>());
-                let error = Error::new(ErrorKind::KindMismatch, message);
-                return Err(path.locate(error).in_class(path.class()));
-            };
-            edit(part)
+            scope.support.with_root(scope.target, |root, _| {
+                let part = root.part_mut(&path).map_err(|error| error.in_class(path.class()))?;
+                let Some(part) = part.downcast_mut::<P>() else {
+                    let message =
+                        format!("the part is no {}; take the type of the field", type_name::<P>());
+                    let error = Error::new(ErrorKind::KindMismatch, message);
+                    return Err(path.locate(error).in_class(path.class()));
+                };
+                edit(part)
+            })
         })
-    }
-}
-
-impl<T: Persist> History<T> {
-    /// Makes the fields of the target known, by which edits are recorded.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Registry::register`].
-    pub(super) fn know_fields(&self) -> Result<()> {
-        self.around.know_fields()
-    }
-}
-
-impl<T: Persist> Around<T> {
-    fn know_fields(&self) -> Result<()> {
-        if self.root.get().is_some() || TypeId::of::<T>() == TypeId::of::<World>() {
-            return Ok(());
-        }
-        self.classes.borrow_mut().registry.register_value::<T>()?;
-        self.root.set(Some(|target| target));
-        Ok(())
-    }
-}
-
-impl<T: 'static> Around<T> {
-    /// Does something with the fields of a target.
-    fn with_root<R>(
-        &self,
-        target: &mut T,
-        run: impl FnOnce(&mut Root<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let Some(root) = self.root.get() else {
-            let message = "the type of the target has no field records; derive `Persist` for it";
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        };
-        let (classes, mut room) = (self.classes.borrow(), self.room.take());
-        let mut root = Root { registry: &classes.registry, value: root(target), room: &mut room };
-        let result = run(&mut root);
-        self.room.replace(room);
-        result
     }
 }
 
@@ -222,7 +177,7 @@ impl<T: Reflect> Edit<'_, T> {
     /// Readies an edit of a field; the class is that of the target.
     fn ready_for(&mut self, path: &FieldPath) -> Result<()> {
         self.ready()?;
-        self.around.know_fields()?;
+        self.support.know_fields()?;
         let class = T::CLASS.name();
         if path.class() != class {
             let message = format!(
@@ -231,29 +186,29 @@ impl<T: Reflect> Edit<'_, T> {
             );
             return Err(Error::new(ErrorKind::NotFound, message));
         }
-        check_recordable(&self.around.classes.borrow().registry, &class)
+        check_recordable(&self.support.classes.registry, &class)
     }
 
     /// Notes what a part is before it is changed.
     fn take_part(&mut self, path: FieldPath) -> Result<()> {
         self.ready_for(&path)?;
-        let around = Rc::clone(&self.around);
-        let content = around.with_root(self.target, |root| root.content_at(&path));
+        let content = self.support.with_root(self.target, |root, _| root.content_at(&path));
         let content = content.map_err(|error| error.in_class(path.class()))?;
-        self.pending.push(Box::new(TakenPart { path, content, around }));
+        self.pending.push(Pending::Part(Part { path, content }));
         Ok(())
     }
 
     fn change_field(&mut self, path: impl IntoFieldPath, request: &Request<'_>) -> Result<Value> {
-        let path = path.into_field_path(&self.around.paths)?;
+        let path = path.into_field_path(&self.support.paths)?;
         self.ready_for(&path)?;
-        let (class, around) = (path.clone(), Rc::clone(&self.around));
+        let class = path.clone();
         // Ids of a world in it are those of a world beside it.
         let any_handle = |_: &str, _| Ok(());
-        let changed = around.with_root(self.target, |root| root.record(path, request, &any_handle));
+        let changed =
+            self.support.with_root(self.target, |root, _| root.record(path, request, &any_handle));
         let (change, old) = changed.map_err(|error| error.in_class(class.class()))?;
         if !change.does_nothing() {
-            self.record(FieldStep { change, is_asked: false, around });
+            self.steps.push(Step::Field(change.into()));
         }
         Ok(old.unwrap_or(Value::Unit))
     }
@@ -273,124 +228,69 @@ pub(super) fn check_recordable(registry: &Registry, class: &str) -> Result<()> {
 }
 
 /// A part of the target as it was before an edit.
-struct TakenPart<T: 'static> {
+pub(super) struct Part {
     path: FieldPath,
     content: Bytes,
-    around: Rc<Around<T>>,
 }
 
-impl<T: 'static> Pending<T> for TakenPart<T> {
-    fn place(&self) -> Place {
-        Place::Resource(TypeId::of::<T>())
-    }
-
-    fn close(self: Box<Self>, target: &mut T, steps: &mut Vec<BoxedStep<T>>) -> Result<()> {
-        let Self { path, content, around } = &*self;
-        let changes = guarded(|| {
-            let changes = around.with_root(target, |root| {
-                let changes = root.changes_at(&around.paths, path, content)?;
-                if !changes.is_empty() {
-                    root.check_valid()?;
-                }
-                Ok(changes)
-            });
-            Ok(changes.map_err(|error| error.in_class(path.class()))?)
+impl Part {
+    /// What has changed since.
+    pub(super) fn changes<T: 'static>(
+        &self,
+        target: &mut T,
+        support: &mut Support<T>,
+    ) -> Result<Vec<FieldChange>> {
+        let changes = support.with_root(target, |root, paths| {
+            let changes = root.changes_at(paths, &self.path, &self.content)?;
+            if !changes.is_empty() {
+                root.check_valid()?;
+            }
+            Ok(changes)
         });
-        match changes {
-            Ok(changes) => {
-                let step = |change| -> BoxedStep<T> {
-                    Box::new(FieldStep { change, is_asked: false, around: Rc::clone(around) })
-                };
-                steps.extend(changes.into_iter().map(step));
-                Ok(())
-            }
-            Err(failure) => {
-                self.put_back(target)?;
-                match failure.panic {
-                    Some(panic) => resume_unwind(panic),
-                    None => Err(failure.error),
-                }
-            }
-        }
+        changes.map_err(|error| error.in_class(self.path.class()))
     }
 
-    fn put_back(self: Box<Self>, target: &mut T) -> Result<()> {
-        let Self { path, content, around } = *self;
-        let put = around.with_root(target, |root| root.put_at(&path, &content));
-        put.map_err(|error| error.in_class(path.class()))
+    /// Puts it back as it was.
+    pub(super) fn put_back<T: 'static>(
+        &self,
+        target: &mut T,
+        support: &mut Support<T>,
+    ) -> Result<()> {
+        let put = support.with_root(target, |root, _| root.put_at(&self.path, &self.content));
+        put.map_err(|error| error.in_class(self.path.class()))
     }
 }
 
-/// A change of a field of the target as a step.
-pub(super) struct FieldStep<T: 'static> {
-    change: FieldChange,
+/// A change of a field of a target that is no world.
+pub(super) struct DocumentChange {
+    pub(super) change: FieldChange,
     /// Whether the target is to be asked if it may be as it was made last.
-    is_asked: bool,
-    around: Rc<Around<T>>,
+    pub(super) is_asked: bool,
 }
 
-impl<T: 'static> FieldStep<T> {
-    /// A change that was stored.
-    pub(super) fn restored(change: FieldChange, around: &Rc<Around<T>>) -> Self {
-        Self { change, is_asked: false, around: Rc::clone(around) }
+impl From<FieldChange> for DocumentChange {
+    fn from(change: FieldChange) -> Self {
+        Self { change, is_asked: false }
     }
+}
 
-    fn make(&mut self, target: &mut T, way: Way) -> Result<(), Failure> {
-        let made = self.around.with_root(target, |root| root.make(&self.change, way));
+impl DocumentChange {
+    pub(super) fn apply<T: 'static>(
+        &mut self,
+        target: &mut T,
+        support: &mut Support<T>,
+        way: Way,
+    ) -> Result<()> {
+        let made = support.with_root(target, |root, _| root.make(&self.change, way));
         self.is_asked = made.map_err(|error| error.in_class(self.change.path.class()))?;
         Ok(())
     }
-}
 
-impl<T: 'static> Step<T> for FieldStep<T> {
-    fn undo(&mut self, target: &mut T) -> Result<(), Failure> {
-        self.make(target, Way::Undo)
-    }
-
-    fn redo(&mut self, target: &mut T) -> Result<(), Failure> {
-        self.make(target, Way::Redo)
-    }
-
-    fn check(&self, target: &mut T) -> Result<()> {
+    pub(super) fn check<T: 'static>(&self, target: &mut T, support: &mut Support<T>) -> Result<()> {
         if !self.is_asked {
             return Ok(());
         }
-        let valid = self.around.with_root(target, |root| root.check_valid());
+        let valid = support.with_root(target, |root, _| root.check_valid());
         valid.map_err(|error| error.in_class(self.change.path.class()))
     }
-
-    fn merge(&mut self, next: &mut dyn Step<T>) -> Result<Merge> {
-        let next: &mut dyn Any = next;
-        let next = next.downcast_mut::<Self>();
-        Ok(next.and_then(|next| self.change.merge(&mut next.change)).into())
-    }
-
-    fn is_setting(&self) -> bool {
-        self.change.is_setting()
-    }
-
-    fn meets(&self, other: &dyn Step<T>) -> bool {
-        let other: &dyn Any = other;
-        let other = other.downcast_ref::<Self>().filter(|other| other.is_setting());
-        other.is_none_or(|other| self.change.path.meets(&other.change.path))
-    }
-
-    fn label(&self) -> Label {
-        Label::of_field(&self.change, None)
-    }
-
-    fn has_end(&self) -> bool {
-        false
-    }
-
-    fn size(&self) -> usize {
-        size_of::<Self>() + self.change.how.held()
-    }
-
-    fn store(&mut self, _: &T, _: &Storing<'_, T>) -> Result<StoredStep> {
-        Ok(StoredStep::Field(Box::new(self.change.clone())))
-    }
 }
-
-/// How the fields of a target are reached.
-pub(super) type RootOf<T> = fn(&mut T) -> &mut dyn Portable;

@@ -1,7 +1,6 @@
 //! Several histories with one menu, which shows the active one.
 
-use std::cell::RefCell;
-use std::rc::{Rc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::{History, HistoryEvent, Subscription};
 use crate::Session;
@@ -34,14 +33,14 @@ use crate::Session;
 /// ```
 #[derive(Default)]
 pub struct Histories {
-    group: Rc<RefCell<Group>>,
+    group: Arc<Mutex<Group>>,
 }
 
 /// A history in [`Histories`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HistoryId(u64);
 
-type Listener = Box<dyn FnMut(&HistoryEvent)>;
+type Listener = Box<dyn FnMut(&HistoryEvent) + Send>;
 
 #[derive(Default)]
 struct Group {
@@ -105,27 +104,31 @@ impl Group {
     }
 }
 
+fn lock(group: &Mutex<Group>) -> MutexGuard<'_, Group> {
+    group.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Passes events on. A listener may ask the group, and subscribe others.
-fn send(group: &Rc<RefCell<Group>>, events: &[HistoryEvent]) {
-    let mut listeners = std::mem::take(&mut group.borrow_mut().listeners);
+fn send(group: &Arc<Mutex<Group>>, events: &[HistoryEvent]) {
+    let mut listeners = std::mem::take(&mut lock(group).listeners);
     for event in events {
         listeners.iter_mut().for_each(|listener| listener(event));
     }
-    let mut group = group.borrow_mut();
+    let mut group = lock(group);
     listeners.append(&mut group.listeners);
     group.listeners = listeners;
 }
 
 /// Notes what a member reports, and passes it on if it is the active one.
 fn hear<T: 'static>(
-    group: &Weak<RefCell<Group>>,
+    group: &Weak<Mutex<Group>>,
     id: HistoryId,
     event: &HistoryEvent,
     history: &History<T>,
 ) {
     let Some(group) = group.upgrade() else { return };
     {
-        let mut group = group.borrow_mut();
+        let mut group = lock(&group);
         let is_active = group.active == Some(id);
         let Some(member) = group.members.iter_mut().find(|member| member.id == id) else { return };
         let shown = &mut member.shown;
@@ -155,10 +158,10 @@ impl Histories {
 
     /// Adds a history. It is not the active one before [`set_active`](Self::set_active).
     pub fn add<T: 'static>(&mut self, history: &mut History<T>) -> HistoryId {
-        let mut group = self.group.borrow_mut();
+        let mut group = lock(&self.group);
         group.last += 1;
         let id = HistoryId(group.last);
-        let weak = Rc::downgrade(&self.group);
+        let weak = Arc::downgrade(&self.group);
         let shown = Shown::of(history);
         let subscription = history.subscribe(move |event, history| hear(&weak, id, event, history));
         group.members.push(Member { id, shown, subscription });
@@ -175,7 +178,7 @@ impl Histories {
         if self.active() == Some(id) {
             self.set_active(None);
         }
-        let members = &mut self.group.borrow_mut().members;
+        let members = &mut lock(&self.group).members;
         let Some(at) = members.iter().position(|member| member.id == id) else { return false };
         members.remove(at).subscription.end();
         true
@@ -184,7 +187,7 @@ impl Histories {
     /// Makes a history the active one, or none; listeners hear of each value that is another one then. False if it is none of these.
     pub fn set_active(&mut self, id: Option<HistoryId>) -> bool {
         let events = {
-            let mut group = self.group.borrow_mut();
+            let mut group = lock(&self.group);
             if id.is_some_and(|id| group.members.iter().all(|member| member.id != id)) {
                 return false;
             }
@@ -199,12 +202,12 @@ impl Histories {
     /// The active history.
     #[must_use]
     pub fn active(&self) -> Option<HistoryId> {
-        self.group.borrow().active
+        lock(&self.group).active
     }
 
     /// Calls a listener from now on with every value of the active history that changes, also by a change of the active one.
-    pub fn subscribe(&mut self, listener: impl FnMut(&HistoryEvent) + 'static) {
-        self.group.borrow_mut().listeners.push(Box::new(listener));
+    pub fn subscribe(&mut self, listener: impl FnMut(&HistoryEvent) + Send + 'static) {
+        lock(&self.group).listeners.push(Box::new(listener));
     }
 
     /// True if the active history can undo something.
@@ -238,6 +241,6 @@ impl Histories {
     }
 
     fn show<R: Default>(&self, show: impl FnOnce(&Shown) -> R) -> R {
-        self.group.borrow().shown().map(show).unwrap_or_default()
+        lock(&self.group).shown().map(show).unwrap_or_default()
     }
 }

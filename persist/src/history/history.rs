@@ -1,21 +1,21 @@
 use std::any::TypeId;
 use std::fmt;
 use std::ops::Range;
-use std::rc::Rc;
 use std::time::Duration;
 
 use super::capacity::Capacity;
 use super::entry::Entry;
 use super::event::Listeners;
-use super::journal::{Around, Recorder, Spill};
+use super::journal::{Journal, Spill};
 use super::merging::OpenDrag;
 use super::proof::{Proof, Prover};
 use super::ring::Ring;
-use super::step::{BoxedStep, End, Panic};
+use super::step::{End, Panic, Step};
+use super::support::Support;
 use super::transaction::Open;
-use super::undo::Way;
 use super::{Label, Poison};
 use crate::World;
+use crate::fields::Way;
 use crate::platform::{IS_WHOLE, Timer};
 
 /// A list of edits of a `T`, which it can undo and redo.
@@ -68,7 +68,7 @@ pub struct History<T: 'static = World> {
     /// The drag that was begun last; it may have ended.
     pub(super) drag: Option<OpenDrag>,
     /// What the merge window is measured by; none where the target has no clock.
-    pub(super) clock: Option<Box<dyn Fn() -> Duration>>,
+    pub(super) clock: Clock,
     pub(super) max_bytes: Option<usize>,
     /// Whether something was added, or another capacity set, since room was made last. Only then entries are dropped for their bytes: an undo
     /// that puts these over the limit costs none.
@@ -81,7 +81,7 @@ pub struct History<T: 'static = World> {
     pub(super) open: Vec<Open<T>>,
     pub(super) poison: Option<Poison>,
     /// Steps that are in no list any more, and end with the call.
-    pub(super) released: Vec<(BoxedStep<T>, End)>,
+    pub(super) released: Vec<(Step<T>, End)>,
     /// A panic that resumes at the end of the call, when all is noted.
     pub(super) panic: Option<Panic>,
     pub(super) listeners: Listeners<T>,
@@ -90,9 +90,9 @@ pub struct History<T: 'static = World> {
     pub(super) failed: Option<Way>,
     pub(super) proof: Proof,
     pub(super) prover: Option<Prover<T>>,
-    pub(super) recorder: Option<Box<dyn Recorder<T>>>,
     pub(super) spill: Option<Spill>,
-    pub(super) around: Rc<Around<T>>,
+    pub(super) journal: Option<Box<Journal>>,
+    pub(super) support: Support<T>,
     /// Which world it is of, once one was given.
     pub(super) world: Option<u64>,
 }
@@ -104,7 +104,6 @@ impl<T: 'static> History<T> {
     #[must_use]
     pub fn new(capacity: impl Into<Capacity>) -> Self {
         let Capacity { entries, bytes } = capacity.into();
-        let start = Timer::start();
         Self {
             ring: Ring::new(entries),
             base: 0,
@@ -113,8 +112,7 @@ impl<T: 'static> History<T> {
             may_merge: false,
             merge_window: None,
             drag: None,
-            clock: IS_WHOLE
-                .then(|| -> Box<dyn Fn() -> Duration> { Box::new(move || start.elapsed()) }),
+            clock: if IS_WHOLE { Clock::System(Timer::start()) } else { Clock::None },
             max_bytes: bytes,
             has_grown: false,
             bytes: 0,
@@ -128,9 +126,9 @@ impl<T: 'static> History<T> {
             failed: None,
             proof: default_proof::<T>(),
             prover: None,
-            recorder: None,
             spill: None,
-            around: Rc::default(),
+            journal: None,
+            support: Support::default(),
             world: None,
         }
     }
@@ -213,19 +211,27 @@ impl<T: 'static> History<T> {
         match self.ring.get(index).filter(|_| index < self.len()).map(|entry| &*entry.steps) {
             None | Some([]) => Vec::new(),
             Some([only]) => only.children(),
-            Some(steps) => steps.iter().map(|step| step.label()).collect(),
+            Some(steps) => steps.iter().map(Step::label).collect(),
         }
     }
 
     /// Sets a callback that gets the target after every change: an edit, an undo, a redo, a rollback of a transaction.
     ///
     /// It may update derived state. What it does is not recorded, and must be a function of the rest.
-    pub fn set_after_change(&mut self, after_change: impl FnMut(&mut T) + 'static) {
+    pub fn set_after_change(&mut self, after_change: impl FnMut(&mut T) + Send + 'static) {
         self.after_change = Some(Box::new(after_change));
     }
 }
 
-type AfterChange<T> = Box<dyn FnMut(&mut T)>;
+type AfterChange<T> = Box<dyn FnMut(&mut T) + Send>;
+
+/// What a merge window is measured by.
+pub(super) enum Clock {
+    /// The target has none.
+    None,
+    System(Timer),
+    Given(Box<dyn Fn() -> Duration + Send>),
+}
 
 /// An entry of a [`History`], as it is at the time.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use super::step::BoxedStep;
+use super::step::Step;
 use crate::FieldPath;
 
 /// What an entry of a history is called in lists and menus.
@@ -108,7 +108,7 @@ impl Label {
     }
 
     /// What steps are called by what they do; `None` if there are none.
-    pub(super) fn of<T: 'static>(steps: &[BoxedStep<T>]) -> Option<Self> {
+    pub(super) fn of<T: 'static>(steps: &[Step<T>]) -> Option<Self> {
         let (first, rest) = steps.split_first()?;
         Some(match rest.len() {
             0 => first.label(),

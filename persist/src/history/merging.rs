@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use super::history::Clock;
 use super::{Editable, History, Label};
 use crate::Result;
 
@@ -40,7 +41,7 @@ pub struct Drag {
 pub struct MergeWindow {
     time: Option<Duration>,
     /// None for the one that the history has.
-    clock: Option<Box<dyn Fn() -> Duration>>,
+    clock: Option<Box<dyn Fn() -> Duration + Send>>,
 }
 
 impl MergeWindow {
@@ -48,7 +49,7 @@ impl MergeWindow {
     ///
     /// A target without a clock, such as `wasm32-unknown-unknown`, needs one: without it, a merge window merges nothing.
     #[must_use]
-    pub fn with_clock(time: Duration, clock: impl Fn() -> Duration + 'static) -> Self {
+    pub fn with_clock(time: Duration, clock: impl Fn() -> Duration + Send + 'static) -> Self {
         Self { time: Some(time), clock: Some(Box::new(clock)) }
     }
 }
@@ -173,7 +174,9 @@ impl<T: 'static> History<T> {
             self.end_merging();
         }
         self.merge_window = time;
-        self.clock = clock.or(self.clock.take());
+        if let Some(clock) = clock {
+            self.clock = Clock::Given(clock);
+        }
     }
 
     /// What is done next becomes no part of what was done before.
@@ -213,7 +216,8 @@ impl<T: 'static> History<T> {
         match (key, self.merge_window) {
             (Some(_), _) => Merging::Join,
             (None, Some(window))
-                if self.clock.is_some() && self.now().saturating_sub(entry.time) < window =>
+                if !matches!(self.clock, Clock::None)
+                    && self.now().saturating_sub(entry.time) < window =>
             {
                 Merging::Alike
             }
@@ -228,6 +232,10 @@ impl<T: 'static> History<T> {
 
     /// What the clock says.
     pub(super) fn clocked(&self) -> Duration {
-        self.clock.as_ref().map_or(Duration::ZERO, |clock| clock())
+        match &self.clock {
+            Clock::None => Duration::ZERO,
+            Clock::System(start) => start.elapsed(),
+            Clock::Given(clock) => clock(),
+        }
     }
 }

@@ -54,6 +54,8 @@ mod proof;
 mod ring;
 mod saved;
 mod step;
+mod steps;
+mod support;
 mod transaction;
 mod undo;
 mod world;

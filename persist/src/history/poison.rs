@@ -1,10 +1,8 @@
 //! What keeps a history from being used.
 
-use std::any::Any;
-
-use super::step::{Broken, Failure};
+use super::step::{Broken, Failure, world};
 use super::{History, Label};
-use crate::{Error, ErrorKind, ObjectId, Result, World};
+use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// Why a history is out of use: a rollback failed, so that the target is in no state that the history knows.
 ///
@@ -30,8 +28,8 @@ impl<T: 'static> History<T> {
     /// Notes that the history is poisoned, if something is broken, and which panic must resume.
     pub(super) fn note(&mut self, entry: Option<usize>, label: Label, failure: Failure) -> Error {
         if let Some(Broken { step, done, object, why }) = failure.broken {
-            if let Some(recorder) = &mut self.recorder {
-                recorder.lose(&why);
+            if let Some(journal) = &mut self.journal {
+                journal.lose(&why);
             }
             self.poison = Some(Poison { entry, label, step, object, why, done });
         }
@@ -69,9 +67,8 @@ impl<T: 'static> History<T> {
 
     /// Refuses another world than the one before.
     pub(super) fn check_world(&mut self, target: &T) -> Result<()> {
-        let target: &dyn Any = target;
-        let Some(world) = target.downcast_ref::<World>() else { return Ok(()) };
-        self.around.last_id.set(world.last_id());
+        let Some(world) = world(target) else { return Ok(()) };
+        self.support.last_id = world.last_id();
         if *self.world.get_or_insert(world.identity()) == world.identity() {
             return Ok(());
         }

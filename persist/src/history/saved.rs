@@ -2,7 +2,7 @@
 
 use super::History;
 use super::journal::Record;
-use super::undo::Way;
+use crate::fields::Way;
 use crate::{Error, ErrorKind, Result};
 
 impl<T: 'static> History<T> {
@@ -115,7 +115,7 @@ impl<T: 'static> History<T> {
         self.check_world(target)?;
         self.check_sound()?;
         let way = self.failed.ok_or_else(|| none_failed("skipped"))?;
-        self.record(Record::Skipped { is_redo: way.is_redo })?;
+        self.record(Record::Skipped { is_redo: way == Way::Redo })?;
         self.skip(way);
         self.end(target);
         Ok(())
@@ -123,8 +123,9 @@ impl<T: 'static> History<T> {
 
     /// Steps over an entry; false if there is none. No state that was is that of the target now.
     pub(super) fn skip(&mut self, way: Way) -> bool {
-        let is_there = if way.is_redo { self.ring.next() } else { self.ring.current() }.is_some();
-        self.ring.step(way.is_redo);
+        let is_redo = way == Way::Redo;
+        let is_there = if is_redo { self.ring.next() } else { self.ring.current() }.is_some();
+        self.ring.step(is_redo);
         self.failed = None;
         self.may_merge = false;
         self.forget_states();
@@ -140,8 +141,8 @@ impl<T: 'static> History<T> {
     pub fn drop_entry(&mut self, target: &mut T) -> Result<()> {
         let index = match (&self.poison, self.failed) {
             (Some(poison), _) => poison.entry,
-            (None, Some(way)) if way.is_redo => self.ring.next(),
-            (None, Some(_)) => self.ring.current(),
+            (None, Some(Way::Redo)) => self.ring.next(),
+            (None, Some(Way::Undo)) => self.ring.current(),
             (None, None) => return Err(none_failed("dropped")),
         };
         self.check_world(target)?;

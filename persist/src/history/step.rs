@@ -4,88 +4,224 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Label;
-use super::journal::{StoredStep, Storing};
-use crate::{Error, ErrorKind, ObjectId, Result};
+use super::command::Performed;
+use super::fields::DocumentChange;
+use super::journal::{StoredStep, wrong};
+use super::support::Support;
+use crate::fields::Way;
+use crate::world::{Change, Moment, Owner, Refused};
+use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 /// One thing that was done to a target, and can be undone and redone.
 ///
-/// If one of its methods fails, the target is as before it, unless the failure says that it is broken.
-pub(super) trait Step<T: 'static>: Any {
-    fn undo(&mut self, target: &mut T) -> Result<(), Failure>;
-    fn redo(&mut self, target: &mut T) -> Result<(), Failure>;
+/// If it cannot, the target is as before it, unless the failure says that it is broken.
+pub(super) enum Step<T: 'static> {
+    /// A change of a world, which the target is.
+    World(Change),
+    /// A change of a field of any other target.
+    Field(DocumentChange),
+    Command(Box<Performed<T>>),
+}
+
+/// The target, if it is a world.
+pub(super) fn world<T: 'static>(target: &T) -> Option<&World> {
+    let target: &dyn Any = target;
+    target.downcast_ref()
+}
+
+pub(super) fn world_mut<T: 'static>(target: &mut T) -> Option<&mut World> {
+    let target: &mut dyn Any = target;
+    target.downcast_mut()
+}
+
+/// A change that was stored, as a step of a target that must be a world.
+pub(super) fn restored_change<T: 'static>(
+    mut change: Change,
+    target: &mut T,
+    moment: Moment,
+) -> Result<Step<T>> {
+    change.restore(world_mut(target).ok_or_else(no_world)?, moment)?;
+    Ok(Step::World(change))
+}
+
+#[cold]
+fn no_world() -> Error {
+    wrong("a step of a world, and the target is none")
+}
+
+impl<T: 'static> Step<T> {
+    /// Undoes it, or redoes it.
+    pub(super) fn run(
+        &mut self,
+        target: &mut T,
+        support: &mut Support<T>,
+        way: Way,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::World(change) => Ok(change.apply(world_mut(target).ok_or_else(no_world)?, way)?),
+            Self::Field(change) => Ok(change.apply(target, support, way)?),
+            Self::Command(command) => match way {
+                Way::Undo => command.undo(target, support),
+                Way::Redo => command.redo(target, support),
+            },
+        }
+    }
 
     /// Whether the target may stay as it is after an undo or a redo of the whole entry. A failure is rolled back unasked.
-    fn check(&self, target: &mut T) -> Result<()> {
-        let _ = target;
-        Ok(())
+    pub(super) fn check(&self, target: &mut T, support: &mut Support<T>) -> Result<()> {
+        match self {
+            Self::World(change) if !change.is_asked() => Ok(()),
+            Self::World(change) => change.check(world_mut(target).ok_or_else(no_world)?),
+            Self::Field(change) => change.check(target, support),
+            Self::Command(command) => {
+                command.further.iter().try_for_each(|step| step.check(target, support))
+            }
+        }
+    }
+
+    /// True if [`check`](Self::check) may refuse.
+    pub(super) fn is_asked(&self) -> bool {
+        match self {
+            Self::World(change) => change.is_asked(),
+            Self::Field(change) => change.is_asked,
+            Self::Command(command) => command.further.iter().any(Self::is_asked),
+        }
     }
 
     /// Merges in the step that immediately followed this one.
-    fn merge(&mut self, next: &mut dyn Step<T>) -> Result<Merge> {
-        let _ = next;
-        Ok(Merge::No)
+    pub(super) fn merge(&mut self, next: &mut Self) -> Result<Merge> {
+        match (self, next) {
+            (Self::World(one), Self::World(next)) => Ok(one.merge(next).into()),
+            (Self::Field(one), Self::Field(next)) => Ok(one.change.merge(&mut next.change).into()),
+            (Self::Command(one), Self::Command(next)) => one.merge(next),
+            _ => Ok(Merge::No),
+        }
     }
 
     /// True if it sets a field, which is independent of others but those that it [meets](Self::meets).
-    fn is_setting(&self) -> bool {
-        false
+    pub(super) fn is_setting(&self) -> bool {
+        match self {
+            Self::World(change) => change.is_setting(),
+            Self::Field(change) => change.change.is_setting(),
+            Self::Command(_) => false,
+        }
     }
 
     /// True if it may change something that another one changes, so that their order matters.
-    fn meets(&self, other: &dyn Step<T>) -> bool {
-        let _ = other;
-        true
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::World(one), Self::World(other)) => one.meets(other),
+            (Self::Field(one), Self::Field(other)) if other.change.is_setting() => {
+                one.change.path.meets(&other.change.path)
+            }
+            _ => true,
+        }
     }
 
     /// What it does, for a menu.
-    fn label(&self) -> Label {
-        Label::default()
+    pub(super) fn label(&self) -> Label {
+        match self {
+            Self::World(change) => Label::of_change(change),
+            Self::Field(change) => Label::of_field(&change.change, None),
+            Self::Command(command) => command.label(),
+        }
     }
 
     /// What the steps in it are called.
-    fn children(&self) -> Vec<Label> {
-        Vec::new()
+    pub(super) fn children(&self) -> Vec<Label> {
+        match self {
+            Self::Command(command) => command.further.iter().map(Self::label).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether it makes the target differ from its save.
-    fn is_significant(&self) -> bool {
-        true
+    pub(super) fn is_significant(&self) -> bool {
+        match self {
+            Self::Command(command) => command.is_significant(),
+            _ => true,
+        }
     }
 
     /// True if it has become one that does nothing.
-    fn is_obsolete(&self) -> bool {
-        false
+    pub(super) fn is_obsolete(&self) -> bool {
+        matches!(self, Self::Command(command) if command.command.is_obsolete())
     }
 
     /// Whether something is done when it is dropped for good.
-    fn has_end(&self) -> bool {
-        true
+    pub(super) fn has_end(&self) -> bool {
+        match self {
+            Self::World(change) => change.has_end(),
+            Self::Field(_) => false,
+            Self::Command(_) => true,
+        }
     }
 
     /// It is dropped, for good.
-    fn finalize(&mut self, target: &mut T, end: End) {
-        let _ = (target, end);
+    pub(super) fn finalize(&mut self, target: &mut T, end: End) {
+        match self {
+            Self::World(change) if end != End::Merged => {
+                if let Some(world) = world_mut(target) {
+                    change.discard(world, end == End::Applied);
+                }
+            }
+            Self::World(_) | Self::Field(_) => {}
+            Self::Command(command) => command.finalize(target, end),
+        }
     }
 
-    /// Bytes of memory that it takes, roughly.
-    fn size(&self) -> usize;
+    /// Bytes of memory that it takes besides its own size, roughly.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::World(change) => change.size(),
+            Self::Field(change) => change.change.how.held(),
+            Self::Command(command) => command.size(),
+        }
+    }
 
     /// Bytes of what it keeps out of the target while it is applied, or undone: objects, components, resources.
-    fn held(&self, target: &T, is_applied: bool) -> usize {
-        let _ = (target, is_applied);
-        0
+    pub(super) fn held(&self, target: &T, is_applied: bool) -> usize {
+        match self {
+            Self::World(change) => world(target).map_or(0, |world| change.held(world, is_applied)),
+            Self::Field(_) => 0,
+            Self::Command(command) => {
+                command.further.iter().map(|step| step.held(target, is_applied)).sum()
+            }
+        }
     }
 
-    /// The objects that it changes.
-    fn objects(&self, found: &mut Vec<ObjectId>) {
-        let _ = found;
+    /// The object that it changes, or the first of them.
+    pub(super) fn object(&self) -> Option<ObjectId> {
+        match self {
+            Self::World(change) => match change.owner {
+                Owner::Object(object) => Some(object),
+                Owner::Resource => None,
+            },
+            Self::Field(_) => None,
+            Self::Command(command) => {
+                let own = command.command.objects().first().copied();
+                own.or_else(|| command.further.iter().find_map(Self::object))
+            }
+        }
     }
 
     /// What a journal keeps of it, as it is.
-    fn store(&mut self, target: &T, storing: &Storing<'_, T>) -> Result<StoredStep>;
+    pub(super) fn store(
+        &mut self,
+        target: &T,
+        support: &Support<T>,
+        moment: Moment,
+    ) -> Result<StoredStep> {
+        match self {
+            Self::World(change) => {
+                let stored = change.stored(world(target).ok_or_else(no_world)?, moment)?;
+                Ok(StoredStep::World(Box::new(stored)))
+            }
+            Self::Field(change) => Ok(StoredStep::Field(Box::new(change.change.clone()))),
+            Self::Command(command) => command.store(target, support, moment),
+        }
+    }
 }
-
-pub(super) type BoxedStep<T> = Box<dyn Step<T>>;
 
 /// What became of a step that was offered to the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,60 +291,47 @@ pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, 
 
 /// Runs one step of many.
 fn one<T: 'static>(
-    steps: &mut [BoxedStep<T>],
+    steps: &mut [Step<T>],
     at: usize,
     target: &mut T,
-    is_redo: bool,
+    support: &mut Support<T>,
+    way: Way,
 ) -> Result<(), Failure> {
-    let step = &mut *steps[at];
-    let result = guarded(|| if is_redo { step.redo(target) } else { step.undo(target) });
-    result.map_err(|mut failure| {
+    let step = &mut steps[at];
+    // No code of the program runs that could panic.
+    if let Step::World(change) = step
+        && world_mut(target).is_some_and(|world| change.put_number(world, way))
+    {
+        return Ok(());
+    }
+    guarded(|| step.run(target, support, way)).map_err(|mut failure| {
         failure.step = at;
-        failure.done = at + usize::from(!is_redo || failure.broken.is_some());
+        failure.done = at + usize::from(way == Way::Undo || failure.broken.is_some());
         if let Some(broken) = &mut failure.broken {
             broken.step = at;
             broken.done = failure.done;
-            broken.object = broken.object.or_else(|| first_object(&*steps[at]));
+            broken.object = broken.object.or_else(|| steps[at].object());
         }
         failure
     })
 }
 
-fn first_object<T: 'static>(step: &dyn Step<T>) -> Option<ObjectId> {
-    let mut found = Vec::new();
-    step.objects(&mut found);
-    found.first().copied()
-}
-
-/// Undoes steps, the last first; if one fails, those after it are redone.
-pub(super) fn undo_all<T: 'static>(
-    steps: &mut [BoxedStep<T>],
+/// Undoes steps, the last first, or redoes them in order; if one fails, those before it are put back.
+pub(super) fn run_all<T: 'static>(
+    steps: &mut [Step<T>],
     target: &mut T,
+    support: &mut Support<T>,
+    way: Way,
 ) -> Result<(), Failure> {
-    for at in (0..steps.len()).rev() {
-        let Err(mut failure) = one(steps, at, target, false) else { continue };
+    let count = steps.len();
+    // The place of the first, the second and so on.
+    let place = |at: usize| if way == Way::Undo { count - 1 - at } else { at };
+    for at in 0..count {
+        let Err(mut failure) = one(steps, place(at), target, support, way) else { continue };
         if failure.broken.is_none() {
-            failure.done = steps.len();
-            let mut behind = at + 1..steps.len();
-            let back = behind.try_for_each(|again| one(steps, again, target, true));
-            is_broken(&mut failure, 0, back);
-        }
-        return Err(failure);
-    }
-    Ok(())
-}
-
-/// Redoes steps, in order; if one fails, those before it are undone.
-pub(super) fn redo_all<T: 'static>(
-    steps: &mut [BoxedStep<T>],
-    target: &mut T,
-) -> Result<(), Failure> {
-    for at in 0..steps.len() {
-        let Err(mut failure) = one(steps, at, target, true) else { continue };
-        if failure.broken.is_none() {
-            failure.done = 0;
+            failure.done = if way == Way::Undo { count } else { 0 };
             let mut before = (0..at).rev();
-            let back = before.try_for_each(|again| one(steps, again, target, false));
+            let back = before.try_for_each(|at| one(steps, place(at), target, support, way.back()));
             is_broken(&mut failure, 0, back);
         }
         return Err(failure);
@@ -240,18 +363,39 @@ impl Failure {
     }
 }
 
+/// Whether a change took in another one, and both then do nothing.
+impl From<Option<bool>> for Merge {
+    fn from(merged: Option<bool>) -> Self {
+        match merged {
+            None => Self::No,
+            Some(false) => Self::Yes,
+            Some(true) => Self::Annul,
+        }
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        let mut failure = Self::from(refused.error);
+        if let Some(left) = refused.left {
+            is_broken(&mut failure, 0, Err(left.into()));
+        }
+        failure
+    }
+}
+
 /// How steps end if `done` of them, from the first on, are done.
 pub(super) fn ends<T: 'static>(
-    steps: impl IntoIterator<Item = BoxedStep<T>>,
+    steps: impl IntoIterator<Item = Step<T>>,
     done: usize,
-) -> impl Iterator<Item = (BoxedStep<T>, End)> {
+) -> impl Iterator<Item = (Step<T>, End)> {
     let end = move |at| if at < done { End::Applied } else { End::Undone };
     steps.into_iter().enumerate().map(move |(at, step)| (step, end(at)))
 }
 
 /// Ends steps, each of them also if others panic; the first panic is given back.
 pub(super) fn finalize_all<T: 'static>(
-    steps: impl IntoIterator<Item = (BoxedStep<T>, End)>,
+    steps: impl IntoIterator<Item = (Step<T>, End)>,
     target: &mut T,
 ) -> Option<Panic> {
     let mut first = None;

@@ -6,8 +6,10 @@ use super::entry::Entry;
 use super::journal::Record;
 use super::merging::{MergeKey, Merging};
 use super::proof::Watch;
-use super::step::{BoxedStep, End, Failure, Merge, ends, undo_all};
+use super::step::{End, Failure, Merge, Step, ends, run_all};
+use super::steps::Steps;
 use super::{History, Label};
+use crate::fields::Way;
 use crate::{Error, ErrorKind, Result};
 
 /// A transaction that has been begun.
@@ -43,10 +45,10 @@ impl<T: 'static> Open<T> {
     pub(super) fn enter(
         &mut self,
         (label, key): (Label, Option<MergeKey>),
-        mut steps: Vec<BoxedStep<T>>,
+        mut steps: Steps<T>,
         merging: Merging,
         time: Duration,
-        ended: &mut Vec<(BoxedStep<T>, End)>,
+        ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<(), Failure> {
         let last = self.edits.last_mut().filter(|_| merging != Merging::No);
         let merge =
@@ -85,8 +87,8 @@ impl<T: 'static> Open<T> {
         }
     }
 
-    fn into_steps(self) -> Vec<BoxedStep<T>> {
-        self.edits.into_iter().flat_map(|edit| edit.steps).collect()
+    fn into_steps(self) -> Vec<Step<T>> {
+        self.edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect()
     }
 }
 
@@ -144,7 +146,7 @@ impl<T: 'static> History<T> {
         let Some(mut open) = self.open.pop() else { return };
         if !open.edits.is_empty() {
             let (label, watch) = (open.name(), open.watch.take());
-            self.enter(target, (label, None), open.into_steps(), Merging::No, watch);
+            self.enter(target, (label, None), open.into_steps().into(), Merging::No, watch);
         }
         // Nothing is merged across its end.
         match self.open.last_mut() {
@@ -174,7 +176,7 @@ impl<T: 'static> History<T> {
             self.end(target);
             return Err(error);
         }
-        match undo_all(&mut steps, target) {
+        match run_all(&mut steps, target, &mut self.support, Way::Undo) {
             Ok(()) => {
                 if !steps.is_empty() {
                     self.changed(target);

@@ -2,7 +2,8 @@
 
 use super::History;
 use super::journal::Record;
-use super::step::{Broken, End, Failure, guarded, is_broken, redo_all, undo_all};
+use super::step::{Broken, End, Failure, Step, guarded, is_broken, run_all};
+use crate::fields::Way;
 use crate::{Error, ErrorKind, Result};
 
 impl<T: 'static> History<T> {
@@ -73,14 +74,14 @@ impl<T: 'static> History<T> {
 
     pub(super) fn undo_one(&mut self, target: &mut T) -> Result<bool> {
         match self.ring.current() {
-            Some(index) => self.run(target, index, Way::BACK),
+            Some(index) => self.run(target, index, Way::Undo),
             None => Ok(false),
         }
     }
 
     pub(super) fn redo_one(&mut self, target: &mut T) -> Result<bool> {
         match self.ring.next() {
-            Some(index) => self.run(target, index, Way::ON),
+            Some(index) => self.run(target, index, Way::Redo),
             None => Ok(false),
         }
     }
@@ -91,7 +92,8 @@ impl<T: 'static> History<T> {
             return Err(error);
         }
         self.may_merge = false;
-        let is_known = self.is_as_known(index, !way.is_redo, target);
+        let is_redo = way == Way::Redo;
+        let is_known = self.is_as_known(index, !is_redo, target);
         if let Err(mut failure) = self.run_steps(target, index, way) {
             let count = self.count(index);
             if count > 1 {
@@ -106,13 +108,14 @@ impl<T: 'static> History<T> {
             return Err(self.take_back(target, index, way, failure));
         }
         self.changed(target);
-        if let Err(error) = self.prove(index, is_known, way.is_redo, target) {
+        if let Err(error) = self.prove(index, is_known, is_redo, target) {
             return Err(self.take_back(target, index, way, error.into()));
         }
-        if let Err(error) = self.record(way.record()) {
+        let record = if is_redo { Record::Redone } else { Record::Undone };
+        if let Err(error) = self.record(record) {
             return Err(self.take_back(target, index, way, error.into()));
         }
-        self.ring.step(way.is_redo);
+        self.ring.step(is_redo);
         self.count_held(index, target);
         self.drop_obsolete(index);
         Ok(true)
@@ -124,17 +127,17 @@ impl<T: 'static> History<T> {
 
     fn run_steps(&mut self, target: &mut T, index: usize, way: Way) -> Result<(), Failure> {
         let Some(entry) = self.ring.get_mut(index) else { return Ok(()) };
-        if way.is_redo {
-            redo_all(&mut entry.steps, target)
-        } else {
-            undo_all(&mut entry.steps, target)
-        }
+        run_all(&mut entry.steps, target, &mut self.support, way)
     }
 
     /// Asks whether the target may be as it is now.
-    fn check(&self, target: &mut T, index: usize) -> Result<(), Failure> {
+    fn check(&mut self, target: &mut T, index: usize) -> Result<(), Failure> {
         let Some(entry) = self.ring.get(index) else { return Ok(()) };
-        guarded(|| entry.steps.iter().try_for_each(|step| Ok(step.check(target)?)))
+        if !entry.steps.iter().any(Step::is_asked) {
+            return Ok(());
+        }
+        let support = &mut self.support;
+        guarded(|| entry.steps.iter().try_for_each(|step| Ok(step.check(target, support)?)))
     }
 
     /// Rolls back what was refused, what the journal did not take, or what did not restore the state.
@@ -145,9 +148,9 @@ impl<T: 'static> History<T> {
         is_broken(&mut failure, 0, back);
         if failure.broken.is_none()
             && failure.error.kind() == ErrorKind::NotInverse
-            && let Some(second) = self.difference(index, !way.is_redo, target)
+            && let Some(second) = self.difference(index, way == Way::Undo, target)
         {
-            let done = if way.is_redo { 0 } else { self.count(index) };
+            let done = if way == Way::Redo { 0 } else { self.count(index) };
             failure.broken = Some(Broken { done, ..Failure::from(second).broken() });
         }
         self.fail_at(target, index, failure)
@@ -157,14 +160,14 @@ impl<T: 'static> History<T> {
     fn drop_obsolete(&mut self, index: usize) {
         let end = if index < self.position() { End::Applied } else { End::Undone };
         let Some(entry) = self.ring.get_mut(index) else { return };
-        if !entry.steps.iter().any(|step| step.is_obsolete()) {
+        if !entry.steps.iter().any(Step::is_obsolete) {
             return;
         }
-        let steps = std::mem::take(&mut entry.steps).into_iter();
-        let (dropped, kept): (Vec<_>, Vec<_>) = steps.partition(|step| step.is_obsolete());
-        let is_significant = dropped.iter().any(|step| step.is_significant());
+        let steps = std::mem::take(&mut entry.steps).into_each();
+        let (dropped, kept): (Vec<_>, Vec<_>) = steps.partition(Step::is_obsolete);
+        let is_significant = dropped.iter().any(Step::is_significant);
         let is_empty = kept.is_empty();
-        entry.steps = kept;
+        (entry.steps, entry.order) = (kept.into(), None);
         // It now is another entry than the one of which that is known.
         entry.proved = None;
         self.released.extend(dropped.into_iter().map(|step| (step, end)));
@@ -175,24 +178,5 @@ impl<T: 'static> History<T> {
         if is_significant {
             self.renew_states(index);
         }
-    }
-}
-
-/// Which way the entries are run.
-#[derive(Clone, Copy)]
-pub(super) struct Way {
-    pub(super) is_redo: bool,
-}
-
-impl Way {
-    const BACK: Self = Self { is_redo: false };
-    const ON: Self = Self { is_redo: true };
-
-    fn back(self) -> Self {
-        Self { is_redo: !self.is_redo }
-    }
-
-    fn record<T: 'static>(self) -> Record<'static, T> {
-        if self.is_redo { Record::Redone } else { Record::Undone }
     }
 }

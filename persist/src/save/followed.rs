@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::objects::Objects;
 use super::source::Source;
-use super::{LoadReport, SaveManager, SaveOutcome};
+use super::{LoadReport, SaveOutcome, ValueSaver};
 use crate::codec::Persist;
 use crate::format::{Digest, with_header};
 use crate::storage::{Storage, is_free, names};
 use crate::{Error, ErrorKind, Result, storage};
 
-impl SaveManager {
+impl ValueSaver {
     pub(crate) fn disk(&self) -> Arc<dyn Storage> {
         Arc::clone(&self.output.storage)
     }
@@ -35,9 +36,7 @@ impl SaveManager {
                 return if is_new { Ok(None) } else { Err(error) };
             }
         };
-        let loaded = loaded.rescued(rescue);
-        let report = loaded.report().clone();
-        self.adopt(loaded);
+        let report = self.keep_unknowns(loaded.rescued(rescue));
         Ok(Some((value, digest, report)))
     }
 
@@ -50,7 +49,7 @@ impl SaveManager {
 
     /// A save of a value in memory, after its `before_save` hooks have run.
     pub(crate) fn encode_followed<T: Persist>(&mut self, value: &mut T) -> Result<Vec<u8>> {
-        self.in_memory(|saves, out| saves.write_value_mut(out, value))
+        self.in_memory(|saves, out| saves.write_value_mut(&mut Objects::default(), out, value))
     }
 
     /// Replaces a file by such a save; `before` gets its digest before anything is written.

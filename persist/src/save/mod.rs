@@ -28,6 +28,7 @@
 //! | | |
 //! | --- | --- |
 //! | [`SaveManager`], [`Registry`], [`Counted`] | the classes of a program, and the objects to save |
+//! | [`ValueSaver`] | the classes and settings alone, which may go to other threads |
 //! | [`SaveOptions`](crate::SaveOptions), [`Compression`], [`SaveOutcome`] | how a file is written, and whether it is locked |
 //! | [`BackgroundSave`], [`Progress`] | a save on another thread |
 //! | [`LoadOptions`](crate::LoadOptions), [`LoadPolicy`], [`Remap`], [`Missing`] | how strict a load is, and new ids for handles |
@@ -53,7 +54,9 @@ mod report;
 mod salvage;
 mod slots;
 mod source;
+mod unknowns;
 mod value;
+mod value_saver;
 
 pub use background::{BackgroundSave, Progress};
 pub use document::{Entry, dump};
@@ -65,6 +68,7 @@ pub use salvage::Salvage;
 pub use slots::slots_folder;
 pub use slots::{Health, Slot, Slots};
 pub use value::{save_mut, to_vec_mut};
+pub use value_saver::ValueSaver;
 
 // What these rooms define is shown here, where a program meets it.
 pub use crate::format::{Compression, Header, Lineage};

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Loaded;
+use super::unknowns::Unknowns;
 use crate::codec::{Shared, Unknown, WeakShared};
 use crate::env::Env;
 use crate::format::MAX_ID;
@@ -24,6 +25,8 @@ pub(super) struct Objects {
     root_kept: Option<(ClassId, Unknown)>,
     /// The largest id given out so far.
     last_id: u64,
+    /// Kept between saves.
+    tables: SaveTables,
 }
 
 impl Objects {
@@ -93,14 +96,10 @@ impl Objects {
     }
 
     /// What saves the objects under their ids, with what the program does not know of them.
-    pub(super) fn saver<'s>(
-        &'s mut self,
-        registry: &'s Registry,
-        env: &'s Env<'s>,
-        tables: &'s mut SaveTables,
-    ) -> Saver<'s> {
+    pub(super) fn saver<'s>(&'s mut self, registry: &'s Registry, env: &'s Env<'s>) -> Saver<'s> {
         self.forget_gone();
-        let mut saver = Saver::new(registry, env, self.last_id.saturating_add(1), tables);
+        let first = self.last_id.saturating_add(1);
+        let mut saver = Saver::new(registry, env, first, &mut self.tables);
         for (id, shared) in &self.added {
             saver.know(shared.clone(), *id, true);
         }
@@ -119,10 +118,9 @@ impl Objects {
         registry: &'s Registry,
         env: &'s Env<'s>,
         class: usize,
-        tables: &'s mut SaveTables,
     ) -> Saver<'s> {
         self.forget_gone();
-        let mut saver = Saver::new(registry, env, 1, tables);
+        let mut saver = Saver::new(registry, env, 1, &mut self.tables);
         saver.keep(&self.kept, &self.ids);
         if let Some((of, kept)) = &self.root_kept
             && *of == registry.program().classes[class].id
@@ -130,6 +128,35 @@ impl Objects {
             saver.keep_of_value(kept);
         }
         saver
+    }
+
+    /// True if there are neither objects nor unknown fields.
+    pub(super) fn is_bare(&self) -> bool {
+        self.ids.is_empty() && self.root_kept.is_none()
+    }
+
+    /// Takes out what the program does not know of the value that was loaded last, and of the objects that it leads to.
+    pub(super) fn take_unknowns(&mut self) -> Unknowns {
+        let met = self.met.iter().filter_map(|(id, weak)| Some((*id, weak.upgrade()?)));
+        let there = self.added.iter().map(|(id, shared)| (*id, shared.clone())).chain(met);
+        let mut kept = std::mem::take(&mut self.kept);
+        let objects = there.filter_map(|(id, shared)| Some((shared, id, kept.remove(&id)?)));
+        Unknowns::new(self.root_kept.take(), objects)
+    }
+
+    /// Puts in what the program does not know of a value and its objects.
+    pub(super) fn put_unknowns(
+        &mut self,
+        of_value: Option<(ClassId, Unknown)>,
+        objects: impl Iterator<Item = (Shared, ObjectId, Unknown)>,
+    ) {
+        self.root_kept = of_value;
+        for (shared, id, unknown) in objects {
+            self.last_id = self.last_id.max(id.get());
+            self.ids.insert(shared.address(), id);
+            self.met.insert(id, shared.downgrade());
+            self.kept.insert(id, unknown);
+        }
     }
 
     /// Forgets the objects that were met and are gone: their pointers held the addresses, which

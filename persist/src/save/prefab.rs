@@ -45,7 +45,7 @@ impl Prefab {
     ///
     /// Those of [`SaveManager::save_value`].
     pub fn save(&self, saves: &mut SaveManager, path: impl AsRef<Path>) -> Result<SaveOutcome> {
-        saves.replace(path.as_ref(), 0, |saves, out| {
+        saves.values.replace(path.as_ref(), 0, |saves, out| {
             write_again(self.as_bytes(), saves.header(), out)
         })
     }
@@ -75,7 +75,7 @@ impl Prefab {
     }
 
     fn read(saves: &mut SaveManager, from: Source<'_>) -> Result<Self> {
-        let (prefab, _) = saves.read(from, |saves, save| {
+        let (prefab, _) = saves.values.read(from, |saves, save| {
             // What has been loaded frees long chains behind the world's pointers, when that is gone.
             let (world, _loaded) = saves.value_of::<World>(save, None)?;
             Self::of(world, save, saves.limits(), saves.load_options())

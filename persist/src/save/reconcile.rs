@@ -71,10 +71,10 @@ impl SaveManager {
     /// does not begin and end as a save does. A [`load`](Self::load) of the local save looks for its backups.
     pub fn compare(&self, local: impl AsRef<Path>, remote: impl AsRef<Path>) -> Result<Comparison> {
         let paths = [local.as_ref(), remote.as_ref()];
-        paths.iter().for_each(|path| self.settle(path));
+        paths.iter().for_each(|path| self.values.settle(path));
         let [mut ours, mut theirs] = [self.open(paths[0])?, self.open(paths[1])?];
-        let local = ends(&mut *ours, paths[0], &self.output.limits)?;
-        let remote = ends(&mut *theirs, paths[1], &self.output.limits)?;
+        let local = ends(&mut *ours, paths[0], &self.values.output.limits)?;
+        let remote = ends(&mut *theirs, paths[1], &self.values.output.limits)?;
         let mut lineage = local.compare(&remote);
         if lineage == Lineage::Same {
             let is_same = have_same_bytes(&mut *ours, &mut *theirs);
@@ -109,7 +109,7 @@ impl SaveManager {
         keep: Keep,
     ) -> Result<Header> {
         let (local, remote) = (local.as_ref(), remote.as_ref());
-        let disk = Arc::clone(&self.output.storage);
+        let disk = Arc::clone(&self.values.output.storage);
         let is_first = keep == Keep::Remote && is_missing(disk.open(local));
         if !is_first {
             let found = self.compare(local, remote)?;
@@ -118,7 +118,7 @@ impl SaveManager {
                 _ => {}
             }
         }
-        let limits = self.output.limits;
+        let limits = self.values.output.limits;
         let checked = |path: &Path| {
             let save = storage::read_save(&*disk, path, &limits)?;
             let header = unpacked(&save, &limits, |save| scan(save.bytes, &limits))
@@ -130,9 +130,11 @@ impl SaveManager {
             Keep::Remote => checked(remote)?,
             Keep::Local => (Vec::new(), ends(&mut *self.open(remote)?, remote, &limits)?),
         };
-        let options =
-            SaveOptions { backups: self.output.options.backups.max(1), ..self.output.options };
-        let device = self.output.device.as_deref();
+        let options = SaveOptions {
+            backups: self.values.output.options.backups.max(1),
+            ..self.values.output.options
+        };
+        let device = self.values.output.device.as_deref();
         storage::replace(&*disk, local, &options, &limits, |out, past| {
             let (save, kept) = match keep {
                 // Under the lock: another program may have saved meanwhile.
@@ -152,7 +154,7 @@ impl SaveManager {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn StoredFile>> {
-        self.output.storage.open(path).map_err(|error| Error::of_opening(path, error))
+        self.values.output.storage.open(path).map_err(|error| Error::of_opening(path, error))
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome};
 use crate::codec::Persist;
-use crate::format::{Blocks, Ends, Header};
+use crate::format::{Ends, Header};
 use crate::storage::{SlotFiles, Storage, StoredFile, slots};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -159,7 +159,8 @@ impl Slots<'_> {
     ///
     /// [`ErrorKind::Io`] if the folder cannot be read.
     pub fn list(&self) -> Result<Vec<Slot>> {
-        let (storage, limits) = (&*self.saves.output.storage, &self.saves.output.limits);
+        let (storage, limits) =
+            (&*self.saves.values.output.storage, &self.saves.values.output.limits);
         let found = self.found()?.into_iter();
         Ok(found
             .filter_map(|(name, files)| look(storage, &self.folder, name, &files, limits))
@@ -258,8 +259,10 @@ impl Slots<'_> {
     /// may be the newest.
     pub fn auto_save(&mut self, keep: u32) -> Result<(String, SaveOutcome)> {
         let next = self.next_auto(keep)?;
-        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_objects(out, None);
-        Ok((next.name, self.saves.replace(&next.path, next.least, write)?))
+        let saved = self.saves.replace(&next.path, next.least, |saves, objects, out| {
+            saves.write_objects(objects, out, None)
+        });
+        Ok((next.name, saved?))
     }
 
     /// Saves the objects like [`auto_save`](Self::auto_save), on another thread after the snapshot.
@@ -272,7 +275,9 @@ impl Slots<'_> {
     /// Those of [`auto_save`](Self::auto_save) and [`SaveManager::save_in_background`].
     pub fn auto_save_in_background(&mut self, keep: u32) -> Result<BackgroundSave> {
         let next = self.next_auto(keep)?;
-        self.saves.enqueue(&next.path, next.least, |saves, out| saves.write_objects(out, None))
+        self.saves.enqueue(&next.path, next.least, |saves, objects, out| {
+            saves.write_objects(objects, out, None)
+        })
     }
 
     /// Saves one value like [`auto_save`](Self::auto_save).
@@ -286,8 +291,10 @@ impl Slots<'_> {
         value: &T,
     ) -> Result<(String, SaveOutcome)> {
         let next = self.next_auto(keep)?;
-        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_value(out, value);
-        Ok((next.name, self.saves.replace(&next.path, next.least, write)?))
+        let saved = self.saves.replace(&next.path, next.least, |saves, objects, out| {
+            saves.write_value(objects, out, value)
+        });
+        Ok((next.name, saved?))
     }
 
     /// Saves one value like [`auto_save_in_background`](Self::auto_save_in_background).
@@ -301,8 +308,9 @@ impl Slots<'_> {
         value: &T,
     ) -> Result<BackgroundSave> {
         let next = self.next_auto(keep)?;
-        let write = |saves: &mut SaveManager, out: &mut dyn Blocks| saves.write_value(out, value);
-        self.saves.enqueue(&next.path, next.least, write)
+        self.saves.enqueue(&next.path, next.least, |saves, objects, out| {
+            saves.write_value(objects, out, value)
+        })
     }
 
     /// Copies a slot, without its backups, to a free name.
@@ -317,7 +325,13 @@ impl Slots<'_> {
     pub fn copy(&mut self, from: &str, to: &str) -> Result<()> {
         let (from, to) = self.settled(from, to)?;
         let saves = &*self.saves;
-        slots::copy(&*saves.output.storage, &from, &to, &saves.output.options, &saves.output.limits)
+        slots::copy(
+            &*saves.values.output.storage,
+            &from,
+            &to,
+            &saves.values.output.options,
+            &saves.values.output.limits,
+        )
     }
 
     /// Renames a slot, with its backups and damaged saves, to a free name.
@@ -331,7 +345,12 @@ impl Slots<'_> {
     /// none to be renamed; as [`path`](Self::path).
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let (from, to) = self.settled(from, to)?;
-        slots::rename(&*self.saves.output.storage, &from, &to, &self.saves.output.options)
+        slots::rename(
+            &*self.saves.values.output.storage,
+            &from,
+            &to,
+            &self.saves.values.output.options,
+        )
     }
 
     /// Deletes a slot with its backups and damaged saves, the save itself last.
@@ -342,22 +361,22 @@ impl Slots<'_> {
     /// [`path`](Self::path).
     pub fn delete(&mut self, name: &str) -> Result<()> {
         let path = self.path(name)?;
-        self.saves.settle(&path);
-        slots::delete(&*self.saves.output.storage, &path, &self.saves.output.options)
+        self.saves.values.settle(&path);
+        slots::delete(&*self.saves.values.output.storage, &path, &self.saves.values.output.options)
     }
 
     /// The files of two slots that no save in the background is writing.
     fn settled(&self, from: &str, to: &str) -> Result<(PathBuf, PathBuf)> {
         let (from, to) = (self.path(from)?, self.path(to)?);
-        self.saves.settle(&from);
-        self.saves.settle(&to);
+        self.saves.values.settle(&from);
+        self.saves.values.settle(&to);
         Ok((from, to))
     }
 
     fn found(&self) -> Result<BTreeMap<String, SlotFiles>> {
         let is_current = self.folder.as_os_str().is_empty();
         let folder = if is_current { Path::new(".") } else { &self.folder };
-        slots::list(&*self.saves.output.storage, &self.folder)
+        slots::list(&*self.saves.values.output.storage, &self.folder)
             .map_err(|error| Error::io("list the saves in", folder, error))
     }
 
@@ -365,8 +384,8 @@ impl Slots<'_> {
     fn next_auto(&self, keep: u32) -> Result<NextAuto> {
         let path = |number| slots::path(&self.folder, &format!("{AUTO}{number}"));
         // It may be any of them that is being written.
-        self.saves.worker.settle_all();
-        let storage = &*self.saves.output.storage;
+        self.saves.values.worker.settle_all();
+        let storage = &*self.saves.values.output.storage;
         let found = self.found()?;
         let numbers = found.iter().filter(|(_, files)| files.has_save).filter_map(|(name, _)| {
             let number: u32 = name.strip_prefix(AUTO)?.parse().ok()?;

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+#[cfg(doc)]
+use super::SaveManager;
+use super::objects::Objects;
 use super::source::Source;
-use super::{Document, SaveManager, SaveOutcome};
+use super::{Document, SaveOutcome, ValueSaver};
 use crate::codec::Persist;
 use crate::format::Header;
 use crate::{Error, Result};
@@ -32,7 +35,7 @@ use crate::{Error, Result};
 /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a class in it has a `before_save` hook, which
 /// needs [`save_mut`]; what the value refuses; [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<SaveOutcome> {
-    SaveManager::new().save_value(path, value)
+    ValueSaver::default().save_value(path, value)
 }
 
 /// Saves one value like [`save`], after its `before_save` hooks have run.
@@ -41,7 +44,9 @@ pub fn save<T: Persist>(path: impl AsRef<Path>, value: &T) -> Result<SaveOutcome
 ///
 /// Those of [`save`], and what a hook refuses.
 pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<SaveOutcome> {
-    SaveManager::new().replace(path.as_ref(), 0, |saves, out| saves.write_value_mut(out, value))
+    ValueSaver::default().replace(path.as_ref(), 0, |saves, out| {
+        saves.write_value_mut(&mut Objects::default(), out, value)
+    })
 }
 
 /// Loads one value from a file.
@@ -56,7 +61,7 @@ pub fn save_mut<T: Persist>(path: impl AsRef<Path>, value: &mut T) -> Result<Sav
 /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) if there is no such file; whatever is not a whole, true
 /// save of a `T`, and has no backup that is.
 pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
-    SaveManager::new().load_alone(Source::File(path.as_ref()))
+    ValueSaver::default().load_alone(Source::File(path.as_ref()))
 }
 
 /// Saves one value into memory.
@@ -65,7 +70,7 @@ pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
 ///
 /// Those of [`save`].
 pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
-    SaveManager::new().value_to_vec(value)
+    ValueSaver::default().value_to_vec(value)
 }
 
 /// Saves one value into memory, after its `before_save` hooks have run.
@@ -74,7 +79,8 @@ pub fn to_vec<T: Persist>(value: &T) -> Result<Vec<u8>> {
 ///
 /// Those of [`save_mut`].
 pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
-    SaveManager::new().in_memory(|saves, out| saves.write_value_mut(out, value))
+    ValueSaver::default()
+        .in_memory(|saves, out| saves.write_value_mut(&mut Objects::default(), out, value))
 }
 
 /// Loads one value from a save in memory.
@@ -83,7 +89,7 @@ pub fn to_vec_mut<T: Persist>(value: &mut T) -> Result<Vec<u8>> {
 ///
 /// Whatever is not a whole, true save of a `T`.
 pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
-    SaveManager::new().load_alone(Source::Memory(save))
+    ValueSaver::default().load_alone(Source::Memory(save))
 }
 
 impl Header {

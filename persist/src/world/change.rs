@@ -233,6 +233,24 @@ impl Change {
         }
     }
 
+    /// Undoes or redoes the change of a number, without code of the program's; false if it is another change.
+    pub(crate) fn put_number(&mut self, world: &mut World, way: Way) -> bool {
+        let is_put = match (&self.what, self.owner) {
+            (What::Field(change), Owner::Object(object)) if world.is_still() => {
+                world.put_number(object, change, way)
+            }
+            _ => false,
+        };
+        // It is of a component that nobody is to be asked about.
+        self.is_asked &= !is_put;
+        is_put
+    }
+
+    /// True if [`check`](Self::check) may refuse.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
     /// Takes in a change that followed this one; true if both together do nothing, and `None` if they do not go
     /// together.
     pub(crate) fn merge(&mut self, next: &mut Self) -> Option<bool> {
@@ -292,15 +310,14 @@ impl Change {
         )
     }
 
-    /// Bytes of memory that it takes, roughly.
+    /// Bytes of memory that it takes besides its own size, roughly.
     pub(crate) fn size(&self) -> usize {
-        size_of::<Self>()
-            + match &self.what {
-                What::Field(change) => change.how.held(),
-                What::Fields(migrated) => migrated.size(),
-                What::Attach(_) | What::Detach(_) => size_of::<Detached>(),
-                _ => 0,
-            }
+        match &self.what {
+            What::Field(change) => change.how.held(),
+            What::Fields(migrated) => migrated.size(),
+            What::Attach(_) | What::Detach(_) => size_of::<Detached>(),
+            _ => 0,
+        }
     }
 
     /// Bytes of what it keeps out of the world.

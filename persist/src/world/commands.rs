@@ -38,6 +38,11 @@ impl World {
         self.flush();
     }
 
+    /// True if no component's method runs, and nothing waits for the end of one.
+    pub(super) fn is_still(&self) -> bool {
+        !self.is_running() && self.commands.is_empty()
+    }
+
     /// Refuses what cannot wait for the end of a phase.
     pub(super) fn check_idle(&self) -> Result<()> {
         if self.is_running() {

@@ -74,7 +74,7 @@ pub trait Component: Persist + Pointee + Movable {
 
 /// What may go to another thread, as all components and resources of a [`World`] may with it: whatever is `Send`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot go to another thread, as the components and resources of a `World` can",
+    message = "`{Self}` cannot go to another thread, as all that is in a `World` or a `History` can",
     label = "this is not `Send`",
     note = "refer to objects by their `ObjectId`; share other values in an `Arc`, such as `Arc<Mutex<_>>`, in place of an `Rc`",
     note = "a trait object is `Send` if its trait is: `trait Item: Send`"

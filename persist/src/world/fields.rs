@@ -192,17 +192,22 @@ impl World {
         way: Way,
     ) -> Result<bool> {
         self.check_editable()?;
-        if let (How::Set { old, new }, Owner::Object(object)) = (&change.how, owner) {
-            let bytes = if way == Way::Redo { new } else { old };
-            if let Some((root, field)) = self.number_field(object, &change.path)
-                && field.put(root, bytes).is_some()
-            {
-                return Ok(false);
-            }
+        if let Owner::Object(object) = owner
+            && self.put_number(object, change, way)
+        {
+            return Ok(false);
         }
         let class = change.path.class();
         let made = self.root_mut(owner, class).and_then(|(mut root, _)| root.make(change, way));
         made.map_err(|error| owner.name(error, class))
+    }
+
+    /// Makes the change of a number again, or takes it back, without code of the program's; false if it is another change.
+    pub(crate) fn put_number(&mut self, object: ObjectId, change: &FieldChange, way: Way) -> bool {
+        let How::Set { old, new } = &change.how else { return false };
+        let bytes = if way == Way::Redo { new } else { old };
+        let put = self.number_field(object, &change.path);
+        put.is_some_and(|(root, field)| field.put(root, bytes).is_some())
     }
 
     /// Sets a field that is a number without code of the program's in between; `None` if it is not, or refuses the value.

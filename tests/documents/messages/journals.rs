@@ -3,7 +3,7 @@
 use persist::world::Activity;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use persist::history::{CommandContext, Flush, SessionOptions};
@@ -98,7 +98,7 @@ impl Command<String> for Foreign {
 /// A command that cannot be in a journal.
 #[derive(Persist)]
 struct Sharing {
-    text: Rc<u8>,
+    text: Arc<u8>,
 }
 
 impl Command<String> for Sharing {
@@ -474,7 +474,7 @@ fn what_a_session_refuses() {
     let mut session = open(&disk).unwrap();
     table.add("a second session", open(&disk));
     table.add("a command that is not registered", session.apply(Foreign));
-    table.add("a command with a pointer", session.apply(Sharing { text: Rc::new(1) }));
+    table.add("a command with a pointer", session.apply(Sharing { text: Arc::new(1) }));
     drop(session);
 
     let disk = Disk::default();

@@ -1,7 +1,6 @@
 //! State that a program derives behind every change.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use persist::{Component, History, Persist, Result, World};
 
@@ -17,7 +16,14 @@ struct Sum {
 impl Component for Sum {}
 
 /// What each call has found.
-type Calls = Rc<RefCell<Vec<(usize, f32)>>>;
+#[derive(Clone, Default)]
+struct Calls(Arc<Mutex<Vec<(usize, f32)>>>);
+
+impl Calls {
+    fn take(&self) -> Vec<(usize, f32)> {
+        std::mem::take(&mut *self.0.lock().expect("nobody panicked"))
+    }
+}
 
 /// A history that keeps the sum, and a log of its calls.
 fn summing(world: &mut World) -> Result<(History, Calls)> {
@@ -32,7 +38,7 @@ fn summing(world: &mut World) -> Result<(History, Calls)> {
         if let Some(sum) = world.get_mut::<Sum>(sum) {
             *sum = Sum { objects, speed };
         }
-        log.borrow_mut().push((objects, speed));
+        log.0.lock().expect("nobody panicked").push((objects, speed));
     });
     Ok((history, calls))
 }

@@ -16,6 +16,7 @@ pub use as_trait::AsTrait;
 pub(crate) use caster::Caster;
 pub use caster::{ArcTo, Implements, RcTo};
 pub(crate) use cells::TraitCell;
+pub(crate) use held::Held;
 pub use stand_in::StandIn;
 pub use unknown::Unknown;
 

@@ -1,12 +1,12 @@
 //! What a history was when its journal began.
 
 use super::frame::Kind;
-use super::recorder::world;
 use super::replay::Replay;
 use super::stored::{StoredEntry, StoredPoison, StoredStacks, place, read, wrong};
 use crate::Result;
 use crate::history::History;
 use crate::history::entry::Entry;
+use crate::history::step::world;
 use crate::world::Moment;
 
 /// More states than any history reaches.
@@ -50,7 +50,7 @@ impl<T: 'static> Replay<'_, '_, T> {
     /// The entries that the history had.
     fn entries(
         &mut self,
-        history: &History<T>,
+        history: &mut History<T>,
         stacks: &StoredStacks,
         mut stored: Vec<StoredEntry>,
     ) -> Result<Vec<Entry<T>>> {
@@ -67,9 +67,9 @@ impl<T: 'static> Replay<'_, '_, T> {
             let moment =
                 if at < position || done.is_some() { Moment::Applied } else { Moment::Undone };
             let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
-            let mut steps = self.restore_all(steps, moment)?;
-            steps.append(&mut self.restore_all(rest, Moment::Undone)?);
-            let mut entry = Entry::new(label.restore()?, steps, history.clocked());
+            let mut steps = self.restore_all(history, steps, moment)?;
+            steps.append(&mut self.restore_all(history, rest, Moment::Undone)?);
+            let mut entry = Entry::new(label.restore()?, steps.into(), history.clocked());
             entry.state = state;
             entries.push(entry);
         }

@@ -1,111 +1,32 @@
 //! Commands of the program as bytes.
 
 use std::any::{Any, TypeId};
-use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::marker::PhantomData;
-use std::rc::Rc;
 
 use super::SessionOptions;
-use super::recorder::world;
 use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, NoVisitLinks, Phase, Visitor, left_over};
 use crate::env::Env;
-use crate::fields::{FieldLinks, Paths, Room};
+use crate::fields::FieldLinks;
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
-use crate::history::command::{Command, Performed};
-use crate::history::fields::RootOf;
-use crate::history::step::{BoxedStep, Failure};
-use crate::{Error, ErrorKind, Limits, Persist, Result, World};
-
-/// What a command learns of the history that runs it.
-pub(in crate::history) struct Around<T: 'static> {
-    pub(in crate::history) classes: RefCell<CommandClasses<T>>,
-    /// How the fields of the target are reached, once they are known.
-    pub(in crate::history) root: Cell<Option<RootOf<T>>>,
-    pub(in crate::history) paths: Paths,
-    /// For changes of fields.
-    pub(in crate::history) room: RefCell<Room>,
-    /// Whether there is a journal.
-    pub(super) is_journaled: Cell<bool>,
-    /// How many classes of a world the saves have, which the next session knows.
-    pub(super) registered: Cell<usize>,
-    /// True while a journal is replayed.
-    pub(in crate::history) is_replayed: Cell<bool>,
-    /// The last id that a world had given when the edit began.
-    pub(in crate::history) last_id: Cell<u64>,
-}
-
-impl<T: 'static> Default for Around<T> {
-    fn default() -> Self {
-        Self {
-            classes: RefCell::default(),
-            root: Cell::new(None),
-            paths: Paths::default(),
-            room: RefCell::default(),
-            is_journaled: Cell::new(false),
-            registered: Cell::new(0),
-            is_replayed: Cell::new(false),
-            last_id: Cell::new(0),
-        }
-    }
-}
-
-impl<T: 'static> Around<T> {
-    pub(in crate::history) fn is_journaled(&self) -> bool {
-        self.is_journaled.get()
-    }
-
-    /// Refuses a class of a world that a journal, if there is one, cannot hold.
-    pub(in crate::history) fn check_journaled(&self, world: &World, class: &str) -> Result<()> {
-        if !self.is_journaled() {
-            return Ok(());
-        }
-        world.check_recordable(class)?;
-        let number = world.registry().named(class);
-        if number.is_some_and(|number| number < self.registered.get()) {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::WrongClass,
-            "the class is not registered with the saves, and the journal could not be done again without it; register it before the session is opened",
-        )
-        .in_class(class))
-    }
-
-    /// There is no journal any more.
-    pub(super) fn end_journal(&self) {
-        self.is_journaled.set(false);
-    }
-
-    /// What is before a command is done, if there is a journal that wants to know.
-    pub(in crate::history) fn before<C: Command<T>>(
-        &self,
-        command: &C,
-        target: &T,
-    ) -> Result<Option<Box<Before>>> {
-        if !self.is_journaled() {
-            return Ok(None);
-        }
-        let (_, command) = self.classes.borrow().encode(command)?;
-        let last_id = world(target).map(World::last_id);
-        Ok(Some(Box::new(Before { command, last_id })))
-    }
-}
+use crate::history::command::{AnyCommand, Command, Performed};
+use crate::history::step::{Failure, Step};
+use crate::history::support::Support;
+use crate::{Error, ErrorKind, Limits, Persist, Result};
 
 /// What was before a command was done.
 pub(in crate::history) struct Before {
-    pub(super) command: Vec<u8>,
+    pub(in crate::history) command: Vec<u8>,
     /// The last id that the world had given.
-    pub(super) last_id: Option<u64>,
+    pub(in crate::history) last_id: Option<u64>,
 }
 
 /// The command classes that a journal can hold.
 pub(in crate::history) struct CommandClasses<T: 'static> {
     pub(in crate::history) registry: Registry,
     by_type: HashMap<TypeId, usize>,
-    by_class: HashMap<usize, Rc<dyn CommandClass<T>>>,
+    by_class: HashMap<usize, CommandClass<T>>,
 }
 
 impl<T: 'static> Default for CommandClasses<T> {
@@ -114,86 +35,96 @@ impl<T: 'static> Default for CommandClasses<T> {
     }
 }
 
+/// How a command is written; `None` if it is of another type.
+type Encode = fn(&dyn Any, &Registry) -> Option<Result<Vec<u8>>>;
+
+/// How a command is read.
+type Read<T> = fn(&[u8], &Reading<'_>) -> Result<Box<Performed<T>>>;
+
 /// A class of commands.
-pub(super) trait CommandClass<T: 'static> {
-    fn encode(&self, command: &dyn Any, registry: &Registry) -> Result<Vec<u8>>;
-
-    /// A command that is as it was, done or undone.
-    fn restore(
-        &self,
-        stored: &StoredCommand,
-        further: &mut Vec<BoxedStep<T>>,
-        reading: &Reading<'_, T>,
-    ) -> Result<BoxedStep<T>>;
-
-    /// Does a command that changes its target directly as it was done first.
-    fn replay(
-        &self,
-        stored: &StoredCommand,
-        target: &mut T,
-        reading: &Reading<'_, T>,
-    ) -> Result<BoxedStep<T>, Failure>;
+pub(super) struct CommandClass<T: 'static> {
+    name: fn() -> String,
+    encode: Encode,
+    read: Read<T>,
 }
 
-struct Of<C>(PhantomData<fn() -> C>);
+impl<T: 'static> Clone for CommandClass<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
 
-impl<C: Command<T> + Persist, T: 'static> CommandClass<T> for Of<C> {
-    fn encode(&self, command: &dyn Any, registry: &Registry) -> Result<Vec<u8>> {
-        let Some(command) = command.downcast_ref::<C>() else { return Err(unregistered::<C>()) };
-        let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
-        buffer
-            .append(&registry.env(), &mut links, |out| out.value(command))
-            .map_err(|error| error.in_class(C::persist_name()))?;
-        Ok(buffer.into_bytes())
+impl<T: 'static> Copy for CommandClass<T> {}
+
+impl<T: 'static> CommandClass<T> {
+    fn of<C: Command<T> + Persist>() -> Self {
+        Self {
+            name: C::persist_name,
+            encode: |command, registry| command.downcast_ref().map(|of| encode::<C>(of, registry)),
+            read: |bytes, reading| Ok(Performed::new(reading.command::<C>(bytes)?)),
+        }
     }
 
-    fn restore(
+    /// A command as it was, without what it did through its context.
+    pub(super) fn read(
         &self,
         stored: &StoredCommand,
-        further: &mut Vec<BoxedStep<T>>,
-        reading: &Reading<'_, T>,
-    ) -> Result<BoxedStep<T>> {
-        let command = reading.command::<C>(&stored.bytes)?;
-        let (is_direct, around) = (stored.is_direct, Rc::clone(reading.around));
-        let further = std::mem::take(further);
-        Ok(Box::new(Performed { command, further, is_direct, before: None, around }))
+        reading: &Reading<'_>,
+    ) -> Result<Box<Performed<T>>> {
+        let mut command = (self.read)(&stored.bytes, reading)?;
+        command.is_direct = stored.is_direct;
+        Ok(command)
     }
 
-    fn replay(
+    /// Does a command that changes its target directly as it was done first.
+    pub(super) fn replay(
         &self,
         stored: &StoredCommand,
         target: &mut T,
-        reading: &Reading<'_, T>,
-    ) -> Result<BoxedStep<T>, Failure> {
+        support: &mut Support<T>,
+        reading: &Reading<'_>,
+    ) -> Result<Step<T>, Failure> {
         let before = stored.before.as_ref().unwrap_or(&stored.bytes);
-        let command = reading.command::<C>(before)?;
-        let after = stored.before.is_some().then(|| reading.command::<C>(&stored.bytes));
+        let mut command = (self.read)(before, reading)?;
+        let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, reading));
         let after = after.transpose()?;
-        let mut performed = Performed::new(command, reading.around);
-        if !performed.perform(target, &mut None)? {
+        if !command.perform(target, support, &mut None)? {
             return Err(Error::new(
                 ErrorKind::Refused,
                 format!(
                     "{} did something when it was done first, and nothing when it was done again; what it does may depend on its fields and its target alone",
-                    C::persist_name()
+                    (self.name)()
                 ),
             )
             .into());
-        };
-        performed.command = after.unwrap_or(performed.command);
-        Ok(Box::new(performed))
+        }
+        Ok(Step::Command(match after {
+            Some(mut after) => {
+                after.further = std::mem::take(&mut command.further);
+                after.is_direct = command.is_direct;
+                after
+            }
+            None => command,
+        }))
     }
 }
 
+fn encode<C: Persist>(command: &C, registry: &Registry) -> Result<Vec<u8>> {
+    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
+    buffer
+        .append(&registry.env(), &mut links, |out| out.value(command))
+        .map_err(|error| error.in_class(C::persist_name()))?;
+    Ok(buffer.into_bytes())
+}
+
 /// What commands are read with.
-pub(super) struct Reading<'r, T: 'static> {
-    pub(super) around: &'r Rc<Around<T>>,
+pub(super) struct Reading<'r> {
     /// The classes of the program, and those of the program that wrote them if it is another.
     pub(super) registry: &'r Registry,
     pub(super) numbers: Option<&'r [Option<usize>]>,
 }
 
-impl<T: 'static> Reading<'_, T> {
+impl Reading<'_> {
     /// A command of the program's class.
     fn command<C: Persist>(&self, bytes: &[u8]) -> Result<C> {
         let mut links = FieldLinks::of_command(self.registry).numbered(self.numbers);
@@ -215,16 +146,21 @@ impl<T: 'static> Reading<'_, T> {
 
 impl<T: 'static> CommandClasses<T> {
     /// The number and the bytes of a command.
-    pub(super) fn encode<C: Command<T>>(&self, command: &C) -> Result<(u32, Vec<u8>)> {
-        let class = self.by_type.get(&TypeId::of::<C>()).ok_or_else(unregistered::<C>)?;
-        let codec = self.by_class.get(class).ok_or_else(unregistered::<C>)?;
-        let number = u32::try_from(*class).map_err(|_| unregistered::<C>())?;
-        Ok((number, codec.encode(command, &self.registry)?))
+    pub(in crate::history) fn encode(&self, command: &dyn AnyCommand<T>) -> Result<(u32, Vec<u8>)> {
+        let name = command.type_name();
+        let any: &dyn Any = command;
+        let encoded = || {
+            let number = self.by_type.get(&any.type_id())?;
+            let class = self.by_class.get(number)?;
+            Some((u32::try_from(*number).ok()?, (class.encode)(any, &self.registry)?))
+        };
+        let (number, bytes) = encoded().ok_or_else(|| unregistered(name))?;
+        Ok((number, bytes?))
     }
 
     /// The class of this index.
-    pub(super) fn class(&self, index: usize) -> Option<Rc<dyn CommandClass<T>>> {
-        self.by_class.get(&index).cloned()
+    pub(super) fn class(&self, index: usize) -> Option<CommandClass<T>> {
+        self.by_class.get(&index).copied()
     }
 
     /// How many classes there are, with those that commands reach.
@@ -246,8 +182,7 @@ pub(super) fn definitions(registry: &Registry) -> Result<Vec<u8>> {
 }
 
 #[cold]
-fn unregistered<C>() -> Error {
-    let name = std::any::type_name::<C>();
+fn unregistered(name: &str) -> Error {
     let short = name.rsplit("::").next().unwrap_or(name);
     Error::new(
         ErrorKind::WrongClass,
@@ -265,13 +200,11 @@ impl<T: 'static> SessionOptions<T> {
     /// # Errors
     ///
     /// Those of [`Registry::register`].
-    pub fn register<C: Command<T> + Persist>(self) -> Result<Self> {
-        {
-            let mut classes = self.history.around.classes.borrow_mut();
-            let class = classes.registry.register_value::<C>()?;
-            classes.by_type.insert(TypeId::of::<C>(), class);
-            classes.by_class.insert(class, Rc::new(Of::<C>(PhantomData)));
-        }
+    pub fn register<C: Command<T> + Persist>(mut self) -> Result<Self> {
+        let classes = &mut self.history.support.classes;
+        let class = classes.registry.register_value::<C>()?;
+        classes.by_type.insert(TypeId::of::<C>(), class);
+        classes.by_class.insert(class, CommandClass::of::<C>());
         Ok(self)
     }
 
@@ -280,12 +213,12 @@ impl<T: 'static> SessionOptions<T> {
     /// # Errors
     ///
     /// Those of [`Registry::register_as`].
-    pub fn register_as<C, D>(self) -> Result<Self>
+    pub fn register_as<C, D>(mut self) -> Result<Self>
     where
         C: Persist + crate::codec::Pointee,
         D: ?Sized + crate::codec::Implements<C>,
     {
-        self.history.around.classes.borrow_mut().registry.register_as::<C, D>()?;
+        self.history.support.classes.registry.register_as::<C, D>()?;
         Ok(self)
     }
 }

@@ -54,7 +54,7 @@ impl<T: 'static> Session<T> {
         set_capacity[target](capacity: impl Into<Capacity>) -> ();
         set_merge_window(window: impl Into<MergeWindow>) -> ();
         /// To hear of what is recovered, subscribe to the history before the session is opened.
-        subscribe(listener: impl FnMut(&HistoryEvent, &History<T>) + 'static) -> Subscription;
+        subscribe(listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static) -> Subscription;
     }
 
     /// Like [`History::edit`], with the target of the session.

@@ -26,16 +26,16 @@ use std::time::Duration;
 
 use super::Label;
 use super::merging::Merging;
-use super::step::{BoxedStep, End};
-use crate::Result;
+use super::step::Step;
 use crate::platform::Timer;
 
-pub(super) use commands::{Around, Before};
+pub(super) use commands::{Before, CommandClasses};
 pub use open::SessionOptions;
+pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
 pub(super) use spill_files::{Spill, Spilled};
-pub(super) use stored::{StoredStep, Storing, wrong};
+pub(super) use stored::{StoredCommand, StoredStep, wrong};
 
 /// When journal entries are flushed to disk.
 ///
@@ -64,30 +64,13 @@ impl Flush {
     }
 }
 
-/// Records what happens to a history, so that another run can replay it.
-pub(super) trait Recorder<T: 'static> {
-    /// Appends what has just been done to the target, before the history notes it.
-    ///
-    /// If it fails, what was done is rolled back.
-    fn record(&mut self, record: Record<'_, T>) -> Result<()>;
-
-    /// Notes that an entry was evicted: the oldest, or the last of those that were undone.
-    fn evicted(&mut self, end: End);
-
-    /// Notes that a new journal has begun with the history as it is.
-    fn begun(&mut self, target: &T);
-
-    /// Notes that the target was left half done: later changes of it cannot be replayed elsewhere.
-    fn lose(&mut self, why: &str);
-}
-
 /// Something that happened to a history.
 pub(super) enum Record<'r, T: 'static> {
     /// Steps were done, as an entry or in the innermost open transaction.
     Done {
         target: &'r T,
         label: &'r Label,
-        steps: &'r mut [BoxedStep<T>],
+        steps: &'r mut [Step<T>],
         merging: Merging,
     },
     Undone,

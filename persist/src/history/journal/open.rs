@@ -1,30 +1,29 @@
 //! How a session is opened.
 
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::files::{Chosen, Files, choose, find, keep_if_room, lock, resolve, stopped, torn};
 use super::frame::header;
 use super::programs::Programs;
 use super::reader::Reader;
-use super::recorder::{JournalRecorder, program, world};
+use super::recorder::{Journal, program};
 use super::recovered::{JournalInfo, Recovered};
 use super::replay::Outcome;
 use super::writer::Writer;
 use super::{Flush, Session, frame};
 use crate::format::Digest;
 use crate::history::fields::check_recordable;
+use crate::history::step::world;
 use crate::history::{History, HistoryEvent};
 use crate::reflect::Kind;
-use crate::save::LoadReport;
+use crate::save::{LoadReport, ValueSaver};
 use crate::storage::{Storage, names, read_save};
-use crate::{Error, ErrorKind, Persist, Result, SaveManager};
+use crate::{Error, ErrorKind, Persist, Result};
 
 /// How a [`Session`] is opened: see [`Session::with`].
 pub struct SessionOptions<T: 'static> {
-    saves: SaveManager,
+    saves: ValueSaver,
     pub(super) history: History<T>,
     flush: Flush,
     memory: Option<usize>,
@@ -39,11 +38,13 @@ struct Loaded<T> {
 
 impl<T: Persist + Default> Session<T> {
     /// A session that is to be opened, with the classes of these saves, and this history, which has no entries: its limits and
-    /// listeners stay. Component classes of a world are registered in the saves, as for [`SaveManager::load_value`], those of commands by
-    /// [`SessionOptions::register`].
+    /// listeners stay. Component classes of a world are registered in the saves, as for
+    /// [`SaveManager::load_value`](crate::SaveManager::load_value), those of commands by [`SessionOptions::register`].
+    ///
+    /// Give it a [`SaveManager`](crate::SaveManager), whose objects are left out, or a [`ValueSaver`].
     #[must_use]
-    pub fn with(saves: SaveManager, history: History<T>) -> SessionOptions<T> {
-        SessionOptions { saves, history, flush: Flush::default(), memory: None }
+    pub fn with(saves: impl Into<ValueSaver>, history: History<T>) -> SessionOptions<T> {
+        SessionOptions { saves: saves.into(), history, flush: Flush::default(), memory: None }
     }
 }
 
@@ -89,18 +90,18 @@ impl<T: Persist + Default> SessionOptions<T> {
         journal: impl AsRef<Path>,
     ) -> Result<(Session<T>, Recovered)> {
         let Self { mut saves, mut history, flush, memory } = self;
-        if history.len() > 0 || history.is_open() || history.recorder.is_some() {
+        if history.len() > 0 || history.is_open() || history.journal.is_some() {
             return Err(Error::new(
                 ErrorKind::InvalidValue,
                 "the history of a session begins without entries; give it a new one",
             ));
         }
-        history.around.classes.borrow_mut().registry.context = saves.registry().context.clone();
+        history.support.classes.registry.context = saves.registry().context.clone();
         if let Kind::Class(class) = T::persist_kind()
-            && history.know_fields().is_ok()
+            && history.support.know_fields().is_ok()
         {
             // Commands need no fields of their target: one that cannot have them is refused at its first edit.
-            check_recordable(&history.around.classes.borrow().registry, &class().name())?;
+            check_recordable(&history.support.classes.registry, &class().name())?;
         }
         let storage = saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;
@@ -135,7 +136,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         let mut writer = Writer::new(Arc::clone(&storage), paths, locks, unkept, flush);
         match (&chosen, end) {
             (Some(Chosen { path, scan }), Some(Good { length, sequence, program: written })) => {
-                let own = program(&history.around, &loaded.target)?;
+                let own = program(&history.support, &loaded.target)?;
                 let mut frames = Vec::new();
                 if own != written {
                     frames.push((frame::Kind::Program, own));
@@ -153,14 +154,11 @@ impl<T: Persist + Default> SessionOptions<T> {
             let _ = storage.remove(&next);
         }
 
-        let writer = Rc::new(RefCell::new(writer));
-        let recorder =
-            JournalRecorder::new(Rc::clone(&writer), Rc::clone(&history.around), &loaded.target);
-        history.around.is_journaled.set(true);
         let known = world(&loaded.target);
         let known = known.map_or(0, |world| world.registry().program().classes.len());
-        history.around.registered.set(known);
-        history.recorder = Some(Box::new(recorder));
+        let support = &mut history.support;
+        (support.is_journaled, support.registered) = (true, known);
+        history.journal = Some(Box::new(Journal::new(writer, support, &loaded.target)));
         history.count_all_held(&loaded.target);
         history.trim();
         history.tell_nothing();
@@ -169,7 +167,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         if recovered.replayed > 0 {
             history.send([HistoryEvent::Recovered(recovered.entries)]);
         }
-        let session = Session { target: loaded.target, history, saves, journal: writer, save };
+        let session = Session { target: loaded.target, history, saves, save };
         Ok((session, recovered))
     }
 
@@ -220,7 +218,7 @@ impl<T: Persist + Default> SessionOptions<T> {
     }
 }
 
-fn load<T: Persist + Default>(saves: &mut SaveManager, save: &Path) -> Result<Loaded<T>> {
+fn load<T: Persist + Default>(saves: &mut ValueSaver, save: &Path) -> Result<Loaded<T>> {
     Ok(match saves.load_followed::<T>(save)? {
         Some((target, digest, report)) => {
             Loaded { target, digest: Some(digest), report: Some(report) }
@@ -240,7 +238,7 @@ struct Good {
 
 /// Does a journal again; returns what of it is good, or `None` if nothing can be used.
 fn recover<T: Persist + Default>(
-    saves: &mut SaveManager,
+    saves: &mut ValueSaver,
     history: &mut History<T>,
     save: &Path,
     loaded: &mut Loaded<T>,
@@ -292,21 +290,21 @@ fn recover<T: Persist + Default>(
 fn replay<T: Persist>(
     history: &mut History<T>,
     target: &mut T,
-    saves: &SaveManager,
+    saves: &ValueSaver,
     storage: &dyn Storage,
     path: &Path,
     until: u64,
 ) -> Result<Outcome> {
     let mut reader = Reader::open(storage, path)?;
-    let commands = history.around.classes.borrow().registry.clone();
+    let commands = history.support.classes.registry.clone();
     let classes = world(&*target).map(|world| world.registry().clone()).unwrap_or_default();
     let mut programs = Programs::new(&commands, &classes, saves.load_options());
     let listeners = std::mem::take(&mut history.listeners);
     let (capacity, max_bytes) = (history.ring.capacity(), history.max_bytes.take());
     history.ring.set_capacity(None);
-    history.around.is_replayed.set(true);
+    history.support.is_replayed = true;
     let outcome = history.replay(target, &mut reader, &mut programs, until);
-    history.around.is_replayed.set(false);
+    history.support.is_replayed = false;
     history.ring.set_capacity(capacity);
     history.max_bytes = max_bytes;
     history.listeners = listeners;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::commands::Reading;
 use super::stored::{StoredProgram, wrong};
 use crate::format::scan;
 use crate::graph::Registry;
@@ -68,6 +69,11 @@ impl<'p> Classes<'p> {
         let same = (0..count).map(|class| self.is_class_same(&found, class, is_shifted)).collect();
         self.found = Some(Found { same, ..found });
         Ok(())
+    }
+
+    /// What commands of the journal are read with.
+    pub(super) fn reading(&self) -> Reading<'_> {
+        Reading { registry: self.registry, numbers: self.numbers() }
     }
 
     /// Which of the program's classes those of each number are, if that is not the same.

@@ -1,30 +1,27 @@
 //! What happens to a history, as frames.
 
-use std::any::Any;
-use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
-use std::rc::Rc;
 
 use hashbrown::HashMap;
 
+use super::Record;
 use super::commands::definitions;
 use super::evolution::Key;
 use super::frame::Kind;
 use super::stored::{
     StoredBegun, StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredIds, StoredLabel,
-    StoredProgram, StoredStacks, StoredStep, Storing, payload,
+    StoredProgram, StoredStacks, StoredStep, payload,
 };
 use super::writer::{Frames, Writer};
-use super::{Around, Record, Recorder};
 use crate::history::History;
-use crate::history::step::End;
+use crate::history::step::{End, Step, world};
+use crate::history::support::Support;
 use crate::world::{Moment, Owner};
 use crate::{ErrorKind, Result, World};
 
-/// Writes to a journal what happens to a history.
-pub(super) struct JournalRecorder<T: 'static> {
-    journal: Rc<RefCell<Writer>>,
-    around: Rc<Around<T>>,
+/// Records what happens to a history, so that another run can replay it.
+pub(in crate::history) struct Journal {
+    pub(super) writer: Writer,
     known: Known,
     /// The components and resources whose content the journal has, so that the steps of fields that follow can be applied.
     told: Contents,
@@ -79,34 +76,38 @@ struct Known {
 }
 
 impl Known {
-    fn of<T: 'static>(around: &Around<T>, target: &T) -> Self {
+    fn of<T: 'static>(support: &Support<T>, target: &T) -> Self {
         let world = world(target);
         let classes = world.map_or(0, |world| world.registry().program().classes.len());
-        let commands = around.classes.borrow().len();
+        let commands = support.classes.len();
         Self { classes: (commands, classes), last_id: world.map(World::last_id) }
     }
 }
 
-impl<T: 'static> JournalRecorder<T> {
-    /// For a journal that knows the classes that there are.
-    pub(super) fn new(journal: Rc<RefCell<Writer>>, around: Rc<Around<T>>, target: &T) -> Self {
-        let known = Known { last_id: None, ..Known::of(&around, target) };
-        let evicted = StoredEvicted::default();
-        Self { journal, around, known, told: Contents::default(), evicted }
+impl Journal {
+    /// A journal that knows the classes that there are.
+    pub(super) fn new<T: 'static>(writer: Writer, support: &Support<T>, target: &T) -> Self {
+        let known = Known { last_id: None, ..Known::of(support, target) };
+        Self { writer, known, told: Contents::default(), evicted: StoredEvicted::default() }
     }
 
-    fn frames(&self, record: Record<'_, T>, now: &Known, told: &mut Told) -> Result<Frames> {
+    fn frames<T: 'static>(
+        &self,
+        support: &Support<T>,
+        record: Record<'_, T>,
+        now: &Known,
+        told: &mut Told,
+    ) -> Result<Frames> {
         let mut frames = Frames::new();
         if self.evicted.oldest + self.evicted.undone > 0 {
             frames.push((Kind::Evicted, payload(&self.evicted)?));
         }
         let frame = match record {
             Record::Done { target, label, steps, merging } => {
-                let storing = Storing { around: &*self.around, moment: Moment::Done };
-                let steps = storing.steps(steps, target)?;
+                let steps = stored(steps, target, support, Moment::Done)?;
                 told.begins = now.classes != self.known.classes;
                 if told.begins {
-                    frames.push((Kind::Program, program(&self.around, target)?));
+                    frames.push((Kind::Program, program(support, target)?));
                 }
                 if let Some(world) = world(target) {
                     // Most edits change fields of what the journal knows.
@@ -127,9 +128,7 @@ impl<T: 'static> JournalRecorder<T> {
                     changed.extend(known.into_iter().filter(|key| told.gone.contains(key)));
                     told.new = push_contents(world, changed, &mut frames)?;
                 }
-                let ids = now
-                    .last_id
-                    .map(|behind| StoredIds { before: self.around.last_id.get(), behind });
+                let ids = now.last_id.map(|behind| StoredIds { before: support.last_id, behind });
                 let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
                 let (label, ids) = (StoredLabel::from(label), ids.filter(|_| ids != known));
                 let merging = merging.into();
@@ -151,27 +150,33 @@ impl<T: 'static> JournalRecorder<T> {
     }
 }
 
-impl<T: 'static> Recorder<T> for JournalRecorder<T> {
-    fn record(&mut self, record: Record<'_, T>) -> Result<()> {
+impl Journal {
+    /// Appends what has just been done to the target, before the history notes it.
+    ///
+    /// If it fails, what was done is rolled back.
+    pub(in crate::history) fn record<T: 'static>(
+        &mut self,
+        support: &Support<T>,
+        record: Record<'_, T>,
+    ) -> Result<()> {
         let must = matches!(record, Record::RolledBack);
         let is_cleared = matches!(record, Record::Cleared);
         let now = match &record {
-            Record::Done { target, .. } => Known::of(&self.around, *target),
+            Record::Done { target, .. } => Known::of(support, *target),
             _ => self.known,
         };
         // Behind what else changes components, they are told anew.
         let ends = matches!(record, Record::Undone | Record::Redone | Record::RolledBack);
         let mut told = Told { ends, ..Told::default() };
-        let frames = self.frames(record, &now, &mut told)?;
+        let frames = self.frames(support, record, &now, &mut told)?;
         if frames.is_empty() {
             return Ok(());
         }
-        let mut journal = self.journal.borrow_mut();
-        if is_cleared && journal.lacks_history() {
+        if is_cleared && self.writer.lacks_history() {
             // The next one then can hold what there is.
             return Ok(());
         }
-        let result = journal.append(&frames, must);
+        let result = self.writer.append(&frames, must);
         if result.is_ok() || must {
             self.evicted = StoredEvicted::default();
             self.known = now;
@@ -186,23 +191,36 @@ impl<T: 'static> Recorder<T> for JournalRecorder<T> {
         result
     }
 
-    fn evicted(&mut self, end: End) {
+    /// Notes that an entry was evicted: the oldest, or the last of those that were undone.
+    pub(in crate::history) fn evicted(&mut self, end: End) {
         match end {
             End::Undone => self.evicted.undone += 1,
             End::Applied | End::Merged => self.evicted.oldest += 1,
         }
     }
 
-    fn begun(&mut self, target: &T) {
-        let (journal, around) = (Rc::clone(&self.journal), Rc::clone(&self.around));
-        *self = Self::new(journal, around, target);
+    /// Notes that a new journal has begun with the history as it is.
+    pub(super) fn begun<T: 'static>(&mut self, support: &Support<T>, target: &T) {
+        self.known = Known { last_id: None, ..Known::of(support, target) };
+        (self.told, self.evicted) = (Contents::default(), StoredEvicted::default());
     }
 
-    fn lose(&mut self, why: &str) {
+    /// Notes that the target was left half done: later changes of it cannot be replayed elsewhere.
+    pub(in crate::history) fn lose(&mut self, why: &str) {
         let why =
             format!("since the target was left half done, {why}; save, which begins a new one");
-        self.journal.borrow_mut().lose(ErrorKind::Poisoned, &why);
+        self.writer.lose(ErrorKind::Poisoned, &why);
     }
+}
+
+/// Steps as they are.
+pub(super) fn stored<T: 'static>(
+    steps: &mut [Step<T>],
+    target: &T,
+    support: &Support<T>,
+    moment: Moment,
+) -> Result<Vec<StoredStep>> {
+    steps.iter_mut().map(|step| step.store(target, support, moment)).collect()
 }
 
 /// Writes the contents of components and resources that exist or are parked; returns which.
@@ -230,22 +248,16 @@ fn push_contents(world: &World, keys: BTreeSet<Key>, frames: &mut Frames) -> Res
 }
 
 /// The classes that the following frames are written by.
-pub(super) fn program<T: 'static>(around: &Around<T>, target: &T) -> Result<Vec<u8>> {
-    let commands = definitions(&around.classes.borrow().registry)?;
+pub(super) fn program<T: 'static>(support: &Support<T>, target: &T) -> Result<Vec<u8>> {
+    let commands = definitions(&support.classes.registry)?;
     let world = world(target).map(|world| definitions(world.registry())).transpose()?;
     payload(&StoredProgram { commands, world: world.unwrap_or_default() })
-}
-
-/// The target, if it is a world.
-pub(super) fn world<T: 'static>(target: &T) -> Option<&World> {
-    let target: &dyn Any = target;
-    target.downcast_ref()
 }
 
 impl<T: 'static> History<T> {
     /// What a journal begins with: the history as it is, and as it is with the target saved in its state, if it is.
     pub(super) fn begin_journal(&mut self, target: &T, is_saved: bool) -> Result<Frames> {
-        let mut frames = vec![(Kind::Program, program(&self.around, target)?)];
+        let mut frames = vec![(Kind::Program, program(&self.support, target)?)];
         let saved = if is_saved { Some(self.state()) } else { self.saved };
         let stacks = StoredStacks {
             entries: self.ring.len() as u64,
@@ -267,18 +279,16 @@ impl<T: 'static> History<T> {
             let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
             let (first, rest) = entry.steps.split_at_mut(half);
             let moment = if done.is_some() { Moment::Applied } else { moment };
-            let storing = Storing { around: &*self.around, moment };
-            let mut steps = storing.steps(first, target)?;
-            let storing = Storing { moment: Moment::Undone, ..storing };
-            steps.append(&mut storing.steps(rest, target)?);
+            let mut steps = stored(first, target, &self.support, moment)?;
+            steps.append(&mut stored(rest, target, &self.support, Moment::Undone)?);
             for step in &steps {
                 step.each(&mut |change| {
                     let class = change.class().filter(|_| change.is_of_fields());
                     changed.extend(class.map(|class| (change.owner, class.to_owned())));
                 });
             }
-            let stored = StoredEntry { label, state: entry.state, steps };
-            frames.push((Kind::Entry, payload(&stored)?));
+            let entry = StoredEntry { label, state: entry.state, steps };
+            frames.push((Kind::Entry, payload(&entry)?));
         }
         if let Some(world) = world(target) {
             // They come before the last entry, with which the beginning ends.

@@ -1,27 +1,23 @@
 //! Replays a journal.
 
-use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
 
-use super::Around;
 use super::beginning::Begun;
-use super::commands::{CommandClass, Reading};
+use super::commands::CommandClass;
 use super::evolution::Contents;
 use super::frame::Kind;
 use super::programs::{Programs, unregistered};
 use super::reader::{Frame, OpenTransaction, Reader};
-use super::recorder::world;
 use super::stored::{
     StoredBegun, StoredCommand, StoredContent, StoredDone, StoredEvicted, StoredStep, place, read,
     wrong,
 };
+use crate::fields::Way;
 use crate::history::History;
-use crate::history::fields::FieldStep;
-use crate::history::step::{BoxedStep, End, Failure, is_broken, undo_all};
-use crate::history::undo::Way;
-use crate::history::world::restored;
+use crate::history::step::{
+    End, Failure, Step, is_broken, restored_change, run_all, world, world_mut,
+};
 use crate::world::Moment;
 use crate::{Error, ErrorKind, Result, World};
 
@@ -49,7 +45,6 @@ pub(super) struct Failed {
 /// A replay that is running.
 pub(super) struct Replay<'r, 'p, T: 'static> {
     pub(super) target: &'r mut T,
-    around: Rc<Around<T>>,
     pub(super) programs: &'r mut Programs<'p>,
     pub(super) contents: Contents,
     pub(super) begun: Begun,
@@ -64,9 +59,8 @@ impl<T: 'static> History<T> {
         programs: &mut Programs<'_>,
         until: u64,
     ) -> io::Result<Outcome> {
-        let around = Rc::clone(&self.around);
         let contents = Contents::default();
-        let mut replay = Replay { target, around, programs, contents, begun: Begun::No };
+        let mut replay = Replay { target, programs, contents, begun: Begun::No };
         let (mut events, mut steps, mut open, mut program) = (0, 0, None, Vec::new());
         let mut position = None;
         while reader.offset < until {
@@ -161,10 +155,10 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let label = label.restore()?;
                 let is_direct = self.bring_on(&mut steps)?;
                 self.give_behind(ids.map(|ids| ids.before))?;
-                let steps = self.do_again(steps)?;
+                let steps = self.do_again(history, steps)?;
                 self.give_behind(ids.map(|ids| ids.behind))?;
                 history.changed(self.target);
-                history.enter(self.target, (label, None), steps, merging.into(), None);
+                history.enter(self.target, (label, None), steps.into(), merging.into(), None);
                 if is_direct {
                     self.contents.clear();
                 }
@@ -186,7 +180,8 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             Kind::Cleared => history.drop_all(),
             Kind::Skipped => {
-                if !history.skip(Way { is_redo: read(payload)? }) {
+                let way = if read(payload)? { Way::Redo } else { Way::Undo };
+                if !history.skip(way) {
                     return Err(wrong("an entry to be skipped where there is none").into());
                 }
             }
@@ -224,8 +219,7 @@ impl<T: 'static> Replay<'_, '_, T> {
     }
 
     fn world(&mut self) -> Option<&mut World> {
-        let target: &mut dyn Any = self.target;
-        target.downcast_mut()
+        world_mut(self.target)
     }
 
     /// Undoes or redoes.
@@ -254,14 +248,19 @@ impl<T: 'static> Replay<'_, '_, T> {
     }
 
     /// Does steps again, as they were done first.
-    fn do_again(&mut self, stored: Vec<StoredStep>) -> Result<Vec<BoxedStep<T>>, Failure> {
-        let mut done: Vec<BoxedStep<T>> = Vec::with_capacity(stored.len());
+    fn do_again(
+        &mut self,
+        history: &mut History<T>,
+        stored: Vec<StoredStep>,
+    ) -> Result<Vec<Step<T>>, Failure> {
+        let mut done: Vec<Step<T>> = Vec::with_capacity(stored.len());
         for step in stored {
-            match self.do_one(step) {
+            match self.do_one(history, step) {
                 Ok(step) => done.push(step),
                 Err(mut failure) => {
                     if failure.broken.is_none() {
-                        let back = undo_all(&mut done, self.target);
+                        let support = &mut history.support;
+                        let back = run_all(&mut done, self.target, support, Way::Undo);
                         is_broken(&mut failure, 0, back);
                     }
                     return Err(failure);
@@ -271,21 +270,17 @@ impl<T: 'static> Replay<'_, '_, T> {
         Ok(done)
     }
 
-    fn do_one(&mut self, stored: StoredStep) -> Result<BoxedStep<T>, Failure> {
+    fn do_one(&mut self, history: &mut History<T>, stored: StoredStep) -> Result<Step<T>, Failure> {
         match stored {
             StoredStep::Command(command) if command.is_direct => {
-                let (class, command) = self.brought_on(*command)?;
+                let (class, command) = self.brought_on(history, *command)?;
                 self.give_behind(command.last_id)?;
-                let reading = Reading {
-                    around: &self.around,
-                    registry: self.programs.commands.registry,
-                    numbers: self.programs.commands.numbers(),
-                };
-                class.replay(&command, self.target, &reading)
+                let support = &mut history.support;
+                class.replay(&command, self.target, support, &self.programs.commands.reading())
             }
             StoredStep::World(_) | StoredStep::Field(_) => {
-                let mut step = self.restore(stored, Moment::Done)?;
-                match step.redo(self.target) {
+                let mut step = self.restore(history, stored, Moment::Done)?;
+                match step.run(self.target, &mut history.support, Way::Redo) {
                     Ok(()) => Ok(step),
                     Err(failure) => {
                         step.finalize(self.target, End::Undone);
@@ -295,66 +290,71 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             StoredStep::Command(mut command) => {
                 let further = std::mem::take(&mut command.further);
-                let mut further = self.do_again(further)?;
-                self.command(*command, &mut further).map_err(|error| {
-                    let mut failure = Failure::from(error);
-                    let back = undo_all(&mut further, self.target);
-                    is_broken(&mut failure, 0, back);
-                    failure
-                })
+                let mut further = self.do_again(history, further)?;
+                let restored = self.brought_on(history, *command);
+                match restored.and_then(|(class, stored)| {
+                    class.read(&stored, &self.programs.commands.reading())
+                }) {
+                    Ok(mut command) => {
+                        command.further = further.into();
+                        Ok(Step::Command(command))
+                    }
+                    Err(error) => {
+                        let mut failure = Failure::from(error);
+                        let support = &mut history.support;
+                        let back = run_all(&mut further, self.target, support, Way::Undo);
+                        is_broken(&mut failure, 0, back);
+                        Err(failure)
+                    }
+                }
             }
         }
     }
 
     pub(super) fn restore_all(
         &mut self,
+        history: &mut History<T>,
         stored: Vec<StoredStep>,
         moment: Moment,
-    ) -> Result<Vec<BoxedStep<T>>> {
-        stored.into_iter().map(|step| self.restore(step, moment)).collect()
+    ) -> Result<Vec<Step<T>>> {
+        stored.into_iter().map(|step| self.restore(history, step, moment)).collect()
     }
 
     /// A step as it was.
-    fn restore(&mut self, stored: StoredStep, moment: Moment) -> Result<BoxedStep<T>> {
+    fn restore(
+        &mut self,
+        history: &mut History<T>,
+        stored: StoredStep,
+        moment: Moment,
+    ) -> Result<Step<T>> {
         match stored {
             StoredStep::Command(mut command) => {
                 let further = std::mem::take(&mut command.further);
-                let mut further = self.restore_all(further, moment)?;
-                self.command(*command, &mut further)
+                let further = self.restore_all(history, further, moment)?;
+                let (class, stored) = self.brought_on(history, *command)?;
+                let mut command = class.read(&stored, &self.programs.commands.reading())?;
+                command.further = further.into();
+                Ok(Step::Command(command))
             }
-            StoredStep::World(change) => restored(change, self.target, moment),
+            StoredStep::World(change) => restored_change(*change, self.target, moment),
             StoredStep::Field(change) => {
                 let class = change.path.class();
                 if !self.programs.commands.is_same(class) {
                     return Err(changed_class(class));
                 }
-                Ok(Box::new(FieldStep::restored(*change, &self.around)))
+                Ok(Step::Field((*change).into()))
             }
         }
-    }
-
-    /// A command with what it performed, which is taken if it succeeds.
-    fn command(
-        &mut self,
-        stored: StoredCommand,
-        further: &mut Vec<BoxedStep<T>>,
-    ) -> Result<BoxedStep<T>> {
-        let (class, stored) = self.brought_on(stored)?;
-        let reading = Reading {
-            around: &self.around,
-            registry: self.programs.commands.registry,
-            numbers: self.programs.commands.numbers(),
-        };
-        class.restore(&stored, further, &reading)
     }
 
     /// The class of a command, and the command in the form that the program has.
     fn brought_on(
         &mut self,
+        history: &History<T>,
         mut stored: StoredCommand,
-    ) -> Result<(Rc<dyn CommandClass<T>>, StoredCommand)> {
+    ) -> Result<(CommandClass<T>, StoredCommand)> {
         let class = self.programs.commands.class(stored.class)?;
-        let found = self.around.classes.borrow().class(class);
+        let found = history.support.classes.class(class);
         let found = found.ok_or_else(|| {
             unregistered(&self.programs.commands.registry.program().classes[class].name)
         })?;

@@ -1,15 +1,14 @@
 //! A target with its history, its save and its journal.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
+use super::Journal;
 use super::frame::header;
 use super::writer::Writer;
 use crate::history::History;
-use crate::save::SaveOutcome;
-use crate::{Persist, Result, SaveManager, World};
+use crate::save::{SaveOutcome, ValueSaver};
+use crate::{Error, ErrorKind, Persist, Result, World};
 
 /// An edited value with its undo history, recoverable after a crash.
 ///
@@ -69,8 +68,7 @@ use crate::{Persist, Result, SaveManager, World};
 pub struct Session<T: 'static = World> {
     pub(super) target: T,
     pub(in crate::history) history: History<T>,
-    pub(super) saves: SaveManager,
-    pub(super) journal: Rc<RefCell<Writer>>,
+    pub(super) saves: ValueSaver,
     /// Where the save is.
     pub(super) save: PathBuf,
 }
@@ -91,7 +89,7 @@ impl<T: 'static> Session<T> {
     /// Why the journal cannot be written, if so. Each edit tries again, and is refused until that has passed.
     #[must_use]
     pub fn journal_broken(&self) -> Option<String> {
-        self.journal.borrow().broken().map(String::from)
+        self.journal()?.broken().map(String::from)
     }
 
     /// Where the save is.
@@ -100,9 +98,9 @@ impl<T: 'static> Session<T> {
         &self.save
     }
 
-    /// The classes and settings of the saves.
+    /// The classes and settings of the saves. [`into_parts`](Self::into_parts) gives them back, for a [`SaveManager`](crate::SaveManager) to be made from them.
     #[must_use]
-    pub fn saves(&self) -> &SaveManager {
+    pub fn saves(&self) -> &ValueSaver {
         &self.saves
     }
 
@@ -113,7 +111,7 @@ impl<T: 'static> Session<T> {
     ///
     /// What keeps the journal from being written.
     pub fn flush(&mut self) -> Result<()> {
-        self.journal.borrow_mut().flush()
+        self.writer()?.flush()
     }
 
     /// To be called now and then, as in each frame: flushes when [`Flush::Every`](super::Flush::Every) says that it is time, and tries a journal again that could not be
@@ -123,16 +121,15 @@ impl<T: 'static> Session<T> {
     ///
     /// Those of [`flush`](Self::flush).
     pub fn tick(&mut self) -> Result<()> {
-        self.journal.borrow_mut().tick()
+        self.writer()?.tick()
     }
 
     /// Ends the session and gives back what it was made of. The journal stays as it is, and the next session begins there.
     #[must_use]
-    pub fn into_parts(self) -> (T, History<T>, SaveManager) {
-        let Self { target, mut history, saves, journal, .. } = self;
-        history.recorder = None;
-        history.around.end_journal();
-        drop(journal);
+    pub fn into_parts(self) -> (T, History<T>, ValueSaver) {
+        let Self { target, mut history, saves, .. } = self;
+        history.journal = None;
+        history.support.is_journaled = false;
         (target, history, saves)
     }
 
@@ -142,9 +139,23 @@ impl<T: 'static> Session<T> {
     ///
     /// What keeps the journal from being removed; it then may still be there. [`InUse`](crate::ErrorKind::InUse) if another session has written
     /// to it, where the system has no locks.
-    pub fn discard(self) -> Result<()> {
-        self.journal.borrow_mut().remove()
+    pub fn discard(mut self) -> Result<()> {
+        self.writer()?.remove()
     }
+
+    fn journal(&self) -> Option<&Writer> {
+        self.history.journal.as_ref().map(|journal| &journal.writer)
+    }
+
+    fn writer(&mut self) -> Result<&mut Writer> {
+        writer(&mut self.history.journal)
+    }
+}
+
+/// The file of a journal, which a session has until it ends.
+fn writer(journal: &mut Option<Box<Journal>>) -> Result<&mut Writer> {
+    let journal = journal.as_mut().map(|journal| &mut journal.writer);
+    journal.ok_or_else(|| Error::new(ErrorKind::Io, "the session has no journal any more"))
 }
 
 impl<T: Persist> Session<T> {
@@ -161,12 +172,12 @@ impl<T: Persist> Session<T> {
     /// for a folder that cannot be flushed, which the message says.
     pub fn save(&mut self) -> Result<SaveOutcome> {
         self.history.check_no_transaction()?;
-        self.journal.borrow().check_own()?;
+        self.writer()?.check_own()?;
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;
         let there = history.bring_all(&mut self.target);
         let frames = there.and_then(|()| history.begin_journal(&self.target, true));
-        let mut journal = self.journal.borrow_mut();
+        let journal = writer(&mut history.journal)?;
         // If it fails, the new journal cannot be written beside it, and waits in memory.
         let _ = journal.settle(Some(&self.save));
         let mut prepared = None;
@@ -187,11 +198,10 @@ impl<T: Persist> Session<T> {
             }
             Err(_) => {}
         }
-        drop(journal);
-        if let Some(recorder) = self.history.recorder.as_mut().filter(|_| is_in_place) {
-            recorder.begun(&self.target);
+        if let Some(journal) = history.journal.as_mut().filter(|_| is_in_place) {
+            journal.begun(&history.support, &self.target);
             // The new journal does not know what the last entry could be merged with.
-            self.history.may_merge = false;
+            history.may_merge = false;
         }
         if replaced.is_ok() {
             self.history.saved_here();
@@ -204,7 +214,7 @@ impl<T: 'static> fmt::Debug for Session<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
             .field("save", &self.save)
-            .field("journal", &self.journal.borrow().path())
+            .field("journal", &self.journal().map(Writer::path))
             .field("history", &self.history)
             .finish_non_exhaustive()
     }

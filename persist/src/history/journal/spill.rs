@@ -1,19 +1,18 @@
 //! Entries that are far from the current one, in files until they are needed.
 
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Around;
 use super::commands::Reading;
+use super::recorder;
 use super::spill_files::{Spill, Spilled, StoredSpill, StoredSteps};
-use super::stored::{StoredStep, Storing, payload, wrong};
+use super::stored::{StoredStep, payload, wrong};
 use crate::Result;
 use crate::history::History;
 use crate::history::entry::{Away, Entry};
-use crate::history::fields::FieldStep;
-use crate::history::step::{BoxedStep, End, ends};
-use crate::history::world::restored;
+use crate::history::step::{End, Step, ends, restored_change};
+use crate::history::steps::Steps;
+use crate::history::support::Support;
 use crate::storage::Storage;
 use crate::world::Moment;
 
@@ -84,10 +83,10 @@ impl<T: 'static> History<T> {
             spill.files.insert(file, places.len());
             for (place, index) in places.into_iter().enumerate() {
                 let Some(entry) = self.ring.get_mut(index) else { continue };
-                let has_end = entry.steps.iter().any(|step| step.has_end());
+                let has_end = entry.steps.iter().any(Step::has_end);
                 let at = Spilled { file, place };
                 let away = Away { at, label: entry.label(), has_end };
-                (entry.steps, entry.proved) = (Vec::new(), None);
+                (entry.steps, entry.proved, entry.order) = (Steps::default(), None, None);
                 entry.away = Some(Box::new(away));
                 let before = entry.size;
                 entry.measure();
@@ -99,12 +98,11 @@ impl<T: 'static> History<T> {
 
     /// Stores an entry, unless it can only be in memory; returns how many bytes that frees.
     fn gather(&mut self, index: usize, target: &T, found: &mut Vec<Gathered>) -> usize {
-        let storing = Storing { around: &*self.around, moment: Moment::Spilled };
         let Some(entry) = self.ring.get_mut(index) else { return 0 };
         if entry.away.is_some() {
             return 0;
         }
-        match storing.steps(&mut entry.steps, target) {
+        match recorder::stored(&mut entry.steps, target, &self.support, Moment::Spilled) {
             Ok(steps) => {
                 let size = entry.size - size_of::<Entry<T>>() - entry.held;
                 found.push(Gathered { index, steps: StoredSteps { steps }, size });
@@ -143,11 +141,11 @@ impl<T: 'static> History<T> {
         for (index, place) in &indices {
             let steps = stored.get_mut(*place).and_then(Option::take);
             let steps = steps.ok_or_else(|| wrong("fewer entries than were moved there"))?;
-            restored.push((*index, restore_all(steps.steps, target, &self.around)?));
+            restored.push((*index, restore_all(steps.steps, target, &self.support)?));
         }
         for (index, steps) in restored {
             if let Some(entry) = self.ring.get_mut(index) {
-                (entry.steps, entry.away) = (steps, None);
+                (entry.steps, entry.away) = (steps.into(), None);
             }
             self.measure(index);
         }
@@ -181,7 +179,7 @@ impl<T: 'static> History<T> {
             let mut stored: Vec<_> = stored.into_iter().map(Some).collect();
             for (spilled, end) in of_file {
                 let steps = stored.get_mut(spilled.place).and_then(Option::take);
-                let steps = steps.map(|steps| restore_all(steps.steps, target, &self.around));
+                let steps = steps.map(|steps| restore_all(steps.steps, target, &self.support));
                 if let Some(Ok(steps)) = steps {
                     let done = if *end == End::Applied { steps.len() } else { 0 };
                     self.released.extend(ends(steps, done));
@@ -195,29 +193,28 @@ impl<T: 'static> History<T> {
 fn restore_all<T: 'static>(
     stored: Vec<StoredStep>,
     target: &mut T,
-    around: &Rc<Around<T>>,
-) -> Result<Vec<BoxedStep<T>>> {
-    stored.into_iter().map(|step| restore(step, target, around)).collect()
+    support: &Support<T>,
+) -> Result<Vec<Step<T>>> {
+    stored.into_iter().map(|step| restore(step, target, support)).collect()
 }
 
 fn restore<T: 'static>(
     stored: StoredStep,
     target: &mut T,
-    around: &Rc<Around<T>>,
-) -> Result<BoxedStep<T>> {
+    support: &Support<T>,
+) -> Result<Step<T>> {
     match stored {
-        StoredStep::World(change) => restored(change, target, Moment::Spilled),
-        StoredStep::Field(change) => Ok(Box::new(FieldStep::restored(*change, around))),
+        StoredStep::World(change) => restored_change(*change, target, Moment::Spilled),
+        StoredStep::Field(change) => Ok(Step::Field((*change).into())),
         StoredStep::Command(mut command) => {
             let further = std::mem::take(&mut command.further);
-            let mut further = restore_all(further, target, around)?;
-            let (class, registry) = {
-                let classes = around.classes.borrow();
-                (classes.class(command.class as usize), classes.registry.clone())
-            };
+            let further = restore_all(further, target, support)?;
+            let class = support.classes.class(command.class as usize);
             let class = class.ok_or_else(|| wrong("a command of no class"))?;
-            let reading = Reading { around, registry: &registry, numbers: None };
-            class.restore(&command, &mut further, &reading)
+            let reading = Reading { registry: &support.classes.registry, numbers: None };
+            let mut command = class.read(&command, &reading)?;
+            command.further = further.into();
+            Ok(Step::Command(command))
         }
     }
 }

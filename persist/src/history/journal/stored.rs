@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Around, Before};
 use crate::codec::{Buffer, decode};
 use crate::fields::FieldChange;
 use crate::history::merging::Merging;
-use crate::history::step::BoxedStep;
-use crate::history::{Command, Label, Poison, Verb};
-use crate::world::{Change, Moment, Owner};
+use crate::history::{Label, Poison, Verb};
+use crate::world::{Change, Owner};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// The schemas of the classes in the following frames, each list as a save without records.
@@ -163,41 +161,14 @@ impl StoredStep {
 #[persist(crate = crate)]
 pub(in crate::history) struct StoredCommand {
     /// The number of its class.
-    pub(super) class: u32,
-    pub(super) is_direct: bool,
+    pub(in crate::history) class: u32,
+    pub(in crate::history) is_direct: bool,
     /// What it was before it was done, if it was done directly just now, and is another now.
-    pub(super) before: Option<Vec<u8>>,
+    pub(in crate::history) before: Option<Vec<u8>>,
     /// The last id that the world had given by then: what failed before it in its edit has used some up.
-    pub(super) last_id: Option<u64>,
-    pub(super) bytes: Vec<u8>,
-    pub(super) further: Vec<StoredStep>,
-}
-
-/// What steps are stored with.
-pub(in crate::history) struct Storing<'s, T: 'static> {
-    pub(in crate::history) around: &'s Around<T>,
-    pub(in crate::history) moment: Moment,
-}
-
-impl<T: 'static> Storing<'_, T> {
-    pub(in crate::history) fn command<C: Command<T>>(
-        &self,
-        command: &C,
-        is_direct: bool,
-        before: Option<Box<Before>>,
-        further: &mut [BoxedStep<T>],
-        target: &T,
-    ) -> Result<StoredStep> {
-        let (class, bytes) = self.around.classes.borrow().encode(command)?;
-        let last_id = before.as_ref().and_then(|before| before.last_id);
-        let before = before.map(|before| before.command).filter(|before| *before != bytes);
-        let further = self.steps(further, target)?;
-        Ok(StoredCommand { class, is_direct, before, last_id, bytes, further }.into())
-    }
-
-    pub(super) fn steps(&self, steps: &mut [BoxedStep<T>], target: &T) -> Result<Vec<StoredStep>> {
-        steps.iter_mut().map(|step| step.store(target, self)).collect()
-    }
+    pub(in crate::history) last_id: Option<u64>,
+    pub(in crate::history) bytes: Vec<u8>,
+    pub(in crate::history) further: Vec<StoredStep>,
 }
 
 #[derive(crate::Persist, Clone)]

@@ -5,7 +5,9 @@ use std::any::TypeId;
 use super::pending::Handed;
 use crate::codec::Pointee;
 use crate::fields::{IntoFieldPath, Request};
-use crate::history::edit::Place;
+use crate::history::edit::{Pending, Place};
+use crate::history::step::Step;
+use crate::history::steps::Steps;
 use crate::history::{Edit, History, Label};
 use crate::world::{Change, Detached, Movable, Owner};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
@@ -56,7 +58,7 @@ impl Edit<'_, World> {
             self.touch(object);
         }
         let handed = Handed::new(self.target, place, owner, class)?;
-        self.pending.push(Box::new(handed));
+        self.pending.push(Pending::Handed(handed));
         Ok(())
     }
 
@@ -105,7 +107,7 @@ impl Edit<'_, World> {
         }
         let path = path.into_field_path(&self.target.paths)?;
         let (change, old) = self.target.record(owner, path, request)?;
-        change.into_iter().for_each(|change| self.record(change));
+        change.into_iter().for_each(|change| self.steps.push(Step::World(change)));
         Ok(old)
     }
 
@@ -240,7 +242,8 @@ impl History<World> {
             if let Some((change, old)) = number {
                 if !change.does_nothing() {
                     let change = Change::found(world, object.into(), change);
-                    self.finish(world, (Label::None, None), vec![Box::new(change)], None)?;
+                    let steps = Steps::One(Step::World(change));
+                    self.finish(world, (Label::None, None), steps, None)?;
                 }
                 return Ok(old);
             }

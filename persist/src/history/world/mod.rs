@@ -1,8 +1,8 @@
-//! Edits of worlds, and their changes as steps of a history.
+//! Edits of worlds.
 
-mod change;
 mod edit;
+mod label;
 mod pending;
 mod structure;
 
-pub(super) use change::restored;
+pub(super) use pending::Handed;

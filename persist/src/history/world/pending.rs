@@ -1,16 +1,14 @@
 //! Components and resources that were handed out to be changed.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use crate::fields::{Bytes, FieldChange, NumberFields};
-use crate::history::edit::{Pending, Place};
-use crate::history::step::{BoxedStep, guarded};
+use crate::history::edit::Place;
 use crate::world::{Change, Owner};
 use crate::{Error, ErrorKind, Result, World};
 
 /// A component or resource as it was when it was handed out.
-pub(super) struct Handed {
+pub(in crate::history) struct Handed {
     place: Place,
     owner: Owner,
     class: fn() -> String,
@@ -47,7 +45,7 @@ impl Handed {
     }
 
     /// What has changed since.
-    fn changes(&self, world: &mut World) -> Result<Vec<FieldChange>> {
+    pub(in crate::history) fn changes(&self, world: &mut World) -> Result<Vec<FieldChange>> {
         match (&self.before, self.place) {
             (Before::Numbers(fields, bits), Place::Component(column, object)) => {
                 let component = world.any_component(column, object);
@@ -71,33 +69,22 @@ impl Handed {
     }
 }
 
-impl Pending<World> for Handed {
-    fn place(&self) -> Place {
+impl Handed {
+    pub(in crate::history) fn place(&self) -> Place {
         self.place
     }
 
-    fn close(self: Box<Self>, world: &mut World, steps: &mut Vec<BoxedStep<World>>) -> Result<()> {
-        match guarded(|| Ok(self.changes(world)?)) {
-            Ok(changes) => {
-                if steps.is_empty() {
-                    steps.reserve_exact(changes.len());
-                }
-                for change in Change::all_found(world, self.owner, changes) {
-                    steps.push(Box::new(change));
-                }
-                Ok(())
-            }
-            Err(failure) => {
-                self.put_back(world)?;
-                match failure.panic {
-                    Some(panic) => resume_unwind(panic),
-                    None => Err(failure.error),
-                }
-            }
-        }
+    /// The changes of the world that these are.
+    pub(in crate::history) fn steps(
+        &self,
+        world: &World,
+        changes: Vec<FieldChange>,
+    ) -> impl Iterator<Item = Change> {
+        Change::all_found(world, self.owner, changes)
     }
 
-    fn put_back(self: Box<Self>, world: &mut World) -> Result<()> {
+    /// Puts it back as it was.
+    pub(in crate::history) fn put_back(&self, world: &mut World) -> Result<()> {
         match (&self.before, self.place) {
             (Before::Numbers(fields, bits), Place::Component(column, object)) => {
                 let component = world.any_component(column, object);

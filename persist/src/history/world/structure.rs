@@ -1,6 +1,7 @@
 //! Edits of the objects of a world, and of their list of components.
 
 use crate::history::Edit;
+use crate::history::step::Step;
 use crate::world::{Activity, Change, Detached, Outside, Owner, Prefab, What};
 use crate::{Component, ObjectId, Result, World};
 
@@ -15,7 +16,7 @@ impl Edit<'_, World> {
         let object = self.target.spawn(name);
         self.touch_new(object);
         let change = Change::spawned(self.target, object);
-        self.record(change);
+        self.steps.push(Step::World(change));
         Ok(object)
     }
 
@@ -30,7 +31,7 @@ impl Edit<'_, World> {
         let object = self.target.spawn_in(parent, name)?;
         self.touch_new(object);
         let change = Change::spawned(self.target, object);
-        self.record(change);
+        self.steps.push(Step::World(change));
         Ok(object)
     }
 
@@ -59,7 +60,7 @@ impl Edit<'_, World> {
         let parent = self.target.parent(object);
         parent.into_iter().chain(self.target.subtree(object)).for_each(|object| self.touch(object));
         let change = Change::delete(self.target, object)?;
-        self.record(change);
+        self.steps.push(Step::World(change));
         Ok(())
     }
 
@@ -94,11 +95,11 @@ impl Edit<'_, World> {
         detached.check(self.target).map_err(|error| owner.locate(error))?;
         if self.target.has(owner, &class) {
             let detached = Change::detach(self.target, owner, class)?;
-            self.record(detached);
+            self.steps.push(Step::World(detached));
         }
         let is_journaled = self.is_journaled();
         let attached = Change::attach(self.target, owner, detached, is_journaled)?;
-        self.record(attached);
+        self.steps.push(Step::World(attached));
         Ok(())
     }
 
@@ -130,13 +131,13 @@ impl Edit<'_, World> {
             self.check_journaled(&class).map_err(|error| owner.locate(error))?;
         }
         let detached = Change::detach(self.target, owner, class)?;
-        self.record(detached);
+        self.steps.push(Step::World(detached));
         Ok(())
     }
 
     /// Refuses what a journal that there is cannot hold.
     fn check_journaled(&self, class: &str) -> Result<()> {
-        self.around.check_journaled(self.target, class)
+        self.support.check_journaled(self.target, class)
     }
 
     /// Checks all components of an object and of its descendants.
@@ -144,7 +145,7 @@ impl Edit<'_, World> {
         if !self.is_journaled() {
             return Ok(());
         }
-        self.target.check_classes(object, |world, class| self.around.check_journaled(world, class))
+        self.target.check_classes(object, |world, class| self.support.check_journaled(world, class))
     }
 
     /// Gives an object another name, as [`World::rename`]; returns what it got.
@@ -214,7 +215,7 @@ impl Edit<'_, World> {
         let checked = self.check_all_journaled(object);
         match checked.and_then(|()| Change::copied(self.target, object, self.is_journaled())) {
             Ok(change) => {
-                self.record(change);
+                self.steps.push(Step::World(change));
                 Ok(object)
             }
             Err(error) => {
@@ -233,6 +234,6 @@ impl Edit<'_, World> {
 
     fn record_aspect(&mut self, object: ObjectId, what: What) {
         let change = Change::of_aspect(self.target, object, what);
-        change.into_iter().for_each(|change| self.record(change));
+        change.into_iter().for_each(|change| self.steps.push(Step::World(change)));
     }
 }

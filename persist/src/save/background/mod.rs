@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 pub(super) use self::worker::Worker;
 use self::worker::{Job, Ticket};
+use super::objects::Objects;
 use super::output::Output;
-use super::{SaveManager, SaveOutcome};
+use super::{SaveManager, SaveOutcome, ValueSaver};
 use crate::codec::Persist;
 use crate::format::{Blocks, Snapshot};
 use crate::{Error, ErrorKind, Result};
@@ -116,7 +117,9 @@ impl SaveManager {
     /// What an object refuses, as [`save`](Self::save). [`BackgroundSave::wait`] or
     /// [`wait_for_saves`](Self::wait_for_saves) returns what goes wrong later.
     pub fn save_in_background(&mut self, path: impl AsRef<Path>) -> Result<BackgroundSave> {
-        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_objects(out, None))
+        self.enqueue(path.as_ref(), 0, |saves, objects, out| {
+            saves.write_objects(objects, out, None)
+        })
     }
 
     /// Takes a snapshot of one value, and saves it on another thread.
@@ -131,7 +134,7 @@ impl SaveManager {
         path: impl AsRef<Path>,
         value: &T,
     ) -> Result<BackgroundSave> {
-        self.enqueue(path.as_ref(), 0, |saves, out| saves.write_value(out, value))
+        self.enqueue(path.as_ref(), 0, |saves, objects, out| saves.write_value(objects, out, value))
     }
 
     /// Waits for all saves in the background.
@@ -140,7 +143,7 @@ impl SaveManager {
     ///
     /// The first error since the last call that no [`BackgroundSave::wait`] has returned.
     pub fn wait_for_saves(&mut self) -> Result<()> {
-        match self.worker.wait_for_all() {
+        match self.values.worker.wait_for_all() {
             Some(error) => Err(error),
             None => Ok(()),
         }
@@ -150,25 +153,26 @@ impl SaveManager {
         &mut self,
         path: &Path,
         least: u64,
-        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
+        write: impl FnOnce(&mut ValueSaver, &mut Objects, &mut dyn Blocks) -> Result<()>,
     ) -> Result<BackgroundSave> {
-        let path = self
+        let Self { values, objects } = self;
+        let path = values
             .output
             .storage
             .resolve(path)
             .map_err(|error| Error::io("write the save to", path, error))?;
-        let Output { options, limits, .. } = &self.output;
+        let Output { options, limits, .. } = &values.output;
         let mut snapshot = Snapshot::new(options.compression, limits);
-        let kept = mem::replace(&mut self.buffer, self.worker.spare_buffer());
-        let result = write(self, &mut snapshot);
-        snapshot.take(mem::replace(&mut self.buffer, kept));
+        let kept = mem::replace(&mut values.buffer, values.worker.spare_buffer());
+        let result = write(values, objects, &mut snapshot);
+        snapshot.take(mem::replace(&mut values.buffer, kept));
         result?;
         let ticket = Arc::new(Ticket::new(snapshot.size()));
-        self.worker.enqueue(Job {
+        values.worker.enqueue(Job {
             path: path.clone(),
             snapshot,
             least,
-            output: self.output.clone(),
+            output: values.output.clone(),
             ticket: ticket.clone(),
         });
         Ok(BackgroundSave { path, ticket })

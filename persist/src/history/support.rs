@@ -1,0 +1,109 @@
+//! What edits are made with, besides their target.
+
+use std::any::TypeId;
+
+use super::command::AnyCommand;
+use super::journal::{Before, CommandClasses};
+use super::step::world;
+use crate::codec::Portable;
+use crate::fields::{Paths, Room, Root};
+use crate::{Error, ErrorKind, Persist, Result, World};
+
+/// What a history lends to its edits and steps: they are run by it, and hold none of it.
+pub(super) struct Support<T: 'static> {
+    pub(super) classes: CommandClasses<T>,
+    /// How the fields of the target are reached, once they are known.
+    root: Option<RootOf<T>>,
+    pub(super) paths: Paths,
+    /// For changes of fields.
+    room: Room,
+    /// Whether there is a journal.
+    pub(super) is_journaled: bool,
+    /// How many classes of a world the saves have, which the next session knows.
+    pub(super) registered: usize,
+    /// True while a journal is replayed.
+    pub(super) is_replayed: bool,
+    /// The last id that a world had given when the edit began.
+    pub(super) last_id: u64,
+}
+
+/// How the fields of a target are reached.
+type RootOf<T> = fn(&mut T) -> &mut dyn Portable;
+
+impl<T: 'static> Default for Support<T> {
+    fn default() -> Self {
+        Self {
+            classes: CommandClasses::default(),
+            root: None,
+            paths: Paths::default(),
+            room: Room::default(),
+            is_journaled: false,
+            registered: 0,
+            is_replayed: false,
+            last_id: 0,
+        }
+    }
+}
+
+impl<T: Persist> Support<T> {
+    /// Makes the fields of the target known, by which edits are recorded.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Registry::register`](crate::graph::Registry::register).
+    pub(super) fn know_fields(&mut self) -> Result<()> {
+        if self.root.is_some() || TypeId::of::<T>() == TypeId::of::<World>() {
+            return Ok(());
+        }
+        self.classes.registry.register_value::<T>()?;
+        self.root = Some(|target| target);
+        Ok(())
+    }
+}
+
+impl<T: 'static> Support<T> {
+    /// Does something with the fields of a target.
+    pub(super) fn with_root<R>(
+        &mut self,
+        target: &mut T,
+        run: impl FnOnce(&mut Root<'_>, &Paths) -> Result<R>,
+    ) -> Result<R> {
+        let Some(root) = self.root else {
+            let message = "the type of the target has no field records; derive `Persist` for it";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        };
+        let (registry, value) = (&self.classes.registry, root(target));
+        run(&mut Root { registry, value, room: &mut self.room }, &self.paths)
+    }
+
+    /// Refuses a class of a world that a journal, if there is one, cannot hold.
+    pub(super) fn check_journaled(&self, world: &World, class: &str) -> Result<()> {
+        if !self.is_journaled {
+            return Ok(());
+        }
+        world.check_recordable(class)?;
+        let number = world.registry().named(class);
+        if number.is_some_and(|number| number < self.registered) {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::WrongClass,
+            "the class is not registered with the saves, and the journal could not be done again without it; register it before the session is opened",
+        )
+        .in_class(class))
+    }
+
+    /// What is before a command is done, if there is a journal that wants to know.
+    pub(super) fn before(
+        &self,
+        command: &dyn AnyCommand<T>,
+        target: &T,
+    ) -> Result<Option<Box<Before>>> {
+        if !self.is_journaled {
+            return Ok(None);
+        }
+        let (_, command) = self.classes.encode(command)?;
+        let last_id = world(target).map(World::last_id);
+        Ok(Some(Box::new(Before { command, last_id })))
+    }
+}

@@ -1,0 +1,419 @@
+//! What saves and loads single values: the classes and the settings of a manager, without its objects.
+
+use std::any::Any;
+use std::fmt;
+use std::mem;
+use std::path::Path;
+
+use super::background::Worker;
+use super::objects::Objects;
+use super::output::Output;
+use super::source::{Rescue, Source};
+use super::unknowns::Unknowns;
+use super::{LoadReport, Loaded, SaveManager, SaveOutcome, to_vec};
+use crate::codec::{Buffer, NoVisitLinks, Persist, Phase, Visitor};
+use crate::env::{AnyContext, Env, SharedContext, shared};
+use crate::format::{Blocks, Compression, Header, InMemory, Sealer, unpacked};
+use crate::graph::{LoadedObjects, Loader, Outcome, Registry};
+use crate::types::{Remap, Renumber};
+use crate::{Error, ErrorKind, Limits, LoadOptions, Result, World};
+
+/// Bytes from which on a save in memory is encoded where it stays. Smaller ones are copied while they are in cache.
+const IN_PLACE: usize = 64 << 10;
+
+/// Saves and loads values on any thread, with the classes and settings of a [`SaveManager`].
+///
+/// It is `Send` and `Sync`, so that an engine can keep it as a shared resource; a [`Session`](crate::Session) holds one. It is
+/// made from a manager, whose objects it leaves, and a manager can be made from it again.
+///
+/// # Example
+///
+/// ```
+/// use persist::save::ValueSaver;
+/// use persist::{Persist, SaveManager};
+///
+/// #[derive(Persist, Debug, PartialEq)]
+/// struct Level { name: String }
+///
+/// let mut saves = SaveManager::new();
+/// saves.set_application("Mill", "1.0")?;
+/// let mut saver = ValueSaver::from(saves);
+/// let save = std::thread::spawn(move || saver.value_to_vec(&Level { name: "Attic".into() })).join().unwrap()?;
+/// assert_eq!(persist::from_slice::<Level>(&save)?, Level { name: "Attic".into() });
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Default)]
+pub struct ValueSaver {
+    pub(super) registry: Registry,
+    pub(super) header: Header,
+    pub(super) load_options: LoadOptions,
+    /// Kept between saves, so that those after the first find it large enough.
+    pub(super) buffer: Buffer,
+    /// Bytes of the last two saves in memory, without their long lists: the next one is about as long.
+    last_sizes: [usize; 2],
+    pub(super) output: Output,
+    pub(super) worker: Worker,
+    /// What the program does not know of the value that was loaded last.
+    pub(super) unknowns: Unknowns,
+}
+
+/// The objects are dropped; what the program does not know of a value that was [adopted](SaveManager::adopt) does not.
+impl From<SaveManager> for ValueSaver {
+    fn from(saves: SaveManager) -> Self {
+        let SaveManager { mut values, mut objects } = saves;
+        if !objects.is_bare() {
+            values.unknowns = objects.take_unknowns();
+        }
+        values
+    }
+}
+
+/// The manager has no objects.
+impl From<ValueSaver> for SaveManager {
+    fn from(mut values: ValueSaver) -> Self {
+        let objects = values.unknowns.objects();
+        if objects.is_ok() {
+            values.unknowns = Unknowns::default();
+        }
+        // What is of another thread keeps values from being saved.
+        Self { values, objects: objects.unwrap_or_default() }
+    }
+}
+
+impl ValueSaver {
+    /// The classes that are registered.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The classes that are registered, for further ones.
+    pub fn registry_mut(&mut self) -> &mut Registry {
+        &mut self.registry
+    }
+
+    /// Puts a value into the header of every save from now on: see [`SaveManager::set_metadata`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SaveManager::set_metadata`].
+    pub fn set_metadata<T: Persist>(&mut self, value: &T) -> Result<()> {
+        let bytes = to_vec(value)?;
+        self.output.limits.check_metadata(bytes.len() as u64)?;
+        self.header.metadata = Some(bytes.into());
+        Ok(())
+    }
+
+    /// Saves one value: see [`SaveManager::save_value`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SaveManager::save_value`]; [`ErrorKind::Unsupported`] if the value that was loaded last had unknown fields in shared
+    /// objects, which stay on the thread that loaded them, and this is another thread.
+    pub fn save_value<T: Persist>(
+        &mut self,
+        path: impl AsRef<Path>,
+        value: &T,
+    ) -> Result<SaveOutcome> {
+        self.replace(path.as_ref(), 0, |saves, out| {
+            saves.write_value(&mut Objects::default(), out, value)
+        })
+    }
+
+    /// Loads one value, with the report: see [`SaveManager::load_value`].
+    ///
+    /// Unknown fields of the value are saved with the next value of its class.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SaveManager::load_value`].
+    pub fn load_value<T: Persist>(&mut self, path: impl AsRef<Path>) -> Result<(T, LoadReport)> {
+        let (value, loaded) = self.load_one(Source::File(path.as_ref()), None)?;
+        Ok((value, self.keep_unknowns(loaded)))
+    }
+
+    /// Saves one value into memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`save_value`](Self::save_value).
+    pub fn value_to_vec<T: Persist>(&mut self, value: &T) -> Result<Vec<u8>> {
+        self.in_memory(|saves, out| saves.write_value(&mut Objects::default(), out, value))
+    }
+
+    /// Loads one value from a save in memory, like [`load_value`](Self::load_value).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load_value`](Self::load_value).
+    pub fn value_from_slice<T: Persist>(&mut self, save: &[u8]) -> Result<(T, LoadReport)> {
+        let (value, loaded) = self.load_one(Source::Memory(save), None)?;
+        Ok((value, self.keep_unknowns(loaded)))
+    }
+
+    /// Keeps what the program does not know of a value that was loaded.
+    pub(super) fn keep_unknowns(&mut self, loaded: Loaded) -> LoadReport {
+        let report = loaded.report().clone();
+        let mut objects = Objects::default();
+        objects.adopt(loaded);
+        self.unknowns = objects.take_unknowns();
+        report
+    }
+}
+
+impl fmt::Debug for ValueSaver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ValueSaver").field("registry", &self.registry).finish_non_exhaustive()
+    }
+}
+
+/// What the calls are made of.
+impl ValueSaver {
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.output.limits
+    }
+
+    pub(crate) fn load_options(&self) -> LoadOptions {
+        self.load_options
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Replaces a file by a save of a generation that is at least `least`.
+    pub(super) fn replace(
+        &mut self,
+        path: &Path,
+        least: u64,
+        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
+    ) -> Result<SaveOutcome> {
+        // One that waits is not given up for this one, which may fail.
+        self.settle(path);
+        let (output, header) = (self.output.clone(), self.header.clone());
+        output.replace(path, least, header, |out, header| {
+            let sealer = Sealer::new(out, output.options.compression, &output.limits);
+            write(self, &mut sealer.of_file(header))
+        })
+    }
+
+    /// Waits for the saves of a file in the background.
+    pub(super) fn settle(&self, path: &Path) {
+        if !self.worker.is_new() {
+            self.worker.settle(&self.output.storage.resolve(path).unwrap_or_default());
+        }
+    }
+
+    pub(super) fn in_memory(
+        &mut self,
+        write: impl FnOnce(&mut Self, &mut dyn Blocks) -> Result<()>,
+    ) -> Result<Vec<u8>> {
+        let (compression, limits) = (self.output.options.compression, self.output.limits);
+        if compression != Compression::None {
+            let mut save = Vec::new();
+            write(self, &mut Sealer::new(&mut save, compression, &limits))?;
+            return Ok(save);
+        }
+        let [last, before] = self.last_sizes;
+        let size = last.min(before);
+        let (mut save, cleared) = if size >= IN_PLACE {
+            let kept = mem::replace(&mut self.buffer, Buffer::with_size(size + size / 64));
+            let mut out = InMemory::in_place(&limits);
+            let result = write(self, &mut out);
+            self.buffer = kept;
+            result.map(|()| out.into_save())?
+        } else {
+            let mut out = InMemory::with_capacity(last + last / 64, &limits);
+            write(self, &mut out)?;
+            out.into_save()
+        };
+        if save.capacity() / 4 > save.len() {
+            save.shrink_to_fit();
+        }
+        self.last_sizes = [cleared, last];
+        Ok(save)
+    }
+
+    /// Writes the objects, with the manager's context if no other is given.
+    pub(super) fn write_objects(
+        &mut self,
+        objects: &mut Objects,
+        out: &mut dyn Blocks,
+        context: Option<&dyn AnyContext>,
+    ) -> Result<()> {
+        let env = Env::new(&self.output.limits, context.or(shared(&self.registry.context)));
+        let saver = objects.saver(&self.registry, &env);
+        saver.save(out, &self.header, &mut self.buffer)
+    }
+
+    pub(super) fn write_value<T: Persist>(
+        &mut self,
+        objects: &mut Objects,
+        out: &mut dyn Blocks,
+        value: &T,
+    ) -> Result<()> {
+        let class = self.register_value(value)?;
+        if self.registry.traits(class).before_save {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "{} holds a class with a `before_save` hook, which needs `&mut`; use `persist::save::save_mut` or keep it as an object of a `SaveManager`, as `Rc<RefCell<_>>`",
+                    T::persist_name()
+                ),
+            ));
+        }
+        self.write_value_of(objects, class, out, value)
+    }
+
+    /// Writes one value after its `before_save` hooks have run.
+    pub(super) fn write_value_mut<T: Persist>(
+        &mut self,
+        objects: &mut Objects,
+        out: &mut dyn Blocks,
+        value: &mut T,
+    ) -> Result<()> {
+        let mut links = NoVisitLinks;
+        let context = self.context_of(value);
+        let env = Env::new(&self.output.limits, shared(&context));
+        value
+            .__visit(&mut Visitor::new(Phase::BeforeSave, &env, &mut links))
+            .map_err(|error| error.in_class(T::persist_name()))?;
+        let class = self.register_value(value)?;
+        self.write_value_of(objects, class, out, value)
+    }
+
+    fn write_value_of<T: Persist>(
+        &mut self,
+        objects: &mut Objects,
+        class: usize,
+        out: &mut dyn Blocks,
+        value: &T,
+    ) -> Result<()> {
+        if !self.unknowns.is_empty() {
+            let unknowns = self.unknowns.objects()?;
+            if objects.is_bare() {
+                *objects = unknowns;
+            }
+        }
+        let context = self.context_of(value);
+        let env = Env::new(&self.output.limits, shared(&context));
+        let saver = objects.saver_of_value(&self.registry, &env, class);
+        saver.save_value(value, class, out, &self.header, &mut self.buffer)
+    }
+
+    /// The manager's context; without one, that of a world.
+    fn context_of(&self, value: &dyn Any) -> Option<SharedContext> {
+        let of_world = || value.downcast_ref::<World>()?.registry().context.clone();
+        self.registry.context.clone().or_else(of_world)
+    }
+
+    /// Registers the type of a value, and of a world the classes that are in it, which only the world knows.
+    fn register_value<T: Persist>(&mut self, value: &T) -> Result<usize> {
+        let any: &dyn Any = value;
+        if let Some(world) = any.downcast_ref::<World>() {
+            world.register_in(&mut self.registry)?;
+        }
+        self.registry.register_value::<T>()
+    }
+
+    /// Lets a world know the registered classes. Of all values only a world looks for classes after its load.
+    pub(super) fn introduce<T: Persist>(&self, value: &mut T) {
+        let value: &mut dyn Any = value;
+        if let Some(world) = value.downcast_mut::<World>() {
+            world.know(&self.registry);
+        }
+    }
+
+    /// Reads a save, or what is whole of it, by a function that may register classes. They are in the order in which
+    /// they are registered, also in journals: nothing is registered before there is a save.
+    pub(super) fn read<T>(
+        &mut self,
+        from: Source<'_>,
+        mut read: impl FnMut(&mut Self, &[u8]) -> Result<T>,
+    ) -> Result<(T, Rescue)> {
+        self.settle_at(from);
+        let (output, policy) = (self.output.clone(), self.load_options.policy);
+        from.read(&output, policy, |save| read(self, save))
+    }
+
+    fn settle_at(&self, from: Source<'_>) {
+        if let Source::File(path) = from {
+            self.settle(path);
+        }
+    }
+
+    pub(super) fn load_objects(
+        &self,
+        from: Source<'_>,
+        context: Option<&dyn AnyContext>,
+        mut remap: Option<&mut Remap<'_>>,
+    ) -> Result<Loaded> {
+        self.settle_at(from);
+        let env = Env::new(self.limits(), context.or(shared(&self.registry.context)));
+        let read = |save: &[u8]| self.objects_of(save, &env, remap.as_deref_mut());
+        let (loaded, rescue) = from.read(&self.output, self.load_options.policy, read)?;
+        Ok(loaded.rescued(rescue))
+    }
+
+    pub(super) fn load_one<T: Persist>(
+        &mut self,
+        from: Source<'_>,
+        mut remap: Option<&mut Remap<'_>>,
+    ) -> Result<(T, Loaded)> {
+        let ((value, loaded), rescue) =
+            self.read(from, |saves, save| saves.value_of(save, remap.as_deref_mut()))?;
+        Ok((value, loaded.rescued(rescue)))
+    }
+
+    /// Loads one value without anything that it cannot give back.
+    pub(super) fn load_alone<T: Persist>(&mut self, from: Source<'_>) -> Result<T> {
+        let (value, _) = self.read(from, |saves, save| {
+            let class = saves.registry.register_value::<T>()?;
+            Ok(saves.decode(class, save, None, false)?.0)
+        })?;
+        Ok(value)
+    }
+
+    fn objects_of(
+        &self,
+        save: &[u8],
+        env: &Env<'_>,
+        remap: Option<&mut Remap<'_>>,
+    ) -> Result<Loaded> {
+        let (objects, outcome) = unpacked(save, &env.limits, |save| {
+            let remap = remap.map(|remap| remap as &mut dyn Renumber);
+            Loader::new(&self.registry, (env, self.load_options), save, remap, None)?.load()
+        })?;
+        Ok(Loaded::new(objects, None, LoadReport::new(outcome)))
+    }
+
+    pub(super) fn value_of<T: Persist>(
+        &mut self,
+        save: &[u8],
+        remap: Option<&mut Remap<'_>>,
+    ) -> Result<(T, Loaded)> {
+        let class = self.registry.register_value::<T>()?;
+        let (value, objects, outcome) = self.decode(class, save, remap, true)?;
+        let id = self.registry.program().classes[class].id;
+        Ok((value, Loaded::new(objects, Some(id), LoadReport::new(outcome))))
+    }
+
+    fn decode<T: Persist>(
+        &self,
+        class: usize,
+        save: &[u8],
+        remap: Option<&mut Remap<'_>>,
+        keeps_unknown: bool,
+    ) -> Result<(T, LoadedObjects, Outcome)> {
+        let env = Env::new(self.limits(), shared(&self.registry.context));
+        let (mut value, objects, outcome) = unpacked(save, &env.limits, |save| {
+            let remap = remap.map(|remap| remap as &mut dyn Renumber);
+            let options = (&env, self.load_options);
+            let loader = Loader::new(&self.registry, options, save, remap, Some(class))?;
+            let loader = if keeps_unknown { loader } else { loader.without_kept() };
+            loader.load_value(class)
+        })?;
+        self.introduce(&mut value);
+        Ok((value, objects, outcome))
+    }
+}
