@@ -198,10 +198,17 @@ impl World {
         }
         out.nested_in::<Box<dyn AnyComponent>>(|out| {
             if unknown.is_empty() {
-                let mut columns = columns.iter();
-                return columns.try_for_each(|column| {
-                    self.encode_component(*column, components, progress, out)
-                });
+                for column in columns {
+                    if let Progress { items: Some(items), number: Some(number) } =
+                        &mut progress[*column]
+                        && let Some(encoded) = items.encode_next(*number, out)
+                    {
+                        encoded?;
+                    } else {
+                        self.encode_component(*column, components, progress, out)?;
+                    }
+                }
+                return Ok(());
             }
             let mut unknown = unknown.iter().peekable();
             for (before, column) in columns.iter().enumerate() {
@@ -273,6 +280,7 @@ impl World {
         out.bytes(digits)
     }
 
+    #[inline(never)]
     fn encode_component(
         &self,
         column: usize,
@@ -290,11 +298,6 @@ impl World {
             };
         }
         let progress = &mut progress[column];
-        if let (Some(items), Some(number)) = (&mut progress.items, progress.number)
-            && let Some(encoded) = items.encode_next(number, out)
-        {
-            return encoded;
-        }
         let entry = &self.columns[column];
         let number = match progress.number {
             Some(number) => number,
