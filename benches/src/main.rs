@@ -14,6 +14,7 @@ mod files;
 mod first;
 mod graph;
 mod graph_times;
+mod growth;
 mod harness;
 mod history;
 mod journal;
@@ -42,7 +43,7 @@ type Section = (&'static str, usize, fn(&mut Run) -> Result<(), String>);
 
 /// Where code and data lie in memory moves a row by up to 10 % from process to process. So the section whose
 /// goals are a few per cent away is measured in three, and a figure is their median.
-const SECTIONS: [Section; 13] = [
+const SECTIONS: [Section; 14] = [
     ("values", 3, values::run),
     ("blocks", 1, blocks::run),
     ("files", 1, files::run),
@@ -55,6 +56,7 @@ const SECTIONS: [Section; 13] = [
     ("world", 1, world::run),
     ("history", 1, history::run),
     ("journal", 1, journal::run),
+    ("growth", 1, growth::run),
     ("builds", 1, builds::run),
 ];
 

@@ -3,12 +3,19 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use std::time::Duration;
 
-use persist::history::Proof;
-use persist::{Error, ErrorKind, History, Persist, Result, SaveManager, Session, Value, field};
+use persist::history::{CommandContext, Proof};
+use persist::{
+    Command, Error, ErrorKind, History, Persist, Result, SaveManager, Session, Value, field,
+};
 use persist_tests::support::{bytes, short_or_long};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
+
+use super::joined::{Between, Joined, join};
+use super::subject::Subject;
+use super::world::naive::{Key, Naive, Settings};
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
 struct Document {
@@ -164,7 +171,7 @@ fn what_cannot_be_edited_says_why_and_changes_nothing() {
 }
 
 #[test]
-fn shared_pointers_are_refused_at_the_first_edit_with_the_name_of_the_field() {
+fn shared_pointers_are_refused_at_the_first_edit_with_the_name_of_the_field() -> Result<()> {
     #[derive(Persist, Default)]
     struct Shelf {
         label: String,
@@ -174,13 +181,37 @@ fn shared_pointers_are_refused_at_the_first_edit_with_the_name_of_the_field() {
     struct Place {
         owner: Option<Rc<u32>>,
     }
+    struct Relabel;
+    impl Command<Shelf> for Relabel {
+        fn apply(&mut self, context: &mut CommandContext<'_, Shelf>) -> Result<()> {
+            context.target().label.push('x');
+            Ok(())
+        }
+        fn undo(&mut self, shelf: &mut Shelf) -> Result<()> {
+            shelf.label.pop();
+            Ok(())
+        }
+    }
     let (mut shelf, mut history) = (Shelf::default(), History::new(9));
     let error = history.edit(&mut shelf, "", |shelf| {
         shelf.label.push('x');
         Ok(())
     });
-    insta::assert_snapshot!(error.unwrap_err());
+    let error = error.unwrap_err();
+    insta::assert_snapshot!(error);
     assert_eq!(shelf.label, "");
+
+    // A session is refused before it does anything; commands alone need nothing of their target.
+    let folder = tempfile::tempdir().unwrap();
+    let (save, journal) = (folder.path().join("shelf.sav"), folder.path().join("shelf.journal"));
+    let options = Session::<Shelf>::with(SaveManager::new(), History::new(9));
+    let refused = options.open(&save, &journal).unwrap_err();
+    assert_eq!((refused.kind(), refused.to_string()), (error.kind(), error.to_string()));
+    assert!(!save.exists() && !journal.exists());
+    history.apply(&mut shelf, Relabel)?;
+    history.undo(&mut shelf)?;
+    assert_eq!(shelf.label, "");
+    Ok(())
 }
 
 #[test]
@@ -336,51 +367,214 @@ fn change(random: &mut Pcg64, document: &mut Document, step: u32) {
     }
 }
 
-#[test]
-fn random_edits_of_a_document_lead_where_snapshots_lead() -> Result<()> {
-    for seed in 0..short_or_long(4, 40) {
+/// A document whose history is compared with one of snapshots.
+struct Run {
+    subject: Subject<Document>,
+    naive: Naive,
+    random: Pcg64,
+    proof: Proof,
+    operations: u32,
+}
+
+impl Run {
+    fn new(seed: u64) -> Self {
         let mut random = Pcg64::seed_from_u64(seed);
-        let (mut document, mut history) = (document(4), History::new(None));
-        history.set_proof([Proof::Off, Proof::Whole][(seed % 2) as usize]);
-        let (mut known, mut position) = (vec![document.clone()], 0);
-        for step in 0..short_or_long(400, 4_000) {
-            let count = random.gen_range(1..4);
-            let before = document.clone();
-            if random.gen_ratio(1, 4) && !document.pages.is_empty() {
-                let at = random.gen_range(0..document.pages.len());
-                let path = field!(Document.pages).at(at as u64);
-                history.edit_at(&mut document, path, "", |page: &mut Page| {
-                    page.lines.truncate(2);
-                    page.lines.insert(0, line(step));
-                    Ok(())
-                })?;
-            } else {
-                let fails = random.gen_ratio(1, 8);
-                let result = history.edit(&mut document, "", |document| {
-                    (0..count).for_each(|_| change(&mut random, document, step));
-                    if fails { Err(Error::new(ErrorKind::Refused, "no")) } else { Ok(()) }
-                });
-                assert_eq!(result.is_err(), fails);
-                if fails {
-                    assert_eq!(document, before);
-                }
-            }
-            if document != before {
-                known.truncate(position + 1);
-                known.push(document.clone());
-                position += 1;
-            }
-            if random.gen_ratio(1, 3) {
-                position = random.gen_range(0..known.len());
-                history.go_to(&mut document, position)?;
-            }
-            assert_eq!((history.position(), history.entries().len()), (position, known.len() - 1));
-            assert_eq!(document, known[position], "step {step} of {seed}");
-        }
-        for position in (0..known.len()).rev() {
-            history.go_to(&mut document, position)?;
-            assert_eq!(document, known[position]);
-        }
+        let capacity = [0, 1, 2, 3, 5, 8, 100][random.gen_range(0..7)];
+        let proof = [Proof::Off, Proof::Whole][random.gen_range(0..2)];
+        let (document, history) = (document(4), recent(capacity, proof));
+        let naive = Naive::new(format!("{document:?}"), capacity);
+        let subject = match seed % 2 {
+            0 => Subject::session(SaveManager::new(), &document, history),
+            _ => Subject::Plain(document, history),
+        };
+        Self { subject, naive, random, proof, operations: 0 }
     }
-    Ok(())
+
+    fn text(&self) -> String {
+        format!("{:?}", self.subject.target())
+    }
+
+    fn compare(&self, what: &str) {
+        let (history, naive) = (self.subject.history(), &self.naive);
+        assert_eq!(self.text(), naive.text(), "{what}");
+        let place = (history.position(), history.entries().len());
+        assert_eq!(place, (naive.position, naive.len()), "{what}");
+        assert_eq!((history.is_modified(), history.saved_position()), naive.saved(), "{what}");
+    }
+
+    /// An edit of any kind, which is not merged.
+    fn edit(&mut self, step: u32) {
+        self.subject.apart();
+        self.naive.last = None;
+        let before = (self.text(), self.subject.history().state());
+        let (count, fails) = (self.random.gen_range(1..4), self.random.gen_ratio(1, 8));
+        let pages = self.subject.target().pages.len();
+        let Self { subject, random, .. } = self;
+        let result = if random.gen_ratio(1, 4) && pages > 0 {
+            let path = field!(Document.pages).at(random.gen_range(0..pages) as u64);
+            subject.edit_at(path, "", |page: &mut Page| {
+                page.lines.truncate(2);
+                page.lines.insert(0, line(step));
+                if fails { Err(refusal()) } else { Ok(()) }
+            })
+        } else {
+            subject.edit("", |document| {
+                (0..count).for_each(|_| change(random, document, step));
+                if fails { Err(refusal()) } else { Ok(()) }
+            })
+        };
+        assert_eq!(result.is_err(), fails);
+        let now = (self.text(), self.subject.history().state());
+        if fails || now.1 == before.1 {
+            assert_eq!(now, before);
+        } else {
+            self.naive.edit(now.0, None);
+        }
+        self.subject.apart();
+    }
+
+    /// Sets fields, which goes with the edit before if that set one of them, and is called alike.
+    fn set(&mut self) {
+        let values = |document: &Document| -> BTreeMap<Key, String> {
+            let Margins { left, right, columns } = document.margins;
+            let values = [("left", left.to_string()), ("right", right.to_string())];
+            let more = [("columns", columns.to_string()), ("name", document.name.clone())];
+            values.into_iter().chain(more).map(|(name, value)| ((0, name), value)).collect()
+        };
+        let old = values(self.subject.target());
+        let (field, number) = (self.random.gen_range(0..4), self.random.gen_range(0_u8..3));
+        let label = if self.random.r#gen() { "" } else { "Drag" };
+        let Self { subject, random, .. } = self;
+        if label.is_empty() {
+            let done = match field {
+                0 => subject.set_field("Document:margins.left", number),
+                1 => subject.set_field("Document:margins.right", number),
+                2 => subject.set_field("Document:margins.columns", number),
+                _ => subject.set_field("Document:name", format!("Plan {number}")),
+            };
+            done.expect("there is such a field");
+        } else {
+            let edited = subject.edit(label, |document| {
+                let margins = &mut document.margins;
+                match field {
+                    0 => (margins.left, margins.right) = (number.into(), number.into()),
+                    1 => margins.right = number.into(),
+                    2 => {
+                        (margins.columns, margins.left) =
+                            (number, random.gen_range(0_u8..2).into());
+                    }
+                    _ => document.name = format!("Plan {number}"),
+                }
+                Ok(())
+            });
+            edited.expect("nothing is refused");
+        }
+        let new = values(self.subject.target());
+        let changed = |(key, old): (Key, String)| {
+            let new = new[&key].clone();
+            (old != new).then_some((key, (old, new)))
+        };
+        let fields = old.into_iter().filter_map(changed).collect();
+        let text = self.text();
+        self.naive.edit(text, Some(Settings { label: label.to_owned(), fields, has_cut: false }));
+    }
+
+    fn join(&mut self, step: u32) {
+        let how = match self.random.gen_range(0..4) {
+            0 | 1 => Joined::Drag,
+            key => Joined::Key(key % 2),
+        };
+        let count = self.random.gen_range(1..6);
+        let mut chance = Pcg64::seed_from_u64(self.random.r#gen());
+        let mut between = Pcg64::seed_from_u64(self.random.r#gen());
+        let Self { subject, naive, .. } = self;
+        join(
+            subject,
+            naive,
+            &how,
+            count,
+            &mut |document| format!("{document:?}"),
+            &mut |document: &mut Document| {
+                match chance.gen_range(0..4) {
+                    0 => change(&mut chance, document, step),
+                    1 => document.pages.truncate(3),
+                    _ => document.margins.left = chance.gen_range(0_u8..3).into(),
+                }
+                if chance.gen_ratio(1, 8) { Err(refusal()) } else { Ok(()) }
+            },
+            &mut || match between.gen_range(0..16) {
+                0 => Between::Undo,
+                1 => Between::Mark(between.r#gen()),
+                _ => Between::Nothing,
+            },
+        );
+        self.operations += count;
+    }
+
+    fn step(&mut self, step: u32) {
+        let len = self.naive.len();
+        match self.random.gen_range(0..20) {
+            0..5 => self.edit(step),
+            5..10 => self.set(),
+            10..13 => self.join(step),
+            13..17 => {
+                let position = match self.random.gen_range(0..3) {
+                    0 => self.random.gen_range(0..=len),
+                    1 => self.naive.position.saturating_sub(1),
+                    _ => len.min(self.naive.position + 1),
+                };
+                self.subject.go_to(position).expect("it is there");
+                self.naive.go_to(position);
+            }
+            17 => {
+                let is_saved = self.random.r#gen();
+                self.subject.mark(is_saved);
+                self.naive.mark(is_saved);
+            }
+            18 => {
+                self.naive.capacity = self.random.gen_range(0..20);
+                self.subject.set_capacity(self.naive.capacity);
+                self.naive.trim();
+            }
+            _ if matches!(self.subject, Subject::Session(..)) => {
+                let history = recent(self.naive.capacity, self.proof);
+                self.subject.reopen(SaveManager::new(), history);
+                self.naive.last = None;
+            }
+            _ => {}
+        }
+        self.operations += 1;
+    }
+}
+
+/// A history whose edits merge whenever they come.
+fn recent(capacity: usize, proof: Proof) -> History<Document> {
+    let mut history = History::new(capacity);
+    history.set_merge_window(Some(Duration::MAX));
+    history.set_proof(proof);
+    history
+}
+
+fn refusal() -> Error {
+    Error::new(ErrorKind::Refused, "no")
+}
+
+#[test]
+fn random_edits_of_a_document_lead_where_snapshots_lead() {
+    let mut operations = 0;
+    for seed in 0..short_or_long(10, 200) {
+        let mut run = Run::new(seed);
+        for step in 0..short_or_long(200, 2_000) {
+            run.step(step);
+            run.compare(&format!("step {step} of {seed}"));
+        }
+        for position in (0..=run.naive.len()).rev() {
+            run.subject.go_to(position).expect("it is there");
+            run.naive.go_to(position);
+            run.compare(&format!("at {position} in the end of {seed}"));
+        }
+        operations += run.operations;
+    }
+    println!("{operations} operations");
+    assert!(operations >= short_or_long(2_000, 500_000), "{operations}");
 }

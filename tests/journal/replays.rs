@@ -224,6 +224,22 @@ fn frames_that_stand_there_twice_are_done_once() -> Result<()> {
 }
 
 #[test]
+fn what_fell_out_does_not_come_back_where_there_is_more_room_by_then() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = session_of(manager(&disk), history(Some(1)))?.open(SAVE, JOURNAL)?;
+    for line in ["a", "b"] {
+        session.apply(Insert { at: 0, line: line.into() })?;
+    }
+    session.set_capacity(5);
+    assert_eq!(session.history().entries().len(), 1);
+    drop(session);
+    let (session, _) = session_of(manager(&disk), history(Some(5)))?.open(SAVE, JOURNAL)?;
+    assert_eq!(session.history().entries().len(), 1);
+    assert_eq!(session.target().lines, ["b", "a"]);
+    Ok(())
+}
+
+#[test]
 fn entries_that_fall_out_of_a_full_history_fall_out_in_a_replay() -> Result<()> {
     for capacity in [0, 1, 2, 3, 5, 7] {
         let disk = Disk::default();

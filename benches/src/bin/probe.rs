@@ -25,7 +25,8 @@ use graph::data::{Shape, World, cut};
 use graph::{Kind, SETS, Set};
 use ours::{ByCommand, Creature, OfWorld};
 use peak_alloc::PeakAlloc;
-use persist::SaveManager;
+use persist::history::Proof;
+use persist::{History, ObjectId, Persist, SaveManager, field};
 use report::{Figures, Role, Row};
 use rivals::{OfUndo, OfUndo2};
 use subject::{Subject, Transform, check};
@@ -36,8 +37,10 @@ static HEAP: PeakAlloc = PeakAlloc;
 
 const USAGE: &str = "\
 usage: probe memory FOLDER
+       probe growth
        probe carry CONTENDER SHAPE COUNT
   memory  figures of the bytes that graphs and entries of histories take; FOLDER is for a file
+  growth  figures of the bytes that objects and entries take, by how many there are
   carry   saves, loads and compares a graph of COUNT bodies, with a stack of 8 MiB
           CONTENDER is 'deep copy', fory, 'fory, weak', fyrox-core or persist
           SHAPE is random, local or earlier";
@@ -56,6 +59,10 @@ fn main() -> ExitCode {
     match arguments[..] {
         ["memory", folder] => {
             memory(Path::new(folder));
+            ExitCode::SUCCESS
+        }
+        ["growth"] => {
+            growth().expect("a world");
             ExitCode::SUCCESS
         }
         ["carry", contender, shape, count] => {
@@ -210,4 +217,48 @@ fn entries<S: Subject>(make: fn() -> S) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "nothing here has 2^52 bytes")]
 fn bytes_of(bytes: usize) -> f64 {
     bytes as f64
+}
+
+#[derive(Persist)]
+#[persist(component)]
+struct Place {
+    x: f32,
+    y: f32,
+    z: f32,
+}
+
+#[derive(Persist)]
+#[persist(component)]
+struct Life(u32, u32);
+
+/// Counts the bytes that objects of a world and entries of a history take, for `persist-benches`. A power of two each: lists that
+/// double have no room left over.
+fn growth() -> persist::Result<()> {
+    let mut figures = Figures::default();
+    for (power, set) in [(10, "1000"), (13, "10000"), (17, "100000"), (20, "1000000")] {
+        let count = 1_usize << power;
+        let start = HEAP.current_usage();
+        let mut world = persist::World::new();
+        for n in 0..count {
+            let at = n as f32;
+            let place = Place { x: at, y: at, z: at };
+            world.spawn_with("", (place, Life(1, 2)))?;
+        }
+        let objects = HEAP.current_usage() - start;
+        let ids: Vec<ObjectId> = world.objects().collect();
+        let start = HEAP.current_usage();
+        let (mut history, path) = (History::new(None), field!(Place.x));
+        history.set_proof(Proof::Off);
+        for id in &ids {
+            history.set(&mut world, *id, &path, -1.0)?;
+        }
+        let entries = HEAP.current_usage() - start;
+        for (name, bytes) in [("bytes of an object", objects), ("bytes of an entry", entries)] {
+            let (table, name, set) = ("growth: ns each".into(), name.to_owned(), set.to_owned());
+            let figure = bytes as f64 / count as f64;
+            figures.push(Row { table, name, role: Role::Ours, set, figure, spread: None });
+        }
+    }
+    print!("{figures}");
+    Ok(())
 }

@@ -265,6 +265,12 @@ const TABLES: &[Table] = &[
         ratios: &[],
     },
     Table {
+        name: "growth of worlds",
+        title: "ns each, or bytes (x that of 1,000)",
+        cells: columns!("growth: ns each": "1000" "10000" "100000" "1000000"),
+        ratios: &[Base::Set("1000")],
+    },
+    Table {
         name: "recovery",
         title: "a long journal",
         cells: columns!("entries" of

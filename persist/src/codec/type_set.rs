@@ -50,8 +50,8 @@ pub struct ObjectType {
     pub kind: Inner,
     /// Name of the value's class.
     pub name: fn() -> String,
-    /// Makes an empty object.
-    pub make: fn(&Prototypes<'_>) -> Result<Made>,
+    /// Puts an empty object behind others: where it stays, since each move of one costs as much as the rest.
+    pub make: fn(&Prototypes<'_>, &mut Vec<Made>) -> Result<()>,
     /// Reads over the value of an object in a cell.
     pub fill: fn(&Shared, &mut Decoder<'_>) -> Result<(), Fail>,
     /// Shows the value in a pointee, unless it is borrowed or locked.
@@ -61,12 +61,49 @@ pub struct ObjectType {
 /// Shows the value in a pointee, unless it stays borrowed or locked for so long.
 pub(crate) type Look = fn(&dyn Any, Duration, &mut dyn FnMut(&dyn Any));
 
-/// An empty object.
+/// An object of a load.
 pub enum Made {
-    /// One in a cell: it can be filled where it is.
-    Open(Shared),
-    /// One that nobody can change when it is shared: it is made when it is whole.
+    /// None: its record does not become one, or it has been freed.
+    Nothing,
+    /// One in a cell, which is filled where it is; or one that is whole.
+    Shared(Shared),
+    /// One that nobody can change when it is shared: it is shared when it is whole.
     Draft(Box<dyn Draft>),
+}
+
+// There is one for every object of a save.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Made>() == 24);
+
+impl Made {
+    /// The object, if others can refer to it.
+    #[inline]
+    pub(crate) fn shared(&self) -> Option<&Shared> {
+        match self {
+            Self::Shared(shared) => Some(shared),
+            Self::Nothing | Self::Draft(_) => None,
+        }
+    }
+
+    /// Takes the object out, to be filled.
+    pub(crate) fn take_draft(&mut self) -> Option<Box<dyn Draft>> {
+        if !matches!(self, Self::Draft(_)) {
+            return None;
+        }
+        match std::mem::replace(self, Self::Nothing) {
+            Self::Draft(draft) => Some(draft),
+            _ => None,
+        }
+    }
+
+    /// The object as it is.
+    pub(crate) fn build(self) -> Option<Shared> {
+        match self {
+            Self::Nothing => None,
+            Self::Shared(shared) => Some(shared),
+            Self::Draft(draft) => Some(draft.build()),
+        }
+    }
 }
 
 /// An object before it is shared.

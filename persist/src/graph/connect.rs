@@ -6,10 +6,9 @@ use std::collections::{HashMap, VecDeque};
 use std::hint::black_box;
 use std::ops::Range;
 
-use super::entry::Entry;
 use super::pending::{Pass, Pending};
 use super::table::{Table, TypeIndex};
-use crate::codec::{Prototypes, Slot, VisitLinks};
+use crate::codec::{Made, Prototypes, Slot, VisitLinks};
 use crate::{Error, ErrorKind, Result};
 
 /// Contents of cells that can be set once, in the order in which those are met.
@@ -76,7 +75,7 @@ impl<'c, 'l> Connector<'c, 'l> {
         self.table.kinds[record].map(TypeIndex::get)
     }
 
-    pub(super) fn entry(&self, record: usize) -> &Entry {
+    pub(super) fn entry(&self, record: usize) -> &Made {
         &self.table.entries[record]
     }
 
@@ -153,15 +152,6 @@ impl VisitLinks for Connector<'_, '_> {
 
 /// The contents of each object that has any.
 pub(super) type Aside = HashMap<usize, Contents>;
-
-/// The links of a visit that empties cells.
-pub(crate) struct Emptying<'p>(pub(crate) Prototypes<'p>);
-
-impl VisitLinks for Emptying<'_> {
-    fn prototypes(&self) -> Prototypes<'_> {
-        self.0
-    }
-}
 
 #[cold]
 fn out_of_step() -> Error {

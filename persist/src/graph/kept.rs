@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Loader;
-use super::entry::Entry;
 use super::pending::Pending;
 use super::table::{Refused, Table, TypeIndex};
 use crate::codec::{
@@ -129,7 +128,7 @@ impl Table<'_> {
     /// Has a record kept whose class the program does not have.
     pub(super) fn ask_for(&mut self, record: usize) {
         let is_value = self.records.get(record).holder == Holder::VALUE;
-        if matches!(self.entries[record], Entry::None)
+        if matches!(self.entries[record], Made::Nothing)
             && !is_value
             && self.filling != Some(record)
             && self.asked_for.insert(record)
@@ -152,8 +151,7 @@ impl Table<'_> {
             return Ok(false);
         };
         if self.stand_ins[kind].is_none() {
-            let make = self.registry.objects[kind].kind.make;
-            self.stand_ins[kind] = Some(make(&self.registry.prototypes())?.shared());
+            self.stand_ins[kind] = self.another(kind, &self.registry.prototypes())?;
         }
         self.kinds[place] = TypeIndex::new(kind);
         self.ask_for(place);
@@ -221,16 +219,9 @@ impl Loader<'_> {
         let kind = self.table.kinds[index].map(TypeIndex::get);
         let class = kind.map(|kind| self.registry.objects[kind].class);
         let stand_in = class.and_then(|class| self.registry.implementors.stand_in(class));
-        let made = match stand_in {
+        self.table.entries[index] = match stand_in {
             Some(stand_in) => (stand_in.make)(record.holder, unknown),
-            None => {
-                Some(Made::Open(Shared::from(Rc::new(RefCell::new(unknown)) as Rc<dyn Object>)))
-            }
-        };
-        self.table.entries[index] = match made {
-            Some(Made::Open(shared)) => Entry::Shared(shared),
-            Some(Made::Draft(draft)) => Entry::Draft(draft),
-            None => Entry::None,
+            None => Made::Shared(Shared::from(Rc::new(RefCell::new(unknown)) as Rc<dyn Object>)),
         };
         Ok(())
     }
@@ -239,7 +230,7 @@ impl Loader<'_> {
     /// kept, and those that are skipped.
     pub(super) fn count_unknown(&mut self) {
         let entries = self.table.entries.iter().enumerate();
-        for (index, _) in entries.filter(|(_, entry)| matches!(entry, Entry::None)) {
+        for (index, _) in entries.filter(|(_, entry)| matches!(entry, Made::Nothing)) {
             let record = self.table.records.get(index);
             if record.holder != Holder::VALUE && !self.plans.is_inlined(record.id) {
                 self.skipped.entry(record.class).or_insert((0, record.id)).0 += 1;

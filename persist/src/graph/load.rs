@@ -2,14 +2,15 @@ use std::collections::{HashMap, HashSet};
 
 use super::Registry;
 use super::connect::Aside;
-use super::entry::Entry;
 use super::handles::Handles;
 use super::ids::Ids;
 use super::outcome::{LoadedObjects, Outcome};
 use super::passes::CHUNK;
 use super::rewrite::FIRST_MADE;
 use super::table::{MADE, Refused, Table, TypeIndex};
-use crate::codec::{Decoder, Fail, NoVisitLinks, Persist, Phase, Unknown, Visitor, left_over};
+use crate::codec::{
+    Decoder, Fail, Made, NoVisitLinks, Persist, Phase, Unknown, Visitor, left_over,
+};
 use crate::env::Env;
 use crate::format::{Outline, Plain, RecordPlace, outline};
 use crate::reflect::Holder;
@@ -323,7 +324,7 @@ impl<'l> Loader<'l> {
                 last = (record.class, record.holder, object);
             }
             let Some(object) = last.2 else {
-                self.table.entries.push(Entry::None);
+                self.table.entries.push(Made::Nothing);
                 self.table.kinds.push(None);
                 continue;
             };
@@ -336,10 +337,9 @@ impl<'l> Loader<'l> {
                     error.at(record.start as u64).in_class(self.table.name(record.class))
                 })?;
             }
-            let entry = self.table.make(object, &prototypes).map_err(|error| {
-                error.in_object(record.id).in_class(self.table.name(record.class))
-            })?;
-            self.table.entries.push(entry);
+            if let Err(error) = self.table.make(object, &prototypes) {
+                return Err(error.in_object(record.id).in_class(self.table.name(record.class)));
+            }
             self.table.kinds.push(TypeIndex::new(object));
         }
         self.table.held_bytes = held;
@@ -358,7 +358,7 @@ impl<'l> Loader<'l> {
         let records = self.table.records.len();
         let is_plain = self.before.is_empty()
             && (0..self.plans.stored.len()).all(|class| self.plans.is_identical(class))
-            && self.table.entries.iter().all(|entry| matches!(entry, Entry::Shared(_)));
+            && self.table.entries.iter().all(|entry| matches!(entry, Made::Shared(_)));
         self.table.is_plain = is_plain;
         self.table.resolves = is_plain && records <= MOST;
         // A cell that can be set once runs the hooks of its content when it is connected: then
@@ -373,13 +373,13 @@ impl<'l> Loader<'l> {
     /// Second pass, for one object.
     pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.records.get(index);
-        if matches!(self.table.entries[index], Entry::Draft(_))
+        if matches!(self.table.entries[index], Made::Draft(_))
             && let Some(mut draft) = self.table.entries[index].take_draft()
         {
             self.table.filling = Some(index);
             self.fill(&record, Some(index), |input| draft.fill(input))?;
             self.table.filling = None;
-            self.table.entries[index] = Entry::Draft(draft);
+            self.table.entries[index] = Made::Draft(draft);
             return Ok(());
         }
         let Some(shared) = self.table.entries[index].shared().cloned() else { return Ok(()) };

@@ -2,12 +2,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::entry::Entry;
 use super::table::TypeIndex;
 use super::unheld::free_unheld;
 use super::{Implementors, Loader};
 use crate::ObjectId;
-use crate::codec::{Shared, Unknown};
+use crate::codec::{Made, Shared, Unknown};
 use crate::env::SharedContext;
 use crate::format::{Header, Records};
 use crate::schema::{PlannedRow, Run};
@@ -15,7 +14,7 @@ use crate::schema::{PlannedRow, Run};
 /// What a load has made: the objects in the order of ids, those that the program had added first.
 #[derive(Default)]
 pub(crate) struct LoadedObjects {
-    entries: Vec<Entry>,
+    entries: Vec<Made>,
     records: Records,
     /// Index of the class of each in the registry, if the program has it.
     classes: Vec<Option<TypeIndex>>,
@@ -79,7 +78,7 @@ impl LoadedObjects {
 
     /// Lets go of an object.
     pub(crate) fn free(&mut self, place: usize) {
-        self.entries[place] = Entry::None;
+        self.entries[place] = Made::Nothing;
     }
 
     /// Lets go of those without a cell, each while those that it holds are held here too.
@@ -96,7 +95,7 @@ impl LoadedObjects {
         if self.classes.iter().all(Option::is_some) {
             return;
         }
-        let shared = |entry| if let Entry::Shared(shared) = entry { Some(shared) } else { None };
+        let shared = |entry| if let Made::Shared(shared) = entry { Some(shared) } else { None };
         free_unheld(&entries.into_iter().filter_map(shared).collect::<Vec<_>>());
     }
 
@@ -133,7 +132,7 @@ impl LoadedObjects {
         if !self.built.is_empty() {
             self.built = places.iter().map(|place| self.built[at(place)]).collect();
         }
-        let mut take = |place| std::mem::replace(&mut self.entries[place], Entry::None);
+        let mut take = |place| std::mem::replace(&mut self.entries[place], Made::Nothing);
         self.entries = places.iter().map(|place| take(at(place))).collect();
     }
 }

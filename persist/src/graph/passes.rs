@@ -6,12 +6,11 @@ use std::ops::Range;
 use super::Loader;
 use super::components::Edges;
 use super::connect::{Aside, Connector};
-use super::entry::Entry;
 use super::links::circle_error;
 use super::pending::{Pass, Pending};
 use super::registry::Traits;
 use super::table::{Table, TypeIndex};
-use crate::codec::{NoVisitLinks, Persist, Phase, Visitor};
+use crate::codec::{Made, NoVisitLinks, Persist, Phase, Visitor};
 use crate::{Error, Result};
 
 /// How many records are connected after one look at all their targets: few enough that
@@ -23,7 +22,7 @@ impl Loader<'_> {
     /// those that it must hold from the start.
     pub(super) fn build(&mut self) -> Result<Aside> {
         let mut aside = Aside::new();
-        if !self.table.entries.iter().any(|entry| matches!(entry, Entry::Draft(_))) {
+        if !self.table.entries.iter().any(|entry| matches!(entry, Made::Draft(_))) {
             return Ok(aside);
         }
         self.table.built = vec![false; self.table.entries.len()];
@@ -47,7 +46,7 @@ impl Loader<'_> {
             });
             visited.map_err(|error| self.named(record, error))?;
             aside.extend(contents.map(|contents| (record, contents)));
-            self.table.entries[record] = Entry::Shared(draft.build());
+            self.table.entries[record] = Made::Shared(draft.build());
             self.table.built[record] = true;
         }
         Ok(aside)
@@ -87,7 +86,7 @@ impl Loader<'_> {
     /// The references between objects without a cell.
     fn edges(&self, wanted: impl Fn(Pending) -> bool) -> Edges {
         let Table { entries, pending, .. } = &self.table;
-        let is_draft = |record: usize| matches!(entries[record], Entry::Draft(_));
+        let is_draft = |record: usize| matches!(entries[record], Made::Draft(_));
         let mut edges = Edges::new(entries.len());
         for record in 0..entries.len() {
             let range = if is_draft(record) { self.table.range(record) } else { 0..0 };

@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::Loader;
-use super::entry::Entry;
 use super::pending::Pending;
 use super::table::{MADE, Table};
-use crate::codec::{Decoder, Fail, Piece, Unknown, left_over};
+use crate::codec::{Decoder, Fail, Made, Piece, Unknown, left_over};
 use crate::format::{MAX_ID, RecordPlace};
 use crate::options::LoadPolicy;
 use crate::schema::{Found, Keeps, KeptPlace, LoadEvent, SharedValue, Source, transcode};
@@ -191,7 +190,7 @@ impl<'l> Loader<'l> {
         let waits = !record.added
             && record.class < MADE
             && self.plans.is_inlined(record.id)
-            && !matches!(self.table.entries[index], Entry::None);
+            && !matches!(self.table.entries[index], Made::Nothing);
         if waits {
             self.waiting.insert(index);
         }
@@ -264,7 +263,7 @@ impl<'l> Loader<'l> {
                 continue;
             }
             // Nothing is connected yet: it holds stand-ins only.
-            self.table.entries[record] = Entry::None;
+            self.table.entries[record] = Made::Nothing;
             freed.insert(record);
             self.keeps.remove(&record);
             if self.table.kinds[record].take().is_some() {
@@ -304,7 +303,7 @@ impl<'l> Loader<'l> {
         let keeps = !is_value && !self.plans.options().drop_unknown;
         let is_contested = !self.table.contested.is_empty();
         for i in 0..self.table.records.len() {
-            if !is_contested && !matches!(self.table.entries[i], Entry::None) {
+            if !is_contested && !matches!(self.table.entries[i], Made::Nothing) {
                 continue;
             }
             let record = self.table.records.get(i);

@@ -5,8 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Registry;
-use super::connect::Emptying;
-use super::entry::Entry;
+use super::emptying::Emptying;
 use super::handles::Handles;
 use super::ids::Ids;
 use super::pending::Pending;
@@ -27,7 +26,7 @@ pub(super) struct Table<'l> {
     /// Ids of values that have become objects.
     more_ids: HashMap<u64, u32>,
     /// By record.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<Made>,
     /// Whether an object was whole when it was shared, by record; empty if none was.
     pub(super) built: Vec<bool>,
     /// Index into the registry's object types, by record.
@@ -287,22 +286,30 @@ impl<'l> Table<'l> {
         }
     }
 
-    /// Makes an empty object of a type.
+    /// Makes an empty object of a type, for the next record.
     #[inline(always)]
-    pub(super) fn make(&mut self, object: usize, prototypes: &Prototypes<'_>) -> Result<Entry> {
+    pub(super) fn make(&mut self, object: usize, prototypes: &Prototypes<'_>) -> Result<()> {
         let make = self.registry.objects[object].kind.make;
-        let made = make(prototypes)?;
+        make(prototypes, &mut self.entries)?;
         if self.stand_ins[object].is_none() {
-            let stand_in = match &made {
-                Made::Open(shared) => shared.clone(),
-                Made::Draft(_) => make(prototypes)?.shared(),
+            self.stand_ins[object] = match self.entries.last().and_then(Made::shared) {
+                Some(shared) => Some(shared.clone()),
+                None => self.another(object, prototypes)?,
             };
-            self.stand_ins[object] = Some(stand_in);
         }
-        Ok(match made {
-            Made::Open(shared) => Entry::Shared(shared),
-            Made::Draft(draft) => Entry::Draft(draft),
-        })
+        Ok(())
+    }
+
+    /// An empty object of a type, which is that of no record.
+    #[cold]
+    pub(super) fn another(
+        &self,
+        object: usize,
+        prototypes: &Prototypes<'_>,
+    ) -> Result<Option<Shared>> {
+        let mut made = Vec::new();
+        (self.registry.objects[object].kind.make)(prototypes, &mut made)?;
+        Ok(made.pop().and_then(Made::build))
     }
 
     /// Enters the object that a value has become, and its record; `made_id` is the id by which
@@ -312,9 +319,7 @@ impl<'l> Table<'l> {
         self.more_ids.insert(made_id, place);
         self.records.push(record);
         self.kinds.push(TypeIndex::new(object));
-        let entry = self.make(object, &self.registry.prototypes())?;
-        self.entries.push(entry);
-        Ok(())
+        self.make(object, &self.registry.prototypes())
     }
 
     /// How objects of a class of the program become trait objects.
@@ -357,7 +362,7 @@ impl<'l> Table<'l> {
         if reached
             .iter()
             .zip(&self.entries)
-            .all(|(reached, entry)| *reached || matches!(entry, Entry::None))
+            .all(|(reached, entry)| *reached || matches!(entry, Made::Nothing))
         {
             return;
         }
@@ -368,7 +373,7 @@ impl<'l> Table<'l> {
         }
         for record in freed() {
             // Nothing that it holds is freed with it: those are stand-ins, or it has been emptied.
-            self.entries[record] = Entry::None;
+            self.entries[record] = Made::Nothing;
             self.kinds[record] = None;
         }
     }
@@ -380,13 +385,13 @@ impl Drop for Table<'_> {
     fn drop(&mut self) {
         self.stand_ins.clear();
         for entry in &mut self.entries {
-            if matches!(entry, Entry::Draft(_)) {
-                *entry = Entry::None;
+            if matches!(entry, Made::Draft(_)) {
+                *entry = Made::Nothing;
             }
         }
         self.empty(0..self.entries.len());
         for record in self.order.iter().rev() {
-            self.entries[*record as usize] = Entry::None;
+            self.entries[*record as usize] = Made::Nothing;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! How much a history keeps.
 
 use super::History;
+use super::journal::Record;
 use super::step::End;
 
 /// How much a [`History`] keeps: by default everything.
@@ -45,6 +46,8 @@ impl<T: 'static> History<T> {
     /// one, then those that would be redone last.
     pub fn set_capacity(&mut self, target: &mut T, capacity: impl Into<Capacity>) {
         let Capacity { entries, bytes } = capacity.into();
+        // In the next session there may be room for what was evicted in this one. If it cannot be written, it is with the next edit.
+        let _ = self.record(Record::Evicted);
         let is_counted = bytes.is_some() || self.max_bytes.is_some();
         self.ring.set_capacity(entries);
         self.has_grown |= self.max_bytes != bytes;

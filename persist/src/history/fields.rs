@@ -215,7 +215,7 @@ impl<T: Reflect> Edit<'_, T> {
 }
 
 /// Refuses a class that holds shared pointers, whose targets are not recorded.
-fn check_recordable(registry: &Registry, class: &str) -> Result<()> {
+pub(super) fn check_recordable(registry: &Registry, class: &str) -> Result<()> {
     let Some(field) = registry.named(class).and_then(|class| registry.shared_field(class)) else {
         return Ok(());
     };

@@ -11,7 +11,7 @@ mod identity;
 mod kinds;
 mod life_cycle;
 mod lists;
-mod naive;
+pub(crate) mod naive;
 mod names;
 mod property;
 mod rebound;

@@ -9,6 +9,10 @@ pub(crate) type Key = (u64, &'static str);
 pub(crate) struct Naive {
     /// The world at each position.
     pub(crate) texts: Vec<String>,
+    /// A number for each of these states.
+    states: Vec<u64>,
+    last_state: u64,
+    saved: Option<u64>,
     pub(crate) position: usize,
     pub(crate) capacity: usize,
     /// What an edit can be merged with.
@@ -36,7 +40,67 @@ pub(crate) enum Became {
 
 impl Naive {
     pub(crate) fn new(text: String, capacity: usize) -> Self {
-        Self { texts: vec![text], position: 0, capacity, last: None }
+        let (texts, states) = (vec![text], vec![0]);
+        Self { texts, states, last_state: 0, saved: Some(0), position: 0, capacity, last: None }
+    }
+
+    fn new_state(&mut self) -> u64 {
+        self.last_state += 1;
+        self.last_state
+    }
+
+    /// Whether there are unsaved changes, and at which of the positions there are none, the nearest of them.
+    pub(crate) fn saved(&self) -> (bool, Option<usize>) {
+        let is_it = |position: &usize| Some(self.states[*position]) == self.saved;
+        let nearest = (0..self.states.len())
+            .filter(is_it)
+            .min_by_key(|position| position.abs_diff(self.position));
+        (!is_it(&self.position), nearest)
+    }
+
+    /// The world has been saved, or is said not to be.
+    pub(crate) fn mark(&mut self, is_saved: bool) {
+        self.saved = is_saved.then_some(self.states[self.position]);
+        if is_saved {
+            self.last = None;
+        }
+    }
+
+    /// The current entry has led to something else.
+    pub(crate) fn replace(&mut self, text: String) {
+        self.texts[self.position] = text;
+        self.states[self.position] = self.new_state();
+    }
+
+    /// True if the current entry has changed nothing in the end.
+    pub(crate) fn is_as_before(&self) -> bool {
+        self.texts[self.position] == self.texts[self.position - 1]
+    }
+
+    /// The current entry may have become one without steps, whose state is the one before it.
+    pub(crate) fn like_before(&mut self, is_annulled: bool) {
+        if is_annulled {
+            self.states[self.position] = self.states[self.position - 1];
+        }
+    }
+
+    /// The current entry, which is the last one, is gone.
+    pub(crate) fn drop_last(&mut self) {
+        self.texts.pop();
+        self.states.pop();
+        self.position -= 1;
+        self.last = None;
+    }
+
+    /// No state that was is one that is.
+    pub(crate) fn renew(&mut self) {
+        let old = self.states.clone();
+        for at in 0..old.len() {
+            // An entry that does nothing leads to the state before it.
+            let is_empty = at > 0 && old[at] == old[at - 1];
+            self.states[at] = if is_empty { self.states[at - 1] } else { self.new_state() };
+        }
+        self.last = None;
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -54,6 +118,7 @@ impl Naive {
         }
         let has_cut = self.position < self.len();
         self.texts.truncate(self.position + 1);
+        self.states.truncate(self.position + 1);
         if let (Some(last), Some(next)) = (&mut self.last, &settings)
             && last.label == next.label
             && next.fields.keys().any(|key| last.fields.contains_key(key))
@@ -63,22 +128,24 @@ impl Naive {
                 field.1.clone_from(new);
             }
             last.fields.retain(|_, (old, new)| old != new);
-            if !last.fields.is_empty() {
-                self.texts[self.position] = text;
+            let (is_empty, has_cut) = (last.fields.is_empty(), last.has_cut);
+            if !is_empty {
+                self.replace(text);
                 return Became::Merged;
             }
-            if last.has_cut {
+            if has_cut {
                 // It stays as one that does nothing, in the place of those that it cut.
                 self.last = None;
                 self.texts[self.position] = text;
+                self.states[self.position] = self.states[self.position - 1];
                 return Became::Annulled;
             }
-            self.last = None;
-            self.texts.pop();
-            self.position -= 1;
+            self.drop_last();
             return Became::Annulled;
         }
         self.texts.push(text);
+        let state = self.new_state();
+        self.states.push(state);
         self.position += 1;
         self.last = settings.map(|settings| Settings { has_cut, ..settings });
         self.trim();
@@ -90,9 +157,11 @@ impl Naive {
             let is_last = self.position == self.len();
             if self.position > 0 && (self.position > 1 || is_last) {
                 self.texts.remove(0);
+                self.states.remove(0);
                 self.position -= 1;
             } else {
                 self.texts.pop();
+                self.states.pop();
             }
         }
         if self.position == 0 {

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use persist::history::{Edit, Proof};
 use persist::{ErrorKind, History, Result, SaveManager, World};
-use persist_tests::support::{bytes, short_or_long};
+use persist_tests::support::short_or_long;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::changes::{Changes, enough};
 use super::naive::{Became, Key, Naive, Settings};
-use super::scene::{logged, saved_and_loaded, saves, text_of};
-use super::stage::{entries, kind};
-use crate::document::apart;
+use super::scene::{Speed, logged, saved_and_loaded, saves, text_of};
+use super::stage::kind;
+use crate::joined::{Between, Joined, join};
+use crate::subject::Subject;
 
 /// How often each thing has happened.
 type Tally = BTreeMap<&'static str, u32>;
@@ -31,8 +32,8 @@ enum Ending {
 }
 
 struct Run {
-    world: World,
-    history: History,
+    subject: Subject<World>,
+    proof: Proof,
     naive: Naive,
     changes: Changes,
     saves: SaveManager,
@@ -49,13 +50,15 @@ impl Run {
         let world = changes.world().expect("components");
         let world = saved_and_loaded(&mut saves, &world);
         let naive = Naive::new(text_of(&mut saves, &world), capacity);
-        let mut history = History::new(capacity);
-        history.set_merge_window(Some(Duration::MAX));
-        history
-            .set_proof([Proof::Off, Proof::Touched, Proof::Whole][changes.random.gen_range(0..3)]);
+        let proof = [Proof::Off, Proof::Touched, Proof::Whole][changes.random.gen_range(0..3)];
+        let history = history(capacity, proof);
+        let subject = match seed % 3 {
+            0 => Subject::session(super::scene::saves(), &world, history),
+            _ => Subject::Plain(world, history),
+        };
         Self {
-            world,
-            history,
+            subject,
+            proof,
             naive,
             changes,
             saves,
@@ -73,13 +76,24 @@ impl Run {
     }
 
     fn text(&mut self) -> String {
-        text_of(&mut self.saves, &self.world)
+        text_of(&mut self.saves, self.subject.target())
+    }
+
+    fn entries(&self) -> Vec<String> {
+        let mut entries: Vec<_> = self.subject.history().entries().collect();
+        if matches!(self.subject, Subject::Session(..)) {
+            // Those of one in a file are others.
+            entries.iter_mut().for_each(|entry| entry.bytes = 0);
+        }
+        let (position, state) = (self.subject.history().position(), self.subject.history().state());
+        let head = format!("{position} of {}, {state}", entries.len());
+        [head].into_iter().chain(entries.iter().map(|entry| format!("{entry:?}"))).collect()
     }
 
     /// The world and its history are what the naive one says.
     fn compare(&mut self, what: &str) {
         assert_eq!(self.text(), self.naive.text(), "{what}");
-        let (history, naive) = (&self.history, &self.naive);
+        let (history, naive) = (self.subject.history(), &self.naive);
         assert_eq!(
             (history.position(), history.entries().len()),
             (naive.position, naive.len()),
@@ -87,9 +101,8 @@ impl Run {
         );
         assert_eq!(history.can_undo(), naive.position > 0);
         assert_eq!(history.can_redo(), naive.position < naive.len());
+        assert_eq!((history.is_modified(), history.saved_position()), naive.saved(), "{what}");
         assert!(history.poison().is_none());
-        let sum: usize = history.entries().map(|entry| entry.bytes).sum();
-        assert_eq!(bytes(history), sum);
     }
 
     fn ending(&mut self) -> Ending {
@@ -103,7 +116,7 @@ impl Run {
 
     /// Runs an edit of several changes; true if it was done.
     fn edit(&mut self, label: &str, count: u32, ending: Ending) -> bool {
-        let Self { world, history, changes, .. } = self;
+        let Self { subject, changes, .. } = self;
         let mut change = |edit: &mut Edit<'_>| -> Result<()> {
             for _ in 0..count {
                 let result = match changes.random.gen_ratio(1, 6) {
@@ -123,8 +136,7 @@ impl Run {
                 _ => Ok(()),
             }
         };
-        let result =
-            catch_unwind(AssertUnwindSafe(|| history.edit(world, label, |edit| change(edit))));
+        let result = catch_unwind(AssertUnwindSafe(|| subject.edit(label, |edit| change(edit))));
         for serial in std::mem::take(&mut self.changes.actors) {
             *self.releases.entry(serial).or_default() += 1;
         }
@@ -133,20 +145,20 @@ impl Run {
 
     /// An edit of many kinds of changes, which is not merged.
     fn edit_of_all(&mut self) {
-        let before = (self.text(), entries(&self.history));
+        let before = (self.text(), self.entries());
         let (count, ending) = (self.pick(5) + 1, self.ending());
         if !self.edit("All", count, ending) {
             self.note("failed");
-            assert_eq!((self.text(), entries(&self.history)), before, "it failed");
+            assert_eq!((self.text(), self.entries()), before, "it failed");
             return;
         }
-        if entries(&self.history) == before.1 {
+        if self.entries() == before.1 {
             assert_eq!(self.text(), before.0, "it is not recorded");
             return;
         }
         self.note("edit");
         // It may be settings alone, with which a later one of this label would go.
-        apart(&mut self.history);
+        self.subject.apart();
         let text = self.text();
         self.naive.edit(text, None);
     }
@@ -154,13 +166,13 @@ impl Run {
     /// An edit that sets fields alone, which may go with the one before.
     fn drag(&mut self) {
         let label = ["", "Drag"][self.pick(2) as usize].to_owned();
-        let before = (self.text(), entries(&self.history));
+        let before = (self.text(), self.entries());
         let ending = self.ending();
-        let Self { world, history, changes, .. } = self;
+        let Self { subject, changes, .. } = self;
         let mut keys: Vec<Key> = Vec::new();
-        let old = changes.values(world);
+        let old = changes.values(subject.target());
         let result = catch_unwind(AssertUnwindSafe(|| {
-            history.edit(world, label.clone(), |edit| {
+            subject.edit(label.clone(), |edit| {
                 let result = changes.set(edit, &mut keys);
                 match ending {
                     Ending::First => result,
@@ -172,10 +184,10 @@ impl Run {
         }));
         if !matches!(result, Ok(Ok(()))) {
             self.note("failed");
-            assert_eq!((self.text(), entries(&self.history)), before, "it failed");
+            assert_eq!((self.text(), self.entries()), before, "it failed");
             return;
         }
-        let new = self.changes.values(&self.world);
+        let new = self.changes.values(self.subject.target());
         let fields = keys.into_iter().filter_map(|key| {
             let values = (old.get(&key)?.clone(), new.get(&key)?.clone());
             (values.0 != values.1).then_some((key, values))
@@ -183,7 +195,7 @@ impl Run {
         let fields = fields.collect();
         let text = self.text();
         match self.naive.edit(text, Some(Settings { label, fields, has_cut: false })) {
-            Became::Nothing => assert_eq!(entries(&self.history), before.1),
+            Became::Nothing => assert_eq!(self.entries(), before.1),
             Became::Entry => self.note("setting"),
             Became::Merged => self.note("merged"),
             Became::Annulled => self.note("annulled"),
@@ -192,9 +204,9 @@ impl Run {
 
     /// Several edits as one.
     fn group(&mut self, depth: u32) -> bool {
-        let before = (self.text(), self.history.position());
-        let entries_before = entries(&self.history);
-        self.history.begin("Group").expect("it is not poisoned");
+        let before = (self.text(), self.subject.history().position());
+        let entries_before = self.entries();
+        self.subject.begin("Group").expect("it is not poisoned");
         let mut is_done = false;
         for step in 0..self.pick(4) {
             if depth < 2 && self.pick(4) == 0 {
@@ -209,27 +221,27 @@ impl Run {
             } else {
                 assert_eq!(self.text(), text);
             }
-            assert_eq!(kind(self.history.undo(&mut self.world)), ErrorKind::OpenTransaction);
+            assert_eq!(kind(self.subject.undo()), ErrorKind::OpenTransaction);
         }
         if self.pick(3) == 0 {
-            self.history.rollback(&mut self.world).expect("it can be taken back");
+            self.subject.rollback().expect("it can be taken back");
             self.note("rolled back");
-            assert_eq!((self.text(), self.history.position()), before);
+            assert_eq!((self.text(), self.subject.history().position()), before);
             if depth == 0 {
-                assert_eq!(entries(&self.history), entries_before);
+                assert_eq!(self.entries(), entries_before);
             }
             is_done = false;
         } else {
-            self.history.commit(&mut self.world).expect("it is open");
+            self.subject.commit().expect("it is open");
             self.note("committed");
         }
         if depth > 0 {
             return is_done;
         }
-        apart(&mut self.history);
+        self.subject.apart();
         self.naive.last = None;
         // Changes that took each other back are an entry, too.
-        if entries(&self.history) == entries_before {
+        if self.entries() == entries_before {
             assert!(!is_done, "it is not recorded");
         } else {
             let text = self.text();
@@ -239,7 +251,7 @@ impl Run {
     }
 
     fn step(&mut self) {
-        match self.pick(23) {
+        match self.pick(30) {
             0..7 => self.edit_of_all(),
             7..12 => {
                 for _ in 0..=self.pick(4) {
@@ -249,13 +261,13 @@ impl Run {
             }
             12 | 13 => drop(self.group(0)),
             14..17 => {
-                let is_done = self.history.undo(&mut self.world).expect("it can be undone");
+                let is_done = self.subject.undo().expect("it can be undone");
                 assert_eq!(is_done, self.naive.position > 0);
                 self.naive.go_to(self.naive.position.saturating_sub(1));
                 self.note("undo");
             }
             17..19 => {
-                let is_done = self.history.redo(&mut self.world).expect("it can be redone");
+                let is_done = self.subject.redo().expect("it can be redone");
                 let position = (self.naive.position + 1).min(self.naive.len());
                 assert_eq!(is_done, position > self.naive.position);
                 self.naive.go_to(position);
@@ -264,17 +276,26 @@ impl Run {
             19 | 20 => {
                 let count = u32::try_from(self.naive.len()).expect("few");
                 let position = self.pick(count + 1) as usize;
-                self.history.go_to(&mut self.world, position).expect("it is there");
+                self.subject.go_to(position).expect("it is there");
                 self.naive.go_to(position);
                 self.note("jump");
             }
             21 => {
-                apart(&mut self.history);
+                self.subject.apart();
                 self.naive.last = None;
             }
+            22 | 23 => {
+                let is_saved = self.pick(4) > 0;
+                self.subject.mark(is_saved);
+                self.naive.mark(is_saved);
+                self.note("marked");
+            }
+            24..27 => self.join(),
+            27 => self.lose_target(),
+            28 => self.reopen(),
             _ => {
                 let capacity = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 21][self.pick(12) as usize];
-                self.history.set_capacity(&mut self.world, Some(capacity));
+                self.subject.set_capacity(capacity);
                 self.naive.capacity = capacity;
                 self.naive.trim();
                 self.note("limit");
@@ -282,15 +303,93 @@ impl Run {
         }
     }
 
+    /// Edits that are joined by a key or a drag.
+    fn join(&mut self) {
+        let (how, count) = match self.pick(4) {
+            0 | 1 => (Joined::Drag, self.pick(6) + 1),
+            key => (Joined::Key((key % 2) as u8), self.pick(6) + 1),
+        };
+        let mut chance = Pcg64::seed_from_u64(self.changes.random.r#gen());
+        let Self { subject, naive, changes, saves, releases, .. } = self;
+        let joined = join(
+            subject,
+            naive,
+            &how,
+            count,
+            &mut |world| text_of(saves, world),
+            &mut |edit| match chance.gen_range(0..6) {
+                0 => changes.change(edit),
+                _ => changes.set(edit, &mut Vec::new()),
+            },
+            &mut {
+                let mut chance = Pcg64::seed_from_u64(count.into());
+                move || match chance.gen_range(0..16) {
+                    0 => Between::Undo,
+                    1 => Between::Mark(chance.r#gen()),
+                    _ => Between::Nothing,
+                }
+            },
+        );
+        for serial in std::mem::take(&mut changes.actors) {
+            *releases.entry(serial).or_default() += 1;
+        }
+        *self.tally.entry("joined").or_default() += joined;
+    }
+
+    /// An entry whose object is removed beside the history, so that it can only be dropped.
+    fn lose_target(&mut self) {
+        let Subject::Plain(world, history) = &mut self.subject else { return };
+        if self.naive.capacity == 0 {
+            return;
+        }
+        let lost = world.spawn("Lost");
+        world.attach(lost, Speed(0.0)).expect("it is there");
+        history.edit(world, "Lost", |edit| edit.set(lost, "Speed:0", 1)).expect("it has one");
+        self.naive.edit(text_of(&mut self.saves, world), None);
+        assert!(world.remove(lost));
+        assert_eq!(kind(history.undo(world)), ErrorKind::NotFound);
+        if self.changes.random.r#gen() {
+            history.skip_entry(world).expect("it has failed");
+            assert_eq!(kind(history.redo(world)), ErrorKind::NotFound);
+        }
+        history.drop_entry(world).expect("it has failed");
+        self.naive.drop_last();
+        self.naive.renew();
+        self.note("dropped");
+    }
+
+    /// Ends a session, and begins the next one where it was.
+    fn reopen(&mut self) {
+        if !matches!(self.subject, Subject::Session(..)) {
+            return;
+        }
+        let entries = |subject: &Subject<World>| -> Vec<_> {
+            let entries = subject.history().entries();
+            entries.map(|entry| (entry.label, entry.state, entry.is_applied)).collect()
+        };
+        let before = entries(&self.subject);
+        let history = history(self.naive.capacity, self.proof);
+        self.subject.reopen(super::scene::saves(), history);
+        assert_eq!(entries(&self.subject), before);
+        self.naive.last = None;
+        self.note("reopened");
+    }
+
     /// All that can be reached, and that each actor is released once in the end.
     fn end(mut self, seed: u64) -> Tally {
         for position in (0..=self.naive.len()).rev().chain(0..=self.naive.len()) {
-            self.history.go_to(&mut self.world, position).expect("it is there");
+            self.subject.go_to(position).expect("it is there");
             self.naive.go_to(position);
             self.compare(&format!("at {position} in the end of {seed}"));
         }
-        self.history.clear(&mut self.world).expect("it is closed");
-        drop(self.world);
+        self.subject.clear().expect("it is closed");
+        let is_session = matches!(self.subject, Subject::Session(..));
+        drop(self.subject);
+        if is_session {
+            // Each session has released what was in its world.
+            logged();
+            return self.tally;
+        }
         let mut found: BTreeMap<u32, u32> = BTreeMap::new();
         for line in logged() {
             let serial = line.strip_prefix("release ").expect("nothing else runs");
@@ -299,6 +398,14 @@ impl Run {
         assert_eq!(found, self.releases, "the releases of {seed}");
         self.tally
     }
+}
+
+/// A history whose edits merge whenever they come.
+fn history(capacity: usize, proof: Proof) -> History {
+    let mut history = History::new(capacity);
+    history.set_merge_window(Some(Duration::MAX));
+    history.set_proof(proof);
+    history
 }
 
 fn run(seed: u64, steps: u32) -> Tally {
@@ -318,9 +425,9 @@ fn a_history_of_a_world_does_what_one_of_snapshots_does() {
     std::thread::scope(|scope| {
         let halves = [0, 1].map(|first| {
             scope.spawn(move || {
-                (first..short_or_long(10, 25))
+                (first..short_or_long(12, 800))
                     .step_by(2)
-                    .map(|seed| run(seed, 120))
+                    .map(|seed| run(seed, short_or_long(120, 600)))
                     .collect::<Vec<_>>()
             })
         });
@@ -339,8 +446,15 @@ fn a_history_of_a_world_does_what_one_of_snapshots_does() {
         ("jump", 80),
         ("committed", 60),
         ("rolled back", 20),
-        ("limit", 40),
+        ("limit", 20),
+        ("marked", 40),
+        ("joined", 60),
+        ("dropped", 10),
+        ("reopened", 5),
     ] {
         assert!(all.get(what).is_some_and(|count| *count >= least), "{what} in {all:?}");
     }
+    let total: u32 = all.values().sum();
+    println!("{total} operations: {all:?}");
+    assert!(total >= short_or_long(1_500, 500_000), "{total}");
 }

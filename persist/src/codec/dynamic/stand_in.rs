@@ -28,7 +28,7 @@ pub(crate) struct StandInClass {
     /// What a stand-in holds.
     pub(crate) unknown: fn(&dyn Any) -> Option<&Unknown>,
     /// An object that holds it.
-    pub(crate) make: fn(Holder, Unknown) -> Option<Made>,
+    pub(crate) make: fn(Holder, Unknown) -> Made,
     /// A `Caster` to the trait.
     pub(crate) caster: Arc<dyn Any + Send + Sync>,
 }
@@ -55,16 +55,16 @@ impl<D: ?Sized + TraitObject> StandIn<D> {
     }
 }
 
-fn make<T: Persist + From<Unknown>>(holder: Holder, unknown: Unknown) -> Option<Made> {
+fn make<T: Persist + From<Unknown>>(holder: Holder, unknown: Unknown) -> Made {
     let value = T::from(unknown);
-    let (pointer, cell) = holder.parts()?;
-    Some(match cell {
+    let Some((pointer, cell)) = holder.parts() else { return Made::Nothing };
+    match cell {
         Cell::None => Made::Draft(value_draft(value, pointer)),
-        Cell::RefCell => Made::Open(share(RefCell::new(value), pointer)),
-        Cell::Mutex => Made::Open(share(Mutex::new(value), pointer)),
-        Cell::RwLock => Made::Open(share(RwLock::new(value), pointer)),
-        _ => return None,
-    })
+        Cell::RefCell => Made::Shared(share(RefCell::new(value), pointer)),
+        Cell::Mutex => Made::Shared(share(Mutex::new(value), pointer)),
+        Cell::RwLock => Made::Shared(share(RwLock::new(value), pointer)),
+        _ => Made::Nothing,
+    }
 }
 
 fn share(object: impl Object, pointer: Pointer) -> Shared {

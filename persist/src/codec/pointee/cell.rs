@@ -32,12 +32,16 @@ pub trait OpenCell: Persist + Pointee {
 /// Pointed at as a cell; or in a box as a value.
 pub struct AsCell;
 
-fn open_rc<X: OpenCell>(prototypes: &Prototypes<'_>) -> Result<Made> {
-    Ok(Made::Open(Shared::from(Rc::new(X::hold(prototypes.object()?)) as Rc<dyn Object>)))
+fn open_rc<X: OpenCell>(prototypes: &Prototypes<'_>, objects: &mut Vec<Made>) -> Result<()> {
+    let object: Rc<dyn Object> = Rc::new(X::hold(prototypes.object()?));
+    objects.push(Made::Shared(Shared::from(object)));
+    Ok(())
 }
 
-fn open_arc<X: OpenCell>(prototypes: &Prototypes<'_>) -> Result<Made> {
-    Ok(Made::Open(Shared::from(Arc::new(X::hold(prototypes.object()?)) as Arc<dyn Object>)))
+fn open_arc<X: OpenCell>(prototypes: &Prototypes<'_>, objects: &mut Vec<Made>) -> Result<()> {
+    let object: Arc<dyn Object> = Arc::new(X::hold(prototypes.object()?));
+    objects.push(Made::Shared(Shared::from(object)));
+    Ok(())
 }
 
 fn fill_cell<X: OpenCell>(object: &Shared, input: &mut Decoder<'_>) -> Result<(), Fail> {

@@ -154,9 +154,14 @@ impl<P: ?Sized + Lengthy> Draft for LengthyDraft<P> {
     }
 }
 
-fn lengthy<P: ?Sized + Lengthy>(pointer: Pointer, prototypes: &Prototypes<'_>) -> Result<Made> {
+fn lengthy<P: ?Sized + Lengthy>(
+    pointer: Pointer,
+    prototypes: &Prototypes<'_>,
+    objects: &mut Vec<Made>,
+) -> Result<()> {
     let value = P::Draft::persist_empty(prototypes)?;
-    Ok(Made::Draft(Box::new(LengthyDraft::<P> { value, pointer })))
+    objects.push(Made::Draft(Box::new(LengthyDraft::<P> { value, pointer })));
+    Ok(())
 }
 
 impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
@@ -173,8 +178,8 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
             kind: P::Draft::persist_kind,
             name: P::name,
             make: match pointer {
-                Pointer::Rc => |prototypes| lengthy::<P>(Pointer::Rc, prototypes),
-                Pointer::Arc => |prototypes| lengthy::<P>(Pointer::Arc, prototypes),
+                Pointer::Rc => |prototypes, to| lengthy::<P>(Pointer::Rc, prototypes, to),
+                Pointer::Arc => |prototypes, to| lengthy::<P>(Pointer::Arc, prototypes, to),
             },
             fill: no_fill,
             look: |_, _, _| {},

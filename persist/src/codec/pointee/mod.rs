@@ -18,7 +18,7 @@ use std::any::Any;
 use std::rc::{self, Rc};
 use std::sync::{self, Arc};
 
-use super::{Decoder, Fail, Made, Pointed, Prototypes, Shared, TypeSet};
+use super::{Decoder, Fail, Pointed, Prototypes, Shared, TypeSet};
 use crate::Result;
 use crate::reflect::{Cell, Pointer, Target};
 
@@ -117,16 +117,6 @@ pub trait PointTo<P: ?Sized> {
     ///
     /// Those of [`Persist::prototype`](crate::Persist::persist_empty).
     fn empty_arc(prototypes: &Prototypes<'_>) -> Result<Arc<P>>;
-}
-
-impl Made {
-    /// The object, as it is.
-    pub(crate) fn shared(self) -> Shared {
-        match self {
-            Self::Open(shared) => shared,
-            Self::Draft(draft) => draft.build(),
-        }
-    }
 }
 
 /// Reads over nothing: only what lies in a cell can be read over.

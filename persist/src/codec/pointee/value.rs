@@ -42,14 +42,16 @@ fn share_value<T: Persist>(value: T, pointer: Pointer) -> Shared {
     }
 }
 
-fn draft_rc<T: Persist>(prototypes: &Prototypes<'_>) -> Result<Made> {
+fn draft_rc<T: Persist>(prototypes: &Prototypes<'_>, objects: &mut Vec<Made>) -> Result<()> {
     let value: T = prototypes.object()?;
-    Ok(Made::Draft(Box::new(ValueDraft { value, pointer: Pointer::Rc })))
+    objects.push(Made::Draft(Box::new(ValueDraft { value, pointer: Pointer::Rc })));
+    Ok(())
 }
 
-fn draft_arc<T: Persist>(prototypes: &Prototypes<'_>) -> Result<Made> {
+fn draft_arc<T: Persist>(prototypes: &Prototypes<'_>, objects: &mut Vec<Made>) -> Result<()> {
     let value: T = prototypes.object()?;
-    Ok(Made::Draft(Box::new(ValueDraft { value, pointer: Pointer::Arc })))
+    objects.push(Made::Draft(Box::new(ValueDraft { value, pointer: Pointer::Arc })));
+    Ok(())
 }
 
 fn look_at<T: Any>(value: &dyn Any, _: Duration, look: &mut dyn FnMut(&dyn Any)) {

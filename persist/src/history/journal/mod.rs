@@ -87,4 +87,6 @@ pub(super) enum Record<'r, T: 'static> {
     },
     /// An entry was taken out, or, if this is none, one that was being made and is in no list.
     Dropped(Option<usize>),
+    /// What was evicted since the last record is to be known before there is more room.
+    Evicted,
 }

@@ -13,6 +13,7 @@ use super::replay::Outcome;
 use super::writer::Writer;
 use super::{Flush, Session, frame};
 use crate::format::Digest;
+use crate::history::fields::check_recordable;
 use crate::history::step::world;
 use crate::history::{History, HistoryEvent};
 use crate::reflect::Kind;
@@ -76,6 +77,7 @@ impl<T: Persist + Default> SessionOptions<T> {
     /// # Errors
     ///
     /// - [`ErrorKind::InUse`] if another session has the journal open; [`inspect`](Self::inspect) still reads it;
+    /// - [`ErrorKind::Unsupported`] if the type of the target holds shared pointers, with the name of the field;
     /// - whatever keeps the save from being loaded;
     /// - [`ErrorKind::NewerFormat`] or [`ErrorKind::NotASave`] if the journal is a newer program's, or not a journal;
     /// - whatever keeps the journal from being read or written. If the disk is full or read-only, the session opens, and the
@@ -95,9 +97,11 @@ impl<T: Persist + Default> SessionOptions<T> {
             ));
         }
         history.support.classes.registry.context = saves.registry().context.clone();
-        if matches!(T::persist_kind(), Kind::Class(_)) {
+        if let Kind::Class(class) = T::persist_kind()
+            && history.support.know_fields().is_ok()
+        {
             // Commands need no fields of their target: one that cannot have them is refused at its first edit.
-            let _ = history.support.know_fields();
+            check_recordable(&history.support.classes.registry, &class().name())?;
         }
         let storage = saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;

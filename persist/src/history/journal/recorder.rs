@@ -143,6 +143,7 @@ impl Journal {
             Record::Cleared => (Kind::Cleared, Vec::new()),
             Record::Dropped(index) => (Kind::Dropped, payload(&index.map(|index| index as u64))?),
             Record::Skipped { is_redo } => (Kind::Skipped, payload(&is_redo)?),
+            Record::Evicted => return Ok(frames),
         };
         frames.push(frame);
         Ok(frames)
@@ -168,6 +169,9 @@ impl Journal {
         let ends = matches!(record, Record::Undone | Record::Redone | Record::RolledBack);
         let mut told = Told { ends, ..Told::default() };
         let frames = self.frames(support, record, &now, &mut told)?;
+        if frames.is_empty() {
+            return Ok(());
+        }
         if is_cleared && self.writer.lacks_history() {
             // The next one then can hold what there is.
             return Ok(());
