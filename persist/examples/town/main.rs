@@ -16,17 +16,14 @@ mod places;
 mod town;
 
 use std::env;
-use std::error::Error;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use persist::World;
 
-use self::town::{Chronicle, TICKS_PER_DAY, manager};
+use self::town::{Chronicle, Done, TICKS_PER_DAY, manager};
 
 const DAYS: u64 = 40;
-
-type Done<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();

@@ -1,10 +1,13 @@
 //! How a town begins, and what is known of it as a whole.
 
+use std::error::Error;
+
 use persist::{ObjectId, Persist, SaveManager, World};
 
-use super::Done;
 use super::people::{Child, Hunger, Purse, Resident, Walker};
 use super::places::{Bakery, Cart, Field, Lantern, Position};
+
+pub type Done<T = ()> = Result<T, Box<dyn Error>>;
 
 pub const TICKS_PER_DAY: u64 = 48;
 

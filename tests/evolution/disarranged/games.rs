@@ -40,8 +40,7 @@ fn a_town_of_objects_and_components_comes_back() {
         (0..100).for_each(|_| world.update(1.0));
         let save = SaveManager::new().value_to_vec(&world).unwrap();
         let tally = check(&save, seed, |save| {
-            let mut saves = SaveManager::new();
-            town::register(&mut saves)?;
+            let mut saves = town::manager().expect("its classes");
             let (world, loaded) = saves.value_from_slice::<World>(save)?;
             Ok((saves.value_to_vec(&world)?, vec![loaded.report().clone()]))
         });
