@@ -460,7 +460,8 @@ impl Run {
                     0 => (margins.left, margins.right) = (number.into(), number.into()),
                     1 => margins.right = number.into(),
                     2 => {
-                        (margins.columns, margins.left) = (number, random.gen_range(0_u8..2).into())
+                        (margins.columns, margins.left) =
+                            (number, random.gen_range(0_u8..2).into());
                     }
                     _ => document.name = format!("Plan {number}"),
                 }

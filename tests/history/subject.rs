@@ -14,6 +14,7 @@ const JOURNAL: &str = "target.journal";
 /// Bytes of entries that a session keeps in memory: those of a few.
 const MEMORY: usize = 3_000;
 
+#[expect(clippy::large_enum_variant, reason = "there is one of them")]
 pub(crate) enum Subject<T: 'static> {
     Plain(T, History<T>),
     Session(Option<Session<T>>, Disk),

@@ -20,13 +20,13 @@ use std::error::Error;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use persist::{SaveManager, World};
+use persist::World;
 
-use self::town::{Chronicle, TICKS_PER_DAY};
+use self::town::{Chronicle, TICKS_PER_DAY, manager};
 
 const DAYS: u64 = 40;
 
-type Done = Result<(), Box<dyn Error>>;
+type Done<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -95,13 +95,6 @@ fn go_on(from: &str, ticks: u64, to: &str) -> Done {
     }
     std::fs::write(to, saves.value_to_vec(&world)?)?;
     Ok(())
-}
-
-/// A manager that knows all that is in a town.
-fn manager() -> persist::Result<SaveManager> {
-    let mut saves = SaveManager::new();
-    town::register(&mut saves)?;
-    Ok(saves)
 }
 
 fn tell(world: &World) {

@@ -3,7 +3,7 @@
 use persist::{Component, Context, ObjectId, Persist};
 
 use super::places::{Bakery, Position};
-use super::town::{self, Chronicle, roll, write};
+use super::town::{self, Chronicle, is_night, roll, write};
 
 /// Where somebody lives and buys.
 #[derive(Persist)]
@@ -56,9 +56,7 @@ pub struct Purse {
 
 impl Component for Purse {
     fn on_update(&mut self, context: &mut Context<'_>) {
-        let chronicle = context.world.resource::<Chronicle>();
-        let works = chronicle.is_some_and(|chronicle| !chronicle.is_night());
-        if works && roll(context.world, 30) == 0 {
+        if !is_night(context.world) && roll(context.world, 30) == 0 {
             let home = context.world.get::<Resident>(context.object());
             let Some(bakery) = home.map(|resident| resident.bakery) else { return };
             self.coins += context.world.get_mut::<Bakery>(bakery).map_or(0, Bakery::pay);

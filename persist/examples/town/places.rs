@@ -2,7 +2,7 @@
 
 use persist::{Component, Context, ObjectId, Persist};
 
-use super::town::{Chronicle, roll, write};
+use super::town::{Chronicle, is_night, roll, write};
 
 #[derive(Persist, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[persist(component)]
@@ -28,8 +28,7 @@ pub struct Field {
 
 impl Component for Field {
     fn on_pre_update(&mut self, context: &mut Context<'_>) {
-        let night = context.world.resource::<Chronicle>().is_some_and(Chronicle::is_night);
-        self.grain += if night { 1 } else { 8 };
+        self.grain += if is_night(context.world) { 1 } else { 8 };
     }
 }
 
@@ -135,19 +134,12 @@ impl Component for Cart {
 /// Burns at night; it is below its house in the tree.
 #[derive(Persist)]
 pub struct Lantern {
-    oil: u32,
-}
-
-impl Lantern {
-    pub fn new() -> Self {
-        Self { oil: 150 }
-    }
+    pub oil: u32,
 }
 
 impl Component for Lantern {
     fn on_update(&mut self, context: &mut Context<'_>) {
-        let night = context.world.resource::<Chronicle>().is_some_and(Chronicle::is_night);
-        if !night {
+        if !is_night(context.world) {
             return;
         }
         self.oil = self.oil.saturating_sub(1);

@@ -1,7 +1,8 @@
 //! How a town begins, and what is known of it as a whole.
 
-use persist::{ObjectId, Persist, Result, SaveManager, World};
+use persist::{ObjectId, Persist, SaveManager, World};
 
+use super::Done;
 use super::people::{Child, Hunger, Purse, Resident, Walker};
 use super::places::{Bakery, Cart, Field, Lantern, Position};
 
@@ -18,10 +19,6 @@ pub struct Chronicle {
 impl Chronicle {
     pub fn day(&self) -> u64 {
         self.ticks / TICKS_PER_DAY
-    }
-
-    pub fn is_night(&self) -> bool {
-        self.ticks % TICKS_PER_DAY > TICKS_PER_DAY * 2 / 3
     }
 
     pub fn tick(&mut self) {
@@ -55,6 +52,11 @@ impl Dice {
     }
 }
 
+pub fn is_night(world: &World) -> bool {
+    let ticks = world.resource::<Chronicle>().map_or(0, |chronicle| chronicle.ticks);
+    ticks % TICKS_PER_DAY > TICKS_PER_DAY * 2 / 3
+}
+
 /// A number by chance, from a component's method.
 pub fn roll(world: &mut World, sides: u64) -> u64 {
     world.resource_mut::<Dice>().map_or(0, |dice| dice.roll(sides))
@@ -67,7 +69,9 @@ pub fn write(world: &mut World, what: &str) {
     }
 }
 
-pub fn register(saves: &mut SaveManager) -> Result<()> {
+/// A manager that knows all that is in a town.
+pub fn manager() -> Done<SaveManager> {
+    let mut saves = SaveManager::new();
     saves.register_component::<Position>()?;
     saves.register_component::<Field>()?;
     saves.register_component::<Bakery>()?;
@@ -79,25 +83,26 @@ pub fn register(saves: &mut SaveManager) -> Result<()> {
     saves.register_component::<Hunger>()?;
     saves.register_component::<Child>()?;
     saves.registry_mut().register_resource::<Chronicle>()?;
-    saves.registry_mut().register_resource::<Dice>()
+    saves.registry_mut().register_resource::<Dice>()?;
+    Ok(saves)
 }
 
 /// A town of a bakery, three fields, a cart, and twelve houses with two people each.
-pub fn found() -> Result<World> {
+pub fn found() -> Done<World> {
     let mut world = World::new();
     world.insert_resource(Chronicle::default())?;
     world.insert_resource(Dice(2_463_534_242))?;
 
-    let bakery = world.spawn_with("Bakery", (Position { x: 0, y: 0 }, Bakery::new()))?;
+    let bakery = world.spawn_with("Bakery", (Position::default(), Bakery::new()))?;
     let mut fields = Vec::new();
     for x in [-20, 0, 20] {
         fields.push(world.spawn_with("Field", (Position { x, y: 30 }, Field::default()))?);
     }
-    world.spawn_with("Cart", (Position { x: 0, y: 0 }, Cart::new(bakery, &fields)))?;
+    world.spawn_with("Cart", (Position::default(), Cart::new(bakery, &fields)))?;
     for n in 0..12 {
         let house = world.spawn_with("House", (Position { x: 4 * n - 24, y: -10 },))?;
-        let lantern = world.spawn_in(house, "Lantern")?;
-        world.attach(lantern, Lantern::new())?;
+        let lantern = world.spawn_with("Lantern", (Lantern { oil: 150 },))?;
+        world.set_parent(lantern, Some(house))?;
         for name in ["Ada", "Bob"] {
             settle(&mut world, name, house, bakery)?;
         }
@@ -106,8 +111,9 @@ pub fn found() -> Result<World> {
 }
 
 /// Puts a grown person into a house.
-pub fn settle(world: &mut World, name: &str, home: ObjectId, bakery: ObjectId) -> Result<ObjectId> {
+pub fn settle(world: &mut World, name: &str, home: ObjectId, bakery: ObjectId) -> Done {
     let position = world.get::<Position>(home).copied().unwrap_or_default();
     let (resident, purse) = (Resident { home, bakery }, Purse { coins: 10 });
-    world.spawn_with(name, (position, resident, Walker::default(), purse, Hunger(0)))
+    world.spawn_with(name, (position, resident, Walker::default(), purse, Hunger(0)))?;
+    Ok(())
 }

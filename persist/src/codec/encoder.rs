@@ -119,7 +119,7 @@ impl<'a> Encoder<'a> {
 
     /// The next `N` bytes, if the window has them: what is written to them stays when they are [taken](Self::take).
     #[inline(always)]
-    pub(super) fn ahead<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
+    pub(crate) fn ahead<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
         self.rest.first_chunk_mut()
     }
 

@@ -44,13 +44,13 @@ impl NumberField {
         Some(Self { hops: hops.into(), number })
     }
 
-    /// Sets the number to a value; its bytes before and after, and what it was. `None` if it is not one that the number
-    /// takes as it is.
-    pub(crate) fn set(&self, root: &mut dyn Any, value: &Value) -> Option<(Bytes, Bytes, Value)> {
-        let new = self.number.bits_of(value)?;
-        let old = self.number.swap(self.reach(root)?, new)?;
-        let bytes = |bits| Bytes::of_bits(bits, self.number.width());
-        Some((bytes(old), bytes(new), self.number.value(old)))
+    /// Sets the number to a value; what was done if it was another one, and what it was. `None` if it is not one that the
+    /// number takes as it is.
+    pub(crate) fn set(&self, root: &mut dyn Any, value: &Value) -> Option<(Option<How>, Value)> {
+        let Replaced { old, new, width, value } = self.number.set(self.reach(root)?, value)?;
+        let bytes = |bits| Bytes::of_bits(bits, width);
+        let how = (old != new).then(|| How::Set { old: bytes(old), new: bytes(new) });
+        Some((how, value))
     }
 
     /// Sets the number to bytes that it had.
@@ -160,11 +160,18 @@ trait Number: Sync {
     /// Replaces a number; the bits that it had.
     fn swap(&self, place: &mut dyn Any, bits: u64) -> Option<u64>;
 
-    /// The number of these bits.
-    fn value(&self, bits: u64) -> Value;
+    /// Replaces a number by a value, if that is such a number, perhaps of another width.
+    fn set(&self, place: &mut dyn Any, value: &Value) -> Option<Replaced>;
+}
 
-    /// The bits of a value, if it is such a number, perhaps of another width.
-    fn bits_of(&self, value: &Value) -> Option<u64>;
+/// A number that was replaced.
+struct Replaced {
+    old: u64,
+    new: u64,
+    /// Bytes of each.
+    width: usize,
+    /// The old one.
+    value: Value,
 }
 
 /// A number as its bytes in a save.
@@ -190,12 +197,11 @@ impl<T: Plain> Number for Of<T> {
         Some(mem::replace(place.downcast_mut::<T>()?, T::of_bits(bits)).bits())
     }
 
-    fn value(&self, bits: u64) -> Value {
-        T::of_bits(bits).value()
-    }
-
-    fn bits_of(&self, value: &Value) -> Option<u64> {
-        T::of_value(value).map(T::bits)
+    fn set(&self, place: &mut dyn Any, value: &Value) -> Option<Replaced> {
+        let new = T::of_value(value)?;
+        let old = mem::replace(place.downcast_mut::<T>()?, new);
+        let (width, value) = (size_of::<T>(), old.value());
+        Some(Replaced { old: old.bits(), new: new.bits(), width, value })
     }
 }
 

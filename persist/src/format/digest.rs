@@ -3,7 +3,7 @@
 use byteorder::{ByteOrder, LittleEndian};
 use twox_hash::XxHash3_128;
 
-use super::reader::cut_short;
+use super::broken::cut_short;
 use super::{Header, TRAILER_SIZE};
 use crate::Result;
 

@@ -3,7 +3,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::blocks::check_total;
-use super::reader::cut_short;
+use super::broken::cut_short;
 use super::{BLOCK_TRAILER, CRC_SIZE, Header, TRAILER_SIZE};
 use crate::{Error, Limits, Result};
 

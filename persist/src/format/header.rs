@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use super::broken::cut_short;
 use super::{
     CRITICAL_FIELD, FIELD_APPLICATION, FIELD_APPLICATION_VERSION, FIELD_GENERATION, FIELD_METADATA,
     FIELD_VERSION, FORMAT_VERSION, MAGIC, VersionVector,
@@ -99,7 +100,7 @@ impl Header {
             let length = u64::from(LittleEndian::read_u32(length));
             let is_newer = LittleEndian::read_u16(&bytes[8..10]) > FORMAT_VERSION;
             if !is_newer && length + (FIXED as u64 + 4) > size {
-                return Err(super::reader::cut_short(usize::try_from(size).unwrap_or(usize::MAX)));
+                return Err(cut_short(usize::try_from(size).unwrap_or(usize::MAX)));
             }
             limits.check_header(length, OTHER_FIELDS)?;
             reader.set_limit(length + 4);
@@ -166,7 +167,7 @@ impl Header {
         if !save.starts_with(&MAGIC[..save.len().min(MAGIC.len())]) || save.is_empty() {
             return Err(not_a_save(save));
         }
-        let fixed = save.get(..FIXED).ok_or_else(|| super::reader::cut_short(save.len()))?;
+        let fixed = save.get(..FIXED).ok_or_else(|| cut_short(save.len()))?;
         let format = LittleEndian::read_u16(&fixed[8..10]);
         let flags = LittleEndian::read_u16(&fixed[10..12]);
         if format == 0 {
@@ -194,7 +195,7 @@ impl Header {
         let end = FIXED.saturating_add(length);
         let (Some(content), Some(crc)) = (save.get(..end), save.get(end..end.saturating_add(4)))
         else {
-            return Err(super::reader::cut_short(save.len()));
+            return Err(cut_short(save.len()));
         };
         if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
             return Err(Error::new(

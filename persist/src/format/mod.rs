@@ -4,6 +4,7 @@
 //! ones it names. This room knows bytes, not Rust types.
 
 mod blocks;
+mod broken;
 mod compression;
 mod definition;
 mod digest;

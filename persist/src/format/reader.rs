@@ -1,5 +1,6 @@
 use byteorder::{ByteOrder, LittleEndian};
 
+use super::broken::{cut_short, damaged};
 use super::definition::{self, Bad, Why};
 use super::header::newer;
 use super::records::{RecordPlace, Records};
@@ -19,19 +20,6 @@ pub(crate) struct Scan {
     pub(crate) classes: Vec<ClassSchema>,
     /// In file order.
     pub(crate) records: Records,
-}
-
-pub(super) fn cut_short(length: usize) -> Error {
-    Error::new(
-        ErrorKind::Truncated,
-        format!("the save is cut short, it ends after {length} bytes; restore a backup"),
-    )
-    .at(length as u64)
-}
-
-pub(super) fn damaged(at: usize, what: &str) -> Error {
-    Error::new(ErrorKind::Damaged, format!("the save is damaged: {what}; restore a backup"))
-        .at(at as u64)
 }
 
 /// Reads the structure of a save: every checksum, definition and record head,

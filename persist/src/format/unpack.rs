@@ -2,8 +2,9 @@ use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use super::broken::damaged;
 use super::compression::most_for_each;
-use super::reader::{Block, damaged, trailer};
+use super::reader::{Block, trailer};
 use super::{
     BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header, TRAILER_SIZE,
 };

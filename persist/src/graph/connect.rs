@@ -153,15 +153,6 @@ impl VisitLinks for Connector<'_, '_> {
 /// The contents of each object that has any.
 pub(super) type Aside = HashMap<usize, Contents>;
 
-/// The links of a visit that empties cells.
-pub(crate) struct Emptying<'p>(pub(crate) Prototypes<'p>);
-
-impl VisitLinks for Emptying<'_> {
-    fn prototypes(&self) -> Prototypes<'_> {
-        self.0
-    }
-}
-
 #[cold]
 fn out_of_step() -> Error {
     Error::new(

@@ -3,6 +3,7 @@
 
 mod components;
 mod connect;
+mod emptying;
 mod fault;
 mod handles;
 mod identity;
@@ -28,7 +29,7 @@ mod unheld;
 pub use registry::{Counted, Registry};
 
 pub(crate) use components::Edges;
-pub(crate) use connect::Emptying;
+pub(crate) use emptying::Emptying;
 pub(crate) use load::Loader;
 pub(crate) use outcome::{LoadedObjects, Outcome};
 pub(crate) use registry::Implementors;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Registry;
-use super::connect::Emptying;
+use super::emptying::Emptying;
 use super::handles::Handles;
 use super::ids::Ids;
 use super::pending::Pending;

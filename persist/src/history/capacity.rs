@@ -68,12 +68,19 @@ impl<T: 'static> History<T> {
     }
 
     /// Drops entries that there is no room for: of all that are more than the capacity, and for their bytes if something was added.
+    #[inline]
     pub(super) fn trim(&mut self) {
         // What is done in a transaction may not be cut before it is known whether it stays; and a journal says itself what was dropped, but for
         // what the last addition has, which is done behind the replay.
-        if !self.open.is_empty() || self.support.is_replayed {
-            return;
+        if self.open.is_empty() && !self.support.is_replayed {
+            if self.is_over() {
+                self.make_room();
+            }
+            self.has_grown = false;
         }
+    }
+
+    fn make_room(&mut self) {
         while self.is_over() {
             let is_only = self.ring.position() <= 1;
             let is_spare = !is_only || self.ring.next().is_none();
@@ -85,7 +92,6 @@ impl<T: 'static> History<T> {
                 journal.evicted(end);
             }
         }
-        self.has_grown = false;
     }
 
     /// Drops the oldest entry, or the last of those that are undone; false if there is none.

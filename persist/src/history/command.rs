@@ -9,7 +9,6 @@ use super::edit::Edit;
 use super::journal::{Before, StoredCommand, StoredStep};
 use super::proof::Watch;
 use super::step::{End, Failure, Merge, Step, finalize_all, guarded, is_broken, run_all};
-use super::steps::Steps;
 use super::support::Support;
 use crate::fields::Way;
 use crate::world::{Moment, Movable};
@@ -188,7 +187,7 @@ impl<T: 'static, C: Command<T>> AnyCommand<T> for C {
 
 /// A command that was done, with what it did through its context.
 pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
-    pub(super) further: Steps<T>,
+    pub(super) further: Vec<Step<T>>,
     /// Whether it changed its target itself.
     pub(super) is_direct: bool,
     /// What was before it was done, until a journal knows.
@@ -198,7 +197,7 @@ pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
 
 impl<T: 'static> Performed<T> {
     pub(super) fn new(command: impl Command<T>) -> Box<Self> {
-        let (further, is_direct, before) = (Steps::default(), false, None);
+        let (further, is_direct, before) = (Vec::new(), false, None);
         Box::new(Performed { further, is_direct, before, command })
     }
 
@@ -207,7 +206,7 @@ impl<T: 'static> Performed<T> {
         &mut self,
         target: &mut T,
         support: &mut Support<T>,
-        watch: &mut Option<Watch>,
+        watch: &mut Option<Box<Watch>>,
     ) -> Result<bool, Failure> {
         let command = &mut self.command;
         if command.is_obsolete() {
@@ -232,13 +231,13 @@ impl<T: 'static> Performed<T> {
                 None => Ok(context.edit.close()?),
             }
         });
-        let CommandContext { mut edit, is_direct, .. } = context;
-        *watch = edit.watch.take();
+        let is_direct = context.is_direct;
+        *watch = context.edit.watch.take();
         if is_direct && !is_told {
             *watch = watch.take().and_then(Watch::behind_unknown);
         }
         let Err(mut failure) = result else {
-            self.further = edit.steps;
+            self.further = std::mem::take(&mut context.edit.steps).into_vec();
             self.is_direct = is_direct;
             self.before = before.filter(|_| is_direct);
             return Ok(is_direct || !self.further.is_empty());
@@ -247,7 +246,7 @@ impl<T: 'static> Performed<T> {
         if !is_direct || is_applied {
             failure.broken = None;
         }
-        let mut failure = edit.roll_back(failure);
+        let mut failure = context.edit.roll_back(failure);
         // What it changed directly before an error of its own it has put back.
         if is_applied && is_direct && failure.broken.is_none() {
             let back = guarded(|| Ok(command.undo(target)?));
@@ -335,7 +334,7 @@ impl<T: 'static> Performed<T> {
             self.command.finalize(target, end);
             Ok(())
         });
-        let further = std::mem::take(&mut self.further).into_each().map(|step| (step, end));
+        let further = std::mem::take(&mut self.further).into_iter().map(|step| (step, end));
         let panic = command.err().and_then(|failure| failure.panic);
         if let Some(panic) = panic.or(finalize_all(further, target)) {
             resume_unwind(panic);
@@ -344,7 +343,9 @@ impl<T: 'static> Performed<T> {
 
     /// Bytes of memory that it takes, roughly.
     pub(super) fn size(&self) -> usize {
-        size_of_val(self) + self.command.held_bytes() + self.further.size()
+        let further: usize = self.further.iter().map(Step::size).sum();
+        let places = self.further.len() * size_of::<Step<T>>();
+        size_of_val(self) + self.command.held_bytes() + further + places
     }
 
     pub(super) fn store(

@@ -28,18 +28,18 @@ pub struct Edit<'e, T: 'static = World> {
     /// What was taken to be changed, and has not been compared yet.
     pub(super) pending: Vec<Pending>,
     /// The places of the first of these, where there are many.
-    places: Option<HashSet<Place>>,
+    places: Option<Box<HashSet<Place>>>,
     again: Option<Again<'e, T>>,
     /// What could not be rolled back in it.
-    broken: Option<Broken>,
-    pub(super) watch: Option<Watch>,
+    broken: Option<Box<Broken>>,
+    pub(super) watch: Option<Box<Watch>>,
     pub(super) support: &'e mut Support<T>,
 }
 
 /// What an edit did.
 pub(super) struct Done<T: 'static> {
     pub(super) steps: Steps<T>,
-    pub(super) watch: Option<Watch>,
+    pub(super) watch: Option<Box<Watch>>,
 }
 
 /// Something that may have been changed since it was taken.
@@ -163,7 +163,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     pub(super) fn run<R>(
         target: &'e mut T,
         support: &'e mut Support<T>,
-        watch: Option<Watch>,
+        watch: Option<Box<Watch>>,
         edit: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<(R, Done<T>), Failure> {
         let mut scope = Self { watch, ..Self::new(target, support) };
@@ -195,7 +195,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     }
 
     fn roll_back_to(&mut self, start: usize, failure: &mut Failure) {
-        failure.broken = failure.broken.take().or(self.broken.take());
+        failure.broken = failure.broken.take().or(self.take_broken());
         if failure.broken.is_some() {
             return;
         }
@@ -218,7 +218,7 @@ impl<'e, T: 'static> Edit<'e, T> {
 
     /// Continues with the failure of a part: a panic, or an error.
     fn fail(&mut self, failure: Failure) -> Error {
-        self.broken = self.broken.take().or(failure.broken);
+        self.broken = self.broken.take().or(failure.broken.map(Box::new));
         match failure.panic {
             Some(panic) => resume_unwind(panic),
             None => failure.error,
@@ -227,11 +227,14 @@ impl<'e, T: 'static> Edit<'e, T> {
 
     /// What could not be rolled back in it.
     pub(super) fn take_broken(&mut self) -> Option<Broken> {
-        self.broken.take()
+        self.broken.take().map(|broken| *broken)
     }
 
     /// Compares what was borrowed mutably with what it is now. Nothing continues after a failed rollback.
     pub(super) fn close(&mut self) -> Result<()> {
+        if self.pending.is_empty() && self.broken.is_none() {
+            return Ok(());
+        }
         if self.broken.is_some() {
             let message = "a part of the edit failed, and could not be taken back";
             return Err(Error::new(ErrorKind::Poisoned, message));

@@ -16,6 +16,7 @@ use super::step::{End, Failure, Merge, Step, ends, finalize_all, guarded, is_bro
 use super::steps::Steps;
 use super::{Edit, Editable, History, Label};
 use crate::fields::Way;
+use crate::world::Change;
 use crate::{Error, Result};
 
 impl<T: 'static> History<T> {
@@ -99,9 +100,19 @@ impl<T: 'static> History<T> {
         target: &mut T,
         (label, key): (Label, Option<MergeKey>),
         mut steps: Steps<T>,
-        watch: Option<Watch>,
+        watch: Option<Box<Watch>>,
     ) -> Result<()> {
         if steps.is_empty() {
+            return Ok(());
+        }
+        if key.is_none() && self.is_plain() {
+            self.changed(target);
+            let name = label.clone();
+            match guarded(|| Ok(Entry::new(label, steps, Duration::ZERO))) {
+                Ok(entry) => self.append(entry, target),
+                Err(failure) => drop(self.note(None, name, failure)),
+            }
+            self.end(target);
             return Ok(());
         }
         let (label, key) = self.dragged(label, key);
@@ -134,7 +145,7 @@ impl<T: 'static> History<T> {
         (label, key): (Label, Option<MergeKey>),
         mut steps: Steps<T>,
         merging: Merging,
-        watch: Option<Watch>,
+        watch: Option<Box<Watch>>,
     ) {
         let time = self.now();
         if let Some(open) = self.open.last_mut() {
@@ -146,12 +157,12 @@ impl<T: 'static> History<T> {
             }
             return;
         }
-        self.has_grown = true;
         let has_cut = self.cut();
         if merging != Merging::No {
             match self.merge(&label, &mut steps, merging, time) {
                 Ok(None) => {}
                 Ok(Some(index)) => {
+                    self.has_grown = true;
                     self.prove_again(index, watch, target);
                     self.trim();
                     return;
@@ -162,15 +173,46 @@ impl<T: 'static> History<T> {
                 }
             }
         }
-        let mut entry = Entry::new(label, steps, time);
-        entry.key = key;
-        entry.has_cut = has_cut;
-        entry.proved = self.proved(watch, target);
+        let proved = self.proved(watch, target);
+        let entry = Entry { key, has_cut, proved, ..Entry::new(label, steps, time) };
+        self.append(entry, target);
+    }
+
+    /// True if an edit without a key is an entry of its own, replaces none, and nobody wants to know of it before it is
+    /// entered.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.journal.is_none()
+            && self.open.is_empty()
+            && !self.is_dragged()
+            && self.merge_window.is_none()
+            && !self.is_watched()
+            && self.ring.next().is_none()
+    }
+
+    /// Enters the change of a number as an edit of its own.
+    #[inline]
+    pub(super) fn enter_change(&mut self, target: &mut T, change: Change) -> Result<()> {
+        if !self.is_plain() {
+            let steps = Steps::One(Step::World(change));
+            return self.finish(target, (Label::None, None), steps, None);
+        }
+        self.changed(target);
+        self.append(Entry::of(Step::World(change)), target);
+        self.end(target);
+        Ok(())
+    }
+
+    /// Appends an entry behind the current one, which is the last.
+    #[inline]
+    fn append(&mut self, mut entry: Entry<T>, target: &T) {
         entry.state = if entry.is_significant { self.new_state() } else { self.state() };
         self.bytes += entry.size;
         self.ring.push(entry);
-        self.may_merge = true;
-        self.count_held(self.ring.len() - 1, target);
+        (self.may_merge, self.has_grown) = (true, true);
+        if self.max_bytes.is_some() {
+            self.count_held(self.ring.len() - 1, target);
+        }
         self.trim();
     }
 
@@ -314,19 +356,40 @@ impl<T: 'static> History<T> {
     }
 
     /// The target has been changed.
+    #[inline]
     pub(super) fn changed(&mut self, target: &mut T) {
+        if self.after_change.is_some() {
+            self.call_after_change(target);
+        }
+    }
+
+    #[cold]
+    fn call_after_change(&mut self, target: &mut T) {
         let Some(after_change) = &mut self.after_change else { return };
         let changed = catch_unwind(AssertUnwindSafe(|| after_change(target)));
         self.panic = self.panic.take().or(changed.err());
     }
 
     /// Ends a call: finalizes what was dropped, reports changes, and resumes a panic that was caught.
+    #[inline]
     pub(super) fn end(&mut self, target: &mut T) {
+        let is_quiet = self.listeners.is_empty() && self.panic.is_none();
+        if self.spill.is_some() || !self.released.is_empty() || !is_quiet {
+            self.end_call(target);
+        }
+    }
+
+    fn end_call(&mut self, target: &mut T) {
         if self.spill.is_some() {
             self.end_spilled(target);
         }
         if !self.released.is_empty() {
-            let panic = finalize_all(std::mem::take(&mut self.released), target);
+            let mut released = std::mem::take(&mut self.released);
+            let panic = finalize_all(released.drain(..), target);
+            // The memory of the list is kept, which a full history fills with each edit.
+            if self.released.is_empty() {
+                self.released = released;
+            }
             self.panic = self.panic.take().or(panic);
         }
         if self.spill.is_some() {

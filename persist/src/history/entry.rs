@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use hashbrown::HashSet;
 
-use super::Label;
 use super::journal::Spilled;
 use super::merging::{MergeKey, Merging};
 use super::order::Order;
 use super::proof::Proved;
 use super::step::{End, Failure, Merge, Step, guarded};
 use super::steps::Steps;
+use super::{Label, Verb};
 
 /// Something that is undone and redone at once.
 pub(super) struct Entry<T: 'static> {
@@ -48,22 +48,34 @@ pub(super) struct Away {
 
 impl<T: 'static> Entry<T> {
     pub(super) fn new(label: Label, steps: Steps<T>, time: Duration) -> Self {
-        let mut entry = Self {
-            is_significant: steps.iter().any(Step::is_significant),
-            label,
-            steps,
+        let is_significant = steps.iter().any(Step::is_significant);
+        let mut entry = Self { label, steps, time, is_significant, ..Self::bare() };
+        entry.measure();
+        entry
+    }
+
+    /// The entry of a change of a number, which holds nothing beyond its own size.
+    #[inline]
+    pub(super) fn of(step: Step<T>) -> Self {
+        Self { steps: Steps::One(step), size: size_of::<Self>(), ..Self::bare() }
+    }
+
+    #[inline]
+    fn bare() -> Self {
+        Self {
+            label: Label::None,
+            steps: Steps::default(),
             state: 0,
+            is_significant: true,
             size: 0,
             held: 0,
-            time,
+            time: Duration::ZERO,
             key: None,
             has_cut: false,
             proved: None,
             away: None,
             order: None,
-        };
-        entry.measure();
-        entry
+        }
     }
 
     /// Counts its bytes anew.
@@ -94,6 +106,26 @@ impl<T: 'static> Entry<T> {
             (Label::None, steps) => Label::of(steps).unwrap_or_default(),
             (given, _) => given.clone(),
         }
+    }
+
+    /// Makes a label that of this entry; true if it was another.
+    pub(super) fn rename(&self, label: &mut Label) -> bool {
+        // Mostly the same field of another object was set, whose path both share.
+        if let (Label::None, [Step::World(change)]) = (&self.label, &*self.steps)
+            && let Some((path, name)) = change.set_field()
+            && let Label::Change { verb: Verb::Set, field: Some(field), object } = label
+            && field.is(path)
+        {
+            let is_other = object.as_ref() != name;
+            if is_other {
+                *object = name.cloned();
+            }
+            return is_other;
+        }
+        let new = self.label();
+        let is_other = *label != new;
+        *label = new;
+        is_other
     }
 
     /// Merges in the steps of the edit that immediately followed. They stay where they are if it does not; steps that end by it are appended.

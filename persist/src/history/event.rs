@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::entry::Entry;
 use super::{History, Label};
 
 /// A value of a [`History`] that has changed.
@@ -48,12 +49,18 @@ type Listener<T> = Box<dyn FnMut(&HistoryEvent, &History<T>) + Send>;
 /// The listeners, and what was reported last.
 pub(super) struct Listeners<T: 'static> {
     listeners: Vec<Listening<T>>,
-    told: Option<Told>,
+    told: Option<Box<Told>>,
 }
 
 impl<T: 'static> Default for Listeners<T> {
     fn default() -> Self {
         Self { listeners: Vec::new(), told: None }
+    }
+}
+
+impl<T: 'static> Listeners<T> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.listeners.is_empty()
     }
 }
 
@@ -69,7 +76,6 @@ impl<T: 'static> Listening<T> {
 }
 
 /// The values that events report.
-#[derive(PartialEq, Eq)]
 struct Told {
     position: usize,
     state: u64,
@@ -79,22 +85,43 @@ struct Told {
 }
 
 impl Told {
-    /// What has changed since.
-    fn since(&self, old: &Self) -> impl Iterator<Item = HistoryEvent> + use<> {
+    /// Takes in what has changed since; the events that say so.
+    fn update<T: 'static>(&mut self, history: &History<T>) -> [Option<HistoryEvent>; 7] {
+        let position = replace(&mut self.position, history.position());
+        let state = replace(&mut self.state, history.state());
+        let is_modified = replace(&mut self.is_modified, history.is_modified());
+        let (can_undo, is_undo_other) = renamed(&mut self.undo, history.undo_entry());
+        let (can_redo, is_redo_other) = renamed(&mut self.redo, history.redo_entry());
         [
-            (old.position != self.position).then_some(HistoryEvent::Position(self.position)),
-            (old.state != self.state).then_some(HistoryEvent::State(self.state)),
-            (old.undo.is_some() != self.undo.is_some())
-                .then_some(HistoryEvent::CanUndo(self.undo.is_some())),
-            (old.undo != self.undo).then_some(HistoryEvent::UndoText),
-            (old.redo.is_some() != self.redo.is_some())
-                .then_some(HistoryEvent::CanRedo(self.redo.is_some())),
-            (old.redo != self.redo).then_some(HistoryEvent::RedoText),
-            (old.is_modified != self.is_modified)
-                .then_some(HistoryEvent::Modified(self.is_modified)),
+            position.map(HistoryEvent::Position),
+            state.map(HistoryEvent::State),
+            can_undo.map(HistoryEvent::CanUndo),
+            is_undo_other.then_some(HistoryEvent::UndoText),
+            can_redo.map(HistoryEvent::CanRedo),
+            is_redo_other.then_some(HistoryEvent::RedoText),
+            is_modified.map(HistoryEvent::Modified),
         ]
-        .into_iter()
-        .flatten()
+    }
+}
+
+/// Replaces a value; the new one, if it is another.
+fn replace<V: Copy + PartialEq>(old: &mut V, new: V) -> Option<V> {
+    (std::mem::replace(old, new) != new).then_some(new)
+}
+
+/// Replaces a label by that of an entry: whether there is one now, if there was none before or the other way round, and
+/// whether it is another.
+fn renamed<T: 'static>(
+    label: &mut Option<Label>,
+    entry: Option<&Entry<T>>,
+) -> (Option<bool>, bool) {
+    match (&mut *label, entry) {
+        (None, None) => (None, false),
+        (Some(label), Some(entry)) => (None, entry.rename(label)),
+        (_, entry) => {
+            *label = entry.map(Entry::label);
+            (Some(label.is_some()), true)
+        }
     }
 }
 
@@ -135,7 +162,7 @@ impl<T: 'static> History<T> {
         listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static,
     ) -> Subscription {
         if self.listeners.listeners.is_empty() {
-            self.listeners.told = Some(self.told());
+            self.listeners.told = Some(Box::new(self.told()));
         }
         let has_ended = Arc::new(AtomicBool::new(false));
         let subscription = Subscription { has_ended: Arc::clone(&has_ended) };
@@ -147,8 +174,8 @@ impl<T: 'static> History<T> {
         Told {
             position: self.position(),
             state: self.state(),
-            undo: self.undo_label(),
-            redo: self.redo_label(),
+            undo: self.undo_entry().map(Entry::label),
+            redo: self.redo_entry().map(Entry::label),
             is_modified: self.is_modified(),
         }
     }
@@ -165,17 +192,16 @@ impl<T: 'static> History<T> {
         if self.listeners.listeners.is_empty() {
             return;
         }
-        let new = self.told();
-        let Some(old) = self.listeners.told.take() else { return };
-        let events = new.since(&old);
-        self.listeners.told = Some(new);
+        let Some(mut told) = self.listeners.told.take() else { return };
+        let events = told.update(self).into_iter().flatten();
+        self.listeners.told = Some(told);
         self.send(events);
     }
 
     /// Notes what the values are, without telling.
     pub(super) fn tell_nothing(&mut self) {
         if self.listeners.told.is_some() {
-            self.listeners.told = Some(self.told());
+            self.listeners.told = Some(Box::new(self.told()));
         }
     }
 

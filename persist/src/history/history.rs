@@ -173,27 +173,26 @@ impl<T: 'static> History<T> {
         !self.is_open() && self.poison.is_none()
     }
 
-    /// The label of the entry that the next undo reverts, if there is one.
-    pub(super) fn undo_label(&self) -> Option<Label> {
-        let entry = self.ring.get(self.ring.current().filter(|_| self.can_undo())?)?;
-        Some(entry.label())
+    /// The entry that the next undo reverts, if there is one.
+    pub(super) fn undo_entry(&self) -> Option<&Entry<T>> {
+        self.ring.get(self.ring.current().filter(|_| self.can_undo())?)
     }
 
-    /// The label of the entry that the next redo applies, if there is one.
-    pub(super) fn redo_label(&self) -> Option<Label> {
-        Some(self.ring.get(self.ring.next().filter(|_| self.can_redo())?)?.label())
+    /// The entry that the next redo applies, if there is one.
+    pub(super) fn redo_entry(&self) -> Option<&Entry<T>> {
+        self.ring.get(self.ring.next().filter(|_| self.can_redo())?)
     }
 
     /// The text of a menu: `Undo Move door`; empty if there is nothing to undo.
     #[must_use]
     pub fn undo_text(&self) -> String {
-        self.undo_label().map_or(String::new(), |label| label.behind("Undo"))
+        self.undo_entry().map_or(String::new(), |entry| entry.label().behind("Undo"))
     }
 
     /// The text of a menu: `Redo Move door`; empty if there is nothing to redo.
     #[must_use]
     pub fn redo_text(&self) -> String {
-        self.redo_label().map_or(String::new(), |label| label.behind("Redo"))
+        self.redo_entry().map_or(String::new(), |entry| entry.label().behind("Redo"))
     }
 
     /// The entries, the oldest first: what a window with the history shows. `len` and `nth` take constant time.

@@ -187,10 +187,15 @@ impl<T: 'static> History<T> {
         }
     }
 
+    /// True if a drag is open.
+    pub(super) fn is_dragged(&self) -> bool {
+        self.drag.as_ref().is_some_and(|drag| drag.open.strong_count() > 0)
+    }
+
     /// What an edit is called, and what it shares with others, if a drag is open.
     pub(super) fn dragged(&self, label: Label, key: Option<MergeKey>) -> (Label, Option<MergeKey>) {
         match &self.drag {
-            Some(drag) if drag.open.strong_count() > 0 => {
+            Some(drag) if self.is_dragged() => {
                 let label = if drag.label.is_none() { label } else { drag.label.clone() };
                 (label, Some(MergeKey::Drag(drag.number)))
             }

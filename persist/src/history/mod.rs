@@ -35,6 +35,10 @@
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
 //! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
 
+// A list, which knows no target: `ring`, with the numbers of states in `saved` and the limits in `capacity`. An engine over
+// `step::Step`, an enum of changes and commands: `edit` makes steps, `engine` enters them, `entry` merges them, `undo` runs
+// them. A journal that appends those steps. What they are all made with is `support::Support`, which none of them holds.
+
 mod capacity;
 mod command;
 mod edit;

@@ -42,7 +42,7 @@ pub(super) struct Watch {
 
 /// What an entry was done to, before and after it.
 pub(super) struct Proved {
-    watch: Watch,
+    watch: Box<Watch>,
     behind: Vec<Print>,
 }
 
@@ -55,7 +55,7 @@ impl Watch {
         proof: Proof,
         prover: Option<Prover<T>>,
         target: &T,
-    ) -> Option<Self> {
+    ) -> Option<Box<Self>> {
         let is_whole = proof == Proof::Whole;
         let (objects, known) = (Vec::new(), HashSet::new());
         let mut watch = Self { is_whole, objects, known, before: Vec::new() };
@@ -64,7 +64,7 @@ impl Watch {
             Proof::Touched => {}
             Proof::Whole => watch.before = prints_of(&watch, prover, target),
         }
-        Some(watch)
+        Some(Box::new(watch))
     }
 
     /// An object is about to be changed.
@@ -93,7 +93,7 @@ impl Watch {
 
     /// What is left of it after a command that did not say which objects it changed: what objects that are met later were
     /// is not known.
-    pub(super) fn behind_unknown(self) -> Option<Self> {
+    pub(super) fn behind_unknown(self: Box<Self>) -> Option<Box<Self>> {
         self.is_whole.then_some(self)
     }
 
@@ -160,24 +160,24 @@ impl<T: 'static> History<T> {
     }
 
     /// Begins to watch a target.
-    pub(super) fn watch(&self, target: &T) -> Option<Watch> {
+    pub(super) fn watch(&self, target: &T) -> Option<Box<Watch>> {
         if self.is_watched() { Watch::new(self.proof, self.prover, target) } else { None }
     }
 
     /// What an entry was done to, which is as it left it.
-    pub(super) fn proved(&self, watch: Option<Watch>, target: &T) -> Option<Box<Proved>> {
+    pub(super) fn proved(&self, watch: Option<Box<Watch>>, target: &T) -> Option<Box<Proved>> {
         let watch = watch?;
         let behind = prints_of(&watch, self.prover, target);
         Some(Box::new(Proved { watch, behind }))
     }
 
     /// Takes what was merged into an entry into what is known of it.
-    pub(super) fn prove_again(&mut self, index: usize, watch: Option<Watch>, target: &T) {
+    pub(super) fn prove_again(&mut self, index: usize, watch: Option<Box<Watch>>, target: &T) {
         let prover = self.prover;
         let Some(entry) = self.ring.get_mut(index) else { return };
         match (&mut entry.proved, watch) {
             (Some(proved), Some(watch)) => {
-                proved.watch.append(watch);
+                proved.watch.append(*watch);
                 proved.behind = prints_of(&proved.watch, prover, target);
             }
             // What was not watched before cannot be known now.

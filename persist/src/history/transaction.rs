@@ -19,7 +19,7 @@ pub(super) struct Open<T: 'static> {
     pub(super) edits: Vec<Entry<T>>,
     /// Whether the next edit may be merged into the last one.
     pub(super) may_merge: bool,
-    watch: Option<Watch>,
+    watch: Option<Box<Watch>>,
 }
 
 impl<T: 'static> Open<T> {
@@ -28,12 +28,12 @@ impl<T: 'static> Open<T> {
     }
 
     /// Takes in what an edit was done to.
-    pub(super) fn watch(&mut self, watch: Option<Watch>) {
+    pub(super) fn watch(&mut self, watch: Option<Box<Watch>>) {
         let before = self.watch.take();
         self.watch = match (before, watch) {
             (_, next) if self.edits.is_empty() => next,
             (Some(mut watch), Some(next)) => {
-                watch.append(next);
+                watch.append(*next);
                 Some(watch)
             }
             // What was not watched cannot be known now.

@@ -2,7 +2,8 @@
 
 use super::History;
 use super::journal::Record;
-use super::step::{Broken, End, Failure, Step, guarded, is_broken, run_all};
+use super::step::{Broken, End, Failure, Step, guarded, is_broken, run_all, world_mut};
+use super::steps::Steps;
 use crate::fields::Way;
 use crate::{Error, ErrorKind, Result};
 
@@ -92,6 +93,9 @@ impl<T: 'static> History<T> {
             return Err(error);
         }
         self.may_merge = false;
+        if self.run_plain(target, index, way) {
+            return Ok(true);
+        }
         let is_redo = way == Way::Redo;
         let is_known = self.is_as_known(index, !is_redo, target);
         if let Err(mut failure) = self.run_steps(target, index, way) {
@@ -119,6 +123,22 @@ impl<T: 'static> History<T> {
         self.count_held(index, target);
         self.drop_obsolete(index);
         Ok(true)
+    }
+
+    /// Undoes or redoes an entry that is the change of a number, if nobody wants to know of it; false if it is another one.
+    fn run_plain(&mut self, target: &mut T, index: usize, way: Way) -> bool {
+        if self.journal.is_some() || self.after_change.is_some() || self.max_bytes.is_some() {
+            return false;
+        }
+        let entry = self.ring.get_mut(index).filter(|entry| entry.proved.is_none());
+        let Some(Steps::One(Step::World(change))) = entry.map(|entry| &mut entry.steps) else {
+            return false;
+        };
+        let is_run = world_mut(target).is_some_and(|world| change.put_number(world, way));
+        if is_run {
+            self.ring.step(way == Way::Redo);
+        }
+        is_run
     }
 
     fn count(&self, index: usize) -> usize {

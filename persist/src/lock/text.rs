@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use super::section::Section;
 use super::words::{HEADER, quoted, quoted_in_kind};
-use crate::reflect::{Cell, Holder, Pointer};
+use crate::reflect::{Cell, Holder};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema};
 
 /// What a version says of one thing.
@@ -178,16 +178,3 @@ impl Names<'_> {
         }
     }
 }
-
-/// The pointers, as words.
-pub(super) const POINTERS: [(&str, Pointer); 2] = [("Rc", Pointer::Rc), ("Arc", Pointer::Arc)];
-
-/// The cells, as words.
-pub(super) const CELLS: [(&str, Cell); 6] = [
-    ("RefCell", Cell::RefCell),
-    ("Cell", Cell::Cell),
-    ("Mutex", Cell::Mutex),
-    ("RwLock", Cell::RwLock),
-    ("OnceCell", Cell::OnceCell),
-    ("OnceLock", Cell::OnceLock),
-];

@@ -3,7 +3,18 @@
 use crate::reflect::{Cell, Holder, Pointer};
 use crate::{Error, ErrorKind, Result};
 
-use super::text::{CELLS, POINTERS};
+/// The pointers, as words.
+pub(super) const POINTERS: [(&str, Pointer); 2] = [("Rc", Pointer::Rc), ("Arc", Pointer::Arc)];
+
+/// The cells, as words.
+pub(super) const CELLS: [(&str, Cell); 6] = [
+    ("RefCell", Cell::RefCell),
+    ("Cell", Cell::Cell),
+    ("Mutex", Cell::Mutex),
+    ("RwLock", Cell::RwLock),
+    ("OnceCell", Cell::OnceCell),
+    ("OnceLock", Cell::OnceLock),
+];
 
 /// The newest format of locks.
 const FORMAT: u32 = 1;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{BackgroundSave, Loaded, SaveManager, SaveOutcome};
 use crate::codec::Persist;
 use crate::format::{Ends, Header};
-use crate::storage::{SlotFiles, Storage, StoredFile, slots};
+use crate::storage::{SlotFiles, Storage, StoredFile, recover, slots};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save in a folder, described by its header and its end; [`Slots::list`] returns it.
@@ -438,7 +438,7 @@ fn look(
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => Err(Error::io("read", &path, error)),
         }
-    } else if slots::is_between(storage, &path) {
+    } else if recover::is_between(storage, &path) {
         let why = "the program was killed while it saved; load the slot to set it right";
         Err(Error::new(ErrorKind::Damaged, why))
     } else {

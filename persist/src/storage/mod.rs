@@ -20,6 +20,7 @@
 //! | [`StoredFile`], [`NewFile`] | a file that is read, a file that is written |
 //! | [`Files`], [`Memory`] | the system's files, files in memory |
 
+mod backups;
 pub(crate) mod commit;
 mod files;
 mod memory;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::recover::backups;
+use super::backups::backups;
 use super::rotate::{header, is_free, known_header};
 use super::{Storage, names};
 use crate::Result;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::backups::backups_by_age;
 use super::commit::{Temporary, lock, tidy};
-use super::rotate::{free_damaged, generation_of, header, is_free, whole};
-use super::slots::is_between;
+use super::rotate::{free_damaged, header, is_free, whole};
 use super::{Storage, folder_of, names, read_save};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -41,9 +41,6 @@ impl fmt::Display for Recovery {
         }
     }
 }
-
-/// How many backups may be missing between two; a rotation that is cut short leaves one.
-const GAP: u32 = 2;
 
 /// What a load asks of the files, besides the path.
 #[derive(Clone, Copy)]
@@ -194,38 +191,14 @@ fn sweep(storage: &dyn Storage, path: &Path) {
     }
 }
 
+/// True if a save of the slot was cut off between two renames, which a load sets right.
+pub(crate) fn is_between(storage: &dyn Storage, path: &Path) -> bool {
+    is_there(storage, &names::temporary(path))
+}
+
 /// True if there is a file, as far as the system says.
 fn is_there(storage: &dyn Storage, path: &Path) -> bool {
     is_free(storage, path).is_ok_and(|free| !free)
-}
-
-/// The numbers of the backups of a save, in ascending order.
-pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<u32>> {
-    let (mut found, mut missing) = (Vec::new(), 0);
-    for number in 1.. {
-        let backup = names::backup(path, number);
-        if !is_free(storage, &backup).map_err(|error| Error::io("open", &backup, error))? {
-            found.push(number);
-            missing = 0;
-        } else {
-            missing += 1;
-            if missing == GAP {
-                break;
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// The backups of a save and their generations, the newest first. One that cannot be read may be the newest: that is an
-/// error.
-pub(super) fn backups_by_age(storage: &dyn Storage, path: &Path) -> Result<Vec<(u32, u64)>> {
-    let numbers = backups(storage, path)?.into_iter();
-    let generation = |number| generation_of(storage, &names::backup(path, number));
-    let mut found =
-        numbers.map(|number| Ok((number, generation(number)?))).collect::<Result<Vec<_>>>()?;
-    found.sort_by_key(|(number, generation)| (std::cmp::Reverse(*generation), *number));
-    Ok(found)
 }
 
 /// Gives a damaged save another name, and its own to a copy of the backup; returns the new name.

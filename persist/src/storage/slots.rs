@@ -105,11 +105,6 @@ fn number(digits: &str) -> Option<u32> {
     }
 }
 
-/// True if a save of the slot was cut off between two renames, which a load sets right.
-pub(crate) fn is_between(storage: &dyn Storage, path: &Path) -> bool {
-    is_free(storage, &names::temporary(path)).is_ok_and(|free| !free)
-}
-
 /// Removes a save and all that belongs to it, the save last: what a crash leaves is a slot.
 pub(crate) fn delete(storage: &dyn Storage, path: &Path, options: &SaveOptions) -> Result<()> {
     let failed = |error| Error::io("delete", path, error);

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::backups::backups_by_age;
 use super::commit::{Locked, Temporary, lock};
-use super::recover::{Reading, backups_by_age};
+use super::recover::Reading;
 use super::rotate::{free_damaged, kept_as_damaged};
 use super::{folder_of, names, read_save};
 

@@ -4,19 +4,15 @@
 
 mod convert;
 mod parse;
-mod parts;
-mod record;
 #[cfg(feature = "serde")]
 mod serialize;
 mod text;
 mod tree;
 
 pub(crate) use parse::{first_name, first_value};
-pub(crate) use parts::{Parts, PartsMut, next_part};
-pub use record::Record;
-pub(crate) use record::{Field, Origin};
 pub(crate) use text::{NameOf, write_name};
-pub use tree::{HandleValue, Value};
+pub(crate) use tree::{Field, Origin, Parts, PartsMut, next_part};
+pub use tree::{HandleValue, Record, Value};
 
 use crate::{Error, ErrorKind, Limits};
 

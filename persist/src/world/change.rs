@@ -92,7 +92,7 @@ impl World {
         request: &Request<'_>,
     ) -> Result<(Option<Change>, Value)> {
         let (change, old) = self.change_field(owner, path, request)?;
-        let change = (!change.does_nothing()).then(|| Change::found(self, owner, change));
+        let change = change.map(|change| Change::found(self, owner, change));
         Ok((change, old.unwrap_or(Value::Unit)))
     }
 }
@@ -109,6 +109,13 @@ impl Change {
     /// A change of a field that was made.
     pub(crate) fn found(world: &World, owner: Owner, change: FieldChange) -> Self {
         Self::new(world, owner, What::Field(change))
+    }
+
+    /// A field of an object of this name that was set.
+    #[inline]
+    pub(crate) fn set(object: ObjectId, name: Option<Arc<str>>, field: FieldChange) -> Self {
+        let (owner, what) = (Owner::Object(object), What::Field(field));
+        Self { owner, name, what, is_asked: false }
     }
 
     /// Changes of fields of one owner.
@@ -244,6 +251,14 @@ impl Change {
         // It is of a component that nobody is to be asked about.
         self.is_asked &= !is_put;
         is_put
+    }
+
+    /// The field that was set, and the name of its object at that time.
+    pub(crate) fn set_field(&self) -> Option<(&FieldPath, Option<&Arc<str>>)> {
+        match &self.what {
+            What::Field(change) if change.is_setting() => Some((&change.path, self.name.as_ref())),
+            _ => None,
+        }
     }
 
     /// True if [`check`](Self::check) may refuse.

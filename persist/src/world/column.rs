@@ -5,7 +5,8 @@ use std::any::Any;
 use super::any_component::AnyComponent;
 use super::component::Component;
 use super::directory::Place;
-use crate::codec::{Decoder, Encoder, Fail, Stop};
+use crate::codec::row::Inline;
+use crate::codec::{Decoder, Encoder, Fail, Stop, count};
 
 /// Values by place. Each page has the values of neighbouring ids, close together and in their order, and says by a bit for
 /// each whether it is there: a column takes the memory of what is in it, and is gone through as memory is read best.
@@ -376,10 +377,45 @@ pub(super) trait AnyColumn: Any + Send {
     fn insert_page(&mut self, page: usize);
     fn retain_pages(&mut self, keep: &[bool]);
     fn pages(&self) -> usize;
-    /// Writes the component of a place, as a box holds it; `None` if there is none.
-    fn encode(&self, place: Place, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
+    /// The components of a page, one after the other; `None` if one of them is out of its place, or there are none.
+    fn items(&self, page: usize) -> Option<Box<dyn Items + '_>>;
+    /// Writes the component of a place after the number of its class, as a box holds it; `None` if there is none.
+    fn encode(&self, place: Place, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
     /// Reads the component of a place; false, without reading, if there is one.
     fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<bool, Fail>;
+}
+
+/// Writes a component as a box holds it: the number of its class, and the value.
+#[inline]
+fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    out.count_box::<T>();
+    // Both at once, where both have a fixed width.
+    if Inline::<T>::FIXED
+        && let Ok(short) = u8::try_from(number)
+        && number <= count::SHORT
+    {
+        return out.nested_in::<T>(|out| {
+            if let [first, value @ ..] = out.take(1 + T::__HEAD)? {
+                *first = short;
+                component.__encode_head(value);
+            }
+            Ok(())
+        });
+    }
+    count::encode(number, out)?;
+    out.nested_in::<T>(|out| out.value(component))
+}
+
+/// Components of a type that is known at run time only, to be written one after the other.
+pub(super) trait Items {
+    /// Writes the next one after the number of its class, as a box holds it; `None` if there is none.
+    fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
+}
+
+impl<T: Component> Items for std::slice::Iter<'_, T> {
+    fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
+        self.next().map(|component| encode(component, number, out))
+    }
 }
 
 impl<T: Component> AnyColumn for Column<T> {
@@ -419,10 +455,13 @@ impl<T: Component> AnyColumn for Column<T> {
         self.pages.len()
     }
 
-    fn encode(&self, place: Place, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
-        let component = self.get(place)?;
-        out.count_box::<T>();
-        Some(out.nested_in::<T>(|out| out.value(component)))
+    fn items(&self, page: usize) -> Option<Box<dyn Items + '_>> {
+        let page = self.pages.get(page).filter(|page| !page.is_empty() && page.is_in_order())?;
+        Some(Box::new(page.items().iter()))
+    }
+
+    fn encode(&self, place: Place, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>> {
+        self.get(place).map(|component| encode(component, number, out))
     }
 
     fn decode(&mut self, place: Place, input: &mut Decoder<'_>) -> Result<bool, Fail> {

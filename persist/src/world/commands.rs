@@ -39,7 +39,8 @@ impl World {
     }
 
     /// True if no component's method runs, and nothing waits for the end of one.
-    pub(super) fn is_still(&self) -> bool {
+    #[inline]
+    pub(crate) fn is_still(&self) -> bool {
         !self.is_running() && self.commands.is_empty()
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::World;
+use super::change::Change;
 use super::column::Column;
 use super::directory::{Directory, Place};
 use super::object::Object;
@@ -170,17 +171,18 @@ impl World {
         owner: Owner,
         path: FieldPath,
         request: &Request<'_>,
-    ) -> Result<(FieldChange, Option<Value>)> {
+    ) -> Result<(Option<FieldChange>, Option<Value>)> {
         if let (Request::Set(value), Owner::Object(object)) = (request, owner)
-            && let Some((change, old)) = self.set_number(object, &path, value)
+            && let Some((how, old)) = self.set_number(object, &path, value)
         {
-            return Ok((change, Some(old)));
+            return Ok((how.map(|how| FieldChange { path, how }), Some(old)));
         }
         let class = path.clone();
         named(owner, class.class(), || {
             let (mut root, objects) = self.root_mut(owner, class.class())?;
             let check = |arena: &str, handle| objects.check_handle(arena, handle);
-            root.record(path, request, &check)
+            let (change, old) = root.record(path, request, &check)?;
+            Ok((Some(change).filter(|change| !change.does_nothing()), old))
         })
     }
 
@@ -207,19 +209,35 @@ impl World {
         let How::Set { old, new } = &change.how else { return false };
         let bytes = if way == Way::Redo { new } else { old };
         let put = self.number_field(object, &change.path);
-        put.is_some_and(|(root, field)| field.put(root, bytes).is_some())
+        put.is_some_and(|(root, field, _)| field.put(root, bytes).is_some())
     }
 
-    /// Sets a field that is a number without code of the program's in between; `None` if it is not, or refuses the value.
+    /// Sets a field that is a number without code of the program's in between, unless it is that number; also what it was. `None` if it is
+    /// another field, or refuses the value.
     pub(crate) fn set_number(
         &mut self,
         object: ObjectId,
         path: &FieldPath,
         value: &Value,
-    ) -> Option<(FieldChange, Value)> {
-        let (root, field) = self.number_field(object, path)?;
-        let (old, new, was) = field.set(root, value)?;
-        Some((FieldChange { path: path.clone(), how: How::Set { old, new } }, was))
+    ) -> Option<(Option<How>, Value)> {
+        let (root, field, _) = self.number_field(object, path)?;
+        field.set(root, value)
+    }
+
+    /// Like [`set_number`](Self::set_number), as a change; the path again if it is another field, or refuses the value.
+    pub(crate) fn record_number(
+        &mut self,
+        object: ObjectId,
+        path: FieldPath,
+        value: &Value,
+    ) -> Result<(Option<Change>, Value), FieldPath> {
+        let Some((root, field, place)) = self.number_field(object, &path) else { return Err(path) };
+        let Some((how, old)) = field.set(root, value) else { return Err(path) };
+        let change = how.map(|how| {
+            let name = self.name_at(place);
+            Change::set(object, name, FieldChange { path, how })
+        });
+        Ok((change, old))
     }
 
     /// All fields of the components of a column, if they are plain numbers, and those of an object's component.
@@ -256,7 +274,7 @@ impl World {
         &mut self,
         object: ObjectId,
         path: &FieldPath,
-    ) -> Option<(&mut dyn Any, &NumberField)> {
+    ) -> Option<(&mut dyn Any, &NumberField, Place)> {
         let world = u32::try_from(self.identity()).ok()?;
         let number = match path.known_in(world) {
             Some(number) => number,
@@ -265,7 +283,7 @@ impl World {
         let (column, field) = self.numbers.known.get(number as usize)?;
         let place = self.directory.place(object)?;
         let component = self.columns.get_mut(*column)?.column.get_mut(place)?;
-        Some((component.portable_mut(), field))
+        Some((component.portable_mut(), field, place))
     }
 
     /// Gives a path a number: one that leads to a plain number in a component its index among these.

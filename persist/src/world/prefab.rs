@@ -7,7 +7,7 @@ use super::World;
 use super::any_component::ComponentType;
 use super::commands::Command;
 use super::parked::ParkedObject;
-use super::stored::{Content, Source, StoredWorld};
+use super::stored::{Content, Objects, Source, StoredWorld};
 use super::world::LAST_ID;
 use crate::codec::Buffer;
 use crate::env::{Env, shared};
@@ -212,7 +212,7 @@ impl World {
         let mut save = Vec::new();
         let env = registry.env();
         let mut encode = |out: &mut crate::codec::Encoder<'_>| {
-            self.encode_objects(objects.iter().copied(), objects.len(), content, out)
+            self.encode_objects(Objects::These(objects), content, out)
         };
         Saver::new(&registry, &env, 1, &mut SaveTables::default()).save_root(
             class,

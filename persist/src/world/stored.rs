@@ -5,6 +5,7 @@
 
 use super::World;
 use super::any_component::AnyComponent;
+use super::column::Items;
 use super::directory::Place;
 use super::object::{Activity, KeptComponent, Object};
 use super::parked::ParkedObject;
@@ -65,25 +66,65 @@ pub(super) enum Source<'w> {
     Parked(&'w ParkedObject),
 }
 
-/// Which class numbers the columns have in this save, as they are met.
-type Numbers = Vec<Option<u64>>;
+/// The objects that are written, in ascending order.
+#[derive(Clone, Copy)]
+pub(super) enum Objects<'o, 'w> {
+    All,
+    These(&'o [(ObjectId, Source<'w>)]),
+}
+
+/// Where the components of an object are that is written.
+enum Components<'w> {
+    Live(Place),
+    Parked(&'w ParkedObject),
+}
+
+/// What is known of a column while objects are written.
+#[derive(Default)]
+struct Progress<'w> {
+    /// The number of its class in this save, once it was met.
+    number: Option<u64>,
+    /// The components of a page whose objects all are written.
+    items: Option<Box<dyn Items + 'w>>,
+}
 
 impl World {
-    /// Writes these objects, which are in ascending order.
-    pub(super) fn encode_objects<'w>(
-        &'w self,
-        mut objects: impl Iterator<Item = (ObjectId, Source<'w>)>,
-        count: usize,
+    /// Writes objects, and what else is asked for.
+    pub(super) fn encode_objects(
+        &self,
+        objects: Objects<'_, '_>,
         content: Content,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        let mut numbers = vec![None; self.columns.len()];
+        let mut progress: Vec<Progress<'_>> =
+            self.columns.iter().map(|_| Progress::default()).collect();
+        let count = match objects {
+            Objects::All => self.count,
+            Objects::These(objects) => objects.len(),
+        };
         out.value(&self.last_id)?;
         count::encode(count as u64, out)?;
-        out.nested_in::<StoredObject>(|out| {
-            objects.try_for_each(|(id, source)| {
-                self.encode_object(id, source, content, &mut numbers, out)
-            })
+        out.nested_in::<StoredObject>(|out| match objects {
+            Objects::All => (0..self.objects.pages.len())
+                .try_for_each(|page| self.encode_page(page, content, &mut progress, out)),
+            Objects::These(objects) => objects.iter().try_for_each(|(id, source)| {
+                let (object, components) = match source {
+                    Source::Live => {
+                        let place = self.directory.place(*id);
+                        let object = place.and_then(|place| self.objects.get(place));
+                        (object, place.map(Components::Live))
+                    }
+                    Source::Parked(parked) => {
+                        (Some(&parked.object), Some(Components::Parked(parked)))
+                    }
+                };
+                match (object, components) {
+                    (Some(object), Some(components)) => {
+                        self.encode_object(*id, object, &components, content, &mut progress, out)
+                    }
+                    _ => Err(out.no_field()),
+                }
+            }),
         })?;
         let resources = &self.resources;
         let count = match content {
@@ -105,22 +146,37 @@ impl World {
         })
     }
 
+    /// Writes all objects of a page.
+    fn encode_page<'w>(
+        &'w self,
+        page: usize,
+        content: Content,
+        progress: &mut [Progress<'w>],
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        for (progress, entry) in progress.iter_mut().zip(&self.columns) {
+            progress.items = entry.column.items(page);
+        }
+        let objects = &self.objects.pages[page];
+        for (bit, object) in objects.bits().zip(objects.items()) {
+            let Some(id) = self.directory.id(page, bit) else { return Err(out.no_field()) };
+            let components = Components::Live(Place { page, bit });
+            self.encode_object(id, object, &components, content, progress, out)?;
+        }
+        Ok(())
+    }
+
     fn encode_object(
         &self,
         id: ObjectId,
-        source: Source<'_>,
+        object: &Object,
+        components: &Components<'_>,
         content: Content,
-        numbers: &mut Numbers,
+        progress: &mut [Progress<'_>],
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        let place = self.directory.place(id);
-        let object = match source {
-            Source::Live => place.and_then(|place| self.objects.get(place)),
-            Source::Parked(parked) => Some(&parked.object),
-        };
-        let Some(object) = object else { return Err(out.no_field()) };
         let columns = self.shapes.columns(object.shape);
-        let mut unknown = object.unknown().iter().peekable();
+        let unknown = object.unknown();
         let started = usize::from(object.started);
         // Those before a started one count as such.
         let is_started = |kept: &&KeptComponent| {
@@ -128,25 +184,83 @@ impl World {
         };
         let started = match content {
             Content::Copy => 0,
-            _ => started + object.unknown().iter().filter(is_started).count(),
+            _ => started + unknown.iter().filter(is_started).count(),
         };
-        let all = columns.len() + object.unknown().len();
+        let all = columns.len() + unknown.len();
         let started = (started < all).then(|| u32::try_from(started).unwrap_or(u32::MAX));
-        out.value(&id)?;
-        self.encode_name(object, out)?;
-        out.value(object.children())?;
-        out.value(&object.activity)?;
-        out.value(&started)?;
-        count::encode((columns.len() + object.unknown().len()) as u64, out)?;
+        if !self.encode_plain(id, object, started, all, out)? {
+            out.value(&id)?;
+            self.encode_name(object, out)?;
+            out.value(object.children())?;
+            out.value(&object.activity)?;
+            out.value(&started)?;
+            count::encode(all as u64, out)?;
+        }
         out.nested_in::<Box<dyn AnyComponent>>(|out| {
+            if unknown.is_empty() {
+                for column in columns {
+                    if let Progress { items: Some(items), number: Some(number) } =
+                        &mut progress[*column]
+                        && let Some(encoded) = items.encode_next(*number, out)
+                    {
+                        encoded?;
+                    } else {
+                        self.encode_component(*column, components, progress, out)?;
+                    }
+                }
+                return Ok(());
+            }
+            let mut unknown = unknown.iter().peekable();
             for (before, column) in columns.iter().enumerate() {
                 while let Some(unknown) = unknown.next_if(|kept| kept.before <= before) {
                     encode_unknown(&unknown.content, out)?;
                 }
-                self.encode_component(*column, place, source, numbers, out)?;
+                self.encode_component(*column, components, progress, out)?;
             }
             unknown.try_for_each(|unknown| encode_unknown(&unknown.content, out))
         })
+    }
+
+    /// Writes all of an object but its components at once, as most are: without children, and with a short name. False if
+    /// it is another one.
+    fn encode_plain(
+        &self,
+        id: ObjectId,
+        object: &Object,
+        started: Option<u32>,
+        components: usize,
+        out: &mut Encoder<'_>,
+    ) -> Result<bool, Stop> {
+        let (base, number) = object.name.map_or(("", 0), |name| self.names.parts(name));
+        let mut digits = [0; DIGITS];
+        let digits = number_text(number, &mut digits);
+        let Ok(components) = u8::try_from(components) else { return Ok(false) };
+        let is_plain = object.children().is_empty()
+            && object.activity == Activity::Active
+            && base.len() <= SHORT_BASE
+            && u64::from(components) <= count::SHORT;
+        let Some(next) = out.ahead::<PLAIN>().filter(|_| is_plain) else { return Ok(false) };
+        next[0] = 1;
+        next[1..9].copy_from_slice(&id.get().to_le_bytes());
+        let name = base.len() + digits.len();
+        let (length, text) = next[9..].split_at_mut(1);
+        length[0] = u8::try_from(name).unwrap_or(u8::MAX);
+        text[..base.len()].copy_from_slice(base.as_bytes());
+        text[base.len()..name].copy_from_slice(digits);
+        // No children, active, and all components started or not.
+        let rest = &mut text[name..name + 8];
+        rest[..2].fill(0);
+        rest[2] = u8::from(started.is_some());
+        let width = match started {
+            Some(started) => {
+                rest[3..7].copy_from_slice(&started.to_le_bytes());
+                7
+            }
+            None => 3,
+        };
+        rest[width] = components;
+        out.take(10 + name + width + 1)?;
+        Ok(true)
     }
 
     /// Writes a name whose text there may not be.
@@ -155,14 +269,8 @@ impl World {
         if number == 0 {
             return encode_text(base, out);
         }
-        let mut digits = [0; 10];
-        let (mut at, mut rest) = (digits.len(), number);
-        while rest > 0 {
-            at -= 1;
-            digits[at] = b"0123456789"[rest as usize % 10];
-            rest /= 10;
-        }
-        let digits = &digits[at..];
+        let mut digits = [0; DIGITS];
+        let digits = number_text(number, &mut digits);
         let len = base.len() + digits.len();
         if len as u64 > count::SHORT {
             out.check_text(len)?;
@@ -172,15 +280,15 @@ impl World {
         out.bytes(digits)
     }
 
+    #[inline(never)]
     fn encode_component(
         &self,
         column: usize,
-        place: Option<Place>,
-        source: Source<'_>,
-        numbers: &mut Numbers,
+        components: &Components<'_>,
+        progress: &mut [Progress<'_>],
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        if let Source::Parked(parked) = source {
+        if let Components::Parked(parked) = components {
             let component = parked.components.iter().find(|(of, _)| *of == column);
             return match component {
                 Some((_, component)) => {
@@ -189,9 +297,9 @@ impl World {
                 None => Err(out.no_field()),
             };
         }
-        let Some(place) = place else { return Err(out.no_field()) };
+        let progress = &mut progress[column];
         let entry = &self.columns[column];
-        let number = match numbers[column] {
+        let number = match progress.number {
             Some(number) => number,
             None => {
                 let of = trait_name::<dyn AnyComponent>();
@@ -199,11 +307,15 @@ impl World {
                     let class = links.class(entry.of.id, of, &entry.of.name);
                     class.map_err(|_| unregistered(&(entry.of.name)()))
                 });
-                *numbers[column].insert(class?)
+                *progress.number.insert(class?)
             }
         };
-        count::encode(number, out)?;
-        entry.column.encode(place, out).unwrap_or_else(|| {
+        let encoded = match (&mut progress.items, components) {
+            (Some(items), _) => items.encode_next(number, out),
+            (None, Components::Live(place)) => entry.column.encode(*place, number, out),
+            (None, Components::Parked(_)) => None,
+        };
+        encoded.unwrap_or_else(|| {
             Err(out.refuse(Error::new(
                 ErrorKind::Borrowed,
                 format!(
@@ -213,6 +325,26 @@ impl World {
             )))
         })
     }
+}
+
+/// The most digits of the number of a name.
+const DIGITS: usize = 10;
+
+/// The longest base of a name that is written together with what is around it.
+const SHORT_BASE: usize = 40;
+
+/// Bytes of an object without its components: id, name, and what follows that.
+const PLAIN: usize = 10 + SHORT_BASE + DIGITS + 8;
+
+/// The digits of a number; none of 0.
+fn number_text(number: u32, digits: &mut [u8; DIGITS]) -> &[u8] {
+    let (mut at, mut rest) = (DIGITS, number);
+    while rest > 0 {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    &digits[at..]
 }
 
 fn encode_unknown(unknown: &crate::Unknown, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -245,8 +377,7 @@ impl Persist for World {
     }
 
     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let objects = self.objects().map(|id| (id, Source::Live));
-        self.encode_objects(objects, self.count, Content::World, out)
+        self.encode_objects(Objects::All, Content::World, out)
     }
 
     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {

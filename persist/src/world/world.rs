@@ -342,7 +342,12 @@ impl World {
 
     /// The name of an object that is there, for labels and changes; empty if it has none.
     pub(crate) fn shared_name(&self, object: ObjectId) -> Option<Arc<str>> {
-        let found = self.object(object)?;
+        self.name_at(self.directory.place(object)?)
+    }
+
+    /// The name of the object of a place.
+    pub(super) fn name_at(&self, place: Place) -> Option<Arc<str>> {
+        let found = self.objects.get(place)?;
         Some(match found.name {
             None => Arc::default(),
             Some(name) => match self.names.base(name) {

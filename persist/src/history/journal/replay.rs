@@ -296,7 +296,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                     class.read(&stored, &self.programs.commands.reading())
                 }) {
                     Ok(mut command) => {
-                        command.further = further.into();
+                        command.further = further;
                         Ok(Step::Command(command))
                     }
                     Err(error) => {
@@ -333,7 +333,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let further = self.restore_all(history, further, moment)?;
                 let (class, stored) = self.brought_on(history, *command)?;
                 let mut command = class.read(&stored, &self.programs.commands.reading())?;
-                command.further = further.into();
+                command.further = further;
                 Ok(Step::Command(command))
             }
             StoredStep::World(change) => restored_change(*change, self.target, moment),

@@ -213,7 +213,7 @@ fn restore<T: 'static>(
             let class = class.ok_or_else(|| wrong("a command of no class"))?;
             let reading = Reading { registry: &support.classes.registry, numbers: None };
             let mut command = class.read(&command, &reading)?;
-            command.further = further.into();
+            command.further = further;
             Ok(Step::Command(command))
         }
     }

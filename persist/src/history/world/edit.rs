@@ -7,9 +7,8 @@ use crate::codec::Pointee;
 use crate::fields::{IntoFieldPath, Request};
 use crate::history::edit::{Pending, Place};
 use crate::history::step::Step;
-use crate::history::steps::Steps;
-use crate::history::{Edit, History, Label};
-use crate::world::{Change, Detached, Movable, Owner};
+use crate::history::{Edit, History};
+use crate::world::{Detached, Movable, Owner};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 impl Edit<'_, World> {
@@ -232,20 +231,15 @@ impl History<World> {
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        let (object, path, value) =
-            (object.into(), path.into_field_path(&world.paths)?, value.into());
+        let (object, value) = (object.into(), value.into());
+        let mut path = path.into_field_path(&world.paths)?;
         self.check_usable(world)?;
-        if !self.is_watched() {
-            world.check_editable()?;
+        if let Some(object) = object.filter(|_| !self.is_watched() && world.is_still()) {
             // No code of the program runs that could fail halfway.
-            let number = object.and_then(|object| world.set_number(object, &path, &value));
-            if let Some((change, old)) = number {
-                if !change.does_nothing() {
-                    let change = Change::found(world, object.into(), change);
-                    let steps = Steps::One(Step::World(change));
-                    self.finish(world, (Label::None, None), steps, None)?;
-                }
-                return Ok(old);
+            match world.record_number(object, path, &value) {
+                Ok((Some(change), old)) => return self.enter_change(world, change).map(|()| old),
+                Ok((None, old)) => return Ok(old),
+                Err(again) => path = again,
             }
         }
         self.edit(world, "", |edit| edit.set(object, path, value))
