@@ -50,7 +50,7 @@ pub struct ObjectType {
     pub kind: Inner,
     /// Name of the value's class.
     pub name: fn() -> String,
-    /// Puts an empty object behind others: where it stays, since each move of one costs as much as the rest.
+    /// Appends an empty object to others: where it stays, since each move of one costs as much as the rest.
     pub make: fn(&Prototypes<'_>, &mut Vec<Made>) -> Result<()>,
     /// Reads over the value of an object in a cell.
     pub fill: fn(&Shared, &mut Decoder<'_>) -> Result<(), Fail>,

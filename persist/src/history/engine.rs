@@ -203,7 +203,7 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// Appends an entry behind the current one, which is the last.
+    /// Appends an entry after the current one, which is the last.
     #[inline]
     fn append(&mut self, mut entry: Entry<T>, target: &T) {
         entry.state = if entry.is_significant { self.new_state() } else { self.state() };
