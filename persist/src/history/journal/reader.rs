@@ -72,8 +72,12 @@ impl Reader {
                 // A disk that lost power may have the length of a file, and zeros in it.
                 return Ok(Err(if self.is_zero()? { TORN } else { damaged(offset) }));
             }
+            // The file has as many bytes, so that no more memory is asked for.
             let (mut payload, mut crc) = (Vec::new(), [0; CRC]);
-            (&mut self.file).take(found.length).read_to_end(&mut payload)?;
+            let length_here = usize::try_from(found.length).unwrap_or(usize::MAX);
+            payload.try_reserve_exact(length_here).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            payload.resize(length_here, 0);
+            self.file.read_exact(&mut payload)?;
             self.file.read_exact(&mut crc)?;
             if !is_whole(&head, &payload, &crc) {
                 return Ok(Err(if length == left {
