@@ -31,6 +31,7 @@ impl Bytes {
     }
 
     /// The first bytes of a number.
+    #[inline]
     pub(super) fn of_bits(bits: u64, width: usize) -> Self {
         let mut few = [0; FEW];
         few[..8].copy_from_slice(&bits.to_le_bytes());

@@ -18,7 +18,7 @@ pub(crate) use bytes::{AsBytes, Bytes};
 pub(crate) use change::{FieldChange, How, Request, Root, Way, awaken, validate};
 pub(crate) use compare::{compared, content_of};
 pub(crate) use links::FieldLinks;
-pub(crate) use number::{NumberField, NumberFields};
+pub(crate) use number::{NumberField, NumberFields, Replaced};
 pub(crate) use part::{Part, Room};
 pub(crate) use path::{AsText, IntoFieldPath};
 pub(crate) use paths::Paths;

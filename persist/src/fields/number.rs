@@ -44,13 +44,10 @@ impl NumberField {
         Some(Self { hops: hops.into(), number })
     }
 
-    /// Sets the number to a value; what was done if it was another one, and what it was. `None` if it is not one that the
-    /// number takes as it is.
-    pub(crate) fn set(&self, root: &mut dyn Any, value: &Value) -> Option<(Option<How>, Value)> {
-        let Replaced { old, new, width, value } = self.number.set(self.reach(root)?, value)?;
-        let bytes = |bits| Bytes::of_bits(bits, width);
-        let how = (old != new).then(|| How::Set { old: bytes(old), new: bytes(new) });
-        Some((how, value))
+    /// Sets the number to a value; `None` if it is not one that the number takes as it is.
+    pub(crate) fn set(&self, root: &mut dyn Any, value: &Value) -> Option<Replaced> {
+        let (old, new) = self.number.set(self.reach(root)?, value)?;
+        Some(Replaced { old, new, number: self.number })
     }
 
     /// Sets the number to bytes that it had.
@@ -133,8 +130,7 @@ impl NumberFields {
         for ((path, field), old) in self.0.iter().zip(old) {
             let new = field.bits(root)?;
             if *old != new {
-                let bytes = |bits| Bytes::of_bits(bits, field.number.width());
-                let how = How::Set { old: bytes(*old), new: bytes(new) };
+                let how = Replaced { old: *old, new, number: field.number }.how();
                 found.push(FieldChange { path: path.clone(), how });
             }
         }
@@ -160,18 +156,39 @@ trait Number: Sync {
     /// Replaces a number; the bits that it had.
     fn swap(&self, place: &mut dyn Any, bits: u64) -> Option<u64>;
 
-    /// Replaces a number by a value, if that is such a number, perhaps of another width.
-    fn set(&self, place: &mut dyn Any, value: &Value) -> Option<Replaced>;
+    /// Replaces a number by a value, if that is such a number, perhaps of another width; the bits of both.
+    fn set(&self, place: &mut dyn Any, value: &Value) -> Option<(u64, u64)>;
+
+    /// The number of these bits.
+    fn value(&self, bits: u64) -> Value;
 }
 
-/// A number that was replaced.
-struct Replaced {
+/// A number that was replaced, as its bits: the change is made of them where it stays.
+pub(crate) struct Replaced {
     old: u64,
     new: u64,
-    /// Bytes of each.
-    width: usize,
-    /// The old one.
-    value: Value,
+    number: &'static dyn Number,
+}
+
+impl Replaced {
+    /// True if the number is another one than it was.
+    #[inline]
+    pub(crate) fn is_other(&self) -> bool {
+        self.old != self.new
+    }
+
+    /// What was done.
+    #[inline]
+    pub(crate) fn how(&self) -> How {
+        let width = self.number.width();
+        How::Set { old: Bytes::of_bits(self.old, width), new: Bytes::of_bits(self.new, width) }
+    }
+
+    /// What it was.
+    #[inline]
+    pub(crate) fn old(&self) -> Value {
+        self.number.value(self.old)
+    }
 }
 
 /// A number as its bytes in a save.
@@ -197,11 +214,14 @@ impl<T: Plain> Number for Of<T> {
         Some(mem::replace(place.downcast_mut::<T>()?, T::of_bits(bits)).bits())
     }
 
-    fn set(&self, place: &mut dyn Any, value: &Value) -> Option<Replaced> {
+    fn set(&self, place: &mut dyn Any, value: &Value) -> Option<(u64, u64)> {
         let new = T::of_value(value)?;
         let old = mem::replace(place.downcast_mut::<T>()?, new);
-        let (width, value) = (size_of::<T>(), old.value());
-        Some(Replaced { old: old.bits(), new: new.bits(), width, value })
+        Some((old.bits(), new.bits()))
+    }
+
+    fn value(&self, bits: u64) -> Value {
+        T::of_bits(bits).value()
     }
 }
 

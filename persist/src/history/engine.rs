@@ -13,7 +13,7 @@ use super::journal::Record;
 use super::merging::{MergeKey, Merging};
 use super::proof::Watch;
 use super::step::{End, Failure, Merge, Step, ends, finalize_all, guarded, is_broken, run_all};
-use super::steps::Steps;
+use super::steps::{Steps, Summary};
 use super::{Edit, Editable, History, Label};
 use crate::fields::Way;
 use crate::world::Change;
@@ -107,10 +107,9 @@ impl<T: 'static> History<T> {
         }
         if key.is_none() && self.is_plain() {
             self.changed(target);
-            let name = label.clone();
-            match guarded(|| Ok(Entry::new(label, steps, Duration::ZERO))) {
-                Ok(entry) => self.append(entry, target),
-                Err(failure) => drop(self.note(None, name, failure)),
+            match guarded(|| Ok(steps.summary())) {
+                Ok(summary) => self.append(target, |entry| entry.fill(label, steps, summary)),
+                Err(failure) => drop(self.note(None, label, failure)),
             }
             self.end(target);
             return Ok(());
@@ -174,8 +173,11 @@ impl<T: 'static> History<T> {
             }
         }
         let proved = self.proved(watch, target);
-        let entry = Entry { key, has_cut, proved, ..Entry::new(label, steps, time) };
-        self.append(entry, target);
+        let summary = steps.summary();
+        self.append(target, |entry| {
+            entry.fill(label, steps, summary);
+            (entry.key, entry.has_cut, entry.proved, entry.time) = (key, has_cut, proved, time);
+        });
     }
 
     /// True if an edit without a key is an entry of its own, replaces none, and nobody wants to know of it before it is
@@ -198,17 +200,23 @@ impl<T: 'static> History<T> {
             return self.finish(target, (Label::None, None), steps, None);
         }
         self.changed(target);
-        self.append(Entry::of(Step::World(change)), target);
+        // It takes nothing beyond the size of an entry.
+        let summary = Summary { is_significant: true, size: 0 };
+        let steps = Steps::One(Step::World(change));
+        self.append(target, |entry| entry.fill(Label::None, steps, summary));
         self.end(target);
         Ok(())
     }
 
     /// Appends an entry after the current one, which is the last.
     #[inline]
-    fn append(&mut self, mut entry: Entry<T>, target: &T) {
-        entry.state = if entry.is_significant { self.new_state() } else { self.state() };
+    fn append(&mut self, target: &T, fill: impl FnOnce(&mut Entry<T>)) {
+        let before = self.state();
+        let entry = self.ring.push();
+        fill(entry);
+        entry.state = if entry.is_significant { self.last_state + 1 } else { before };
+        self.last_state = self.last_state.max(entry.state);
         self.bytes += entry.size;
-        self.ring.push(entry);
         (self.may_merge, self.has_grown) = (true, true);
         if self.max_bytes.is_some() {
             self.count_held(self.ring.len() - 1, target);

@@ -10,7 +10,7 @@ use super::merging::{MergeKey, Merging};
 use super::order::Order;
 use super::proof::Proved;
 use super::step::{End, Failure, Merge, Step, guarded};
-use super::steps::Steps;
+use super::steps::{Steps, Summary};
 use super::{Label, Verb};
 
 /// Something that is undone and redone at once.
@@ -48,34 +48,18 @@ pub(super) struct Away {
 
 impl<T: 'static> Entry<T> {
     pub(super) fn new(label: Label, steps: Steps<T>, time: Duration) -> Self {
-        let is_significant = steps.iter().any(Step::is_significant);
-        let mut entry = Self { label, steps, time, is_significant, ..Self::bare() };
-        entry.measure();
+        let summary = steps.summary();
+        let mut entry = Self { time, ..Self::default() };
+        entry.fill(label, steps, summary);
         entry
     }
 
-    /// The entry of a change of a number, which holds nothing beyond its own size.
+    /// Puts steps into an empty entry.
     #[inline]
-    pub(super) fn of(step: Step<T>) -> Self {
-        Self { steps: Steps::One(step), size: size_of::<Self>(), ..Self::bare() }
-    }
-
-    #[inline]
-    fn bare() -> Self {
-        Self {
-            label: Label::None,
-            steps: Steps::default(),
-            state: 0,
-            is_significant: true,
-            size: 0,
-            held: 0,
-            time: Duration::ZERO,
-            key: None,
-            has_cut: false,
-            proved: None,
-            away: None,
-            order: None,
-        }
+    pub(super) fn fill(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
+        (self.label, self.steps) = (label, steps);
+        self.is_significant = summary.is_significant;
+        self.size = size_of::<Self>() + summary.size;
     }
 
     /// Counts its bytes anew.
@@ -284,6 +268,26 @@ impl<T: 'static> Entry<T> {
             Some(failure) => Err(failure),
             None if !is_merged => Ok(Merge::No),
             None => Ok(if self.steps.is_empty() { Merge::Annul } else { Merge::Yes }),
+        }
+    }
+}
+
+impl<T: 'static> Default for Entry<T> {
+    #[inline]
+    fn default() -> Self {
+        Self {
+            label: Label::None,
+            steps: Steps::default(),
+            state: 0,
+            is_significant: true,
+            size: 0,
+            held: 0,
+            time: Duration::ZERO,
+            key: None,
+            has_cut: false,
+            proved: None,
+            away: None,
+            order: None,
         }
     }
 }

@@ -10,6 +10,14 @@ pub(super) enum Steps<T: 'static> {
     Many(Vec<Step<T>>),
 }
 
+/// What an entry keeps of its steps.
+#[derive(Clone, Copy)]
+pub(super) struct Summary {
+    pub(super) is_significant: bool,
+    /// [`Steps::size`].
+    pub(super) size: usize,
+}
+
 impl<T: 'static> Steps<T> {
     pub(super) fn push(&mut self, step: Step<T>) {
         match self {
@@ -45,6 +53,12 @@ impl<T: 'static> Steps<T> {
             Self::Many(steps) => (None, steps),
         };
         one.into_iter().chain(many)
+    }
+
+    /// What an entry keeps of them. It asks commands, which may panic.
+    #[inline]
+    pub(super) fn summary(&self) -> Summary {
+        Summary { is_significant: self.iter().any(Step::is_significant), size: self.size() }
     }
 
     /// Bytes of memory that they take besides their own size.

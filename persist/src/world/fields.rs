@@ -9,15 +9,14 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::World;
-use super::change::Change;
 use super::column::Column;
 use super::directory::{Directory, Place};
 use super::object::Object;
 use crate::FieldPath;
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
-    Bytes, FieldChange, How, IntoFieldPath, NumberField, NumberFields, Part, Request, Room, Root,
-    Way, compared, content_of,
+    Bytes, FieldChange, How, IntoFieldPath, NumberField, NumberFields, Part, Replaced, Request,
+    Room, Root, Way, compared, content_of,
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
@@ -173,9 +172,10 @@ impl World {
         request: &Request<'_>,
     ) -> Result<(Option<FieldChange>, Option<Value>)> {
         if let (Request::Set(value), Owner::Object(object)) = (request, owner)
-            && let Some((how, old)) = self.set_number(object, &path, value)
+            && let Some(replaced) = self.set_number(object, &path, value)
         {
-            return Ok((how.map(|how| FieldChange { path, how }), Some(old)));
+            let how = replaced.is_other().then(|| replaced.how());
+            return Ok((how.map(|how| FieldChange { path, how }), Some(replaced.old())));
         }
         let class = path.clone();
         named(owner, class.class(), || {
@@ -212,32 +212,29 @@ impl World {
         put.is_some_and(|(root, field, _)| field.put(root, bytes).is_some())
     }
 
-    /// Sets a field that is a number without code of the program's in between, unless it is that number; also what it was. `None` if it is
-    /// another field, or refuses the value.
+    /// Sets a field that is a number without code of the program's in between; `None` if it is another field, or refuses
+    /// the value.
     pub(crate) fn set_number(
         &mut self,
         object: ObjectId,
         path: &FieldPath,
         value: &Value,
-    ) -> Option<(Option<How>, Value)> {
+    ) -> Option<Replaced> {
         let (root, field, _) = self.number_field(object, path)?;
         field.set(root, value)
     }
 
-    /// Like [`set_number`](Self::set_number), as a change; the path again if it is another field, or refuses the value.
-    pub(crate) fn record_number(
+    /// Like [`set_number`](Self::set_number); also the name of the object, if the number is another one now.
+    pub(crate) fn replace_number(
         &mut self,
         object: ObjectId,
-        path: FieldPath,
+        path: &FieldPath,
         value: &Value,
-    ) -> Result<(Option<Change>, Value), FieldPath> {
-        let Some((root, field, place)) = self.number_field(object, &path) else { return Err(path) };
-        let Some((how, old)) = field.set(root, value) else { return Err(path) };
-        let change = how.map(|how| {
-            let name = self.name_at(place);
-            Change::set(object, name, FieldChange { path, how })
-        });
-        Ok((change, old))
+    ) -> Option<(Replaced, Option<Arc<str>>)> {
+        let (root, field, place) = self.number_field(object, path)?;
+        let replaced = field.set(root, value)?;
+        let name = if replaced.is_other() { self.name_at(place) } else { None };
+        Some((replaced, name))
     }
 
     /// All fields of the components of a column, if they are plain numbers, and those of an object's component.

@@ -4,11 +4,11 @@ use std::any::TypeId;
 
 use super::pending::Handed;
 use crate::codec::Pointee;
-use crate::fields::{IntoFieldPath, Request};
+use crate::fields::{FieldChange, IntoFieldPath, Request};
 use crate::history::edit::{Pending, Place};
 use crate::history::step::Step;
 use crate::history::{Edit, History};
-use crate::world::{Detached, Movable, Owner};
+use crate::world::{Change, Detached, Movable, Owner};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 impl Edit<'_, World> {
@@ -232,15 +232,17 @@ impl History<World> {
         value: impl Into<Value>,
     ) -> Result<Value> {
         let (object, value) = (object.into(), value.into());
-        let mut path = path.into_field_path(&world.paths)?;
+        let path = path.into_field_path(&world.paths)?;
         self.check_usable(world)?;
-        if let Some(object) = object.filter(|_| !self.is_watched() && world.is_still()) {
+        if let Some(object) = object.filter(|_| !self.is_watched() && world.is_still())
             // No code of the program runs that could fail halfway.
-            match world.record_number(object, path, &value) {
-                Ok((Some(change), old)) => return self.enter_change(world, change).map(|()| old),
-                Ok((None, old)) => return Ok(old),
-                Err(again) => path = again,
+            && let Some((replaced, name)) = world.replace_number(object, &path, &value)
+        {
+            if replaced.is_other() {
+                let field = FieldChange { path, how: replaced.how() };
+                self.enter_change(world, Change::set(object, name, field))?;
             }
+            return Ok(replaced.old());
         }
         self.edit(world, "", |edit| edit.set(object, path, value))
     }
