@@ -122,6 +122,8 @@ fn work(options: &Options) -> Result<(), String> {
     if options.prints {
         return Ok(());
     }
+    // As they are stored, to the last digit.
+    let figures = Figures::parse(&figures.to_string())?;
     let page = folder.join("../docs/internals/performance.md");
     write(&page, &report::fill(&read(&page)?, &figures)?)?;
     write(&folder.join("../docs/images/speed.svg"), &report::draw(&figures))
