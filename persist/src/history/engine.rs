@@ -4,7 +4,6 @@
 //! limits; events. Up to the second, a failure leaves target and history as they were.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 
 use super::command::{Command, Performed};
 use super::edit::Done;
@@ -99,36 +98,34 @@ impl<T: 'static> History<T> {
         &mut self,
         target: &mut T,
         (label, key): (Label, Option<MergeKey>),
-        mut steps: Steps<T>,
+        steps: Steps<T>,
         watch: Option<Box<Watch>>,
     ) -> Result<()> {
         if steps.is_empty() {
             return Ok(());
         }
-        if key.is_none() && self.is_plain() {
-            self.changed(target);
-            let name = label.clone();
-            match guarded(|| Ok(Entry::new(label, steps, Duration::ZERO))) {
-                Ok(entry) => self.append(entry, target),
-                Err(failure) => drop(self.note(None, name, failure)),
+        let is_plain = key.is_none() && self.is_plain();
+        let (label, key) = if is_plain { (label, key) } else { self.dragged(label, key) };
+        let mut entry = Entry { key, ..Entry::new(label, steps) };
+        let merging = match self.settle(target, &mut entry, is_plain) {
+            Ok(merging) => merging,
+            Err(mut failure) => {
+                let Entry { label, mut steps, .. } = entry;
+                let back = run_all(&mut steps, target, &mut self.support, Way::Undo);
+                is_broken(&mut failure, 0, back);
+                self.released.extend(ends(steps.into_each(), failure.done));
+                return Err(self.fail(target, None, label, failure));
             }
+        };
+        self.changed(target);
+        if is_plain {
+            self.append(entry, target);
             self.end(target);
             return Ok(());
         }
-        let (label, key) = self.dragged(label, key);
-        let merging = self.merging(key);
-        let record = Record::Done { target, label: &label, steps: &mut steps, merging };
-        if let Err(error) = self.record(record) {
-            let mut failure = Failure::from(error);
-            let back = run_all(&mut steps, target, &mut self.support, Way::Undo);
-            is_broken(&mut failure, 0, back);
-            self.released.extend(ends(steps.into_each(), failure.done));
-            return Err(self.fail(target, None, label, failure));
-        }
-        self.changed(target);
-        let name = label.clone();
+        let name = entry.label.clone();
         let entered = guarded(|| {
-            self.enter(target, (label, key), steps, merging, watch);
+            self.enter(target, entry, merging, watch);
             Ok(())
         });
         if let Err(failure) = entered {
@@ -138,19 +135,40 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// Enters what was done, and is recorded.
+    /// Asks all that is needed to enter what was done, and records it. If this fails, also by a panic, it can be rolled back.
+    fn settle(
+        &mut self,
+        target: &mut T,
+        entry: &mut Entry<T>,
+        is_plain: bool,
+    ) -> Result<Merging, Failure> {
+        let merging = guarded(|| {
+            entry.weigh();
+            if is_plain {
+                return Ok(Merging::No);
+            }
+            entry.time = self.now();
+            Ok(self.merging(entry.key, entry.time))
+        });
+        let merging = merging.map_err(|failure| Failure { broken: None, ..failure })?;
+        if !is_plain {
+            let (label, steps) = (&entry.label, &mut entry.steps);
+            self.record(Record::Done { target, label, steps, merging })?;
+        }
+        Ok(merging)
+    }
+
+    /// Enters what was done, and is weighed and recorded.
     pub(super) fn enter(
         &mut self,
         target: &mut T,
-        (label, key): (Label, Option<MergeKey>),
-        mut steps: Steps<T>,
+        mut entry: Entry<T>,
         merging: Merging,
         watch: Option<Box<Watch>>,
     ) {
-        let time = self.now();
         if let Some(open) = self.open.last_mut() {
             open.watch(watch);
-            let entered = open.enter((label, key), steps, merging, time, &mut self.released);
+            let entered = open.enter(entry, merging, &mut self.released);
             if let Err(failure) = entered {
                 let label = open.label.clone();
                 self.note(None, label, failure);
@@ -159,7 +177,7 @@ impl<T: 'static> History<T> {
         }
         let has_cut = self.cut();
         if merging != Merging::No {
-            match self.merge(&label, &mut steps, merging, time) {
+            match self.merge(&mut entry, merging) {
                 Ok(None) => {}
                 Ok(Some(index)) => {
                     self.has_grown = true;
@@ -173,8 +191,7 @@ impl<T: 'static> History<T> {
                 }
             }
         }
-        let proved = self.proved(watch, target);
-        let entry = Entry { key, has_cut, proved, ..Entry::new(label, steps, time) };
+        (entry.has_cut, entry.proved) = (has_cut, self.proved(watch, target));
         self.append(entry, target);
     }
 
@@ -224,18 +241,15 @@ impl<T: 'static> History<T> {
     /// Merges an edit into the current entry, whose index this is; `None` if it does not go with it.
     fn merge(
         &mut self,
-        label: &Label,
-        steps: &mut Steps<T>,
+        next: &mut Entry<T>,
         merging: Merging,
-        time: Duration,
     ) -> Result<Option<usize>, (usize, Failure)> {
         let Some(index) = self.ring.current() else { return Ok(None) };
         let (state, state_before) = (self.last_state + 1, self.state_at(index));
         let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
         let before = entry.size;
-        let is_significant = steps.iter().any(Step::is_significant);
         let name = entry.has_cut.then(|| entry.label());
-        let merge = entry.merge(label, steps, merging, &mut self.released);
+        let merge = entry.merge(next, merging, &mut self.released);
         if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
             // The entries that it cut are gone. Without it the next undo would take back the edit before.
             entry.annul(name, state_before);
@@ -251,8 +265,8 @@ impl<T: 'static> History<T> {
                 self.may_merge = false;
             }
             Merge::Yes => {
-                entry.time = time;
-                if is_significant {
+                entry.time = next.time;
+                if next.is_significant {
                     entry.state = state;
                     self.last_state = state;
                 }

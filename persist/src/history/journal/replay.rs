@@ -15,6 +15,7 @@ use super::stored::{
 };
 use crate::fields::Way;
 use crate::history::History;
+use crate::history::entry::Entry;
 use crate::history::step::{
     End, Failure, Step, is_broken, restored_change, run_all, world, world_mut,
 };
@@ -158,7 +159,10 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let steps = self.do_again(history, steps)?;
                 self.give_behind(ids.map(|ids| ids.behind))?;
                 history.changed(self.target);
-                history.enter(self.target, (label, None), steps.into(), merging.into(), None);
+                let mut entry = Entry::new(label, steps.into());
+                entry.time = history.now();
+                entry.weigh();
+                history.enter(self.target, entry, merging.into(), None);
                 if is_direct {
                     self.contents.clear();
                 }
