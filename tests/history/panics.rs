@@ -307,3 +307,21 @@ fn a_commit_asks_commands_nothing_that_could_panic() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_command_that_panics_when_it_is_dropped_keeps_no_other_from_its_end() -> Result<()> {
+    let mut editor = Editor::of(1);
+    editor.history.begin("Build")?;
+    editor.apply(Frail(Write("a")))?;
+    editor.write("b")?;
+    editor.commit()?;
+    let events = editor.listen();
+    logged();
+    fault("drop", Fault::Panic);
+    panics(|| editor.write("c").unwrap());
+    assert_eq!(ends(&logged()), ["a Applied", "b Applied"]);
+    assert!(events.take().contains(&HistoryEvent::UndoText("Undo Write c".into())));
+    assert_eq!((editor.labels(), editor.text().as_str()), (vec!["Write c".into()], "a b c"));
+    assert!(editor.history.poison().is_none());
+    Ok(())
+}
