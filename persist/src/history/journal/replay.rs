@@ -27,7 +27,7 @@ pub(super) struct Outcome {
     /// How many events were replayed.
     pub(super) events: u64,
     /// How many steps of the undo list that were.
-    pub(super) steps: usize,
+    pub(super) steps: u64,
     pub(super) failed: Option<Failed>,
     /// Which classes the last frames are of.
     pub(super) program: Vec<u8>,
@@ -79,7 +79,7 @@ impl<T: 'static> History<T> {
                             Kind::Done | Kind::Committed | Kind::Undone | Kind::Redone
                         );
                         let before = position.replace(self.ring.position());
-                        steps += usize::from(is_step && before != position);
+                        steps += u64::from(is_step && before != position);
                     }
                     if frame.kind == Kind::Program {
                         program = frame.payload;
