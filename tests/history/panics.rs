@@ -1,12 +1,14 @@
 //! Commands and listeners that panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
-use persist::{ErrorKind, Result};
+use persist::history::{CommandContext, End, Label, MergeWindow};
+use persist::{Command, ErrorKind, Result};
 
 use super::document::{
-    Editor, Fault, HistoryEvent, Write, build, ends, fault, logged, no_fault_is_left, panics,
-    refused, tell,
+    Document, Editor, Fault, HistoryEvent, Write, build, ends, fault, logged, no_fault_is_left,
+    panics, refused, tell,
 };
 
 #[test]
@@ -192,5 +194,134 @@ fn a_merge_that_panics_in_a_transaction_poisons_it() -> Result<()> {
     refused(editor.rollback(), ErrorKind::Poisoned);
     let log = logged();
     assert_eq!(ends(&log), ["x=1 Applied", "x=2 Applied"]);
+    Ok(())
+}
+
+/// Writes a word, and may panic when it is asked what it is, or is dropped.
+struct Frail(Write);
+
+impl Drop for Frail {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            tell("drop");
+        }
+    }
+}
+
+impl Command<Document> for Frail {
+    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+        self.0.apply(context)
+    }
+
+    fn undo(&mut self, document: &mut Document) -> Result<()> {
+        self.0.undo(document)
+    }
+
+    fn label(&self) -> Label {
+        self.0.label()
+    }
+
+    fn is_significant(&self) -> bool {
+        tell("significant");
+        true
+    }
+
+    fn held_bytes(&self) -> usize {
+        tell("held");
+        8
+    }
+
+    fn finalize(&mut self, document: &mut Document, end: End) {
+        self.0.finalize(document, end);
+    }
+}
+
+#[test]
+fn a_panic_of_the_clock_rolls_the_edit_back() -> Result<()> {
+    let mut editor = Editor::new();
+    let clock = || {
+        tell("clock");
+        Duration::ZERO
+    };
+    editor.history.set_merge_window(MergeWindow::with_clock(Duration::from_secs(9), clock));
+    editor.write("a b")?;
+    editor.undo()?;
+    let (before, events) = (editor.state(), editor.listen());
+    logged();
+    fault("clock", Fault::Panic);
+    panics(|| editor.write("c").unwrap());
+    assert_eq!((editor.state(), editor.text().as_str()), (before, "a"));
+    assert_eq!((ends(&logged()), events.take()), (vec!["c Undone"], vec![]));
+    assert!(editor.history.poison().is_none());
+
+    editor.history.begin("Build")?;
+    editor.write("c")?;
+    fault("clock", Fault::Panic);
+    panics(|| editor.commit().unwrap());
+    editor.commit()?;
+    assert_eq!(
+        (editor.labels(), editor.text().as_str()),
+        (vec!["Write a".into(), "Build".into()], "a c")
+    );
+    assert!(editor.undo()? && no_fault_is_left());
+    assert_eq!(editor.text(), "a");
+    Ok(())
+}
+
+#[test]
+fn a_panic_of_a_command_that_is_asked_what_it_is_rolls_it_back() -> Result<()> {
+    for line in ["significant", "held"] {
+        for window in [None, Some(Duration::MAX)] {
+            let mut editor = Editor::new();
+            editor.history.set_merge_window(window);
+            editor.write("a")?;
+            let before = editor.state();
+            logged();
+            fault(line, Fault::Panic);
+            panics(|| editor.apply(Frail(Write("b"))).unwrap());
+            assert_eq!(editor.state(), before);
+            assert_eq!(ends(&logged()), ["b Undone"]);
+            assert!(editor.history.poison().is_none() && no_fault_is_left());
+            editor.apply(Frail(Write("c")))?;
+            assert_eq!((editor.place(), editor.text().as_str()), ((2, 2), "a c"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_commit_asks_commands_nothing_that_could_panic() -> Result<()> {
+    for line in ["significant", "held"] {
+        let mut editor = Editor::new();
+        editor.history.begin("Build")?;
+        editor.apply(Frail(Write("a")))?;
+        editor.history.begin("Roof")?;
+        editor.apply(Frail(Write("b")))?;
+        fault(line, Fault::Panic);
+        editor.commit()?;
+        editor.commit()?;
+        assert!(!no_fault_is_left());
+        assert_eq!((editor.labels(), editor.text().as_str()), (vec!["Build".into()], "a b"));
+        assert!(editor.history.is_modified() && editor.undo()?);
+        assert_eq!(editor.text(), "");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_command_that_panics_when_it_is_dropped_keeps_no_other_from_its_end() -> Result<()> {
+    let mut editor = Editor::of(1);
+    editor.history.begin("Build")?;
+    editor.apply(Frail(Write("a")))?;
+    editor.write("b")?;
+    editor.commit()?;
+    let events = editor.listen();
+    logged();
+    fault("drop", Fault::Panic);
+    panics(|| editor.write("c").unwrap());
+    assert_eq!(ends(&logged()), ["a Applied", "b Applied"]);
+    assert!(events.take().contains(&HistoryEvent::UndoText("Undo Write c".into())));
+    assert_eq!((editor.labels(), editor.text().as_str()), (vec!["Write c".into()], "a b c"));
+    assert!(editor.history.poison().is_none());
     Ok(())
 }

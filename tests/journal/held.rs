@@ -232,3 +232,17 @@ fn a_save_is_made_also_if_entries_cannot_be_read_back() -> Result<()> {
     assert_eq!(killed.world().get::<Health>(door).map(|health| health.points), Some(3));
     Ok(())
 }
+
+#[test]
+fn a_field_of_a_resource_is_set_through_a_session() -> Result<()> {
+    let disk = Disk::default();
+    let (mut session, _) = open(&disk)?;
+    session.edit("", |edit| edit.insert_resource(health(5)))?;
+    session.set(None, "Health:points", 7)?;
+    let (mut killed, _) = open(&Disk::new(disk.image()))?;
+    let points = |session: &Session| session.world().resource::<Health>().map(|it| it.points);
+    assert_eq!(points(&killed), Some(7));
+    killed.undo()?;
+    assert_eq!(points(&killed), Some(5));
+    Ok(())
+}

@@ -54,6 +54,8 @@ fn a_transaction_and_edits_that_merged_are_one_step_each() -> Result<()> {
     assert_eq!(said(image(&transaction)?)?, "1 step done since the last save was recovered");
     let merged = [Action::Save, Action::Type(1), Action::Type(2), Action::Type(3), Action::Undo];
     assert_eq!(said(image(&merged)?)?, "2 steps done since the last save were recovered");
+    let recovered = open(&Disk::new(image(&merged)?))?.1;
+    assert_eq!(recovered.replayed, 2, "the number is that of the sentence");
     let rolled_back = [Action::Save, Action::Begin, Action::Insert(1), Action::Rollback];
     assert_eq!(said(image(&rolled_back)?)?, "nothing was done since the last save");
     Ok(())

@@ -4,7 +4,6 @@
 //! limits; events. Up to the second, a failure leaves target and history as they were.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 
 use super::command::{Command, Performed};
 use super::edit::Done;
@@ -99,35 +98,38 @@ impl<T: 'static> History<T> {
         &mut self,
         target: &mut T,
         (label, key): (Label, Option<MergeKey>),
-        mut steps: Steps<T>,
+        steps: Steps<T>,
         watch: Option<Box<Watch>>,
     ) -> Result<()> {
         if steps.is_empty() {
             return Ok(());
         }
         if key.is_none() && self.is_plain() {
+            let summary = match guarded(|| Ok(steps.summary())) {
+                Ok(summary) => summary,
+                Err(failure) => {
+                    let failure = Failure { broken: None, ..failure };
+                    return Err(self.withdraw(target, label, steps, failure));
+                }
+            };
             self.changed(target);
-            match guarded(|| Ok(steps.summary())) {
-                Ok(summary) => self.append(target, |entry| entry.fill(label, steps, summary)),
-                Err(failure) => drop(self.note(None, label, failure)),
-            }
+            self.append(target, |entry| entry.fill(label, steps, summary));
             self.end(target);
             return Ok(());
         }
         let (label, key) = self.dragged(label, key);
-        let merging = self.merging(key);
-        let record = Record::Done { target, label: &label, steps: &mut steps, merging };
-        if let Err(error) = self.record(record) {
-            let mut failure = Failure::from(error);
-            let back = run_all(&mut steps, target, &mut self.support, Way::Undo);
-            is_broken(&mut failure, 0, back);
-            self.released.extend(ends(steps.into_each(), failure.done));
-            return Err(self.fail(target, None, label, failure));
-        }
+        let mut entry = Entry { key, ..Entry::new(label, steps) };
+        let merging = match self.settle(target, &mut entry) {
+            Ok(merging) => merging,
+            Err(failure) => {
+                let Entry { label, steps, .. } = entry;
+                return Err(self.withdraw(target, label, steps, failure));
+            }
+        };
         self.changed(target);
-        let name = label.clone();
+        let name = entry.label.clone();
         let entered = guarded(|| {
-            self.enter(target, (label, key), steps, merging, watch);
+            self.enter(target, entry, merging, watch);
             Ok(())
         });
         if let Err(failure) = entered {
@@ -137,19 +139,45 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// Enters what was done, and is recorded.
+    /// Asks all that is needed to enter what was done, and records it. If this fails, also by a panic, it can be rolled back.
+    fn settle(&mut self, target: &mut T, entry: &mut Entry<T>) -> Result<Merging, Failure> {
+        let merging = guarded(|| {
+            entry.weigh();
+            entry.time = self.now();
+            Ok(self.merging(entry.key, entry.time))
+        });
+        let merging = merging.map_err(|failure| Failure { broken: None, ..failure })?;
+        let (label, steps) = (&entry.label, &mut entry.steps);
+        self.record(Record::Done { target, label, steps, merging })?;
+        Ok(merging)
+    }
+
+    /// Undoes what was done, since it cannot be entered.
+    #[cold]
+    fn withdraw(
+        &mut self,
+        target: &mut T,
+        label: Label,
+        mut steps: Steps<T>,
+        mut failure: Failure,
+    ) -> Error {
+        let back = run_all(&mut steps, target, &mut self.support, Way::Undo);
+        is_broken(&mut failure, 0, back);
+        self.released.extend(ends(steps.into_each(), failure.done));
+        self.fail(target, None, label, failure)
+    }
+
+    /// Enters what was done, and is weighed and recorded.
     pub(super) fn enter(
         &mut self,
         target: &mut T,
-        (label, key): (Label, Option<MergeKey>),
-        mut steps: Steps<T>,
+        mut entry: Entry<T>,
         merging: Merging,
         watch: Option<Box<Watch>>,
     ) {
-        let time = self.now();
         if let Some(open) = self.open.last_mut() {
             open.watch(watch);
-            let entered = open.enter((label, key), steps, merging, time, &mut self.released);
+            let entered = open.enter(entry, merging, &mut self.released);
             if let Err(failure) = entered {
                 let label = open.label.clone();
                 self.note(None, label, failure);
@@ -158,7 +186,7 @@ impl<T: 'static> History<T> {
         }
         let has_cut = self.cut();
         if merging != Merging::No {
-            match self.merge(&label, &mut steps, merging, time) {
+            match self.merge(&mut entry, merging) {
                 Ok(None) => {}
                 Ok(Some(index)) => {
                     self.has_grown = true;
@@ -172,12 +200,8 @@ impl<T: 'static> History<T> {
                 }
             }
         }
-        let proved = self.proved(watch, target);
-        let summary = steps.summary();
-        self.append(target, |entry| {
-            entry.fill(label, steps, summary);
-            (entry.key, entry.has_cut, entry.proved, entry.time) = (key, has_cut, proved, time);
-        });
+        (entry.has_cut, entry.proved) = (has_cut, self.proved(watch, target));
+        self.append(target, |place| *place = entry);
     }
 
     /// True if an edit without a key is an entry of its own, replaces none, and nobody wants to know of it before it is
@@ -232,18 +256,15 @@ impl<T: 'static> History<T> {
     /// Merges an edit into the current entry, whose index this is; `None` if it does not go with it.
     fn merge(
         &mut self,
-        label: &Label,
-        steps: &mut Steps<T>,
+        next: &mut Entry<T>,
         merging: Merging,
-        time: Duration,
     ) -> Result<Option<usize>, (usize, Failure)> {
         let Some(index) = self.ring.current() else { return Ok(None) };
         let (state, state_before) = (self.last_state + 1, self.state_at(index));
         let Some(entry) = self.ring.get_mut(index) else { return Ok(None) };
         let before = entry.size;
-        let is_significant = steps.iter().any(Step::is_significant);
         let name = entry.has_cut.then(|| entry.label());
-        let merge = entry.merge(label, steps, merging, &mut self.released);
+        let merge = entry.merge(next, merging, &mut self.released);
         if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
             // The entries that it cut are gone. Without it the next undo would take back the edit before.
             entry.annul(name, state_before);
@@ -259,8 +280,8 @@ impl<T: 'static> History<T> {
                 self.may_merge = false;
             }
             Merge::Yes => {
-                entry.time = time;
-                if is_significant {
+                entry.time = next.time;
+                if next.is_significant {
                     entry.state = state;
                     self.last_state = state;
                 }

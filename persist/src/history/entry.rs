@@ -47,10 +47,25 @@ pub(super) struct Away {
 }
 
 impl<T: 'static> Entry<T> {
-    pub(super) fn new(label: Label, steps: Steps<T>, time: Duration) -> Self {
-        let summary = steps.summary();
-        let mut entry = Self { time, ..Self::default() };
-        entry.fill(label, steps, summary);
+    /// An entry that is not [weighed](Self::weigh) yet.
+    pub(super) fn new(label: Label, steps: Steps<T>) -> Self {
+        Self { label, steps, ..Self::default() }
+    }
+
+    /// Asks the commands in it what they are. A command may panic then, so this comes before anything else is done with it.
+    pub(super) fn weigh(&mut self) {
+        self.is_significant = self.steps.iter().any(Step::is_significant);
+        self.measure();
+    }
+
+    /// One entry of several, which are weighed. Their commands are not asked again: they are recorded.
+    pub(super) fn joined(label: Label, edits: Vec<Self>) -> Self {
+        let is_significant = edits.iter().any(|edit| edit.is_significant);
+        let size = |edit: &Self| edit.size - size_of::<Self>() - edit.steps.places();
+        let size: usize = edits.iter().map(size).sum();
+        let steps: Vec<_> = edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect();
+        let mut entry = Self { is_significant, ..Self::new(label, steps.into()) };
+        entry.size = size_of::<Self>() + size + entry.steps.places();
         entry
     }
 
@@ -112,17 +127,17 @@ impl<T: 'static> Entry<T> {
         is_other
     }
 
-    /// Merges in the steps of the edit that immediately followed. They stay where they are if it does not; steps that end by it are appended.
+    /// Merges in the steps of the edit that immediately followed. They stay in that if it does not; steps that end by it are appended.
     ///
     /// A merge that is refused is none; the failure is that of a panic.
     pub(super) fn merge(
         &mut self,
-        label: &Label,
-        next: &mut Steps<T>,
+        next: &mut Self,
         merging: Merging,
         ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<Merge, Failure> {
-        let is_significant = next.iter().any(Step::is_significant);
+        let Self { label, steps: next, is_significant, .. } = next;
+        let is_significant = *is_significant;
         let joins = merging == Merging::Join;
         let are_single = next.len() == 1 && self.steps.len() == 1;
         if !joins {

@@ -1,14 +1,17 @@
 //! Several histories with one menu, which shows the active one.
 
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::step::Panic;
 use super::{History, HistoryEvent, Subscription};
 use crate::Session;
 
 /// The histories of several documents with one undo menu, which shows the active one.
 ///
 /// It does not own the histories. Each [reports](History::subscribe) what has changed, and the group passes on what the active one reports. The
-/// documents may be of different types, and in [sessions](Session) or not.
+/// documents may be of different types, and in [sessions](Session) or not. A history that is dropped leaves the group.
 ///
 /// # Example
 ///
@@ -47,6 +50,10 @@ struct Group {
     members: Vec<Member>,
     active: Option<HistoryId>,
     listeners: Vec<Listener>,
+    /// What the listeners have not heard yet, in the order in which it happened.
+    events: VecDeque<HistoryEvent>,
+    /// Whether somebody passes events on, and will pass on those that are added.
+    is_sending: bool,
     last: u64,
 }
 
@@ -102,31 +109,83 @@ impl Group {
         let active = self.active?;
         self.members.iter().find(|member| member.id == active).map(|member| &member.shown)
     }
+
+    fn activate(&mut self, id: Option<HistoryId>) {
+        let old = self.shown().cloned().unwrap_or_default();
+        self.active = id;
+        let events = self.shown().cloned().unwrap_or_default().since(&old);
+        self.events.extend(events);
+    }
+
+    fn leave(&mut self, id: HistoryId) -> Option<Member> {
+        let at = self.members.iter().position(|member| member.id == id)?;
+        if self.active == Some(id) {
+            self.activate(None);
+        }
+        Some(self.members.remove(at))
+    }
 }
 
 fn lock(group: &Mutex<Group>) -> MutexGuard<'_, Group> {
     group.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Passes events on. A listener may ask the group, and subscribe others.
-fn send(group: &Arc<Mutex<Group>>, events: &[HistoryEvent]) {
-    let mut listeners = std::mem::take(&mut lock(group).listeners);
-    for event in events {
-        listeners.iter_mut().for_each(|listener| listener(event));
+/// Passes on the events that wait, unless that is being done, by another thread or around this call. All listeners are
+/// called, also if one panics; the first panic is given back.
+///
+/// The group is not locked meanwhile: a listener may ask it, change it, and subscribe others.
+fn send(group: &Mutex<Group>) -> Option<Panic> {
+    if std::mem::replace(&mut lock(group).is_sending, true) {
+        return None;
     }
-    let mut group = lock(group);
-    listeners.append(&mut group.listeners);
-    group.listeners = listeners;
+    let (mut listeners, mut panic) = (Vec::new(), None);
+    loop {
+        let event = {
+            let mut group = lock(group);
+            listeners.append(&mut group.listeners);
+            let Some(event) = group.events.pop_front() else {
+                (group.listeners, group.is_sending) = (listeners, false);
+                return panic;
+            };
+            event
+        };
+        for listener in &mut listeners {
+            let heard = catch_unwind(AssertUnwindSafe(|| listener(&event)));
+            panic = panic.or(heard.err());
+        }
+    }
+}
+
+/// Like [`send`], with a panic resumed.
+fn send_all(group: &Mutex<Group>) {
+    if let Some(panic) = send(group) {
+        resume_unwind(panic);
+    }
+}
+
+/// What a history has of its group: when it is dropped with the history, that leaves.
+struct Membership {
+    group: Weak<Mutex<Group>>,
+    id: HistoryId,
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        let Some(group) = self.group.upgrade() else { return };
+        if lock(&group).leave(self.id).is_none() {
+            return;
+        }
+        // A second panic would abort.
+        if let Some(panic) = send(&group).filter(|_| !std::thread::panicking()) {
+            resume_unwind(panic);
+        }
+    }
 }
 
 /// Notes what a member reports, and passes it on if it is the active one.
-fn hear<T: 'static>(
-    group: &Weak<Mutex<Group>>,
-    id: HistoryId,
-    event: &HistoryEvent,
-    history: &History<T>,
-) {
-    let Some(group) = group.upgrade() else { return };
+fn hear<T: 'static>(membership: &Membership, event: &HistoryEvent, history: &History<T>) {
+    let id = membership.id;
+    let Some(group) = membership.group.upgrade() else { return };
     {
         let mut group = lock(&group);
         let is_active = group.active == Some(id);
@@ -145,8 +204,9 @@ fn hear<T: 'static>(
         if !is_active {
             return;
         }
+        group.events.push_back(*event);
     }
-    send(&group, &[*event]);
+    send_all(&group);
 }
 
 impl Histories {
@@ -161,9 +221,10 @@ impl Histories {
         let mut group = lock(&self.group);
         group.last += 1;
         let id = HistoryId(group.last);
-        let weak = Arc::downgrade(&self.group);
+        let membership = Membership { group: Arc::downgrade(&self.group), id };
         let shown = Shown::of(history);
-        let subscription = history.subscribe(move |event, history| hear(&weak, id, event, history));
+        let subscription =
+            history.subscribe(move |event, history| hear(&membership, event, history));
         group.members.push(Member { id, shown, subscription });
         id
     }
@@ -175,27 +236,24 @@ impl Histories {
 
     /// Removes a history, whose document is closed; false if it is none of these. If it was the active one, none is.
     pub fn remove(&mut self, id: HistoryId) -> bool {
-        if self.active() == Some(id) {
-            self.set_active(None);
-        }
-        let members = &mut lock(&self.group).members;
-        let Some(at) = members.iter().position(|member| member.id == id) else { return false };
-        members.remove(at).subscription.end();
+        let Some(member) = lock(&self.group).leave(id) else { return false };
+        member.subscription.end();
+        send_all(&self.group);
         true
     }
 
     /// Makes a history the active one, or none; listeners hear of each value that is another one then. False if it is none of these.
+    ///
+    /// If listeners are being called, by another thread or around this call, they hear of it after that.
     pub fn set_active(&mut self, id: Option<HistoryId>) -> bool {
-        let events = {
+        {
             let mut group = lock(&self.group);
             if id.is_some_and(|id| group.members.iter().all(|member| member.id != id)) {
                 return false;
             }
-            let old = group.shown().cloned().unwrap_or_default();
-            group.active = id;
-            group.shown().cloned().unwrap_or_default().since(&old)
-        };
-        send(&self.group, &events);
+            group.activate(id);
+        }
+        send_all(&self.group);
         true
     }
 
@@ -206,6 +264,8 @@ impl Histories {
     }
 
     /// Calls a listener from now on with every value of the active history that changes, also by a change of the active one.
+    ///
+    /// All listeners hear of the changes in the order in which they were made. If one panics, the others are called, and the panic resumes.
     pub fn subscribe(&mut self, listener: impl FnMut(&HistoryEvent) + Send + 'static) {
         lock(&self.group).listeners.push(Box::new(listener));
     }

@@ -203,8 +203,8 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// How an edit may become part of the one before.
-    pub(super) fn merging(&self, key: Option<MergeKey>) -> Merging {
+    /// How an edit that was done at a time may become part of the one before.
+    pub(super) fn merging(&self, key: Option<MergeKey>, now: Duration) -> Merging {
         let (before, may_merge) = match self.open.last() {
             Some(open) => (open.edits.last(), open.may_merge),
             None => {
@@ -222,7 +222,7 @@ impl<T: 'static> History<T> {
             (Some(_), _) => Merging::Join,
             (None, Some(window))
                 if !matches!(self.clock, Clock::None)
-                    && self.now().saturating_sub(entry.time) < window =>
+                    && now.saturating_sub(entry.time) < window =>
             {
                 Merging::Alike
             }

@@ -393,7 +393,7 @@ pub(super) fn ends<T: 'static>(
     steps.into_iter().enumerate().map(move |(at, step)| (step, end(at)))
 }
 
-/// Ends steps, each of them also if others panic; the first panic is given back.
+/// Ends and drops steps, each of them also if others panic; the first panic is given back.
 pub(super) fn finalize_all<T: 'static>(
     steps: impl IntoIterator<Item = (Step<T>, End)>,
     target: &mut T,
@@ -401,7 +401,9 @@ pub(super) fn finalize_all<T: 'static>(
     let mut first = None;
     for (mut step, end) in steps {
         let ended = catch_unwind(AssertUnwindSafe(|| step.finalize(target, end)));
-        first = first.or(ended.err());
+        // Apart, as a second panic in a first one would abort.
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(step)));
+        first = first.or(ended.err()).or(dropped.err());
     }
     first
 }

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use super::entry::Entry;
 use super::journal::Record;
-use super::merging::{MergeKey, Merging};
+use super::merging::Merging;
 use super::proof::Watch;
-use super::step::{End, Failure, Merge, Step, ends, run_all};
-use super::steps::Steps;
+use super::step::{End, Failure, Merge, Step, ends, guarded, run_all};
 use super::{History, Label};
 use crate::fields::Way;
 use crate::{Error, ErrorKind, Result};
@@ -44,26 +43,21 @@ impl<T: 'static> Open<T> {
     /// Takes in an edit; the failure is that of a merge, and it is an edit of its own then.
     pub(super) fn enter(
         &mut self,
-        (label, key): (Label, Option<MergeKey>),
-        mut steps: Steps<T>,
+        mut edit: Entry<T>,
         merging: Merging,
-        time: Duration,
         ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<(), Failure> {
         let last = self.edits.last_mut().filter(|_| merging != Merging::No);
-        let merge =
-            last.map_or(Ok(Merge::No), |last| last.merge(&label, &mut steps, merging, ended));
+        let merge = last.map_or(Ok(Merge::No), |last| last.merge(&mut edit, merging, ended));
         match merge {
             Ok(Merge::Annul) => {
                 self.edits.pop();
                 self.may_merge = false;
             }
             Ok(Merge::Yes) => {
-                self.edits.last_mut().into_iter().for_each(|last| last.time = time);
+                self.edits.last_mut().into_iter().for_each(|last| last.time = edit.time);
             }
             Ok(Merge::No) | Err(_) => {
-                let mut edit = Entry::new(label, steps, time);
-                edit.key = key;
                 self.edits.push(edit);
                 self.may_merge = true;
             }
@@ -135,18 +129,28 @@ impl<T: 'static> History<T> {
     pub fn commit(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
         self.check_usable(target)?;
+        // If the clock panics, nothing is done yet.
+        let time = self.now();
         self.record(Record::Committed)?;
-        self.close(target);
+        self.close(target, time);
         self.end(target);
         Ok(())
     }
 
-    /// Ends the innermost transaction without telling.
-    pub(super) fn close(&mut self, target: &mut T) {
+    /// Ends the innermost transaction, which is recorded, without telling.
+    fn close(&mut self, target: &mut T, time: Duration) {
         let Some(mut open) = self.open.pop() else { return };
         if !open.edits.is_empty() {
             let (label, watch) = (open.name(), open.watch.take());
-            self.enter(target, (label, None), open.into_steps().into(), Merging::No, watch);
+            let mut entry = Entry::joined(label.clone(), open.edits);
+            entry.time = time;
+            let entered = guarded(|| {
+                self.enter(target, entry, Merging::No, watch);
+                Ok(())
+            });
+            if let Err(failure) = entered {
+                self.note(None, label, failure);
+            }
         }
         // Nothing is merged across its end.
         match self.open.last_mut() {

@@ -69,7 +69,9 @@ impl<T: 'static> Replay<'_, '_, T> {
             let rest = steps.split_off(done.unwrap_or(steps.len()).min(steps.len()));
             let mut steps = self.restore_all(history, steps, moment)?;
             steps.append(&mut self.restore_all(history, rest, Moment::Undone)?);
-            let mut entry = Entry::new(label.restore()?, steps.into(), history.clocked());
+            let mut entry = Entry::new(label.restore()?, steps.into());
+            entry.time = history.clocked();
+            entry.weigh();
             entry.state = state;
             entries.push(entry);
         }

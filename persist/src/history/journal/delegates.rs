@@ -136,14 +136,14 @@ impl Session<World> {
         &self.target
     }
 
-    /// Like [`History::set`], with the world of the session.
+    /// Like [`History::set`], with the world of the session: sets a field of a component, or of a resource with `None`.
     ///
     /// # Errors
     ///
     /// Those of [`History::set`] and of [`edit`](Self::edit).
     pub fn set(
         &mut self,
-        object: ObjectId,
+        object: impl Into<Option<ObjectId>>,
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {

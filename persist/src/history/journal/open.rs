@@ -164,7 +164,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         history.tell_nothing();
         history.end(&mut loaded.target);
         recovered.entries = history.len();
-        if recovered.replayed > 0 {
+        if recovered.events > 0 {
             history.send([HistoryEvent::Recovered(recovered.entries)]);
         }
         let session = Session { target: loaded.target, history, saves, save };
@@ -258,7 +258,7 @@ fn recover<T: Persist + Default>(
     }
     loop {
         let outcome = replay(history, &mut loaded.target, saves, &*storage, path, until)?;
-        (recovered.replayed, recovered.steps) = (outcome.events, outcome.steps);
+        (recovered.events, recovered.replayed) = (outcome.events, outcome.steps);
         let program = outcome.program;
         let Some(failed) = outcome.failed else {
             return Ok(Some(Good { length: until, sequence, program }));
@@ -279,7 +279,7 @@ fn recover<T: Persist + Default>(
         }
         *loaded = again;
         if is_nothing {
-            (recovered.replayed, recovered.steps) = (0, 0);
+            (recovered.events, recovered.replayed) = (0, 0);
             return Ok(None);
         }
         (until, sequence) = (failed.offset, failed.before);

@@ -14,7 +14,8 @@ use crate::save::LoadReport;
 pub struct Recovered {
     /// What the load of the save reports; `None` if there is no save.
     pub report: Option<LoadReport>,
-    /// How many edits, undos, redos and other events since the save were replayed.
+    /// How many steps since the save were recovered, as a user counts them: edits, undos, redos. A transaction is one; edits that
+    /// merged are one.
     pub replayed: u64,
     /// How many entries the history has now.
     pub entries: usize,
@@ -27,8 +28,8 @@ pub struct Recovered {
     /// Journals that were moved aside, for the user to look at or remove: that of another save, or one that could not be
     /// replayed whole.
     pub kept: Vec<PathBuf>,
-    /// How many steps of the undo list that were: a transaction, or edits that merged, are one.
-    pub(super) steps: usize,
+    /// How many events were replayed: each edit, whatever became of it.
+    pub(super) events: u64,
 }
 
 /// The end of a journal that is none of its frames.
@@ -88,14 +89,14 @@ impl fmt::Display for Recovered {
             None => {
                 let yet = if self.kept.is_empty() { " yet" } else { "" };
                 write!(f, "there is no save{yet}")?;
-                if self.steps == 0 && is_quiet {
+                if self.replayed == 0 && is_quiet {
                     return Ok(());
                 }
                 f.write_str("; ")?;
                 ""
             }
         };
-        match self.steps {
+        match self.replayed {
             0 if is_quiet => f.write_str("nothing was done since the last save")?,
             0 => write!(f, "no step{since} was recovered")?,
             1 => write!(f, "1 step{since} was recovered")?,
@@ -108,7 +109,7 @@ impl fmt::Display for Recovered {
             f.write_str("; an unfinished transaction was rolled back")?;
         }
         if let Some(stopped) = &self.stopped {
-            let what = if self.replayed == 0 {
+            let what = if self.events == 0 {
                 "the journal could not be used"
             } else {
                 "the rest could not be recovered"

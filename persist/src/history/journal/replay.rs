@@ -15,6 +15,7 @@ use super::stored::{
 };
 use crate::fields::Way;
 use crate::history::History;
+use crate::history::entry::Entry;
 use crate::history::step::{
     End, Failure, Step, is_broken, restored_change, run_all, world, world_mut,
 };
@@ -26,7 +27,7 @@ pub(super) struct Outcome {
     /// How many events were replayed.
     pub(super) events: u64,
     /// How many steps of the undo list that were.
-    pub(super) steps: usize,
+    pub(super) steps: u64,
     pub(super) failed: Option<Failed>,
     /// Which classes the last frames are of.
     pub(super) program: Vec<u8>,
@@ -78,7 +79,7 @@ impl<T: 'static> History<T> {
                             Kind::Done | Kind::Committed | Kind::Undone | Kind::Redone
                         );
                         let before = position.replace(self.ring.position());
-                        steps += usize::from(is_step && before != position);
+                        steps += u64::from(is_step && before != position);
                     }
                     if frame.kind == Kind::Program {
                         program = frame.payload;
@@ -158,7 +159,10 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let steps = self.do_again(history, steps)?;
                 self.give_behind(ids.map(|ids| ids.behind))?;
                 history.changed(self.target);
-                history.enter(self.target, (label, None), steps.into(), merging.into(), None);
+                let mut entry = Entry::new(label, steps.into());
+                entry.time = history.now();
+                entry.weigh();
+                history.enter(self.target, entry, merging.into(), None);
                 if is_direct {
                     self.contents.clear();
                 }
