@@ -120,7 +120,9 @@ fn a_listener_of_a_group_that_panics_keeps_no_other_from_hearing() -> Result<()>
     editor.write("b")?;
     assert_eq!(heard.take().first(), Some(&HistoryEvent::Position(2)));
     fault("hear", Fault::Panic);
-    panics(|| drop(histories.borrow_mut().set_active(None)));
+    panics(|| {
+        histories.borrow_mut().set_active(None);
+    });
     assert_eq!(heard.take().first(), Some(&HistoryEvent::Position(0)));
     Ok(())
 }

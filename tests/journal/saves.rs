@@ -321,3 +321,21 @@ fn what_is_discarded_is_not_recovered() -> Result<()> {
     assert_eq!(*session.target(), saved);
     Ok(())
 }
+
+#[test]
+fn copies_of_a_save_and_its_journal_are_a_session_with_the_history() -> Result<()> {
+    let disk = Disk::default();
+    let driver = Driver::run(&disk, &[Action::Insert(1), Action::Insert(2), Action::Save])?;
+    let seen = Seen::of(driver.session.target(), driver.session.history());
+    drop(driver);
+    let mut image = disk.image();
+    for (path, copy) in [(SAVE, "copy.sav"), (JOURNAL, "copy.journal")] {
+        let bytes = image[&PathBuf::from(path)].clone();
+        image.insert(PathBuf::from(copy), bytes);
+    }
+    let disk = Disk::new(image);
+    let (mut session, recovered) = options(&disk)?.open("copy.sav", "copy.journal")?;
+    assert_eq!(Seen::of(session.target(), session.history()), seen);
+    assert!(recovered.kept.is_empty() && session.undo()? && session.undo()?);
+    Ok(())
+}

@@ -11,7 +11,7 @@ use crate::fields::{Bytes, FieldChange, IntoFieldPath, Request, Way};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, FieldPath, Result, Value, World};
 
-/// What a [`History`] can edit: a [`World`], or any type that derives [`Persist`].
+/// What a [`History`] can edit: a [`World`], or any type that derives [`Persist`](derive@crate::Persist).
 ///
 /// An edit of a world gets an [`Edit`], whose methods record what they do. An edit of any other type gets the value
 /// itself, and what it changes is found by the field records.

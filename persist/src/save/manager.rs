@@ -198,7 +198,7 @@ impl SaveManager {
     /// [`adopt`](Self::adopt).
     ///
     /// If the file is damaged, its newest good backup is loaded and takes its place. The damaged file is kept
-    /// beside it as `name.damaged`, and [`LoadReport::recovery`] says so.
+    /// beside it as `name.damaged`, and [`LoadReport::recovery`](crate::save::LoadReport::recovery) says so.
     ///
     /// A missing file stays missing, since the player may have deleted it. If it has backups, the error names
     /// those that can be loaded by their own path.
@@ -458,11 +458,11 @@ impl SaveManager {
     /// ```
     ///
     /// The value stays in all saves until it is set again. It is a whole save of its own, so that its type may
-    /// change like any other. [`Header::metadata`] reads it from the header alone.
+    /// change like any other. [`Header::metadata`](crate::save::Header::metadata) reads it from the header alone.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TooLarge`] over [`Limits::metadata`]; what [`persist::to_vec`](to_vec()) refuses.
+    /// [`ErrorKind::TooLarge`] over [`Limits::metadata`]; what [`persist::to_vec`](crate::to_vec()) refuses.
     pub fn set_metadata<T: Persist>(&mut self, value: &T) -> Result<()> {
         self.values.set_metadata(value)
     }

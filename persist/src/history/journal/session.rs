@@ -159,7 +159,7 @@ fn writer(journal: &mut Option<Box<Journal>>) -> Result<&mut Writer> {
 }
 
 impl<T: Persist> Session<T> {
-    /// Saves the target, as [`SaveManager::save_value`] does, and begins a new journal that follows the save; the history stays.
+    /// Saves the target, as [`SaveManager::save_value`](crate::SaveManager::save_value) does, and begins a new journal that follows the save; the history stays.
     ///
     /// The new journal is written beside the old one before the save is replaced, and is renamed after that. So whenever the
     /// program is killed or the power fails, there are a save and a journal that belong together. If the journal cannot be
@@ -168,7 +168,7 @@ impl<T: Persist> Session<T> {
     /// # Errors
     ///
     /// [`OpenTransaction`](crate::ErrorKind::OpenTransaction) while a transaction is open; [`InUse`](crate::ErrorKind::InUse) if another session
-    /// has written to the journal, where the system has no locks; as [`SaveManager::save`]: the old save then is as it was, with its journal, but
+    /// has written to the journal, where the system has no locks; as [`SaveManager::save`](crate::SaveManager::save): the old save then is as it was, with its journal, but
     /// for a folder that cannot be flushed, which the message says.
     pub fn save(&mut self) -> Result<SaveOutcome> {
         self.history.check_no_transaction()?;
