@@ -217,7 +217,14 @@ impl Root<'_> {
                 }
                 Known::Move(from, to) => How::Move { from, to },
             };
-            part.change_list(self.registry, self.value, list, &how.splice(Way::Redo))?;
+            let made = catch_unwind(AssertUnwindSafe(|| {
+                part.change_list(self.registry, self.value, list, &how.splice(Way::Redo))
+            }));
+            // An element that panics when it is dropped has left the list by then.
+            if made.is_err() && matches!(how, How::Remove { .. }) {
+                part.change_list(self.registry, self.value, list, &how.splice(Way::Undo))?;
+            }
+            made.unwrap_or_else(|panic| resume_unwind(panic))?;
             return Ok((FieldChange { path, how }, None));
         }
         part.encode(self.registry, &*self.value, value)?;
