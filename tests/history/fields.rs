@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use persist::history::{CommandContext, Proof};
 use persist::{
-    Command, Error, ErrorKind, History, Persist, Result, SaveManager, Session, Value, field,
+    Command, Error, ErrorKind, History, Persist, Result, SaveManager, Session, Value, World, field,
 };
 use persist_tests::support::{bytes, short_or_long};
 use rand::{Rng, SeedableRng};
@@ -409,6 +409,24 @@ fn a_session_continues_after_an_edit_that_can_no_longer_be_encoded() -> Result<(
     let (session, _) = open()?;
     assert_eq!((session.target().n, session.target().inner.len()), (1, 0));
     Ok(())
+}
+
+#[test]
+fn a_world_in_a_document_is_refused_at_the_first_edit() {
+    #[derive(Persist, Default)]
+    struct Level {
+        title: String,
+        world: World,
+    }
+    let (mut level, mut history) = (Level::default(), History::new(9));
+    let refused = history.edit(&mut level, "", |level| {
+        level.title.push('x');
+        Ok(())
+    });
+    let error = refused.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    insta::assert_snapshot!(error);
+    assert_eq!(level.title, "");
 }
 
 #[test]
