@@ -1,13 +1,16 @@
 //! Histories of types with field records, which are edited as they are.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use persist::history::{CommandContext, Proof};
 use persist::{
-    Command, Error, ErrorKind, History, Persist, Result, SaveManager, Session, Value, field,
+    Command, Error, ErrorKind, History, Persist, Result, SaveManager, Session, Value, World, field,
 };
 use persist_tests::support::{bytes, short_or_long};
 use rand::{Rng, SeedableRng};
@@ -269,6 +272,161 @@ fn a_value_that_validate_refuses_is_put_back() -> Result<()> {
     history.undo(&mut range)?;
     assert_eq!(range, before);
     Ok(())
+}
+
+#[test]
+fn an_edit_that_can_no_longer_be_encoded_is_put_back() -> Result<()> {
+    #[derive(Persist, Default)]
+    struct Chain {
+        n: u32,
+        next: Option<Box<Chain>>,
+    }
+    #[derive(Persist, Default)]
+    struct Shared {
+        n: u32,
+        cell: RefCell<u32>,
+    }
+    #[derive(Persist, Default)]
+    struct Locked {
+        n: u32,
+        mutex: Mutex<u32>,
+    }
+    let (mut chain, mut history) = (Chain::default(), History::new(9));
+    for is_refused in [false, true] {
+        let result = history.edit(&mut chain, "", |chain| {
+            chain.n = 9;
+            for _ in 0..200 {
+                let next = chain.next.take();
+                chain.next = Some(Box::new(Chain { n: 0, next }));
+            }
+            if is_refused { Err(refusal()) } else { Ok(()) }
+        });
+        let expected = if is_refused { refusal().kind() } else { ErrorKind::TooDeep };
+        assert_eq!(result.unwrap_err().kind(), expected);
+        assert_eq!(history.poison(), None);
+        assert!(chain.n == 0 && chain.next.is_none());
+    }
+    history.set_field(&mut chain, field!(Chain.n), 1)?;
+
+    for is_refused in [false, true] {
+        let (mut shared, mut history) = (Shared::default(), History::new(9));
+        let result = history.edit(&mut shared, "", |shared| {
+            shared.n = 9;
+            mem::forget(shared.cell.borrow_mut());
+            if is_refused { Err(refusal()) } else { Ok(()) }
+        });
+        let expected = if is_refused { refusal().kind() } else { ErrorKind::Borrowed };
+        assert_eq!(result.unwrap_err().kind(), expected);
+        assert_eq!((history.poison(), shared.n), (None, 0));
+    }
+
+    let (mut locked, mut history) = (Locked::default(), History::new(9));
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        history.edit(&mut locked, "", |locked| -> Result<()> {
+            locked.n = 9;
+            let _held = locked.mutex.lock().unwrap();
+            resume_unwind(Box::new("enough"))
+        })
+    }));
+    assert!(panic.is_err());
+    assert_eq!((history.poison(), locked.n), (None, 0));
+    Ok(())
+}
+
+thread_local! {
+    static IS_SHUT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Stores a number, which cannot be read while it is shut.
+mod shut {
+    use super::IS_SHUT;
+
+    pub(super) type Stored = u32;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "so it is called")]
+    pub(super) fn store(number: &u32) -> Stored {
+        *number
+    }
+
+    pub(super) fn restore(number: Stored) -> Result<u32, String> {
+        if IS_SHUT.get() { Err("it is shut".into()) } else { Ok(number) }
+    }
+}
+
+#[test]
+fn an_edit_that_cannot_be_put_back_poisons_the_history() -> Result<()> {
+    #[derive(Persist, Default)]
+    #[persist(validate = small)]
+    struct Door {
+        #[persist(with = shut)]
+        number: u32,
+    }
+    fn small(door: &Door) -> Result<(), String> {
+        if door.number < 9 { Ok(()) } else { Err("the number is too large".into()) }
+    }
+    let (mut door, mut history) = (Door::default(), History::new(9));
+    let refused = history.edit(&mut door, "Renumber", |door| {
+        door.number = 9;
+        IS_SHUT.set(true);
+        Ok(())
+    });
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Refused);
+    let poison = history.poison().expect("a poison");
+    assert_eq!((poison.entry, poison.label.to_string()), (None, "Renumber".into()));
+    assert!(poison.why.contains("it is shut"), "{}", poison.why);
+    IS_SHUT.set(false);
+    let next = history.set_field(&mut door, field!(Door.number), 1);
+    assert_eq!(next.unwrap_err().kind(), ErrorKind::Poisoned);
+    history.clear(&mut door)?;
+    history.set_field(&mut door, field!(Door.number), 1)?;
+    Ok(())
+}
+
+#[test]
+fn a_session_continues_after_an_edit_that_can_no_longer_be_encoded() -> Result<()> {
+    #[derive(Persist, Default)]
+    struct Nest {
+        n: u32,
+        inner: Vec<Nest>,
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (save, journal) = (folder.path().join("nest.sav"), folder.path().join("nest.journal"));
+    let open = || Session::<Nest>::with(SaveManager::new(), History::new(9)).open(&save, &journal);
+    let (mut session, _) = open()?;
+    let refused = session.edit("", |nest| {
+        nest.n = 9;
+        for _ in 0..200 {
+            nest.inner = vec![Nest { n: 0, inner: mem::take(&mut nest.inner) }];
+        }
+        Ok(())
+    });
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::TooDeep);
+    session.edit("", |nest| {
+        nest.n += 1;
+        Ok(())
+    })?;
+    drop(session);
+    let (session, _) = open()?;
+    assert_eq!((session.target().n, session.target().inner.len()), (1, 0));
+    Ok(())
+}
+
+#[test]
+fn a_world_in_a_document_is_refused_at_the_first_edit() {
+    #[derive(Persist, Default)]
+    struct Level {
+        title: String,
+        world: World,
+    }
+    let (mut level, mut history) = (Level::default(), History::new(9));
+    let refused = history.edit(&mut level, "", |level| {
+        level.title.push('x');
+        Ok(())
+    });
+    let error = refused.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    insta::assert_snapshot!(error);
+    assert_eq!(level.title, "");
 }
 
 #[test]

@@ -179,6 +179,16 @@ const SCRIPT: &[Act] = &[
         session.edit("Copy", |edit| edit.instantiate(&prefab, Outside::Keep).map(drop))
     },
     |session| {
+        session.edit("Barn", |edit| {
+            let bag = |owner| (Transform::default(), Bag { items: vec![], owner });
+            let barn = edit.spawn_with("Barn", bag(None))?;
+            edit.set(barn, "Transform:x", 6.0)?;
+            edit.spawn_many("Stall", [bag(Some(barn)), bag(None)]).map(drop)
+        })
+    },
+    |session| session.undo().map(drop),
+    |session| session.redo().map(drop),
+    |session| {
         let house = find(session, "House");
         session.edit("Remove", |edit| edit.remove(house))
     },

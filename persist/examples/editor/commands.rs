@@ -36,11 +36,7 @@ pub fn run(session: &mut Session, line: &str) -> Result<Next> {
         ["list"] => list(session.target()),
         ["add", name] => {
             let object = session.edit(format!("Add {name}"), |edit| {
-                let object = edit.spawn(name)?;
-                edit.attach(object, Place::default())?;
-                edit.attach(object, Color::default())?;
-                edit.attach(object, Tags::default())?;
-                Ok(object)
+                edit.spawn_with(name, (Place::default(), Color::default(), Tags::default()))
             })?;
             println!("{}", session.target().name(object).unwrap_or_default());
         }

@@ -217,7 +217,14 @@ impl Root<'_> {
                 }
                 Known::Move(from, to) => How::Move { from, to },
             };
-            part.change_list(self.registry, self.value, list, &how.splice(Way::Redo))?;
+            let made = catch_unwind(AssertUnwindSafe(|| {
+                part.change_list(self.registry, self.value, list, &how.splice(Way::Redo))
+            }));
+            // An element that panics when it is dropped has left the list by then.
+            if made.is_err() && matches!(how, How::Remove { .. }) {
+                part.change_list(self.registry, self.value, list, &how.splice(Way::Undo))?;
+            }
+            made.unwrap_or_else(|panic| resume_unwind(panic))?;
             return Ok((FieldChange { path, how }, None));
         }
         part.encode(self.registry, &*self.value, value)?;
@@ -308,10 +315,14 @@ impl Root<'_> {
 
     /// Puts a part back to a content that it had, unless it has it.
     pub(crate) fn put_at(&mut self, path: &FieldPath, content: &[u8]) -> Result<()> {
-        let part = Part::find(self.room, self.registry, &*self.value, path.steps())?;
+        let root = &*self.value;
+        let (mut part, value) = Part::reach(self.room, self.registry, root, path.steps())?;
         check_end(&part, path)?;
-        // What is put back is read anew, without what is skipped in it.
-        if part.bytes() == content { Ok(()) } else { part.put(content, self.registry, self.value) }
+        // What is put back is read anew, without what is skipped in it. What cannot be encoded is not what it was.
+        if part.encode(self.registry, root, value).is_ok() && part.bytes() == content {
+            return Ok(());
+        }
+        part.put(content, self.registry, self.value)
     }
 
     /// Reads over the whole value.

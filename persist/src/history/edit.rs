@@ -59,13 +59,14 @@ impl Pending {
         }
     }
 
-    /// Appends the steps that changed it since. If it fails, it is put back as it was.
+    /// Appends the steps that changed it since. If it fails, it is put back as it was, unless the failure says that it is
+    /// broken.
     fn close<T: 'static>(
         self,
         target: &mut T,
         support: &mut Support<T>,
         steps: &mut Steps<T>,
-    ) -> Result<()> {
+    ) -> Result<(), Failure> {
         match guarded(|| Ok(self.changes(target, support)?)) {
             Ok(changes) => {
                 match (&self, world_mut(target)) {
@@ -81,12 +82,11 @@ impl Pending {
                 }
                 Ok(())
             }
-            Err(failure) => {
-                self.put_back(target, support)?;
-                match failure.panic {
-                    Some(panic) => resume_unwind(panic),
-                    None => Err(failure.error),
-                }
+            Err(mut failure) => {
+                failure.broken = None;
+                let back = guarded(|| Ok(self.put_back(target, support)?));
+                is_broken(&mut failure, steps.len(), back);
+                Err(failure)
             }
         }
     }
@@ -243,7 +243,8 @@ impl<'e, T: 'static> Edit<'e, T> {
         self.places = None;
         self.pending.reverse();
         while let Some(next) = self.pending.pop() {
-            next.close(self.target, self.support, &mut self.steps)?;
+            let closed = next.close(self.target, self.support, &mut self.steps);
+            closed.map_err(|failure| self.fail(failure))?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::{History, Label};
 use crate::codec::Reflect;
 use crate::fields::{Bytes, FieldChange, IntoFieldPath, Request, Way};
 use crate::graph::Registry;
-use crate::{Error, ErrorKind, FieldPath, Result, Value, World};
+use crate::{Error, ErrorKind, FieldPath, Persist as _, Result, Value, World};
 
 /// What a [`History`] can edit: a [`World`], or any type that derives [`Persist`](derive@crate::Persist).
 ///
@@ -214,17 +214,17 @@ impl<T: Reflect> Edit<'_, T> {
     }
 }
 
-/// Refuses a class that holds shared pointers, whose targets are not recorded.
+/// Refuses a class that holds shared pointers, whose targets are not recorded, or a world.
 pub(super) fn check_recordable(registry: &Registry, class: &str) -> Result<()> {
-    let Some(field) = registry.named(class).and_then(|class| registry.shared_field(class)) else {
-        return Ok(());
+    let found = registry.named(class).and_then(|class| registry.shared_field(class));
+    let Some((mut field, holder)) = found else { return Ok(()) };
+    let message = if holder == World::persist_name() {
+        field.truncate(field.rfind('.').unwrap_or(0));
+        "a history cannot edit a world in another value; use a `History<World>`, and put the rest into resources of the world"
+    } else {
+        "the field holds shared pointers, and what is behind them is not recorded; keep an index or an id in their place, or change the target by commands"
     };
-    Err(Error::new(
-        ErrorKind::Unsupported,
-        "the field holds shared pointers, and what is behind them is not recorded; keep an index or an id in their place, or change the target by commands",
-    )
-    .in_class(class)
-    .in_field(&field))
+    Err(Error::new(ErrorKind::Unsupported, message).in_class(class).in_field(&field))
 }
 
 /// A part of the target as it was before an edit.

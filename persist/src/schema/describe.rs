@@ -1,6 +1,7 @@
 use std::fmt::{self, Write};
 
 use crate::reflect::{ClassId, Holder, Integer};
+use crate::types::{Arena as _, WorldObjects};
 
 /// A class: what a definition in a save holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,6 +202,7 @@ impl KindSchema {
                 out.write_str(&holder.around(*weak, &format!("dyn {name}")))
             }
             Self::Dynamic(name) => write!(out, "Box<dyn {name}>"),
+            Self::Handle(name) if name == WorldObjects::NAME => out.write_str("ObjectId"),
             Self::Handle(name) => write!(out, "Handle<{name}>"),
             Self::Compact(integer) => write!(out, "compact {}", integer.name()),
             scalar => write!(out, "{}", format!("{scalar:?}").to_lowercase()),

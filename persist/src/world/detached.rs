@@ -158,13 +158,13 @@ impl Detached {
     /// Takes it out without releasing it, and puts back what it had replaced.
     pub(super) fn take(&mut self, world: &mut World, owner: Owner) -> Result<()> {
         world.check_idle()?;
-        let replaced = mem::take(&mut self.replaced).into_iter();
         match owner {
             Owner::Object(object) => {
                 let (component, slot) = world.take_component(object, &self.class)?;
                 (self.live, self.slot) = (Some(Live::Component(component)), slot);
-                if let Some(found) = world.object_mut(object).filter(|_| replaced.len() > 0) {
-                    put_in(found.unknown_list(), replaced);
+                let replaced = mem::take(&mut self.replaced);
+                if let Some(found) = world.object_mut(object).filter(|_| !replaced.is_empty()) {
+                    put_in(found.unknown_list(), replaced.into_iter());
                 }
             }
             Owner::Resource => {
@@ -174,6 +174,7 @@ impl Detached {
                     Error::new(ErrorKind::NotFound, message)
                 })?;
                 self.live = Some(Live::Resource(world.resources.values.remove(at).2));
+                let replaced = mem::take(&mut self.replaced).into_iter();
                 let unknown = &mut world.resources.unknown;
                 put_in(unknown, replaced.map(|(at, kept)| (at, kept.content)));
             }

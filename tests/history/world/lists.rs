@@ -1,12 +1,15 @@
 //! Elements of lists that are put in, taken out and moved, at the cost of the element.
 
-use persist::{ErrorKind, Result, Value, field};
+use std::cell::Cell;
+
+use persist::{Component, ErrorKind, Persist, Result, Value, field};
 use persist_tests::support::{bytes, short_or_long};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::scene::{Route, Stop, Thing, text, with};
 use super::stage::{fails, there_and_back};
+use crate::document::panics;
 
 fn stop(x: u64) -> Stop {
     Stop { x, y: 1 }
@@ -291,5 +294,53 @@ fn an_element_that_comes_or_goes_or_changes_leaves_the_others_as_they_are() -> R
     assert_eq!(pictures(&world), before);
     history.edit(&mut world, "", |edit| edit.remove_element(object, field!(Thing.items), 0))?;
     assert_eq!(pictures(&world), before[1..]);
+    Ok(())
+}
+
+thread_local! {
+    static IS_ARMED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Panics once when it is dropped, if it is armed.
+#[derive(Persist, Debug, PartialEq)]
+struct Mine(u32);
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        if IS_ARMED.take() {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+    }
+}
+
+#[derive(Persist, Debug, PartialEq)]
+struct Field {
+    mines: Vec<Mine>,
+}
+
+impl Component for Field {}
+
+#[test]
+fn an_element_that_panics_when_it_is_dropped_comes_back_and_the_edit_is_rolled_back() -> Result<()>
+{
+    let mines = |numbers: &[u32]| Field { mines: numbers.iter().copied().map(Mine).collect() };
+    let (mut world, mut history, field) = with(mines(&[1, 2, 3]));
+    for index in 0..3 {
+        panics(|| {
+            let removed = history.edit(&mut world, "", |edit| {
+                edit.spawn("Bob")?;
+                IS_ARMED.set(true);
+                edit.remove_element(field, field!(Field.mines), index)
+            });
+            removed.expect("it panics before");
+        });
+        assert_eq!(world.get(field), Some(&mines(&[1, 2, 3])));
+        assert_eq!((history.entries().len(), world.objects().len()), (0, 1));
+        assert!(history.poison().is_none());
+    }
+    history.edit(&mut world, "", |edit| edit.remove_element(field, field!(Field.mines), 1))?;
+    assert_eq!(world.get(field), Some(&mines(&[1, 3])));
+    history.undo(&mut world)?;
+    assert_eq!(world.get(field), Some(&mines(&[1, 2, 3])));
     Ok(())
 }

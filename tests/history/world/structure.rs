@@ -4,7 +4,9 @@ use persist::world::Activity;
 use persist::world::Outside;
 use persist::{ErrorKind, ObjectId, Result, World};
 
-use super::scene::{Homing, Light, Pair, Speed, Tag, Thing, Transform, empty, text, transform};
+use super::scene::{
+    Homing, Light, Pair, Span, Speed, Tag, Thing, Transform, empty, text, transform,
+};
 use super::stage::{fails, kind, there_and_back};
 
 /// A world with a house of two rooms, of which the first has two doors.
@@ -41,6 +43,65 @@ fn objects_that_are_made_are_gone_behind_the_undo_and_back_with_their_ids_behind
     assert!(world.is_parked(house) && !world.contains(door));
     let other = world.spawn("Other");
     assert!(other > door, "their ids stay theirs");
+    Ok(())
+}
+
+#[test]
+fn objects_that_are_made_with_components_come_and_go_with_them() -> Result<()> {
+    let (mut world, mut history) = empty();
+    let house = there_and_back(&mut world, &mut history, |edit| {
+        edit.spawn_with("House", (transform(1.0, 2.0), Tag))
+    })?;
+    let doors = there_and_back(&mut world, &mut history, |edit| {
+        let doors = (0..3).map(|_| (Homing { target: Some(house), others: vec![] }, Speed(1.0)));
+        let doors = edit.spawn_many("Door", doors)?;
+        edit.get_mut::<Speed>(doors[1])?.0 = 5.0;
+        edit.set_parent(doors[2], Some(house))?;
+        edit.detach::<Homing>(doors[0])?;
+        edit.spawn_with("", ())?;
+        Ok(doors)
+    })?;
+    assert_eq!(world.get(doors[1]), Some(&Speed(5.0)));
+    let labels: Vec<_> = history.entries().map(|entry| entry.label.to_string()).collect();
+    assert_eq!(labels[0], "Create House");
+
+    // They are what attachments make.
+    let (mut twin, mut by_hand) = empty();
+    by_hand.edit(&mut twin, "", |edit| {
+        let house = edit.spawn("House")?;
+        edit.attach(house, transform(1.0, 2.0))?;
+        edit.attach(house, Tag)?;
+        for _ in 0..3 {
+            let door = edit.spawn("Door")?;
+            edit.attach(door, Homing { target: Some(house), others: vec![] })?;
+            edit.attach(door, Speed(1.0))?;
+        }
+        edit.set(doors[1], "Speed:0", 5.0)?;
+        edit.set_parent(doors[2], Some(house))?;
+        edit.detach::<Homing>(doors[0])?;
+        edit.spawn("").map(drop)
+    })?;
+    assert_eq!(text(&world), text(&twin));
+    history.go_to(&mut world, 0)?;
+    assert!(world.objects().len() == 0 && world.is_parked(house));
+    Ok(())
+}
+
+#[test]
+fn objects_whose_components_are_refused_are_not_made() -> Result<()> {
+    let (mut world, mut history) = empty();
+    let span = |low| Span { low, high: 5, steps: vec![] };
+    let refused = fails(&mut world, &mut history, |edit| edit.spawn_with("A", (Tag, span(6))));
+    assert_eq!((refused.kind(), refused.class()), (ErrorKind::Refused, Some("Span")));
+    let twice = fails(&mut world, &mut history, |edit| edit.spawn_with("A", (Tag, Tag)));
+    assert_eq!(twice.kind(), ErrorKind::AlreadyExists);
+    // An edit may continue without them.
+    there_and_back(&mut world, &mut history, |edit| {
+        let spans = [(span(4),), (span(6),)];
+        assert_eq!(kind(edit.spawn_many("A", spans)), ErrorKind::Refused);
+        edit.spawn_with("B", (span(5),))
+    })?;
+    assert_eq!(world.objects().filter_map(|object| world.name(object)).collect::<Vec<_>>(), ["B"]);
     Ok(())
 }
 

@@ -129,6 +129,29 @@ fn an_attachment_replaces_what_was_unknown_and_its_undo_brings_that_back() -> Re
 }
 
 #[test]
+fn a_failed_undo_of_an_attachment_keeps_what_it_replaced() -> Result<()> {
+    let (mut world, [ada, _]) = enchanted();
+    let mut history = History::new(100);
+    let mut saves = rich();
+    let before = text_of(&mut saves, &world);
+    world.register::<Magic>()?;
+    history.edit(&mut world, "", |edit| edit.attach(ada, Magic { power: 5, from: ada }))?;
+    world.detach::<Magic>(ada);
+    assert_eq!(kind(history.undo(&mut world)), ErrorKind::NotFound);
+    world.attach(ada, Magic { power: 6, from: ada })?;
+    assert!(history.undo(&mut world)?);
+    assert_eq!(text_of(&mut saves, &world), before);
+
+    history.edit(&mut world, "", |edit| edit.insert_resource(Moon { phase: 7 }))?;
+    world.remove_resource::<Moon>();
+    assert_eq!(kind(history.undo(&mut world)), ErrorKind::NotFound);
+    world.insert_resource(Moon { phase: 8 })?;
+    assert!(history.undo(&mut world)?);
+    assert_eq!(text_of(&mut saves, &world), before);
+    Ok(())
+}
+
+#[test]
 fn an_inserted_resource_replaces_one_that_was_unknown_and_its_undo_brings_that_back() -> Result<()>
 {
     let (mut world, _) = enchanted();

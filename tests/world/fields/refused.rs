@@ -112,6 +112,8 @@ fn what_does_not_fit_is_refused_and_nothing_changes() -> persist::Result<()> {
         error.to_string(),
         "the value is 70000i32, u16 is wanted (object #1, class game.Thing, field level)"
     );
+    let error = world.set_field(ada, "game.Thing:friend", 1).expect_err("a number");
+    assert_eq!(error.message(), "the value is 1i32, ObjectId is wanted");
     Ok(())
 }
 

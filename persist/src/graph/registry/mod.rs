@@ -292,8 +292,8 @@ impl Registry {
         traits.after_load || traits.dynamic
     }
 
-    /// The path of a field of a class that holds shared pointers, if there is one.
-    pub(crate) fn shared_field(&self, class: usize) -> Option<String> {
+    /// The path of a field of a class that holds shared pointers, if there is one, and the class that has the field.
+    pub(crate) fn shared_field(&self, class: usize) -> Option<(String, &str)> {
         let (mut met, mut next) = (HashSet::from([class]), vec![(class, String::new())]);
         while let Some((class, path)) = next.pop() {
             if !self.traits(class).references {
@@ -315,7 +315,7 @@ impl Registry {
                     _ => {}
                 });
                 if is_shared {
-                    return Some(path);
+                    return Some((path, &self.program.classes[class].name));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::history::Edit;
 use crate::history::step::Step;
-use crate::world::{Activity, Change, Detached, Outside, Owner, Prefab, What};
+use crate::world::{Activity, Bundle, Change, Detached, Outside, Owner, Prefab, What};
 use crate::{Component, ObjectId, Result, World};
 
 impl Edit<'_, World> {
@@ -33,6 +33,35 @@ impl Edit<'_, World> {
         let change = Change::spawned(self.target, object);
         self.steps.push(Step::World(change));
         Ok(object)
+    }
+
+    /// Makes an object with components, as [`World::spawn_with`], in one step.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`World::spawn_with`] and [`attach`](Self::attach). No object is made then, and the components are released.
+    pub fn spawn_with<B: Bundle>(&mut self, name: &str, components: B) -> Result<ObjectId> {
+        self.ready_to_change()?;
+        self.part(|edit| {
+            let object = edit.target.spawn_with(name, components)?;
+            edit.record_copy(object)?;
+            let mut classes = edit.target.classes(object).into_iter();
+            classes.try_for_each(|class| edit.target.validate(Owner::Object(object), &class))?;
+            Ok(object)
+        })
+    }
+
+    /// Makes an object for each of these components, as [`spawn_with`](Self::spawn_with) does; returns them in their order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`spawn_with`](Self::spawn_with). No object is made then.
+    pub fn spawn_many<B: Bundle>(
+        &mut self,
+        name: &str,
+        components: impl IntoIterator<Item = B>,
+    ) -> Result<Vec<ObjectId>> {
+        self.part(|edit| components.into_iter().map(|one| edit.spawn_with(name, one)).collect())
     }
 
     /// Puts a copy of a prefab into the world, as [`World::instantiate`].
