@@ -194,11 +194,11 @@ impl<T: 'static> History<T> {
     #[inline]
     pub(super) fn enter_change(&mut self, target: &mut T, change: Change) -> Result<()> {
         if !self.is_plain() {
-            let steps = Steps::One(Step::World(change));
+            let steps = Steps::One(Step::Change(change));
             return self.finish(target, (Label::None, None), steps, None);
         }
         self.changed(target);
-        self.append(Entry::of(Step::World(change)), target);
+        self.append(Entry::of(Step::Change(change)), target);
         self.end(target);
         Ok(())
     }
