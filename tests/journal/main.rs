@@ -6,6 +6,7 @@ mod context;
 mod document;
 mod driver;
 mod evolution;
+mod evolution_of_documents;
 mod failing;
 mod golden;
 mod held;

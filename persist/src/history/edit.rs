@@ -16,6 +16,7 @@ use super::steps::Steps;
 use super::support::Support;
 use super::world::Handed;
 use crate::fields::{FieldChange, Way};
+use crate::world::Change;
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 /// A target that is being edited: what is done through it is recorded, in one entry.
@@ -73,11 +74,11 @@ impl Pending {
                     (Self::Handed(handed), Some(world)) => {
                         handed
                             .steps(world, changes)
-                            .for_each(|change| steps.push(Step::World(change)));
+                            .for_each(|change| steps.push(Step::Change(change)));
                     }
                     _ => {
                         let all = changes.into_iter();
-                        all.for_each(|change| steps.push(Step::Field(change.into())));
+                        all.for_each(|change| steps.push(Step::Change(Change::of_target(change))));
                     }
                 }
                 Ok(())

@@ -220,13 +220,13 @@ impl<T: 'static> History<T> {
     #[inline]
     pub(super) fn enter_change(&mut self, target: &mut T, change: Change) -> Result<()> {
         if !self.is_plain() {
-            let steps = Steps::One(Step::World(change));
+            let steps = Steps::One(Step::Change(change));
             return self.finish(target, (Label::None, None), steps, None);
         }
         self.changed(target);
         // It takes nothing beyond the size of an entry.
         let summary = Summary { is_significant: true, size: 0 };
-        let steps = Steps::One(Step::World(change));
+        let steps = Steps::One(Step::Change(change));
         self.append(target, |entry| entry.fill(Label::None, steps, summary));
         self.end(target);
         Ok(())

@@ -110,7 +110,7 @@ impl<T: 'static> Entry<T> {
     /// Makes a label that of this entry; true if it was another.
     pub(super) fn rename(&self, label: &mut Label) -> bool {
         // Mostly the same field of another object was set, whose path both share.
-        if let (Label::None, [Step::World(change)]) = (&self.label, &*self.steps)
+        if let (Label::None, [Step::Change(change)]) = (&self.label, &*self.steps)
             && let Some((path, name)) = change.set_field()
             && let Label::Change { verb: Verb::Set, field: Some(field), object } = label
             && field.is(path)

@@ -7,8 +7,9 @@ use super::step::Step;
 use super::support::Support;
 use super::{History, Label};
 use crate::codec::Reflect;
-use crate::fields::{Bytes, FieldChange, IntoFieldPath, Request, Way};
+use crate::fields::{Bytes, FieldChange, IntoFieldPath, Request};
 use crate::graph::Registry;
+use crate::world::Change;
 use crate::{Error, ErrorKind, FieldPath, Persist as _, Result, Value, World};
 
 /// What a [`History`] can edit: a [`World`], or any type that derives [`Persist`](derive@crate::Persist).
@@ -208,7 +209,7 @@ impl<T: Reflect> Edit<'_, T> {
             self.support.with_root(self.target, |root, _| root.record(path, request, &any_handle));
         let (change, old) = changed.map_err(|error| error.in_class(class.class()))?;
         if !change.does_nothing() {
-            self.steps.push(Step::Field(change.into()));
+            self.steps.push(Step::Change(Change::of_target(change)));
         }
         Ok(old.unwrap_or(Value::Unit))
     }
@@ -258,39 +259,5 @@ impl Part {
     ) -> Result<()> {
         let put = support.with_root(target, |root, _| root.put_at(&self.path, &self.content));
         put.map_err(|error| error.in_class(self.path.class()))
-    }
-}
-
-/// A change of a field of a target that is no world.
-pub(super) struct DocumentChange {
-    pub(super) change: FieldChange,
-    /// Whether the target is to be asked if it may be as it was made last.
-    pub(super) is_asked: bool,
-}
-
-impl From<FieldChange> for DocumentChange {
-    fn from(change: FieldChange) -> Self {
-        Self { change, is_asked: false }
-    }
-}
-
-impl DocumentChange {
-    pub(super) fn apply<T: 'static>(
-        &mut self,
-        target: &mut T,
-        support: &mut Support<T>,
-        way: Way,
-    ) -> Result<()> {
-        let made = support.with_root(target, |root, _| root.make(&self.change, way));
-        self.is_asked = made.map_err(|error| error.in_class(self.change.path.class()))?;
-        Ok(())
-    }
-
-    pub(super) fn check<T: 'static>(&self, target: &mut T, support: &mut Support<T>) -> Result<()> {
-        if !self.is_asked {
-            return Ok(());
-        }
-        let valid = support.with_root(target, |root, _| root.check_valid());
-        valid.map_err(|error| error.in_class(self.change.path.class()))
     }
 }

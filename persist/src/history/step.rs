@@ -5,8 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Label;
 use super::command::Performed;
-use super::fields::DocumentChange;
-use super::journal::{StoredStep, wrong};
+use super::journal::StoredStep;
 use super::support::Support;
 use crate::fields::Way;
 use crate::world::{Change, Moment, Owner, Refused};
@@ -16,10 +15,8 @@ use crate::{Error, ErrorKind, ObjectId, Result, World};
 ///
 /// If it cannot, the target is as before it, unless the failure says that it is broken.
 pub(super) enum Step<T: 'static> {
-    /// A change of a world, which the target is.
-    World(Change),
-    /// A change of a field of any other target.
-    Field(DocumentChange),
+    /// A change of a world, or of a field of any other target.
+    Change(Change),
     Command(Box<Performed<T>>),
 }
 
@@ -34,19 +31,14 @@ pub(super) fn world_mut<T: 'static>(target: &mut T) -> Option<&mut World> {
     target.downcast_mut()
 }
 
-/// A change that was stored, as a step of a target that must be a world.
+/// A change that was stored, as a step.
 pub(super) fn restored_change<T: 'static>(
     mut change: Change,
     target: &mut T,
     moment: Moment,
 ) -> Result<Step<T>> {
-    change.restore(world_mut(target).ok_or_else(no_world)?, moment)?;
-    Ok(Step::World(change))
-}
-
-#[cold]
-fn no_world() -> Error {
-    wrong("a step of a world, and the target is none")
+    change.restore(world_mut(target), moment)?;
+    Ok(Step::Change(change))
 }
 
 impl<T: 'static> Step<T> {
@@ -58,8 +50,16 @@ impl<T: 'static> Step<T> {
         way: Way,
     ) -> Result<(), Failure> {
         match self {
-            Self::World(change) => Ok(change.apply(world_mut(target).ok_or_else(no_world)?, way)?),
-            Self::Field(change) => Ok(change.apply(target, support, way)?),
+            Self::Change(change) => {
+                let applied = match world_mut(target) {
+                    Some(world) => change.apply(world, way),
+                    None => change.apply_fields(way, |field, way| {
+                        let made = support.with_root(target, |root, _| root.make(field, way));
+                        made.map_err(|error| error.in_class(field.path.class()))
+                    }),
+                };
+                applied.map_err(Failure::from)
+            }
             Self::Command(command) => match way {
                 Way::Undo => command.undo(target, support),
                 Way::Redo => command.redo(target, support),
@@ -70,9 +70,14 @@ impl<T: 'static> Step<T> {
     /// Whether the target may stay as it is after an undo or a redo of the whole entry. A failure is rolled back unasked.
     pub(super) fn check(&self, target: &mut T, support: &mut Support<T>) -> Result<()> {
         match self {
-            Self::World(change) if !change.is_asked() => Ok(()),
-            Self::World(change) => change.check(world_mut(target).ok_or_else(no_world)?),
-            Self::Field(change) => change.check(target, support),
+            Self::Change(change) if !change.is_asked() => Ok(()),
+            Self::Change(change) => match world_mut(target) {
+                Some(world) => change.check(world),
+                None => {
+                    let valid = support.with_root(target, |root, _| root.check_valid());
+                    valid.map_err(|error| error.in_class(change.class().unwrap_or_default()))
+                }
+            },
             Self::Command(command) => {
                 command.further.iter().try_for_each(|step| step.check(target, support))
             }
@@ -82,8 +87,7 @@ impl<T: 'static> Step<T> {
     /// True if [`check`](Self::check) may refuse.
     pub(super) fn is_asked(&self) -> bool {
         match self {
-            Self::World(change) => change.is_asked(),
-            Self::Field(change) => change.is_asked,
+            Self::Change(change) => change.is_asked(),
             Self::Command(command) => command.further.iter().any(Self::is_asked),
         }
     }
@@ -91,8 +95,7 @@ impl<T: 'static> Step<T> {
     /// Merges in the step that immediately followed this one.
     pub(super) fn merge(&mut self, next: &mut Self) -> Result<Merge> {
         match (self, next) {
-            (Self::World(one), Self::World(next)) => Ok(one.merge(next).into()),
-            (Self::Field(one), Self::Field(next)) => Ok(one.change.merge(&mut next.change).into()),
+            (Self::Change(one), Self::Change(next)) => Ok(one.merge(next).into()),
             (Self::Command(one), Self::Command(next)) => one.merge(next),
             _ => Ok(Merge::No),
         }
@@ -101,8 +104,7 @@ impl<T: 'static> Step<T> {
     /// True if it sets a field, which is independent of others but those that it [meets](Self::meets).
     pub(super) fn is_setting(&self) -> bool {
         match self {
-            Self::World(change) => change.is_setting(),
-            Self::Field(change) => change.change.is_setting(),
+            Self::Change(change) => change.is_setting(),
             Self::Command(_) => false,
         }
     }
@@ -110,10 +112,7 @@ impl<T: 'static> Step<T> {
     /// True if it may change something that another one changes, so that their order matters.
     pub(super) fn meets(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::World(one), Self::World(other)) => one.meets(other),
-            (Self::Field(one), Self::Field(other)) if other.change.is_setting() => {
-                one.change.path.meets(&other.change.path)
-            }
+            (Self::Change(one), Self::Change(other)) => one.meets(other),
             _ => true,
         }
     }
@@ -121,8 +120,7 @@ impl<T: 'static> Step<T> {
     /// What it does, for a menu.
     pub(super) fn label(&self) -> Label {
         match self {
-            Self::World(change) => Label::of_change(change),
-            Self::Field(change) => Label::of_field(&change.change, None),
+            Self::Change(change) => Label::of_change(change),
             Self::Command(command) => command.label(),
         }
     }
@@ -151,8 +149,7 @@ impl<T: 'static> Step<T> {
     /// Whether something is done when it is dropped for good.
     pub(super) fn has_end(&self) -> bool {
         match self {
-            Self::World(change) => change.has_end(),
-            Self::Field(_) => false,
+            Self::Change(change) => change.has_end(),
             Self::Command(_) => true,
         }
     }
@@ -160,12 +157,12 @@ impl<T: 'static> Step<T> {
     /// It is dropped, for good.
     pub(super) fn finalize(&mut self, target: &mut T, end: End) {
         match self {
-            Self::World(change) if end != End::Merged => {
+            Self::Change(change) if end != End::Merged => {
                 if let Some(world) = world_mut(target) {
                     change.discard(world, end == End::Applied);
                 }
             }
-            Self::World(_) | Self::Field(_) => {}
+            Self::Change(_) => {}
             Self::Command(command) => command.finalize(target, end),
         }
     }
@@ -173,8 +170,7 @@ impl<T: 'static> Step<T> {
     /// Bytes of memory that it takes besides its own size, roughly.
     pub(super) fn size(&self) -> usize {
         match self {
-            Self::World(change) => change.size(),
-            Self::Field(change) => change.change.how.held(),
+            Self::Change(change) => change.size(),
             Self::Command(command) => command.size(),
         }
     }
@@ -182,8 +178,7 @@ impl<T: 'static> Step<T> {
     /// Bytes of what it keeps out of the target while it is applied, or undone: objects, components, resources.
     pub(super) fn held(&self, target: &T, is_applied: bool) -> usize {
         match self {
-            Self::World(change) => world(target).map_or(0, |world| change.held(world, is_applied)),
-            Self::Field(_) => 0,
+            Self::Change(change) => world(target).map_or(0, |world| change.held(world, is_applied)),
             Self::Command(command) => {
                 command.further.iter().map(|step| step.held(target, is_applied)).sum()
             }
@@ -193,11 +188,10 @@ impl<T: 'static> Step<T> {
     /// The object that it changes, or the first of them.
     pub(super) fn object(&self) -> Option<ObjectId> {
         match self {
-            Self::World(change) => match change.owner {
+            Self::Change(change) => match change.owner {
                 Owner::Object(object) => Some(object),
                 Owner::Resource => None,
             },
-            Self::Field(_) => None,
             Self::Command(command) => {
                 let own = command.command.objects().first().copied();
                 own.or_else(|| command.further.iter().find_map(Self::object))
@@ -213,11 +207,9 @@ impl<T: 'static> Step<T> {
         moment: Moment,
     ) -> Result<StoredStep> {
         match self {
-            Self::World(change) => {
-                let stored = change.stored(world(target).ok_or_else(no_world)?, moment)?;
-                Ok(StoredStep::World(Box::new(stored)))
+            Self::Change(change) => {
+                Ok(StoredStep::Change(Box::new(change.stored(world(target), moment)?)))
             }
-            Self::Field(change) => Ok(StoredStep::Field(Box::new(change.change.clone()))),
             Self::Command(command) => command.store(target, support, moment),
         }
     }
@@ -299,7 +291,7 @@ fn one<T: 'static>(
 ) -> Result<(), Failure> {
     let step = &mut steps[at];
     // No code of the program runs that could panic.
-    if let Step::World(change) = step
+    if let Step::Change(change) = step
         && world_mut(target).is_some_and(|world| change.put_number(world, way))
     {
         return Ok(());

@@ -5,15 +5,17 @@ use std::any::TypeId;
 use super::command::AnyCommand;
 use super::journal::{Before, CommandClasses};
 use super::step::world;
-use crate::codec::Portable;
-use crate::fields::{Paths, Room, Root};
+use crate::codec::{Decoder, Fail, Portable, left_over};
+use crate::fields::{FieldLinks, Paths, Room, Root, content_of};
+use crate::graph::Registry;
+use crate::world::{Owner, Recorded};
 use crate::{Error, ErrorKind, Persist, Result, World};
 
 /// What a history lends to its edits and steps: they are run by it, and hold none of it.
 pub(super) struct Support<T: 'static> {
     pub(super) classes: CommandClasses<T>,
     /// How the fields of the target are reached, once they are known.
-    root: Option<RootOf<T>>,
+    fields: Option<Fields<T>>,
     pub(super) paths: Paths,
     /// For changes of fields.
     room: Room,
@@ -28,13 +30,17 @@ pub(super) struct Support<T: 'static> {
 }
 
 /// How the fields of a target are reached.
-type RootOf<T> = fn(&mut T) -> &mut dyn Portable;
+struct Fields<T> {
+    of: fn(&T) -> &dyn Portable,
+    of_mut: fn(&mut T) -> &mut dyn Portable,
+    read: fn(&mut Decoder<'_>) -> Result<Box<dyn Portable>, Fail>,
+}
 
 impl<T: 'static> Default for Support<T> {
     fn default() -> Self {
         Self {
             classes: CommandClasses::default(),
-            root: None,
+            fields: None,
             paths: Paths::default(),
             room: Room::default(),
             is_journaled: false,
@@ -52,11 +58,15 @@ impl<T: Persist> Support<T> {
     ///
     /// Those of [`Registry::register`](crate::graph::Registry::register).
     pub(super) fn know_fields(&mut self) -> Result<()> {
-        if self.root.is_some() || TypeId::of::<T>() == TypeId::of::<World>() {
+        if self.fields.is_some() || TypeId::of::<T>() == TypeId::of::<World>() {
             return Ok(());
         }
         self.classes.registry.register_value::<T>()?;
-        self.root = Some(|target| target);
+        self.fields = Some(Fields {
+            of: |target| target,
+            of_mut: |target| target,
+            read: |input| Ok(Box::new(input.value::<T>()?)),
+        });
         Ok(())
     }
 }
@@ -68,12 +78,15 @@ impl<T: 'static> Support<T> {
         target: &mut T,
         run: impl FnOnce(&mut Root<'_>, &Paths) -> Result<R>,
     ) -> Result<R> {
-        let Some(root) = self.root else {
-            let message = "the type of the target has no field records; derive `Persist` for it";
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        };
-        let (registry, value) = (&self.classes.registry, root(target));
+        let fields = self.fields.as_ref().ok_or_else(no_fields)?;
+        let (registry, value) = (&self.classes.registry, (fields.of_mut)(target));
         run(&mut Root { registry, value, room: &mut self.room }, &self.paths)
+    }
+
+    /// The bytes of a whole target that is no world.
+    pub(super) fn content(&self, target: &T) -> Result<Vec<u8>> {
+        let fields = self.fields.as_ref().ok_or_else(no_fields)?;
+        content_of(&self.classes.registry, (fields.of)(target))
     }
 
     /// Refuses a class of a world that a journal, if there is one, cannot hold.
@@ -106,4 +119,40 @@ impl<T: 'static> Support<T> {
         let last_id = world(target).map(World::last_id);
         Ok(Some(Box::new(Before { command, last_id })))
     }
+}
+
+/// Of a target that is no world.
+impl<T: 'static> Recorded for Support<T> {
+    fn registry(&self) -> &Registry {
+        &self.classes.registry
+    }
+
+    fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    fn decoded(
+        &self,
+        _: Owner,
+        _: usize,
+        bytes: &[u8],
+        numbers: Option<&[Option<usize>]>,
+        show: &mut dyn FnMut(&dyn Portable) -> Result<()>,
+    ) -> Result<()> {
+        let fields = self.fields.as_ref().ok_or_else(no_fields)?;
+        let registry = &self.classes.registry;
+        let (mut links, env) = (FieldLinks::new(registry).numbered(numbers), registry.env());
+        let mut input = Decoder::new(bytes, &env, &mut links);
+        match (fields.read)(&mut input) {
+            Ok(value) if input.rest().is_empty() => show(&*value),
+            Ok(_) => Err(left_over(input.rest().len())),
+            Err(fail) => Err(input.take_error().unwrap_or_else(|| fail.into())),
+        }
+    }
+}
+
+#[cold]
+fn no_fields() -> Error {
+    let message = "the type of the target has no field records; derive `Persist` for it";
+    Error::new(ErrorKind::Unsupported, message)
 }

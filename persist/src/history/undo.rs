@@ -2,7 +2,7 @@
 
 use super::History;
 use super::journal::Record;
-use super::step::{Broken, End, Failure, Step, guarded, is_broken, run_all, world_mut};
+use super::step::{Broken, End, Failure, Step, guarded, is_broken, run_all, world, world_mut};
 use super::steps::Steps;
 use crate::fields::Way;
 use crate::{Error, ErrorKind, Result};
@@ -115,7 +115,11 @@ impl<T: 'static> History<T> {
         if let Err(error) = self.prove(index, is_known, is_redo, target) {
             return Err(self.take_back(target, index, way, error.into()));
         }
-        let record = if is_redo { Record::Redone } else { Record::Undone };
+        let is_followed = world(target).is_none() && self.is_of_fields(index);
+        let record = match way {
+            Way::Undo => Record::Undone { is_followed },
+            Way::Redo => Record::Redone { is_followed },
+        };
         if let Err(error) = self.record(record) {
             return Err(self.take_back(target, index, way, error.into()));
         }
@@ -131,7 +135,7 @@ impl<T: 'static> History<T> {
             return false;
         }
         let entry = self.ring.get_mut(index).filter(|entry| entry.proved.is_none());
-        let Some(Steps::One(Step::World(change))) = entry.map(|entry| &mut entry.steps) else {
+        let Some(Steps::One(Step::Change(change))) = entry.map(|entry| &mut entry.steps) else {
             return false;
         };
         let is_run = world_mut(target).is_some_and(|world| change.put_number(world, way));
@@ -139,6 +143,13 @@ impl<T: 'static> History<T> {
             self.ring.step(way == Way::Redo);
         }
         is_run
+    }
+
+    /// True if an entry changes fields, in the form that this program has, and does nothing else.
+    fn is_of_fields(&self, index: usize) -> bool {
+        let is_field =
+            |step: &Step<T>| matches!(step, Step::Change(change) if change.is_as_recorded());
+        self.ring.get(index).is_some_and(|entry| entry.steps.iter().all(is_field))
     }
 
     fn count(&self, index: usize) -> usize {

@@ -1,4 +1,4 @@
-//! What was done to a world, as data.
+//! What was done to a world, or to any other target, as data.
 
 use std::sync::Arc;
 
@@ -12,7 +12,9 @@ use crate::fields::{AsText, FieldChange, Request, Way};
 use crate::schema::Stored;
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value};
 
-/// Something that was done to a world: what an edit records, what an undo reverts, and what a journal keeps.
+/// Something that was done to a target: what an edit records, what an undo reverts, and what a journal keeps.
+///
+/// A target that is no world has changes of fields alone.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Change")]
 pub(crate) struct Change {
@@ -106,6 +108,11 @@ impl Change {
         Self::new(world, Owner::Object(object), what)
     }
 
+    /// A change of a field of a target that is no world.
+    pub(crate) fn of_target(change: FieldChange) -> Self {
+        Self { owner: Owner::Resource, name: None, what: What::Field(change), is_asked: false }
+    }
+
     /// A change of a field that was made.
     pub(crate) fn found(world: &World, owner: Owner, change: FieldChange) -> Self {
         Self::new(world, owner, What::Field(change))
@@ -194,10 +201,9 @@ impl Change {
     pub(crate) fn apply(&mut self, world: &mut World, way: Way) -> Result<(), Refused> {
         let is_redo = way == Way::Redo;
         match &mut self.what {
-            What::Field(change) => self.is_asked = world.make_change(self.owner, change, way)?,
-            What::Fields(migrated) => {
-                migrated.apply(world, self.owner, way)?;
-                self.is_asked = true;
+            What::Field(_) | What::Fields(_) => {
+                let owner = self.owner;
+                self.apply_fields(way, |field, way| world.make_change(owner, field, way))?;
             }
             What::Spawn(_) if is_redo => world.unpark(self.object()?)?,
             What::Spawn(_) => {
@@ -229,6 +235,20 @@ impl Change {
                 world.set_activity(self.object()?, activity)?;
             }
         }
+        Ok(())
+    }
+
+    /// Redoes a change of fields, or undoes it, in whatever has them.
+    pub(crate) fn apply_fields(
+        &mut self,
+        way: Way,
+        mut make: impl FnMut(&FieldChange, Way) -> Result<bool>,
+    ) -> Result<(), Refused> {
+        self.is_asked = match &self.what {
+            What::Field(change) => make(change, way)?,
+            What::Fields(migrated) => migrated.apply(way, make)?,
+            _ => return Err(no_world().into()),
+        };
         Ok(())
     }
 
@@ -357,16 +377,33 @@ impl Change {
         }
     }
 
+    /// True if it changes a field, and was recorded by this program.
+    pub(crate) fn is_as_recorded(&self) -> bool {
+        matches!(self.what, What::Field(_))
+    }
+
     /// True if it changes fields of a component or a resource that stays.
     pub(crate) fn is_of_fields(&self) -> bool {
         matches!(self.what, What::Field(_) | What::Fields(_))
     }
 
     /// What a journal keeps of it, or a file.
-    pub(crate) fn stored(&mut self, world: &World, moment: Moment) -> Result<Self> {
-        let what = match &mut self.what {
-            What::Field(change) => What::Field(change.clone()),
-            What::Fields(migrated) => What::Fields(migrated.clone()),
+    pub(crate) fn stored(&mut self, world: Option<&World>, moment: Moment) -> Result<Self> {
+        let what = match (&mut self.what, world) {
+            (What::Field(change), _) => What::Field(change.clone()),
+            (What::Fields(migrated), _) if moment == Moment::Spilled => {
+                What::Fields(migrated.clone())
+            }
+            (What::Fields(migrated), _) => What::Fields(Box::new(migrated.stored())),
+            (_, None) => return Err(no_world()),
+            (_, Some(world)) => self.stored_in(world, moment)?,
+        };
+        Ok(Self { owner: self.owner, name: self.name.clone(), what, is_asked: false })
+    }
+
+    fn stored_in(&mut self, world: &World, moment: Moment) -> Result<What> {
+        Ok(match &mut self.what {
+            What::Field(_) | What::Fields(_) => return Err(no_world()),
             What::Spawn(content) if moment == Moment::Done => What::Spawn(content.take()),
             What::Spawn(_) => {
                 let is_out = moment == Moment::Undone;
@@ -382,15 +419,23 @@ impl Change {
             What::Rename { old, new } => What::Rename { old: old.clone(), new: new.clone() },
             What::Move { old, new } => What::Move { old: *old, new: *new },
             What::Activity { old, new } => What::Activity { old: *old, new: *new },
-        };
-        Ok(Self { owner: self.owner, name: self.name.clone(), what, is_asked: false })
+        })
+    }
+
+    /// Makes it what it was when it was [stored](Self::stored), also of a target that is no world.
+    pub(crate) fn restore(&mut self, world: Option<&mut World>, moment: Moment) -> Result<()> {
+        match world {
+            _ if self.is_of_fields() => Ok(()),
+            Some(world) => self.restore_in(world, moment),
+            None => Err(no_world()),
+        }
     }
 
     /// Makes it what it was when it was [stored](Self::stored); its bytes are of the program's own classes. One that was
     /// [done](Moment::Done) is ready to be redone.
     ///
     /// If this fails, the world may have parked objects more.
-    pub(crate) fn restore(&mut self, world: &mut World, moment: Moment) -> Result<()> {
+    fn restore_in(&mut self, world: &mut World, moment: Moment) -> Result<()> {
         let owner = self.owner;
         let is_out = matches!(self.what, What::Detach(_)) == (moment == Moment::Applied);
         match &mut self.what {
@@ -419,7 +464,7 @@ impl Change {
         }
         // A resource has none to be called by.
         match &self.what {
-            What::Field(_) | What::Fields(_) | What::Attach(_) | What::Detach(_) => Ok(()),
+            What::Attach(_) | What::Detach(_) => Ok(()),
             _ => self.object().map(drop),
         }
     }
@@ -442,6 +487,20 @@ impl Change {
             What::Field(change) => change.in_bytes(class, bytes, way),
             What::Fields(migrated) => migrated.in_bytes(class, bytes, way),
             _ => Ok(bytes.to_vec()),
+        }
+    }
+
+    /// Like [`in_bytes`](Self::in_bytes), of a change that was migrated, in the bytes of the program that recorded it;
+    /// `None` if it is another one.
+    pub(crate) fn recorded_in_bytes(
+        &self,
+        class: (&Stored, usize),
+        bytes: &[u8],
+        way: Way,
+    ) -> Option<Result<Vec<u8>>> {
+        match &self.what {
+            What::Fields(migrated) => migrated.recorded_in_bytes(class, bytes, way),
+            _ => None,
         }
     }
 
@@ -486,6 +545,11 @@ fn name_of(world: &World, owner: Owner) -> Option<Arc<str>> {
         Owner::Object(object) => world.shared_name(object),
         Owner::Resource => None,
     }
+}
+
+#[cold]
+fn no_world() -> Error {
+    wrong("a step of a world, and the target is none")
 }
 
 #[cold]

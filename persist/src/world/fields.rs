@@ -28,7 +28,7 @@ use crate::{Error, ErrorKind, ObjectId, Result, Value, names};
 pub(crate) enum Owner {
     /// The object's component of the path's class.
     Object(ObjectId),
-    /// The resource of the path's class.
+    /// The resource of the path's class, or the target itself if it is no world.
     Resource,
 }
 

@@ -2,9 +2,7 @@
 
 use std::mem;
 
-use super::World;
 use super::change::Refused;
-use super::fields::Owner;
 use crate::fields::{AsBytes, AsText, Bytes, FieldChange, How, Way};
 use crate::schema::Stored;
 use crate::{FieldPath, Result};
@@ -19,6 +17,8 @@ pub(crate) struct Migrated {
     /// The bytes that were set there.
     set: Option<Ends>,
     fields: Vec<FieldChange>,
+    /// What was recorded, while its journal is replayed: an undo there is one of these.
+    recorded: Vec<FieldChange>,
 }
 
 /// The bytes of a field before and after.
@@ -43,12 +43,20 @@ impl Ends {
 impl Migrated {
     /// What a change is on today's types.
     pub(super) fn of(change: &FieldChange, fields: Vec<FieldChange>) -> Self {
-        Self { path: change.path.clone(), set: Ends::of(change), fields }
+        let recorded = vec![change.clone()];
+        Self { path: change.path.clone(), set: Ends::of(change), fields, recorded }
     }
 
     /// What it is on the types of a program that is later again.
     pub(super) fn with(&self, fields: Vec<FieldChange>) -> Self {
-        Self { path: self.path.clone(), set: self.set.clone(), fields }
+        let (path, set, recorded) = (self.path.clone(), self.set.clone(), self.fields.clone());
+        Self { path, set, fields, recorded }
+    }
+
+    /// What a journal keeps of it, which begins with it.
+    pub(super) fn stored(&self) -> Self {
+        let (path, set, fields) = (self.path.clone(), self.set.clone(), self.fields.clone());
+        Self { path, set, fields, recorded: Vec::new() }
     }
 
     pub(crate) fn path(&self) -> &FieldPath {
@@ -71,32 +79,39 @@ impl Migrated {
         bytes: &[u8],
         way: Way,
     ) -> Result<Vec<u8>> {
-        let make = |bytes: Vec<u8>, field: &FieldChange| field.in_bytes(class, &bytes, way);
-        self.ordered(way).into_iter().try_fold(bytes.to_vec(), make)
+        all_in_bytes(&self.fields, class, bytes, way)
     }
 
-    /// The fields in the order in which they are set.
-    fn ordered(&self, way: Way) -> Vec<&FieldChange> {
-        let mut fields: Vec<&FieldChange> = self.fields.iter().collect();
-        if way == Way::Undo {
-            fields.reverse();
-        }
-        fields
+    /// Like [`in_bytes`](Self::in_bytes), of a value of the program that recorded it; `None` if that is not known.
+    pub(super) fn recorded_in_bytes(
+        &self,
+        class: (&Stored, usize),
+        bytes: &[u8],
+        way: Way,
+    ) -> Option<Result<Vec<u8>>> {
+        (!self.recorded.is_empty()).then(|| all_in_bytes(&self.recorded, class, bytes, way))
     }
 
-    /// Sets the fields; if one refuses, those before it are put back.
-    pub(super) fn apply(&self, world: &mut World, owner: Owner, way: Way) -> Result<(), Refused> {
-        let back = if way == Way::Undo { Way::Redo } else { Way::Undo };
-        let fields = self.ordered(way);
+    /// Sets the fields; if one refuses, those before it are put back. True if the value then is to be asked whether it is
+    /// valid.
+    pub(super) fn apply(
+        &self,
+        way: Way,
+        mut make: impl FnMut(&FieldChange, Way) -> Result<bool>,
+    ) -> Result<bool, Refused> {
+        let fields = ordered(&self.fields, way);
+        let mut is_asked = false;
         for (at, field) in fields.iter().enumerate() {
-            if let Err(error) = world.make_change(owner, field, way) {
-                let mut done = fields[..at].iter().rev();
-                let left =
-                    done.try_for_each(|field| world.make_change(owner, field, back).map(drop));
-                return Err(Refused { error, left: left.err() });
+            match make(field, way) {
+                Ok(asks) => is_asked |= asks,
+                Err(error) => {
+                    let mut done = fields[..at].iter().rev();
+                    let left = done.try_for_each(|field| make(field, way.back()).map(drop));
+                    return Err(Refused { error, left: left.err() });
+                }
             }
         }
-        Ok(())
+        Ok(is_asked)
     }
 
     /// As the changes where they were recorded.
@@ -114,6 +129,7 @@ impl Migrated {
                 None => self.fields.push(field),
             }
         }
+        self.recorded.append(&mut next.recorded);
         Some(is_annulled)
     }
 
@@ -124,7 +140,26 @@ impl Migrated {
     }
 
     pub(super) fn size(&self) -> usize {
-        let bytes: usize = self.fields.iter().map(|field| field.how.held()).sum();
-        size_of::<Self>() + size_of_val(&*self.fields) + bytes
+        let fields = || self.fields.iter().chain(&self.recorded);
+        let bytes: usize = fields().map(|field| field.how.held()).sum();
+        size_of::<Self>() + fields().count() * size_of::<FieldChange>() + bytes
     }
+}
+
+/// Changes in the order in which they are made.
+fn ordered(fields: &[FieldChange], way: Way) -> Vec<&FieldChange> {
+    match way {
+        Way::Redo => fields.iter().collect(),
+        Way::Undo => fields.iter().rev().collect(),
+    }
+}
+
+fn all_in_bytes(
+    fields: &[FieldChange],
+    class: (&Stored, usize),
+    bytes: &[u8],
+    way: Way,
+) -> Result<Vec<u8>> {
+    let make = |bytes: Vec<u8>, field: &FieldChange| field.in_bytes(class, &bytes, way);
+    ordered(fields, way).into_iter().try_fold(bytes.to_vec(), make)
 }

@@ -72,6 +72,7 @@ pub use object::Activity;
 pub use prefab::{Outside, Placed, Prefab};
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
+pub(crate) use recorded::Recorded;
 
 // The root shows these.
 #[doc(hidden)]

@@ -7,46 +7,78 @@ use super::any_component::AnyComponent;
 use super::fields::Owner;
 use super::resources::AnyResource;
 use crate::codec::{AsTrait, BoxOf, Decoder, Portable, TraitObject, count, left_over};
-use crate::fields::{FieldChange, FieldLinks, compared, content_of};
+use crate::fields::{FieldChange, FieldLinks, Paths, compared, content_of};
+use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
-impl World {
-    /// The bytes of a component or a resource of this class in the form that this world has, of bytes that another program numbered.
-    pub(crate) fn own_content(
+/// The contents of the values of a target: the components and resources of a world, or any other target itself.
+pub(crate) trait Recorded {
+    fn registry(&self) -> &Registry;
+
+    fn paths(&self) -> &Paths;
+
+    /// Shows the value of a class that has a content, whose classes have these numbers here.
+    fn decoded(
+        &self,
+        owner: Owner,
+        number: usize,
+        bytes: &[u8],
+        numbers: Option<&[Option<usize>]>,
+        show: &mut dyn FnMut(&dyn Portable) -> Result<()>,
+    ) -> Result<()>;
+
+    /// A content in the form that this program has, of one that another program numbered.
+    fn own_content(
         &self,
         owner: Owner,
         number: usize,
         bytes: &[u8],
         numbers: Option<&[Option<usize>]>,
     ) -> Result<Vec<u8>> {
-        self.decoded(owner, number, bytes, numbers, &|value| content_of(&self.registry, value))
+        let mut content = Vec::new();
+        self.decoded(owner, number, bytes, numbers, &mut |value| {
+            content = content_of(self.registry(), value)?;
+            Ok(())
+        })?;
+        Ok(content)
     }
 
-    /// The fields in which two contents of a component or a resource differ.
-    pub(crate) fn changes_between(
+    /// The fields in which two contents of a value differ.
+    fn changes_between(
         &self,
         owner: Owner,
         class: &str,
         old: &[u8],
         new: &[u8],
     ) -> Result<Vec<FieldChange>> {
-        let Some(number) = self.registry.named(class).filter(|_| old != new) else {
-            return Ok(Vec::new());
-        };
-        self.decoded(owner, number, new, None, &|value| {
-            compared(&self.registry, &self.paths, class, value, (old, new))
-        })
+        let mut changes = Vec::new();
+        if let Some(number) = self.registry().named(class).filter(|_| old != new) {
+            self.decoded(owner, number, new, None, &mut |value| {
+                changes = compared(self.registry(), self.paths(), class, value, (old, new))?;
+                Ok(())
+            })?;
+        }
+        Ok(changes)
+    }
+}
+
+impl Recorded for World {
+    fn registry(&self) -> &Registry {
+        &self.registry
     }
 
-    /// Shows the component or the resource that has a content.
-    fn decoded<R>(
+    fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    fn decoded(
         &self,
         owner: Owner,
         number: usize,
         bytes: &[u8],
         numbers: Option<&[Option<usize>]>,
-        show: &dyn Fn(&dyn Portable) -> Result<R>,
-    ) -> Result<R> {
+        show: &mut dyn FnMut(&dyn Portable) -> Result<()>,
+    ) -> Result<()> {
         match owner {
             Owner::Object(_) => {
                 let value = self.decode_numbered::<dyn AnyComponent>(number, bytes, numbers)?;
@@ -58,7 +90,9 @@ impl World {
             }
         }
     }
+}
 
+impl World {
     /// The contents of components of parked objects.
     pub(crate) fn parked_contents(
         &self,
@@ -85,6 +119,7 @@ impl World {
         }
         Ok(found)
     }
+
     /// Refuses a class whose content is not all in it, since it holds shared pointers.
     pub(crate) fn check_recordable(&self, class: &str) -> Result<()> {
         let Some(index) = self.registry.named(class) else { return Ok(()) };

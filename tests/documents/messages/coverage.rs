@@ -71,7 +71,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("history/journal/stored.rs", "an index", "it takes a computer of 32 bits"),
     ("history/journal/successor.rs", "the journal before", "journal/ looks at it"),
     ("history/journal/writer.rs", "it has not been begun", INVARIANT),
-    ("history/step.rs", "a step of a world", HARM),
+    ("world/change.rs", "a step of a world", HARM),
     ("history/support.rs", "the type of the target has no field records", INVARIANT),
     ("history/world/edit.rs", "the component is not there", INVARIANT),
     ("history/world/pending.rs", "the component is not there", INVARIANT),

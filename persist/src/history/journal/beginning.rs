@@ -1,12 +1,12 @@
 //! What a history was when its journal began.
 
+use super::evolution::recorded;
 use super::frame::Kind;
 use super::replay::Replay;
 use super::stored::{StoredEntry, StoredPoison, StoredStacks, place, read, wrong};
 use crate::Result;
 use crate::history::History;
 use crate::history::entry::Entry;
-use crate::history::step::world;
 use crate::world::Moment;
 
 /// More states than any history reaches.
@@ -55,10 +55,11 @@ impl<T: 'static> Replay<'_, '_, T> {
         mut stored: Vec<StoredEntry>,
     ) -> Result<Vec<Entry<T>>> {
         let position = place(stacks.position)?;
-        if let Some(world) = world(&*self.target).filter(|_| !self.programs.world.are_same()) {
+        let classes = self.programs.of_fields();
+        if !classes.are_same() {
             let steps = stored.iter_mut().map(|entry| &mut entry.steps[..]);
-            let classes = &mut self.programs.world;
-            self.contents.bring_on_entries(steps, position, classes, world)?;
+            let recorded = recorded(&*self.target, &history.support);
+            self.contents.bring_on_entries(steps, position, classes, recorded)?;
         }
         let mut entries = Vec::with_capacity(stored.len());
         let poison = stacks.poison.clone().map(StoredPoison::restore).transpose()?;

@@ -3,17 +3,19 @@
 //! A step of a field has that field alone, while a plan takes a whole record: a migration may make one field of two. So the component is followed
 //! as that program stored it. The journal has it when it is changed first, and again after everything that changes
 //! components other than steps of fields. Both versions, before and after a step, are migrated; where they differ is what
-//! the step does here.
+//! the step does here. A target that is no world is followed as a whole; so are its undos, after which it is not repeated.
 
 use std::collections::{HashMap, HashSet};
 
 use super::programs::Classes;
 use super::stored::{StoredStep, wrong};
+use crate::Result;
 use crate::fields::Way;
-use crate::world::{Change, Moment, Owner};
-use crate::{Result, World};
+use crate::history::step::{Step, world};
+use crate::history::support::Support;
+use crate::world::{Change, Moment, Owner, Recorded};
 
-/// A component of an object, or a resource, by its class where it was recorded.
+/// A component of an object, a resource or another target, by its class where it was recorded.
 pub(super) type Key = (Owner, String);
 
 /// What components and resources were where they were recorded.
@@ -36,12 +38,39 @@ impl Contents {
         self.known.clear();
     }
 
+    /// Follows the steps of an entry that is undone or redone; forgets all if they do more than set fields.
+    pub(super) fn follow<T: 'static>(
+        &mut self,
+        steps: &[Step<T>],
+        way: Way,
+        classes: &Classes<'_>,
+    ) {
+        let mut steps: Vec<&Step<T>> = steps.iter().collect();
+        if way == Way::Undo {
+            steps.reverse();
+        }
+        if self.known.is_empty() {
+            return;
+        }
+        let Ok(stored) = classes.stored() else { return self.clear() };
+        for ((_, class), content) in &mut self.known {
+            let Ok((number, _)) = classes.known(class) else { return self.clear() };
+            for step in &steps {
+                let Step::Change(change) = step else { return self.clear() };
+                match change.recorded_in_bytes((&stored, number), content, way) {
+                    Some(Ok(changed)) => *content = changed,
+                    _ => return self.clear(),
+                }
+            }
+        }
+    }
+
     /// Brings the steps of an edit on.
     pub(super) fn bring_on(
         &mut self,
         steps: &mut [StoredStep],
         classes: &mut Classes<'_>,
-        world: &World,
+        recorded: &dyn Recorded,
     ) -> Result<()> {
         let mut next = std::mem::take(&mut self.next);
         let behind = next.clone();
@@ -55,7 +84,7 @@ impl Contents {
         let goes_forth = |key: &Key| self.known.contains_key(key) && !behind.contains_key(key);
         let (forth, back): (HashSet<Key>, HashSet<Key>) = keys.into_iter().partition(goes_forth);
         let (contents, moment) = (&mut self.known, Moment::Done);
-        let mut run = Evolution { classes, world, contents, moment };
+        let mut run = Evolution { classes, recorded, contents, moment };
         run.all(steps, Way::Redo, &|key| forth.contains(key))?;
         run.contents = &mut next;
         run.all(steps, Way::Undo, &|key| back.contains(key))?;
@@ -69,7 +98,7 @@ impl Contents {
         entries: impl DoubleEndedIterator<Item = &'s mut [StoredStep]> + ExactSizeIterator,
         position: usize,
         classes: &mut Classes<'_>,
-        world: &World,
+        recorded: &dyn Recorded,
     ) -> Result<()> {
         let now = std::mem::take(&mut self.next);
         let mut entries: Vec<&mut [StoredStep]> = entries.collect();
@@ -77,7 +106,7 @@ impl Contents {
         let (applied, undone) = entries.split_at_mut(position.min(count));
         let mut contents = now.clone();
         let moment = Moment::Applied;
-        let mut run = Evolution { classes, world, contents: &mut contents, moment };
+        let mut run = Evolution { classes, recorded, contents: &mut contents, moment };
         for steps in applied.iter_mut().rev() {
             run.all(steps, Way::Undo, &|_| true)?;
         }
@@ -92,9 +121,17 @@ impl Contents {
     }
 }
 
+/// What reads the contents of a target.
+pub(super) fn recorded<'r, T: 'static>(target: &'r T, support: &'r Support<T>) -> &'r dyn Recorded {
+    match world(target) {
+        Some(world) => world,
+        None => support,
+    }
+}
+
 struct Evolution<'e, 'p> {
     classes: &'e mut Classes<'p>,
-    world: &'e World,
+    recorded: &'e dyn Recorded,
     /// What is known at the current step: before it, or after it.
     contents: &'e mut HashMap<Key, Vec<u8>>,
     moment: Moment,
@@ -116,8 +153,7 @@ impl Evolution<'_, '_> {
                 StoredStep::Command(command)
                     if command.is_direct && self.moment == Moment::Done => {}
                 StoredStep::Command(command) => self.all(&mut command.further, way, is_it)?,
-                StoredStep::World(step) => self.one(step, way, is_it)?,
-                StoredStep::Field(_) => {}
+                StoredStep::Change(step) => self.one(step, way, is_it)?,
             }
         }
         Ok(())
@@ -163,7 +199,7 @@ impl Evolution<'_, '_> {
         }
         let before = self.own(key.0, number, &before)?;
         let behind = self.own(key.0, number, &behind)?;
-        change.migrate(self.world.changes_between(key.0, name, &before, &behind)?);
+        change.migrate(self.recorded.changes_between(key.0, name, &before, &behind)?);
         Ok(())
     }
 
@@ -187,6 +223,6 @@ impl Evolution<'_, '_> {
     /// A content in the form that it has here.
     fn own(&mut self, owner: Owner, number: usize, bytes: &[u8]) -> Result<Vec<u8>> {
         let bytes = self.classes.bring_on(number, bytes)?;
-        self.world.own_content(owner, number, &bytes, self.classes.numbers())
+        self.recorded.own_content(owner, number, &bytes, self.classes.numbers())
     }
 }

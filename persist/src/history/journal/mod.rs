@@ -35,7 +35,7 @@ pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
 pub use session::Session;
 pub(super) use spill_files::{Spill, Spilled};
-pub(super) use stored::{StoredCommand, StoredStep, wrong};
+pub(super) use stored::{StoredCommand, StoredStep};
 
 /// When journal entries are flushed to disk.
 ///
@@ -73,8 +73,13 @@ pub(super) enum Record<'r, T: 'static> {
         steps: &'r mut [Step<T>],
         merging: Merging,
     },
-    Undone,
-    Redone,
+    Undone {
+        /// Whether nothing but fields of a target that is no world was changed.
+        is_followed: bool,
+    },
+    Redone {
+        is_followed: bool,
+    },
     Begun(&'r Label),
     Committed,
     RolledBack,

@@ -297,8 +297,8 @@ fn replay<T: Persist>(
 ) -> Result<Outcome> {
     let mut reader = Reader::open(storage, path)?;
     let commands = history.support.classes.registry.clone();
-    let classes = world(&*target).map(|world| world.registry().clone()).unwrap_or_default();
-    let mut programs = Programs::new(&commands, &classes, saves.load_options());
+    let classes = world(&*target).map(|world| world.registry().clone());
+    let mut programs = Programs::new(&commands, classes.as_ref(), saves.load_options());
     let listeners = std::mem::take(&mut history.listeners);
     let (capacity, max_bytes) = (history.ring.capacity(), history.max_bytes.take());
     history.ring.set_capacity(None);

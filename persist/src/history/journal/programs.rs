@@ -14,19 +14,32 @@ use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 /// Brings what a journal holds on to the program's classes, by the same plans as saves.
 pub(super) struct Programs<'p> {
     pub(super) commands: Classes<'p>,
-    /// Of the components and resources of a world.
-    pub(super) world: Classes<'p>,
+    /// Of the components and resources of a world, if the target is one.
+    world: Option<Classes<'p>>,
 }
 
 impl<'p> Programs<'p> {
-    pub(super) fn new(commands: &'p Registry, world: &'p Registry, options: LoadOptions) -> Self {
-        Self { commands: Classes::new(commands, options), world: Classes::new(world, options) }
+    pub(super) fn new(
+        commands: &'p Registry,
+        world: Option<&'p Registry>,
+        options: LoadOptions,
+    ) -> Self {
+        let world = world.map(|world| Classes::new(world, options));
+        Self { commands: Classes::new(commands, options), world }
+    }
+
+    /// The classes of what has the fields that changes are of.
+    pub(super) fn of_fields(&mut self) -> &mut Classes<'p> {
+        self.world.as_mut().unwrap_or(&mut self.commands)
     }
 
     /// Reads which classes the frames are of from here on.
     pub(super) fn read(&mut self, program: &StoredProgram) -> Result<()> {
         self.commands.read(&program.commands)?;
-        if program.world.is_empty() { Ok(()) } else { self.world.read(&program.world) }
+        match &mut self.world {
+            Some(world) if !program.world.is_empty() => world.read(&program.world),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -109,33 +109,31 @@ impl Journal {
                 if told.begins {
                     frames.push((Kind::Program, program(support, target)?));
                 }
-                if let Some(world) = world(target) {
-                    // Most edits change fields of what the journal knows.
-                    let (mut changed, mut known) = (BTreeSet::new(), Vec::new());
-                    for step in &steps {
-                        told.ends |= step.each(&mut |change| {
-                            let Some(class) = change.class() else { return };
-                            let key = || (change.owner, class.to_owned());
-                            if !change.is_of_fields() {
-                                told.gone.insert(key());
-                            } else if told.begins || !self.told.has(change.owner, class) {
-                                changed.insert(key());
-                            } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
-                                known.push(key());
-                            }
-                        });
-                    }
-                    changed.extend(known.into_iter().filter(|key| told.gone.contains(key)));
-                    told.new = push_contents(world, changed, &mut frames)?;
+                // Most edits change fields of what the journal knows.
+                let (mut changed, mut known) = (BTreeSet::new(), Vec::new());
+                for step in &steps {
+                    told.ends |= step.each(&mut |change| {
+                        let Some(class) = change.class() else { return };
+                        let key = || (change.owner, class.to_owned());
+                        if !change.is_of_fields() {
+                            told.gone.insert(key());
+                        } else if told.begins || !self.told.has(change.owner, class) {
+                            changed.insert(key());
+                        } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
+                            known.push(key());
+                        }
+                    });
                 }
+                changed.extend(known.into_iter().filter(|key| told.gone.contains(key)));
+                told.new = push_contents(target, support, changed, &mut frames)?;
                 let ids = now.last_id.map(|behind| StoredIds { before: support.last_id, behind });
                 let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
                 let (label, ids) = (StoredLabel::from(label), ids.filter(|_| ids != known));
                 let merging = merging.into();
                 (Kind::Done, payload(&StoredDone { label, merging, ids, steps })?)
             }
-            Record::Undone => (Kind::Undone, Vec::new()),
-            Record::Redone => (Kind::Redone, Vec::new()),
+            Record::Undone { .. } => (Kind::Undone, Vec::new()),
+            Record::Redone { .. } => (Kind::Redone, Vec::new()),
             Record::Begun(label) => (Kind::Begun, payload(&StoredBegun { label: label.into() })?),
             Record::Committed => (Kind::Committed, Vec::new()),
             Record::RolledBack => (Kind::RolledBack, Vec::new()),
@@ -166,7 +164,12 @@ impl Journal {
             _ => self.known,
         };
         // Behind what else changes components, they are told anew.
-        let ends = matches!(record, Record::Undone | Record::Redone | Record::RolledBack);
+        let ends = matches!(
+            record,
+            Record::Undone { is_followed: false }
+                | Record::Redone { is_followed: false }
+                | Record::RolledBack
+        );
         let mut told = Told { ends, ..Told::default() };
         let frames = self.frames(support, record, &now, &mut told)?;
         if frames.is_empty() {
@@ -223,14 +226,28 @@ pub(super) fn stored<T: 'static>(
     steps.iter_mut().map(|step| step.store(target, support, moment)).collect()
 }
 
-/// Writes the contents of components and resources that exist or are parked; returns which.
-fn push_contents(world: &World, keys: BTreeSet<Key>, frames: &mut Frames) -> Result<HashSet<Key>> {
+/// Writes the contents of components and resources that exist or are parked, or of another target; returns which.
+fn push_contents<T: 'static>(
+    target: &T,
+    support: &Support<T>,
+    keys: BTreeSet<Key>,
+    frames: &mut Frames,
+) -> Result<HashSet<Key>> {
     let mut said = HashSet::new();
     let mut say = |owner, class: String, bytes| -> Result<()> {
         let content = StoredContent { owner, class, bytes };
         frames.push((Kind::Content, payload(&content)?));
         said.insert((owner, content.class));
         Ok(())
+    };
+    let Some(world) = world(target) else {
+        for (owner, class) in keys {
+            // One that holds what the program does not know is not written whole: its edits are for this program alone.
+            if let Ok(bytes) = support.content(target) {
+                say(owner, class, bytes)?;
+            }
+        }
+        return Ok(said);
     };
     let mut parked = BTreeSet::new();
     for (owner, class) in keys {
@@ -290,12 +307,10 @@ impl<T: 'static> History<T> {
             let entry = StoredEntry { label, state: entry.state, steps };
             frames.push((Kind::Entry, payload(&entry)?));
         }
-        if let Some(world) = world(target) {
-            // They come before the last entry, with which the beginning ends.
-            let mut contents = Frames::new();
-            push_contents(world, changed, &mut contents)?;
-            frames.splice(begin..begin, contents);
-        }
+        // They come before the last entry, with which the beginning ends.
+        let mut contents = Frames::new();
+        push_contents(target, &self.support, changed, &mut contents)?;
+        frames.splice(begin..begin, contents);
         Ok(frames)
     }
 }

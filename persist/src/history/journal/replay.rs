@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::beginning::Begun;
 use super::commands::CommandClass;
-use super::evolution::Contents;
+use super::evolution::{Contents, recorded};
 use super::frame::Kind;
 use super::programs::{Programs, unregistered};
 use super::reader::{Frame, OpenTransaction, Reader};
@@ -146,7 +146,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             Kind::Content => {
                 let StoredContent { owner, class, bytes } = read(payload)?;
-                if !self.programs.world.is_same(&class) {
+                if !self.programs.of_fields().is_same(&class) {
                     self.contents.enter((owner, class), bytes);
                 }
             }
@@ -154,7 +154,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             Kind::Done => {
                 let StoredDone { label, merging, ids, mut steps } = read(payload)?;
                 let label = label.restore()?;
-                let is_direct = self.bring_on(&mut steps)?;
+                let is_direct = self.bring_on(history, &mut steps)?;
                 self.give_behind(ids.map(|ids| ids.before))?;
                 let steps = self.do_again(history, steps)?;
                 self.give_behind(ids.map(|ids| ids.behind))?;
@@ -167,8 +167,8 @@ impl<T: 'static> Replay<'_, '_, T> {
                     self.contents.clear();
                 }
             }
-            Kind::Undone => self.moved(history, History::undo_one)?,
-            Kind::Redone => self.moved(history, History::redo_one)?,
+            Kind::Undone => self.moved(history, Way::Undo)?,
+            Kind::Redone => self.moved(history, Way::Redo)?,
             Kind::Begun => history.begin(read::<StoredBegun>(payload)?.label.restore()?)?,
             Kind::Committed => history.commit(self.target)?,
             Kind::RolledBack => {
@@ -227,26 +227,36 @@ impl<T: 'static> Replay<'_, '_, T> {
     }
 
     /// Undoes or redoes.
-    fn moved(
-        &mut self,
-        history: &mut History<T>,
-        run: fn(&mut History<T>, &mut T) -> Result<bool>,
-    ) -> Result<(), Failure> {
-        if history.is_open() || !run(history, self.target)? {
+    fn moved(&mut self, history: &mut History<T>, way: Way) -> Result<(), Failure> {
+        let index = match way {
+            Way::Undo => history.ring.current(),
+            Way::Redo => history.ring.next(),
+        };
+        let Some(index) = index.filter(|_| !history.is_open()) else {
             return Err(wrong("an undo or a redo where there is nothing to be done").into());
+        };
+        history.bring_back(index, self.target)?;
+        match history.ring.get(index).filter(|_| world(&*self.target).is_none()) {
+            Some(entry) => self.contents.follow(&entry.steps, way, self.programs.of_fields()),
+            None => self.contents.clear(),
         }
-        self.contents.clear();
+        match way {
+            Way::Undo => history.undo_one(self.target)?,
+            Way::Redo => history.redo_one(self.target)?,
+        };
         Ok(())
     }
 
     /// Brings the steps of an edit on; true if a command in it changed its target directly.
-    fn bring_on(&mut self, steps: &mut [StoredStep]) -> Result<bool> {
+    fn bring_on(&mut self, history: &History<T>, steps: &mut [StoredStep]) -> Result<bool> {
         let mut is_direct = false;
         for step in &*steps {
             is_direct |= step.each(&mut |_| {});
         }
-        if let Some(world) = world(&*self.target).filter(|_| !self.programs.world.are_same()) {
-            self.contents.bring_on(steps, &mut self.programs.world, world)?;
+        let classes = self.programs.of_fields();
+        if !classes.are_same() {
+            let recorded = recorded(&*self.target, &history.support);
+            self.contents.bring_on(steps, classes, recorded)?;
         }
         Ok(is_direct)
     }
@@ -282,7 +292,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let support = &mut history.support;
                 class.replay(&command, self.target, support, &self.programs.commands.reading())
             }
-            StoredStep::World(_) | StoredStep::Field(_) => {
+            StoredStep::Change(_) => {
                 let mut step = self.restore(history, stored, Moment::Done)?;
                 match step.run(self.target, &mut history.support, Way::Redo) {
                     Ok(()) => Ok(step),
@@ -340,14 +350,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 command.further = further;
                 Ok(Step::Command(command))
             }
-            StoredStep::World(change) => restored_change(*change, self.target, moment),
-            StoredStep::Field(change) => {
-                let class = change.path.class();
-                if !self.programs.commands.is_same(class) {
-                    return Err(changed_class(class));
-                }
-                Ok(Step::Field((*change).into()))
-            }
+            StoredStep::Change(change) => restored_change(*change, self.target, moment),
         }
     }
 
@@ -369,13 +372,4 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
         Ok((found, stored))
     }
-}
-
-#[cold]
-fn changed_class(class: &str) -> Error {
-    Error::new(
-        ErrorKind::WrongClass,
-        "the journal has edits of fields that another version of the program had, and they are not migrated as a save is; save with that version before the program changes",
-    )
-    .in_class(class)
 }

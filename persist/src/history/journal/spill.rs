@@ -204,8 +204,7 @@ fn restore<T: 'static>(
     support: &Support<T>,
 ) -> Result<Step<T>> {
     match stored {
-        StoredStep::World(change) => restored_change(*change, target, Moment::Spilled),
-        StoredStep::Field(change) => Ok(Step::Field((*change).into())),
+        StoredStep::Change(change) => restored_change(*change, target, Moment::Spilled),
         StoredStep::Command(mut command) => {
             let further = std::mem::take(&mut command.further);
             let further = restore_all(further, target, support)?;

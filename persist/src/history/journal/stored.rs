@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::codec::{Buffer, decode};
-use crate::fields::FieldChange;
 use crate::history::merging::Merging;
 use crate::history::{Label, Poison, Verb};
 use crate::world::{Change, Owner};
@@ -14,7 +13,7 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 #[persist(crate = crate)]
 pub(super) struct StoredProgram {
     pub(super) commands: Vec<u8>,
-    /// Of the components of a world, and of its resources.
+    /// Of the components of a world, and of its resources; those of another target are among the commands.
     pub(super) world: Vec<u8>,
 }
 
@@ -129,9 +128,7 @@ pub(super) struct StoredEvicted {
 pub(in crate::history) enum StoredStep {
     // Boxed, as commands in commands are read one in the other.
     Command(Box<StoredCommand>),
-    World(Box<Change>),
-    /// Of a target that is no world.
-    Field(Box<FieldChange>),
+    Change(Box<Change>),
 }
 
 impl From<StoredCommand> for StoredStep {
@@ -141,14 +138,13 @@ impl From<StoredCommand> for StoredStep {
 }
 
 impl StoredStep {
-    /// Shows the changes of a world in it; true if a command in it changed its target directly.
+    /// Shows the changes in it; true if a command in it changed its target directly.
     pub(super) fn each(&self, show: &mut dyn FnMut(&Change)) -> bool {
         match self {
-            Self::World(change) => {
+            Self::Change(change) => {
                 show(change);
                 false
             }
-            Self::Field(_) => false,
             Self::Command(command) => {
                 let further = command.further.iter();
                 further.fold(command.is_direct, |is_direct, step| step.each(show) || is_direct)

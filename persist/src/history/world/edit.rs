@@ -106,7 +106,7 @@ impl Edit<'_, World> {
         }
         let path = path.into_field_path(&self.target.paths)?;
         let (change, old) = self.target.record(owner, path, request)?;
-        change.into_iter().for_each(|change| self.steps.push(Step::World(change)));
+        change.into_iter().for_each(|change| self.steps.push(Step::Change(change)));
         Ok(old)
     }
 

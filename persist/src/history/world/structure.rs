@@ -16,7 +16,7 @@ impl Edit<'_, World> {
         let object = self.target.spawn(name);
         self.touch_new(object);
         let change = Change::spawned(self.target, object);
-        self.steps.push(Step::World(change));
+        self.steps.push(Step::Change(change));
         Ok(object)
     }
 
@@ -31,7 +31,7 @@ impl Edit<'_, World> {
         let object = self.target.spawn_in(parent, name)?;
         self.touch_new(object);
         let change = Change::spawned(self.target, object);
-        self.steps.push(Step::World(change));
+        self.steps.push(Step::Change(change));
         Ok(object)
     }
 
@@ -89,7 +89,7 @@ impl Edit<'_, World> {
         let parent = self.target.parent(object);
         parent.into_iter().chain(self.target.subtree(object)).for_each(|object| self.touch(object));
         let change = Change::delete(self.target, object)?;
-        self.steps.push(Step::World(change));
+        self.steps.push(Step::Change(change));
         Ok(())
     }
 
@@ -124,11 +124,11 @@ impl Edit<'_, World> {
         detached.check(self.target).map_err(|error| owner.locate(error))?;
         if self.target.has(owner, &class) {
             let detached = Change::detach(self.target, owner, class)?;
-            self.steps.push(Step::World(detached));
+            self.steps.push(Step::Change(detached));
         }
         let is_journaled = self.is_journaled();
         let attached = Change::attach(self.target, owner, detached, is_journaled)?;
-        self.steps.push(Step::World(attached));
+        self.steps.push(Step::Change(attached));
         Ok(())
     }
 
@@ -160,7 +160,7 @@ impl Edit<'_, World> {
             self.check_journaled(&class).map_err(|error| owner.locate(error))?;
         }
         let detached = Change::detach(self.target, owner, class)?;
-        self.steps.push(Step::World(detached));
+        self.steps.push(Step::Change(detached));
         Ok(())
     }
 
@@ -244,7 +244,7 @@ impl Edit<'_, World> {
         let checked = self.check_all_journaled(object);
         match checked.and_then(|()| Change::copied(self.target, object, self.is_journaled())) {
             Ok(change) => {
-                self.steps.push(Step::World(change));
+                self.steps.push(Step::Change(change));
                 Ok(object)
             }
             Err(error) => {
@@ -263,6 +263,6 @@ impl Edit<'_, World> {
 
     fn record_aspect(&mut self, object: ObjectId, what: What) {
         let change = Change::of_aspect(self.target, object, what);
-        change.into_iter().for_each(|change| self.steps.push(Step::World(change)));
+        change.into_iter().for_each(|change| self.steps.push(Step::Change(change)));
     }
 }
