@@ -113,7 +113,8 @@ impl<T: 'static> History<T> {
                 }
             };
             self.changed(target);
-            self.append(target, |entry| entry.fill(label, steps, summary));
+            self.append(label, steps, summary);
+            self.has_appended(target);
             self.end(target);
             return Ok(());
         }
@@ -200,8 +201,12 @@ impl<T: 'static> History<T> {
                 }
             }
         }
-        (entry.has_cut, entry.proved) = (has_cut, self.proved(watch, target));
-        self.append(target, |place| *place = entry);
+        let Entry { label, steps, key, time, is_significant, size, .. } = entry;
+        let summary = Summary { is_significant, size: size - size_of::<Entry<T>>() };
+        let proved = self.proved(watch, target);
+        let entry = self.append(label, steps, summary);
+        (entry.key, entry.has_cut, entry.proved, entry.time) = (key, has_cut, proved, time);
+        self.has_appended(target);
     }
 
     /// True if an edit without a key is an entry of its own, replaces none, and nobody wants to know of it before it is
@@ -226,21 +231,27 @@ impl<T: 'static> History<T> {
         self.changed(target);
         // It takes nothing beyond the size of an entry.
         let summary = Summary { is_significant: true, size: 0 };
-        let steps = Steps::One(Step::Change(change));
-        self.append(target, |entry| entry.fill(Label::None, steps, summary));
+        self.append(Label::None, Steps::One(Step::Change(change)), summary);
+        self.has_appended(target);
         self.end(target);
         Ok(())
     }
 
     /// Appends an entry after the current one, which is the last.
     #[inline]
-    fn append(&mut self, target: &T, fill: impl FnOnce(&mut Entry<T>)) {
+    fn append(&mut self, label: Label, steps: Steps<T>, summary: Summary) -> &mut Entry<T> {
         let before = self.state();
         let entry = self.ring.push();
-        fill(entry);
+        entry.fill(label, steps, summary);
         entry.state = if entry.is_significant { self.last_state + 1 } else { before };
         self.last_state = self.last_state.max(entry.state);
         self.bytes += entry.size;
+        entry
+    }
+
+    /// An entry has been appended: makes room for it.
+    #[inline]
+    fn has_appended(&mut self, target: &T) {
         (self.may_merge, self.has_grown) = (true, true);
         if self.max_bytes.is_some() {
             self.count_held(self.ring.len() - 1, target);

@@ -193,9 +193,9 @@ impl<T: 'static> History<T> {
             return;
         }
         let Some(mut told) = self.listeners.told.take() else { return };
-        let events = told.update(self).into_iter().flatten();
+        let events = told.update(self);
         self.listeners.told = Some(told);
-        self.send(events);
+        self.send(&events);
     }
 
     /// Notes what the values are, without telling.
@@ -206,13 +206,13 @@ impl<T: 'static> History<T> {
     }
 
     /// Calls all listeners with each event, even if one panics; that panic resumes at the end of the call.
-    pub(super) fn send(&mut self, events: impl IntoIterator<Item = HistoryEvent>) {
+    pub(super) fn send(&mut self, events: &[Option<HistoryEvent>]) {
         let mut listeners = std::mem::take(&mut self.listeners.listeners);
         listeners.retain(|listening| !listening.has_ended());
         let mut panic = None;
-        for event in events {
+        for event in events.iter().flatten() {
             for Listening { listener, .. } in listeners.iter_mut().filter(|one| !one.has_ended()) {
-                let heard = catch_unwind(AssertUnwindSafe(|| listener(&event, self)));
+                let heard = catch_unwind(AssertUnwindSafe(|| listener(event, self)));
                 panic = panic.or(heard.err());
             }
         }

@@ -238,11 +238,12 @@ impl History<World> {
             // No code of the program runs that could fail halfway.
             && let Some((replaced, name)) = world.replace_number(object, &path, &value)
         {
+            let old = replaced.old();
             if replaced.is_other() {
                 let field = FieldChange { path, how: replaced.how() };
                 self.enter_change(world, Change::set(object, name, field))?;
             }
-            return Ok(replaced.old());
+            return Ok(old);
         }
         self.edit(world, "", |edit| edit.set(object, path, value))
     }
