@@ -158,7 +158,7 @@ fn transaction(session: &mut Session, one: ObjectId, number: u16) -> Result<()> 
     if edits().is_ok() && number > 30 { session.commit() } else { session.rollback() }
 }
 
-/// All that is to be the same behind a recovery.
+/// All that is to be the same after a recovery.
 pub(crate) fn render(session: &Session) -> String {
     let (world, history) = (session.target(), session.history());
     let mut text = String::new();

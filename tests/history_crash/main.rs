@@ -59,7 +59,7 @@ trait Target: Persist + Default + 'static {
     /// One edit, undo, redo, transaction or save.
     fn edit(session: &mut Session<Self>, drag: &mut Option<Drag>, random: &mut Pcg64Mcg);
 
-    /// All that is to be the same behind a recovery.
+    /// All that is to be the same after a recovery.
     fn render(session: &Session<Self>) -> String;
 }
 

@@ -101,7 +101,7 @@ impl<T: 'static> Support<T> {
         }
         Err(Error::new(
             ErrorKind::WrongClass,
-            "the class is not registered with the saves, and the journal could not be done again without it; register it before the session is opened",
+            "the class is not registered with the saves, and the journal could not be replayed without it; register it before the session is opened",
         )
         .in_class(class))
     }

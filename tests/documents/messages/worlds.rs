@@ -232,7 +232,7 @@ fn fields_that_are_not_there() {
     }
     table.add("a class that nobody knows", world.get_field(ada, "Other:x"));
     table.add("a class that is misspelt", world.get_field(ada, "game.Thign:level"));
-    table.add("a dot behind the class", world.get_field(ada, "game.Thing.place.x"));
+    table.add("a dot after the class", world.get_field(ada, "game.Thing.place.x"));
     table.add("a resource that is not there", world.get_field(None, "Score:points"));
     world.insert_resource(Place { x: 1.0 }).unwrap();
     table.add("a resource that is misspelt", world.get_field(None, "Plaec:x"));

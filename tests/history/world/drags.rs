@@ -190,7 +190,7 @@ fn a_drag_back_to_the_start_is_no_entry() -> Result<()> {
     history.redo(&mut world)?;
     history.edit(&mut world, "Move", |edit| both(edit, 3.0, 3.0))?;
     history.edit(&mut world, "Move", |edit| both(edit, 0.0, 2.0))?;
-    assert_eq!(history.entries().len(), 2, "the drag behind the redo has come to nothing");
+    assert_eq!(history.entries().len(), 2, "the drag after the redo has come to nothing");
     Ok(())
 }
 

@@ -224,7 +224,7 @@ impl Run {
             assert_eq!(kind(self.subject.undo()), ErrorKind::OpenTransaction);
         }
         if self.pick(3) == 0 {
-            self.subject.rollback().expect("it can be taken back");
+            self.subject.rollback().expect("it can be rolled back");
             self.note("rolled back");
             assert_eq!((self.text(), self.subject.history().position()), before);
             if depth == 0 {

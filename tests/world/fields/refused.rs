@@ -51,7 +51,7 @@ fn what_is_missing_is_named_with_object_class_and_path() -> persist::Result<()> 
     );
     let error = world.get_field(ada, "Other:x").expect_err("no such class");
     assert_eq!((error.kind(), error.class()), (ErrorKind::NotFound, Some("Other")));
-    let error = world.set_field(ada, "game.Thing.place.x", 1).expect_err("a dot behind the class");
+    let error = world.set_field(ada, "game.Thing.place.x", 1).expect_err("a dot after the class");
     assert_eq!((error.kind(), error.class()), (ErrorKind::NotFound, Some("game.Thing.place.x")));
     assert_eq!(
         error.message(),
@@ -60,7 +60,7 @@ fn what_is_missing_is_named_with_object_class_and_path() -> persist::Result<()> 
     let error = world.get_field(ada, "game.Other.x").expect_err("no such class");
     assert!(error.message().starts_with("no component class `game.Other.x`"), "{error}");
     world.insert_resource(Thing::sample())?;
-    let error = world.get_field(None, "game.Thing.place").expect_err("a dot behind the class");
+    let error = world.get_field(None, "game.Thing.place").expect_err("a dot after the class");
     assert!(error.message().contains("write `game.Thing:place`"), "{error}");
     world.remove_resource::<Thing>();
     let bob = world.spawn("Bob");

@@ -187,7 +187,7 @@ fn unregistered(name: &str) -> Error {
     Error::new(
         ErrorKind::WrongClass,
         format!(
-            "command {name} is not registered, and could not be done again from the journal; derive `Persist` for it and call `register::<{short}>()` on the `SessionOptions`"
+            "command {name} is not registered, and could not be replayed from the journal; derive `Persist` for it and call `register::<{short}>()` on the `SessionOptions`"
         ),
     )
 }
