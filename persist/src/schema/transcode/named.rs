@@ -143,7 +143,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         }
         self.kept.truncate(named.kept);
         self.input.go_back(named.behind);
-        self.end_record();
+        self.records -= 1;
         Ok(None)
     }
 
