@@ -8,12 +8,12 @@ use super::matching::{Matched, find_variant, is_older};
 use super::pass::Pass;
 use super::quick::Quick;
 use super::{
-    ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, PlannedRow, Program, Run, Stored,
-    VariantSchema,
+    ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, PlannedRow, Program, Reader, Run,
+    Stored, VariantSchema,
 };
 use crate::codec::NoLinks;
 use crate::reflect::FieldRecord;
-use crate::{Error, ErrorKind, LoadOptions, Result};
+use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// How the records of one class become the program's.
 #[derive(Clone)]
@@ -155,6 +155,8 @@ pub(crate) struct Plans<'p> {
     pub(super) tuples: Vec<Arc<Fields>>,
     /// How deep the conversion of a tuple to a struct is in others, while they are made.
     pub(super) tuples_in_tuples: usize,
+    /// The conversions of records that migrations have moved.
+    classes: HashMap<(usize, usize), usize>,
     /// The conversions to fields that are found by name.
     pub(super) named: HashMap<(usize, usize, usize, usize), usize>,
     pub(super) events: PlannedRows,
@@ -168,7 +170,7 @@ pub(crate) struct Plans<'p> {
     /// Counts elements without bytes that are rewritten.
     pub(super) empty: NoLinks,
     /// Reads what is migrated; counts the work on what is migrated and kept.
-    pub(super) reader: Option<super::Reader>,
+    pub(super) reader: Option<Reader>,
     /// Names of stored fields by their nodes, which records share.
     pub(super) names: HashMap<usize, Arc<str>>,
     /// Bytes of the payloads that were rewritten, as stored.
@@ -205,6 +207,7 @@ impl<'p> Plans<'p> {
             conversions: Vec::new(),
             tuples: Vec::new(),
             tuples_in_tuples: 0,
+            classes: HashMap::new(),
             named: HashMap::new(),
             events: PlannedRows::default(),
             single_runs: HashMap::new(),
@@ -455,5 +458,28 @@ impl<'p> Plans<'p> {
             false => OtherField::Kept(self.stored.variant_alone(class, variant)),
         };
         Some((other, field))
+    }
+
+    /// The conversion of a stored class to one of the program.
+    pub(super) fn class_conversion(&mut self, class: usize, target: usize) -> usize {
+        if let Some(known) = self.classes.get(&(class, target)) {
+            return *known;
+        }
+        let conversion = self.enter(Conversion::Class(class, target));
+        self.classes.insert((class, target), conversion);
+        conversion
+    }
+
+    /// What reads records as values, within what all that was rewritten so far may take.
+    pub(super) fn reader(&mut self, limits: &Limits) -> &mut Reader {
+        let before = self.before;
+        let reader = self.reader.get_or_insert_with(|| Reader::new(limits, before));
+        reader.allow_in_all(limits, before);
+        reader
+    }
+
+    /// The name of the stored field of this node.
+    pub(super) fn field_name(&mut self, node: usize, name: &str) -> Arc<str> {
+        self.names.entry(node).or_insert_with(|| name.into()).clone()
     }
 }

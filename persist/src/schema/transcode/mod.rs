@@ -3,6 +3,7 @@
 //! Bytes to bytes: nothing generic is compiled twice, the typed decoder reads one
 //! form only. With an explicit stack, as deep values are.
 
+mod held;
 mod leaf;
 mod member;
 mod named;
@@ -10,6 +11,7 @@ mod record;
 
 use std::ops::Range;
 
+use self::held::Held;
 use self::named::Named;
 use self::record::{Piece, Record};
 use super::conversion::Conversion;
@@ -82,7 +84,7 @@ pub(crate) fn transcode<'s>(
 ) -> Result<Rest> {
     let stored = plans.stored.clone();
     let payload = source.payload;
-    let mut links = NoLinks::default();
+    let (mut links, held) = (NoLinks::default(), Held::default());
     let start = out.len();
     plans.before += payload.len() as u64;
     let most = (u64::from(env.limits.depth) + 1).saturating_mul(plans.program.classes.len() as u64);
@@ -103,6 +105,7 @@ pub(crate) fn transcode<'s>(
         pieces: Vec::new(),
         ordered: Vec::new(),
         defaults: Buffer::new(),
+        held: &held,
         kept: Vec::new(),
         inlined: vec![source.id],
         next_id,
@@ -153,6 +156,8 @@ struct Transcoder<'t, 's, 'p> {
     pieces: Vec<Piece<'t>>,
     ordered: Vec<u8>,
     defaults: Buffer,
+    /// What migrations have made.
+    held: &'t Held,
     /// What the open records have that goes into a field of theirs for what is unknown.
     kept: Vec<(usize, &'t [u8])>,
     /// The object, and those in it that are values now.
