@@ -380,17 +380,17 @@ struct Home {
 }
 
 #[derive(Default)]
-struct Table {
+struct Pointers {
     home: Arc<Home>,
     pointers: RefCell<HashMap<u64, Kept>>,
     last: Cell<u64>,
 }
 
 thread_local! {
-    static TABLE: Table = Table::default();
+    static POINTERS: Pointers = Pointers::default();
 }
 
-impl Table {
+impl Pointers {
     fn hold(&self, pointer: Kept) -> Held {
         // What is dropped may drop keys of its own.
         let gone = std::mem::take(&mut *lock(&self.home.gone));
@@ -418,12 +418,12 @@ impl Held {
             true => Kept::Weak(object.downgrade()),
             false => Kept::Strong(object.clone()),
         };
-        TABLE.with(|table| table.hold(pointer))
+        POINTERS.with(|table| table.hold(pointer))
     }
 
     /// The pointer in the table, if this is its thread.
-    fn look<R>(&self, look: impl FnOnce(&Table, &Kept) -> R) -> Option<R> {
-        let found = TABLE.try_with(|table| {
+    fn look<R>(&self, look: impl FnOnce(&Pointers, &Kept) -> R) -> Option<R> {
+        let found = POINTERS.try_with(|table| {
             if !Arc::ptr_eq(&table.home, &self.0.home) {
                 return None;
             }
@@ -462,7 +462,7 @@ impl Clone for Held {
 
 impl Drop for Key {
     fn drop(&mut self) {
-        let pointer = TABLE.try_with(|table| {
+        let pointer = POINTERS.try_with(|table| {
             let is_home = Arc::ptr_eq(&table.home, &self.home);
             if is_home {
                 table.take(self.number)
