@@ -31,6 +31,11 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("codec/encoder.rs", "a collection of {count} elements", INVARIANT),
     ("fields/part.rs", "its class is not registered", INVARIANT),
     ("fields/part.rs", "the class has no such field", INVARIANT),
+    (
+        "lib.rs",
+        "`assert_lock!` needs the feature",
+        "the compiler says it, in a build without the feature",
+    ),
     ("format/pack.rs", "cannot compress the save", "what compresses into memory does not fail"),
     ("format/reader.rs", "there are too many classes", HUGE),
     (

@@ -211,7 +211,7 @@ impl Registry {
     }
 
     /// Says that a class is gone for good: objects of it in older saves are dropped instead of being kept as
-    /// unknown, and [the lock](crate::lock) does not ask for it any more.
+    /// unknown, and the lock does not ask for it any more.
     ///
     /// The name is the one that the saves hold. An object that a kept one leads to is kept with it.
     ///
