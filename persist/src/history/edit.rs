@@ -285,8 +285,10 @@ impl<'e, T: 'static> Edit<'e, T> {
         });
         match result {
             Ok(value) => {
-                // The next edit has its memory.
-                scope.support.pending = scope.pending;
+                // The next edit has its memory, unless this one was a large one.
+                if scope.pending.capacity() <= FEW {
+                    scope.support.pending = scope.pending;
+                }
                 Ok((value, scope.steps))
             }
             Err(mut failure) => {

@@ -76,7 +76,9 @@ impl<T: 'static> Entry<T> {
     /// Puts steps into an empty entry.
     #[inline]
     pub(super) fn fill(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
-        (self.label, self.steps) = (label, steps);
+        // What it had is empty, and costs a tenth of a small edit to be dropped.
+        mem::forget(mem::replace(&mut self.label, label));
+        mem::forget(mem::replace(&mut self.steps, steps));
         self.is_significant = summary.is_significant;
         self.size = size_of::<Self>() + summary.size;
     }

@@ -1,5 +1,6 @@
 //! The events of a history.
 
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,7 +78,7 @@ impl<T: 'static> Listeners<T> {
 /// Calls all listeners with each event, even if one panics; the first panic is given back.
 pub(super) fn tell<T: 'static>(
     listeners: &mut Vec<(Listener<T>, Arc<AtomicBool>)>,
-    events: &[Option<HistoryEvent>],
+    events: &[HistoryEvent],
     history: &History<T>,
 ) -> Option<Panic> {
     let is_over = |has_ended: &AtomicBool| has_ended.load(Ordering::Relaxed);
@@ -87,8 +88,7 @@ pub(super) fn tell<T: 'static>(
         // One guard for all that do not panic.
         let heard = catch_unwind(AssertUnwindSafe(|| {
             while let Some(event) = events.get(at) {
-                let Some((event, (call, has_ended))) = event.as_ref().zip(listeners.get_mut(next))
-                else {
+                let Some((call, has_ended)) = listeners.get_mut(next) else {
                     (at, next) = (at + 1, 0);
                     continue;
                 };
@@ -126,21 +126,18 @@ impl Told {
 
     /// Takes in what has changed since; the events that say so. A label that panics counts as none, and the panic is given
     /// back.
-    pub(super) fn update<T: 'static>(
-        &mut self,
-        history: &History<T>,
-    ) -> ([Option<HistoryEvent>; 7], Option<Panic>) {
+    pub(super) fn update<T: 'static>(&mut self, history: &History<T>) -> (Events, Option<Panic>) {
         let mut panic = None;
         let position = replace(&mut self.position, history.position());
         let state = replace(&mut self.state, history.state());
         let is_modified = replace(&mut self.is_modified, history.is_modified());
         let undo = renamed(&mut self.undo, history.undo_entry(), &mut panic);
         let redo = renamed(&mut self.redo, history.redo_entry(), &mut panic);
-        (events(position, state, (undo, redo), is_modified), panic)
+        (Events::of(position, state, (undo, redo), is_modified), panic)
     }
 
     /// The events that say how others differ from these.
-    pub(super) fn until(mut self, new: &Self) -> impl Iterator<Item = HistoryEvent> {
+    pub(super) fn until(mut self, new: &Self) -> Events {
         let changed = |old: &Option<Label>, new: &Option<Label>| {
             let is_there = new.is_some();
             ((old.is_some() != is_there).then_some(is_there), old != new)
@@ -149,29 +146,54 @@ impl Told {
         let state = replace(&mut self.state, new.state);
         let texts = (changed(&self.undo, &new.undo), changed(&self.redo, &new.redo));
         let is_modified = replace(&mut self.is_modified, new.is_modified);
-        events(position, state, texts, is_modified).into_iter().flatten()
+        Events::of(position, state, texts, is_modified)
     }
 }
 
 /// Whether there is something to undo or redo, if that is another answer now, and whether its text is another one.
 type Renamed = (Option<bool>, bool);
 
-/// The values that are other ones now, in the order of the events.
-fn events(
-    position: Option<usize>,
-    state: Option<u64>,
-    ((can_undo, is_undo_other), (can_redo, is_redo_other)): (Renamed, Renamed),
-    is_modified: Option<bool>,
-) -> [Option<HistoryEvent>; 7] {
-    [
-        position.map(HistoryEvent::Position),
-        state.map(HistoryEvent::State),
-        can_undo.map(HistoryEvent::CanUndo),
-        is_undo_other.then_some(HistoryEvent::UndoText),
-        can_redo.map(HistoryEvent::CanRedo),
-        is_redo_other.then_some(HistoryEvent::RedoText),
-        is_modified.map(HistoryEvent::Modified),
-    ]
+/// The events of a call, in their order.
+pub(super) struct Events {
+    all: [HistoryEvent; 7],
+    count: usize,
+}
+
+impl Events {
+    /// Of the values that are other ones now.
+    #[inline]
+    fn of(
+        position: Option<usize>,
+        state: Option<u64>,
+        (undo, redo): (Renamed, Renamed),
+        is_modified: Option<bool>,
+    ) -> Self {
+        let mut events = Self { all: [HistoryEvent::UndoText; 7], count: 0 };
+        events.push(position.map(HistoryEvent::Position));
+        events.push(state.map(HistoryEvent::State));
+        events.push(undo.0.map(HistoryEvent::CanUndo));
+        events.push(undo.1.then_some(HistoryEvent::UndoText));
+        events.push(redo.0.map(HistoryEvent::CanRedo));
+        events.push(redo.1.then_some(HistoryEvent::RedoText));
+        events.push(is_modified.map(HistoryEvent::Modified));
+        events
+    }
+
+    #[inline]
+    fn push(&mut self, event: Option<HistoryEvent>) {
+        if let (Some(event), Some(place)) = (event, self.all.get_mut(self.count)) {
+            *place = event;
+            self.count += 1;
+        }
+    }
+}
+
+impl Deref for Events {
+    type Target = [HistoryEvent];
+
+    fn deref(&self) -> &[HistoryEvent] {
+        &self.all[..self.count]
+    }
 }
 
 /// Replaces a value; the new one, if it is another.

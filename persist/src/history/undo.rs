@@ -358,7 +358,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Calls all listeners with events; if one panics, that resumes at the end of the call.
-    pub(super) fn send(&mut self, events: &[Option<HistoryEvent>]) {
+    pub(super) fn send(&mut self, events: &[HistoryEvent]) {
         let mut listeners = std::mem::take(&mut self.listeners.all);
         let panic = tell(&mut listeners, events, self);
         self.listeners.all = listeners;

@@ -47,17 +47,7 @@ pub(in crate::history) struct Spilled {
 }
 
 /// What a file holds: for each entry its steps.
-#[derive(crate::Persist)]
-#[persist(crate = crate)]
-struct StoredSpill {
-    entries: Vec<StoredSteps>,
-}
-
-#[derive(crate::Persist)]
-#[persist(crate = crate)]
-struct StoredSteps {
-    steps: Vec<StoredStep>,
-}
+type Stored = Vec<Vec<StoredStep>>;
 
 impl Spill {
     pub(super) fn new(
@@ -107,7 +97,7 @@ impl Spill {
         Ok(self.last_file)
     }
 
-    fn read(&self, number: u64) -> Result<StoredSpill> {
+    fn read(&self, number: u64) -> Result<Stored> {
         let path = self.file(number);
         let mut bytes = Vec::new();
         let mut file = self.storage.open(&path).map_err(|error| Error::of_opening(&path, error))?;
@@ -182,7 +172,7 @@ fn damaged(path: &Path) -> Error {
 /// An entry that is to go into a file.
 struct Gathered {
     index: usize,
-    steps: StoredSteps,
+    steps: Vec<StoredStep>,
     label: Label,
     size: usize,
 }
@@ -221,7 +211,7 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
     let Some(spill) = &mut history.spill else { return };
     let mut found = found.into_iter().peekable();
     while found.peek().is_some() {
-        let (mut size, mut places, mut entries) = (0, Vec::new(), Vec::new());
+        let (mut size, mut places, mut entries) = (0, Vec::new(), Stored::new());
         while let Some(Gathered { index, steps, label, size: more }) =
             found.next_if(|_| size < FILE)
         {
@@ -229,7 +219,7 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
             places.push((index, label, more));
             entries.push(steps);
         }
-        let written = payload(&StoredSpill { entries }).and_then(|bytes| spill.write(&bytes));
+        let written = payload(&entries).and_then(|bytes| spill.write(&bytes));
         let Ok(file) = written else {
             spill.retry = held * 2;
             return;
@@ -265,7 +255,7 @@ fn gather<T: 'static>(
     });
     let Ok((label, steps)) = stored else { return 0 };
     let size = entry.size - size_of::<Entry<T>>() - entry.held();
-    found.push(Gathered { index, steps: StoredSteps { steps }, label, size });
+    found.push(Gathered { index, steps, label, size });
     size
 }
 
@@ -290,7 +280,7 @@ pub(super) fn bring_all<T: 'static>(history: &mut History<T>, target: &mut T) ->
 
 fn read_back<T: 'static>(history: &mut History<T>, file: u64, target: &mut T) -> Result<()> {
     let Some(spill) = &history.spill else { return Err(wrong("no files of moved entries")) };
-    let mut stored: Vec<_> = spill.read(file)?.entries.into_iter().map(Some).collect();
+    let mut stored: Vec<_> = spill.read(file)?.into_iter().map(Some).collect();
     let indices: Vec<(usize, usize)> = history
         .ring
         .iter()
@@ -304,7 +294,7 @@ fn read_back<T: 'static>(history: &mut History<T>, file: u64, target: &mut T) ->
     for (index, place) in &indices {
         let steps = stored.get_mut(*place).and_then(Option::take);
         let steps = steps.ok_or_else(|| wrong("fewer entries than were moved there"))?;
-        restored.push((*index, restore_all(steps.steps, target, &history.support)?));
+        restored.push((*index, restore_all(steps, target, &history.support)?));
     }
     for (index, steps) in restored {
         if let Some(entry) = history.ring.get_mut(index) {
@@ -339,12 +329,12 @@ pub(in crate::history) fn end_dropped<T: 'static>(history: &mut History<T>, targ
         let file = of_file[0].0.file;
         let Some(spill) = &mut history.spill else { return };
         // What cannot be read cannot be told of its end.
-        let stored = spill.read(file).map(|stored| stored.entries).unwrap_or_default();
+        let stored = spill.read(file).unwrap_or_default();
         spill.leave(file, of_file.len());
         let mut stored: Vec<_> = stored.into_iter().map(Some).collect();
         for (spilled, end) in of_file {
             let steps = stored.get_mut(spilled.place).and_then(Option::take);
-            let steps = steps.map(|steps| restore_all(steps.steps, target, &history.support));
+            let steps = steps.map(|steps| restore_all(steps, target, &history.support));
             if let Some(Ok(steps)) = steps {
                 let done = if *end == End::Applied { steps.len() } else { 0 };
                 history.released.extend(ends(steps, done));
