@@ -46,12 +46,12 @@ pub(super) enum Conversion {
     },
     /// A value to a list.
     One(usize),
+    /// The conversion of the key; that of the value follows it.
     Map {
         least: u32,
         key: usize,
-        value: usize,
     },
-    /// A tuple: its first part in the list of parts, and how many they are.
+    /// A tuple: the conversion of its first part, which those of the others follow, and how many they are.
     Parts(usize, usize),
     /// A struct or an enum, by the plan of the two classes.
     Class(usize, usize),
@@ -126,19 +126,6 @@ impl Plans<'_> {
         };
         self.tuples_in_tuples -= 1;
         found
-    }
-
-    /// True for a conversion whose parts need not be opened.
-    pub(super) fn is_leaf(&self, conversion: usize) -> bool {
-        match self.conversions[conversion] {
-            Conversion::Bytes(_) | Conversion::Copy(_) | Conversion::Number { .. } => true,
-            Conversion::Option(of) | Conversion::Some(of) => self.is_leaf(of),
-            Conversion::Parts(first, len) => {
-                (first..first + len).all(|part| self.is_leaf(self.parts[part]))
-            }
-            Conversion::Elements { of, least, .. } => least > 0 && self.is_leaf(of),
-            _ => false,
-        }
     }
 
     pub(super) fn enter(&mut self, conversion: Conversion) -> usize {
@@ -224,18 +211,10 @@ impl Compiler<'_, '_> {
             (K::List(a) | K::Set(a) | K::Array(a, _), K::List(b) | K::Set(b) | K::Array(b, _)) => {
                 self.elements(at, (s, a), (w, b), deep)?
             }
-            (K::Map(a), K::Map(b)) => {
-                let key = self.convert(self.part(at, 0), &a.0, &b.0, deep)?;
-                let value = self.convert(self.part(at, 1), &a.1, &b.1, deep)?;
-                let least = self.least(at, 0).saturating_add(self.least(at, 1));
-                Conversion::Map { least, key, value }
-            }
+            (K::Map(a), K::Map(b)) => self.map(at, [(&a.0, &b.0), (&a.1, &b.1)], deep)?,
             (K::Map(a), K::List(b)) if is_pair(b) => {
                 let K::Tuple(b) = &**b else { return None };
-                let key = self.convert(self.part(at, 0), &a.0, &b[0], deep)?;
-                let value = self.convert(self.part(at, 1), &a.1, &b[1], deep)?;
-                let least = self.least(at, 0).saturating_add(self.least(at, 1));
-                Conversion::Map { least, key, value }
+                self.map(at, [(&a.0, &b[0]), (&a.1, &b[1])], deep)?
             }
             (K::List(a), K::Map(b)) if is_pair(a) => {
                 let pair = K::Tuple(vec![b.0.clone(), b.1.clone()]);
@@ -243,12 +222,14 @@ impl Compiler<'_, '_> {
                 Conversion::Elements { least: self.least(at, 0), of, from: None, to: None }
             }
             (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => {
-                self.parts(a.iter().zip(b), self.part(at, 0), deep)?
+                let (first, len) = self.parts(a.iter().zip(b), self.part(at, 0), deep)?;
+                Conversion::Parts(first, len)
             }
             (K::Class(class), K::Tuple(b)) if self.is_tuple(*class, b.len()) => {
                 let Form::Struct(a) = &self.all[*class].form else { return None };
                 let kinds = a.iter().map(|field| &field.kind).zip(b);
-                self.parts(kinds, self.all.first(*class, 0), deep)?
+                let (first, len) = self.parts(kinds, self.all.first(*class, 0), deep)?;
+                Conversion::Parts(first, len)
             }
             (K::Class(class), K::Class(target)) if self.is_related(*class, *target) => {
                 Conversion::Class(*class, *target)
@@ -269,6 +250,17 @@ impl Compiler<'_, '_> {
             (K::Class(class), K::Text) if self.is_unit_enum(*class) => Conversion::Name(*class),
             _ => return None,
         })
+    }
+
+    fn map(
+        &mut self,
+        at: usize,
+        kinds: [(&KindSchema, &KindSchema); 2],
+        deep: u32,
+    ) -> Option<Conversion> {
+        let (key, _) = self.parts(kinds.into_iter(), self.part(at, 0), deep)?;
+        let least = self.least(at, 0).saturating_add(self.least(at, 1));
+        Some(Conversion::Map { least, key })
     }
 
     fn elements(
@@ -320,18 +312,20 @@ impl Compiler<'_, '_> {
         Some(Conversion::Struct(self.plans.tuples.len() - 1, target))
     }
 
-    /// A tuple, part by part.
+    /// The conversions of parts, one after another: the first, and how many they are.
     fn parts<'k>(
         &mut self,
         kinds: impl Iterator<Item = (&'k KindSchema, &'k KindSchema)>,
         first: usize,
         deep: u32,
-    ) -> Option<Conversion> {
+    ) -> Option<(usize, usize)> {
         let parts = (first..).zip(kinds).map(|(node, (a, b))| self.convert(node, a, b, deep));
         let parts = parts.collect::<Option<Vec<_>>>()?;
-        let start = self.plans.parts.len();
-        self.plans.parts.extend(&parts);
-        Some(Conversion::Parts(start, parts.len()))
+        let start = self.plans.conversions.len();
+        for part in &parts {
+            self.plans.enter(self.plans.conversions[*part]);
+        }
+        Some((start, parts.len()))
     }
 
     /// True for a struct whose fields have the names of the parts of a tuple.

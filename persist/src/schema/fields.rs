@@ -3,7 +3,7 @@
 use super::conversion::{Conversion, Place};
 use super::event::{REMOVED, shortened};
 use super::pairing::{Pairing, pair};
-use super::plan::{Action, FLAT_FIELDS, Fields, Given, Plans, Step, Walked, Wanted};
+use super::plan::{Action, Fields, Given, Plans, Step, Walked, Wanted};
 use super::quick::Quick;
 use super::{FieldSchema, Form, KindSchema, LoadEvent, Stored, Target};
 use crate::reflect::FieldRecord;
@@ -61,15 +61,14 @@ impl Plans<'_> {
         let mut last_target = None;
         for (field, schema) in old.fields.iter().enumerate() {
             let first = old.first + field;
-            let width = self.stored.node(first).width();
             let kept = (!old.is_tuple).then(|| self.stored.field_alone(first));
             let action = match (targets[field], actions[field]) {
                 (_, Some(action)) => action,
-                (Some(_), None) => Action::Copy { first, nodes: 1, width },
+                (Some(_), None) => Action::Copy { first, nodes: 1 },
                 (None, _) if superseded.contains(&field) => {
                     let path = old.path(&schema.name);
                     self.events.enter(runs[0], LoadEvent::Superseded, old.class, &path, "");
-                    Action::Skip { first, nodes: 1, width }
+                    Action::Skip { first, nodes: 1 }
                 }
                 (None, _) => {
                     let is_removed = new.is_removed(&schema.name);
@@ -96,7 +95,7 @@ impl Plans<'_> {
                                 &path,
                                 detail,
                             );
-                            Action::Skip { first, nodes: 1, width }
+                            Action::Skip { first, nodes: 1 }
                         }
                     }
                 }
@@ -127,13 +126,8 @@ impl Plans<'_> {
             _ => None,
         });
         let ordered = takes.is_sorted_by(|a, b| a < b) && !keeps;
-        let flat = walk.len() <= FLAT_FIELDS
-            && walk.iter().all(|walked| match walked.action {
-                Action::Convert { conversion, .. } => self.is_leaf(conversion),
-                _ => true,
-            });
         let quick = Quick::of(&walk, &steps, self);
-        Ok(Fields { walk, steps, ordered, runs, room: has_room, flat, quick })
+        Ok(Fields { walk, steps, ordered, runs, room: has_room, quick })
     }
 
     /// The conversion of a stored value to a field of the program.
@@ -392,7 +386,7 @@ impl<'a> Given<'a> {
 
 impl Action {
     /// The nodes of the fields.
-    fn nodes(&self) -> std::ops::Range<usize> {
+    pub(super) fn nodes(&self) -> std::ops::Range<usize> {
         match *self {
             Self::Copy { first, nodes, .. } | Self::Skip { first, nodes, .. } => {
                 first..first + nodes
@@ -404,16 +398,9 @@ impl Action {
     /// Takes in what is done with the next field, if it is the same.
     fn join(&mut self, next: &Self) -> bool {
         match (self, next) {
-            (
-                Self::Copy { nodes, width, .. },
-                Self::Copy { nodes: more_nodes, width: more, .. },
-            )
-            | (
-                Self::Skip { nodes, width, .. },
-                Self::Skip { nodes: more_nodes, width: more, .. },
-            ) => {
-                *nodes += more_nodes;
-                *width = width.zip(*more).and_then(|(width, more)| width.checked_add(more));
+            (Self::Copy { nodes, .. }, Self::Copy { nodes: more, .. })
+            | (Self::Skip { nodes, .. }, Self::Skip { nodes: more, .. }) => {
+                *nodes += more;
                 true
             }
             _ => false,

@@ -172,6 +172,15 @@ impl Stored {
         &self.arenas[arena]
     }
 
+    /// The fields of a struct (`variant` is 0) or of a variant; of a bare value none.
+    pub(crate) fn fields(&self, class: usize, variant: usize) -> &[FieldSchema] {
+        match &self.classes[class].form {
+            Form::Struct(fields) => fields,
+            Form::Enum(variants) => &variants[variant].fields,
+            Form::Value(_) => &[],
+        }
+    }
+
     /// The first node of a struct's fields or of a bare value (`variant` is 0), or
     /// of a variant's fields.
     pub(super) fn first(&self, class: usize, variant: usize) -> usize {

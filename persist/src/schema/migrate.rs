@@ -1,17 +1,19 @@
 //! Records of older versions, migrated by the program's functions.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::alone::Alone;
-use super::matching::find_variant;
+use super::matching::{find_variant, is_older};
 use super::pairing::pair;
-use super::plan::{Plans, Step, Wanted};
-use super::{KindSchema, LoadEvent, Reader, Strict, WriteTarget, empty, write_class, write_value};
+use super::plan::Plans;
+use super::{
+    Form, KindSchema, LoadEvent, Strict, VariantSchema, WriteTarget, empty, write_class,
+    write_value,
+};
 use crate::codec::{Buffer, Encoder, NoLinks, Prototypes, count};
 use crate::env::Env;
 use crate::reflect::Migration;
-use crate::value::{Field, Record, Value};
+use crate::value::{Field, Origin, Record, Value, next_part};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// Brings a record on, version by version.
@@ -50,32 +52,66 @@ pub(super) fn migrate(
     Ok(())
 }
 
-impl Plans<'_> {
-    /// What reads records as values, within what all that was rewritten so far may take.
-    pub(super) fn reader(&mut self, limits: &Limits) -> &mut Reader {
-        let before = self.before;
-        let reader = self.reader.get_or_insert_with(|| Reader::new(limits, before));
-        reader.allow_in_all(limits, before);
-        reader
-    }
-
-    /// The name of the stored field of this node.
-    pub(super) fn field_name(&mut self, node: usize, name: &str) -> Arc<str> {
-        self.names.entry(node).or_insert_with(|| name.into()).clone()
-    }
-}
-
 /// The program's classes, as what values of a migration are written.
 pub(super) struct Written<'w, 'p> {
     pub(super) plans: &'w mut Plans<'p>,
     pub(super) env: &'w Env<'w>,
     pub(super) id: u64,
+    /// Which of the bytes that were written are in their stored form, and by which conversion they become the
+    /// program's.
+    pub(super) stored: Vec<(Range<usize>, usize)>,
 }
 
-impl<'p> Written<'_, 'p> {
-    /// The program's fields of a class or a variant.
-    pub(super) fn wanted(&self, class: usize, variant: usize) -> Wanted<'p> {
-        self.plans.wanted(class, variant)
+impl Written<'_, '_> {
+    /// Migrates the records in a value that the `migrate` of another has changed, so that they are no longer as they
+    /// were stored. All others are rewritten from their stored form, as those are that no migration has seen.
+    pub(super) fn migrate_changed(&mut self, value: &mut Value) -> Result<()> {
+        let mut open = Vec::new();
+        let mut next = Some(value);
+        while let Some(value) = next {
+            let is_stored = match value.as_record_mut() {
+                Some(record) if !self.is_stored(record) => {
+                    self.migrate_record(record)?;
+                    false
+                }
+                record => record.is_some(),
+            };
+            if !is_stored {
+                open.push(value.parts_mut());
+            }
+            next = next_part(&mut open);
+        }
+        Ok(())
+    }
+
+    fn migrate_record(&mut self, record: &mut Record) -> Result<()> {
+        let Some(class) = record.origin else { return Ok(()) };
+        let Some(target) = self.plans.resolve_moved(class) else { return Ok(()) };
+        let Some(described) = self.plans.program.targets[target] else { return Ok(()) };
+        let (version, described) = (self.plans.stored[class].version, described.class);
+        if is_older(version, described) {
+            migrate(record, version..described.version, described.migration, self.env)?;
+            let detail = format!("version {version} to {}", described.version);
+            self.plans.happened(LoadEvent::Migrated, record.class(), "", &detail, self.id);
+            record.class = self.plans.program.classes[target].name.as_str().into();
+            record.origin = None;
+        }
+        Ok(())
+    }
+
+    /// True for a record that is as it was read.
+    fn is_stored(&self, record: &Record) -> bool {
+        let Some(class) = record.origin else { return false };
+        let fields = match &self.plans.stored[class].form {
+            Form::Struct(fields) => Some(fields),
+            Form::Enum(variants) => {
+                let is = |variant: &&VariantSchema| Some(&*variant.name) == record.variant();
+                variants.iter().find(is).map(|variant| &variant.fields)
+            }
+            Form::Value(_) => None,
+        };
+        fields.is_some_and(|fields| fields.len() == record.len())
+            && record.fields.iter().all(|field| field.origin == Origin::Written)
     }
 }
 
@@ -119,7 +155,7 @@ impl WriteTarget for Written<'_, '_> {
         record: &'r Record,
     ) -> Option<&'r Field> {
         let fields: Vec<&Field> = record.fields.iter().collect();
-        let pairing = pair(&fields, self.wanted(class, variant).records);
+        let pairing = pair(&fields, self.plans.wanted(class, variant).records);
         record.fields.get(pairing.sources.get(field).copied().flatten()?)
     }
 
@@ -131,7 +167,7 @@ impl WriteTarget for Written<'_, '_> {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let program = self.plans.program;
-        let wanted = self.wanted(class, variant);
+        let wanted = self.plans.wanted(class, variant);
         let (name, record) = (&wanted.fields[field].name, &wanted.records[field]);
         let is_default = record.has_default && !record.keeps_unknown;
         if !is_default && !record.keeps_unknown && !self.plans.options.fill {
@@ -147,21 +183,12 @@ impl WriteTarget for Written<'_, '_> {
         if !record.keeps_unknown {
             self.plans.happened(event, &program.classes[class].name, name, "", self.id);
         }
-        let step = Step::Default { variant, field };
         let mut buffer = Buffer::new();
-        let bytes = buffer.encode_with(
-            self.env,
-            &mut NoLinks::default(),
-            |out: &mut Encoder<'_>| match (step, program.targets[class]) {
-                (Step::Default { variant, field }, Some(target)) if is_default => {
-                    target.access.make_field(variant, field, None, out)
-                }
-                _ => match program.field_kind(class, variant, field) {
-                    Some(kind) => empty::write(kind, program, &Prototypes::bare(), out),
-                    None => Err(out.no_field()),
-                },
-            },
-        )?;
+        let encode = |out: &mut Encoder<'_>| match program.targets[class] {
+            Some(target) if is_default => target.access.make_field(variant, field, None, out),
+            _ => empty::write(&wanted.fields[field].kind, program, &Prototypes::bare(), out),
+        };
+        let bytes = buffer.encode_with(self.env, &mut NoLinks::default(), encode)?;
         out.extend_from_slice(bytes);
         Ok(())
     }
@@ -188,6 +215,26 @@ impl WriteTarget for Written<'_, '_> {
         let stored = 0..self.plans.stored.len();
         let found = stored.into_iter().find(|stored| self.plans.resolve(*stored) == Some(class));
         found.map_or(0, |found| found as u64 + 1)
+    }
+
+    fn stored(&mut self, class: usize, value: &Value, out: &mut Vec<u8>) -> Result<bool> {
+        let Some(record) = value.as_record().filter(|record| self.is_stored(record)) else {
+            return Ok(false);
+        };
+        let Some(origin) = record.origin else { return Ok(false) };
+        let is_own = self.plans.resolve_moved(origin) == Some(class);
+        if !is_own && !self.plans.matched.is_related(origin, self.plans.program, class) {
+            return Ok(false);
+        }
+        let stored = self.plans.stored.clone();
+        let start = out.len();
+        let mut target = Strict::new(&stored, &self.env.limits, &|_, _| Ok(()));
+        write_class(&mut target, &stored, origin, value, out)?;
+        if self.plans.resolve(origin) != Some(class) || !self.plans.is_identical(origin) {
+            let conversion = self.plans.class_conversion(origin, class);
+            self.stored.push((start..out.len(), conversion));
+        }
+        Ok(true)
     }
 
     fn kept(&mut self, part: &Value, out: &mut Vec<u8>) -> Result<bool> {

@@ -6,7 +6,6 @@
 //! program's form first.
 
 mod alone;
-mod bring_on;
 mod conversion;
 mod cursor;
 mod describe;

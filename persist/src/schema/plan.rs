@@ -8,18 +8,19 @@ use super::matching::{Matched, find_variant, is_older};
 use super::pass::Pass;
 use super::quick::Quick;
 use super::{
-    ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, PlannedRow, Program, Run, Stored,
-    VariantSchema,
+    ClassSchema, FieldSchema, Form, KindSchema, LoadEvent, PlannedRow, Program, Reader, Run,
+    Stored, VariantSchema,
 };
 use crate::codec::NoLinks;
 use crate::reflect::FieldRecord;
-use crate::{Error, ErrorKind, LoadOptions, Result};
+use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// How the records of one class become the program's.
+#[derive(Clone)]
 pub(super) enum Plan {
-    Struct(Fields),
+    Struct(Arc<Fields>),
     /// By stored variant.
-    Enum(Vec<VariantPlan>),
+    Enum(Arc<[VariantPlan]>),
     /// A conversion and its run.
     Value(usize, usize),
     /// By the names of what is stored, value by value: it is migrated, or what a program
@@ -29,7 +30,7 @@ pub(super) enum Plan {
 
 pub(super) enum VariantPlan {
     /// A variant of the program.
-    Fields(usize, Fields),
+    Fields(usize, Arc<Fields>),
     /// The program's `other` variant, what its field holds, and the run.
     Other { variant: usize, field: OtherField, run: usize },
     /// None of the program's.
@@ -48,7 +49,6 @@ pub(super) enum OtherField {
 }
 
 /// The fields of the program in order, each from the save or from its default.
-#[derive(Default)]
 pub(super) struct Fields {
     /// The stored fields, in stored order; neighbours that are taken over or skipped
     /// together as one.
@@ -61,14 +61,9 @@ pub(super) struct Fields {
     pub(super) runs: [usize; 3],
     /// True if the program's class has a field for what is unknown.
     pub(super) room: bool,
-    /// True if no field has parts that must be opened.
-    pub(super) flat: bool,
     /// How many of it are rewritten at once.
     pub(super) quick: Option<Quick>,
 }
-
-/// More runs of fields than this a flat record does not have.
-pub(super) const FLAT_FIELDS: usize = 32;
 
 pub(super) struct Walked {
     /// Index of the stored field, of the first one if it is several.
@@ -80,16 +75,14 @@ pub(super) struct Walked {
 
 #[derive(Clone, Copy)]
 pub(super) enum Action {
-    /// Some nodes from the first, as they are; their width if it is fixed.
+    /// Some nodes from the first, as they are.
     Copy {
         first: usize,
         nodes: usize,
-        width: Option<usize>,
     },
     Skip {
         first: usize,
         nodes: usize,
-        width: Option<usize>,
     },
     /// To be kept as a value of the class.
     Keep {
@@ -155,17 +148,15 @@ pub(crate) struct Plans<'p> {
     pub(crate) aside: bool,
     pub(super) matched: Arc<Matched>,
     /// By stored class: to the program's class that it is, and to others.
-    plans: Vec<Option<Arc<Plan>>>,
-    other_plans: HashMap<(usize, usize), Arc<Plan>>,
+    plans: Vec<Option<Plan>>,
+    other_plans: HashMap<(usize, usize), Plan>,
     pub(super) conversions: Vec<Conversion>,
-    /// Conversions of the parts of tuples.
-    pub(super) parts: Vec<usize>,
     /// Tuples that become structs.
     pub(super) tuples: Vec<Arc<Fields>>,
     /// How deep the conversion of a tuple to a struct is in others, while they are made.
     pub(super) tuples_in_tuples: usize,
-    /// A plan without fields.
-    pub(super) nothing: Arc<Fields>,
+    /// The conversions of records that migrations have moved.
+    classes: HashMap<(usize, usize), usize>,
     /// The conversions to fields that are found by name.
     pub(super) named: HashMap<(usize, usize, usize, usize), usize>,
     pub(super) events: PlannedRows,
@@ -179,7 +170,7 @@ pub(crate) struct Plans<'p> {
     /// Counts elements without bytes that are rewritten.
     pub(super) empty: NoLinks,
     /// Reads what is migrated; counts the work on what is migrated and kept.
-    pub(super) reader: Option<super::Reader>,
+    pub(super) reader: Option<Reader>,
     /// Names of stored fields by their nodes, which records share.
     pub(super) names: HashMap<usize, Arc<str>>,
     /// Bytes of the payloads that were rewritten, as stored.
@@ -214,10 +205,9 @@ impl<'p> Plans<'p> {
             plans,
             other_plans: HashMap::new(),
             conversions: Vec::new(),
-            parts: Vec::new(),
             tuples: Vec::new(),
             tuples_in_tuples: 0,
-            nothing: Arc::default(),
+            classes: HashMap::new(),
             named: HashMap::new(),
             events: PlannedRows::default(),
             single_runs: HashMap::new(),
@@ -351,7 +341,7 @@ impl<'p> Plans<'p> {
     }
 
     /// The plan from a stored class to one of the program; made once.
-    pub(super) fn plan(&mut self, class: usize, target: usize) -> Result<Arc<Plan>> {
+    pub(super) fn plan(&mut self, class: usize, target: usize) -> Result<Plan> {
         let is_own = self.resolve(class) == Some(target);
         let known = if is_own {
             self.plans[class].as_ref()
@@ -361,7 +351,7 @@ impl<'p> Plans<'p> {
         if let Some(plan) = known {
             return Ok(plan.clone());
         }
-        let plan = Arc::new(self.compile(class, target)?);
+        let plan = self.compile(class, target)?;
         if is_own {
             self.plans[class] = Some(plan.clone());
         } else {
@@ -382,12 +372,12 @@ impl<'p> Plans<'p> {
         match (&stored.form, &compiled.form, target) {
             (Form::Struct(_), Form::Struct(_), Some(_)) => {
                 let given = given(&all, class, 0);
-                self.fields(&given, &self.wanted(index, 0)).map(Plan::Struct)
+                Ok(Plan::Struct(Arc::new(self.fields(&given, &self.wanted(index, 0))?)))
             }
             (Form::Enum(old), Form::Enum(_), Some(_)) => {
                 let variants = old.iter().enumerate();
                 let plans = variants.map(|(i, old)| self.variant(class, index, (i, old)));
-                plans.collect::<Result<_>>().map(Plan::Enum)
+                plans.collect::<Result<Vec<_>>>().map(|plans| Plan::Enum(plans.into()))
             }
             (Form::Value(old), Form::Value(new), _) => {
                 let place = Place { class: &stored.name, field: "" };
@@ -430,7 +420,7 @@ impl<'p> Plans<'p> {
         if let Some(variant) = find_variant(&old.name, records) {
             let given = given(&all, class, i);
             let wanted = self.wanted(index, variant);
-            return Ok(VariantPlan::Fields(variant, self.fields(&given, &wanted)?));
+            return Ok(VariantPlan::Fields(variant, Arc::new(self.fields(&given, &wanted)?)));
         }
         let Some((variant, field)) = self.other(class, (i, &old.name), index) else {
             return Ok(VariantPlan::Removed);
@@ -468,5 +458,28 @@ impl<'p> Plans<'p> {
             false => OtherField::Kept(self.stored.variant_alone(class, variant)),
         };
         Some((other, field))
+    }
+
+    /// The conversion of a stored class to one of the program.
+    pub(super) fn class_conversion(&mut self, class: usize, target: usize) -> usize {
+        if let Some(known) = self.classes.get(&(class, target)) {
+            return *known;
+        }
+        let conversion = self.enter(Conversion::Class(class, target));
+        self.classes.insert((class, target), conversion);
+        conversion
+    }
+
+    /// What reads records as values, within what all that was rewritten so far may take.
+    pub(super) fn reader(&mut self, limits: &Limits) -> &mut Reader {
+        let before = self.before;
+        let reader = self.reader.get_or_insert_with(|| Reader::new(limits, before));
+        reader.allow_in_all(limits, before);
+        reader
+    }
+
+    /// The name of the stored field of this node.
+    pub(super) fn field_name(&mut self, node: usize, name: &str) -> Arc<str> {
+        self.names.entry(node).or_insert_with(|| name.into()).clone()
     }
 }

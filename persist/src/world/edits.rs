@@ -123,14 +123,13 @@ impl World {
     /// Refuses a class whose content is not all in it, since it holds shared pointers.
     pub(crate) fn check_recordable(&self, class: &str) -> Result<()> {
         let Some(index) = self.registry.named(class) else { return Ok(()) };
-        if !self.registry.traits(index).references {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::Unsupported,
-            "the class holds shared pointers, and what is behind them is not recorded; keep an `ObjectId` in their place, or change it by a command of your own",
-        )
-        .in_class(class))
+        let Some((_, holder)) = self.registry.shared_field(index) else { return Ok(()) };
+        let message = if holder == Self::CLASS {
+            "the class holds a world, and what is in that is not recorded; give that world a history of its own, or change it by a command of your own"
+        } else {
+            "the class holds shared pointers, and what is behind them is not recorded; keep an `ObjectId` in their place, or change it by a command of your own"
+        };
+        Err(Error::new(ErrorKind::Unsupported, message).in_class(class))
     }
 
     /// The contents of components of parked objects.

@@ -1,13 +1,14 @@
 //! Values without parts, and what becomes an object or stops being one.
 
 use super::{Found, Frame, Keeps, SharedValue, Transcoder};
-use crate::codec::{Decoder, NoLinks, count};
+use crate::codec::{Decoder, Fail, LoadLinks, NoLinks, count};
 use crate::reflect::{Holder, VariantRecord};
 use crate::schema::conversion::Conversion;
 use crate::schema::matching::find_variant;
 use crate::schema::number::{Fit, Width};
 use crate::schema::plan::OtherField;
-use crate::schema::walk::fault;
+use crate::schema::walk::{check_count, fault, tag};
+use crate::schema::{Form, VariantSchema};
 use crate::{Error, ErrorKind, Result};
 
 /// What a copy of an object that has become a value takes at least, in memory and in time.
@@ -103,7 +104,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         fields: usize,
         field: OtherField,
     ) -> Result<()> {
-        let bytes = self.taken(first, fields, None)?;
+        let bytes = self.taken(first, fields)?;
         match field {
             OtherField::None => {}
             OtherField::Empty => self.out.push(0),
@@ -194,5 +195,79 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         self.check(start + self.defaults.len())?;
         self.out.extend_from_slice(self.defaults.bytes());
         Ok(())
+    }
+
+    /// The error for a variant that the program does not have.
+    pub(super) fn removed(&self, class: usize, variant: &str) -> Error {
+        Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "the program's {} has no variant {variant}; keep it, name it as an `alias` of another, or give the enum a variant `#[persist(other)] Other(persist::Unknown)`",
+                self.stored[class].name
+            ),
+        )
+    }
+
+    /// Reads which variant of a stored enum follows.
+    pub(super) fn read_tag(&mut self, class: usize) -> Result<(usize, &'t VariantSchema)> {
+        let form = &self.stored[class].form;
+        let Form::Enum(variants) = form else { return Err(fault(Fail::Value)) };
+        let number = tag(form, &mut self.input).map_err(fault)?;
+        let schema = variants.get(number).ok_or_else(|| fault(Fail::Value))?;
+        Ok((number, schema))
+    }
+
+    /// Writes the tag of the program's variant.
+    pub(super) fn tag(&mut self, target: usize, variant: usize) -> Result<()> {
+        let width = self.plans.program.classes[target].form.tag_width();
+        let tag = u16::try_from(variant).map_err(|_| fault(Fail::Value))?.to_le_bytes();
+        self.out.extend_from_slice(&tag[..width]);
+        Ok(())
+    }
+
+    /// Takes over the length of a list of elements of at least `least` bytes each.
+    pub(super) fn length(
+        &mut self,
+        least: u32,
+        from: Option<usize>,
+        to: Option<usize>,
+    ) -> Result<u64> {
+        let count = match from {
+            Some(count) => {
+                if least == 0 {
+                    self.charge_empty(count)?;
+                }
+                count as u64
+            }
+            None => self.read_count(least)?,
+        };
+        match to {
+            Some(wanted) if wanted as u64 != count => Err(Error::new(
+                ErrorKind::InvalidValue,
+                format!(
+                    "the save holds {count} elements where the program has an array of {wanted}; give the field a `convert`, or make it a `Vec`"
+                ),
+            )),
+            Some(_) => Ok(count),
+            None => {
+                count::push(count, self.out);
+                Ok(count)
+            }
+        }
+    }
+
+    /// Reads a count; elements without bytes are limited in number over the whole save.
+    fn read_count(&mut self, least: u32) -> Result<u64> {
+        let count = count::decode(&mut self.input).map_err(fault)?;
+        if least == 0 {
+            self.charge_empty(usize::try_from(count).unwrap_or(usize::MAX))?;
+        } else {
+            check_count(count, u64::from(least), &self.input).map_err(fault)?;
+        }
+        Ok(count)
+    }
+
+    fn charge_empty(&mut self, count: usize) -> Result<()> {
+        LoadLinks::charge(&mut self.plans.empty, count, 0, &self.env.limits)
     }
 }

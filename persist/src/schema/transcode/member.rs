@@ -92,7 +92,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 self.kept_fields(head.variant.map(|(_, name)| name), &mut kept)?;
                 continue;
             }
-            let bytes = self.taken(node, 1, stored.node(node).width())?;
+            let bytes = self.taken(node, 1)?;
             let end = self.length.saturating_sub(self.input.rest().len());
             found.push(Member {
                 name: self.plans.field_name(node, &field.name),
@@ -113,7 +113,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let count = count::decode(&mut self.input).map_err(fault)?;
         for _ in 0..count {
             let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
-            let bytes = self.taken(self.stored.root(class), 1, None)?;
+            let bytes = self.taken(self.stored.root(class), 1)?;
             let end = self.length.saturating_sub(self.input.rest().len());
             let place = KeptPlace::Payload(end.saturating_sub(bytes.len())..end);
             match self.kept_field(class, variant, bytes, Some(place)) {

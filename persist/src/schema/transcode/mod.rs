@@ -3,24 +3,26 @@
 //! Bytes to bytes: nothing generic is compiled twice, the typed decoder reads one
 //! form only. With an explicit stack, as deep values are.
 
-mod fields;
-mod flat;
+mod held;
 mod leaf;
 mod member;
 mod named;
-mod open;
+mod record;
 
 use std::ops::Range;
 
-use self::fields::{Piece, Record};
+use self::held::Held;
 use self::named::Named;
+use self::record::{Piece, Record};
+use super::conversion::Conversion;
 use super::frames::{self, LONGEST_PATH, push_name};
-use super::walk::left_behind;
-use super::{Form, Plans, Stored};
-use crate::Result;
-use crate::codec::{Buffer, Decoder, NoLinks};
+use super::plan::{Plan, VariantPlan};
+use super::walk::{dynamic, fault, left_behind, skip};
+use super::{Form, LoadEvent, Plans, Stored};
+use crate::codec::{Buffer, Decoder, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Holder;
+use crate::{Error, ErrorKind, Result};
 
 /// A record of the save.
 pub(crate) struct Source<'s> {
@@ -82,7 +84,7 @@ pub(crate) fn transcode<'s>(
 ) -> Result<Rest> {
     let stored = plans.stored.clone();
     let payload = source.payload;
-    let mut links = NoLinks::default();
+    let (mut links, held) = (NoLinks::default(), Held::default());
     let start = out.len();
     plans.before += payload.len() as u64;
     let most = (u64::from(env.limits.depth) + 1).saturating_mul(plans.program.classes.len() as u64);
@@ -103,6 +105,7 @@ pub(crate) fn transcode<'s>(
         pieces: Vec::new(),
         ordered: Vec::new(),
         defaults: Buffer::new(),
+        held: &held,
         kept: Vec::new(),
         inlined: vec![source.id],
         next_id,
@@ -153,6 +156,8 @@ struct Transcoder<'t, 's, 'p> {
     pieces: Vec<Piece<'t>>,
     ordered: Vec<u8>,
     defaults: Buffer,
+    /// What migrations have made.
+    held: &'t Held,
     /// What the open records have that goes into a field of theirs for what is unknown.
     kept: Vec<(usize, &'t [u8])>,
     /// The object, and those in it that are values now.
@@ -167,25 +172,8 @@ struct Transcoder<'t, 's, 'p> {
 enum Frame<'t> {
     Record(Record<'t>),
     Named(Named<'t>),
-    /// Elements of one conversion.
-    Elements {
-        of: usize,
-        next: u64,
-        count: u64,
-    },
-    /// Keys and values by turns.
-    Entries {
-        key: usize,
-        value: usize,
-        next: u64,
-        count: u64,
-    },
-    /// Parts of a tuple, by their places in the list of parts.
-    Parts {
-        first: usize,
-        len: usize,
-        next: usize,
-    },
+    /// Parts by their conversions.
+    Parts(frames::Frame<'t>),
     /// An object that is a value now, and where to continue after its reference.
     Inlined {
         behind: &'t [u8],
@@ -214,35 +202,15 @@ enum Frame<'t> {
 
 /// The field that is being worked on.
 fn path(frames: &[Frame<'_>], skipped: &[frames::Frame<'_>]) -> String {
-    use std::fmt::Write;
-
     let mut path = String::new();
     for frame in frames {
-        // Writing to a `String` cannot fail.
-        let _ = match frame {
-            _ if path.len() > LONGEST_PATH => Ok(()),
-            Frame::Record(record) => {
-                push_name(record.field_name(), &mut path);
-                Ok(())
-            }
-            Frame::Named(named) => {
-                push_name(named.field_name(), &mut path);
-                Ok(())
-            }
-            Frame::Elements { next, .. } => write!(path, "[{}]", next.saturating_sub(1)),
-            Frame::Entries { next, .. } if next % 2 == 1 => {
-                write!(path, "[{}].key", (next - 1) / 2)
-            }
-            Frame::Entries { next, .. } => write!(path, "[{}]", next.saturating_sub(1) / 2),
-            Frame::Parts { next, .. } => {
-                push_name(&next.saturating_sub(1).to_string(), &mut path);
-                Ok(())
-            }
-            Frame::Inlined { .. }
-            | Frame::Shared { .. }
-            | Frame::Longer { .. }
-            | Frame::Typed { .. } => Ok(()),
-        };
+        match frame {
+            _ if path.len() > LONGEST_PATH => {}
+            Frame::Record(record) => push_name(record.field_name(), &mut path),
+            Frame::Named(named) => push_name(named.field_name(), &mut path),
+            Frame::Parts(parts) => parts.name(&mut path),
+            _ => {}
+        }
     }
     for frame in skipped {
         if path.len() <= LONGEST_PATH {
@@ -253,6 +221,24 @@ fn path(frames: &[Frame<'_>], skipped: &[frames::Frame<'_>]) -> String {
 }
 
 impl<'t, 's: 't> Transcoder<'t, 's, '_> {
+    /// Opens the record itself.
+    fn record(&mut self, source: &Source<'s>, frames: &mut Vec<Frame<'t>>) -> Result<()> {
+        let class = source.class;
+        let Some(target) = self.plans.resolve(class) else {
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                "the program does not have this class; register it",
+            ));
+        };
+        if !source.kept.is_empty() && !matches!(self.stored[class].form, Form::Value(_)) {
+            return self.open_named(class, target, source.kept, frames);
+        }
+        match self.open_class(class, target, frames)? {
+            Some(conversion) => self.open(conversion, frames),
+            None => Ok(()),
+        }
+    }
+
     fn go_on(&mut self, frames: &mut Vec<Frame<'t>>) -> Result<()> {
         while let Some(frame) = frames.last_mut() {
             match self.next(frame)? {
@@ -265,22 +251,15 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 
     /// The conversion of the next part, or the end of what the frame is for.
     fn next(&mut self, frame: &mut Frame<'t>) -> Result<Option<usize>> {
-        Ok(match frame {
+        match frame {
             Frame::Record(record) => return self.advance(record),
             Frame::Named(named) => return self.advance_named(named),
-            Frame::Elements { of, next, count } => {
+            Frame::Parts(frames::Frame::Elements { node: of, next, count }) => {
+                *next += self.quick_records(*of, *count - *next)?;
                 *next += 1;
-                (*next <= *count).then_some(*of)
+                return Ok((*next <= *count).then_some(*of));
             }
-            Frame::Entries { key, value, next, count } => {
-                *next += 1;
-                let part = if *next % 2 == 1 { *key } else { *value };
-                (*next <= count.saturating_mul(2)).then_some(part)
-            }
-            Frame::Parts { first, len, next } => {
-                *next += 1;
-                (*next <= *len).then(|| self.plans.parts[*first + *next - 1])
-            }
+            Frame::Parts(parts) => return Ok(parts.next()),
             Frame::Inlined { behind } => {
                 let left = self.input.rest().len();
                 if left > 0 {
@@ -288,20 +267,209 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 }
                 self.input.go_back(behind);
                 self.inlined.pop();
-                None
             }
-            Frame::Shared { class, holder, start } => {
-                self.end_shared(*class, *holder, *start)?;
-                None
-            }
+            Frame::Shared { class, holder, start } => self.end_shared(*class, *holder, *start)?,
             Frame::Longer { from, class, variant, field } => {
                 self.end_of_default(*class, (*variant, *field), *from)?;
-                None
             }
             Frame::Typed { class, variant, field, start } => {
                 self.end_typed(*class, (*variant, *field), *start)?;
-                None
             }
-        })
+        }
+        Ok(None)
+    }
+
+    /// Rewrites a value without parts, or opens one.
+    fn open(&mut self, mut of: usize, frames: &mut Vec<Frame<'t>>) -> Result<()> {
+        loop {
+            of = match self.plans.conversions[of] {
+                Conversion::Bytes(width) => {
+                    let bytes = self.input.take(width).map_err(fault)?;
+                    self.out.extend_from_slice(bytes);
+                    return Ok(());
+                }
+                Conversion::Copy(node) => return self.copy(node),
+                Conversion::Number { from, to, clamped } => return self.number(from, to, clamped),
+                Conversion::Option(inner) => {
+                    let some = self.input.value::<bool>().map_err(fault)?;
+                    self.out.push(u8::from(some));
+                    if !some {
+                        return Ok(());
+                    }
+                    inner
+                }
+                Conversion::Some(inner) | Conversion::One(inner) => {
+                    self.out.push(1);
+                    inner
+                }
+                Conversion::Present(inner) => {
+                    if !self.input.value::<bool>().map_err(fault)? {
+                        return Err(Error::new(
+                            ErrorKind::InvalidValue,
+                            "the save holds `None` where the program has no `Option` any more; keep the `Option`, or give the field a `convert` that takes it",
+                        ));
+                    }
+                    inner
+                }
+                Conversion::Elements { least, of, from, to } => {
+                    let count = self.length(least, from, to)?;
+                    if !self.numbers(of, count)? {
+                        let elements = frames::Frame::Elements { node: of, next: 0, count };
+                        frames.push(Frame::Parts(elements));
+                    }
+                    return Ok(());
+                }
+                Conversion::Longer { of: inner, from, class, variant, field, run } => {
+                    self.plans.events.count(run, self.id);
+                    frames.push(Frame::Longer { from, class, variant, field });
+                    inner
+                }
+                Conversion::Map { least, key } => {
+                    let count = self.length(least, None, None)?;
+                    frames.push(Frame::Parts(frames::Frame::Entries { key, next: 0, count }));
+                    return Ok(());
+                }
+                Conversion::Parts(first, len) => {
+                    frames.push(Frame::Parts(frames::Frame::Parts { first, len, next: 0 }));
+                    return Ok(());
+                }
+                Conversion::Class(class, target) => {
+                    let Some(inner) = self.open_class(class, target, frames)? else {
+                        return Ok(());
+                    };
+                    inner
+                }
+                Conversion::Struct(tuple, target) => {
+                    let fields = self.plans.tuples[tuple].clone();
+                    return self.open_fields(fields, target, &[], frames);
+                }
+                Conversion::Dynamic => {
+                    let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
+                    count::push(class as u64 + 1, self.out);
+                    let target = self.plans.resolve(class);
+                    let Some(target) = target.filter(|_| self.plans.rewrites_dynamic(class)) else {
+                        return self.copy(self.stored.root(class));
+                    };
+                    let Some(inner) = self.open_class(class, target, frames)? else {
+                        return Ok(());
+                    };
+                    inner
+                }
+                Conversion::Variant { class, lost, .. } => {
+                    return self.text_to_variant(class, lost);
+                }
+                Conversion::Name(class) => return self.variant_to_text(class),
+                Conversion::Share { class, holder, of: inner } => {
+                    frames.push(Frame::Shared { class, holder, start: self.out.len() });
+                    inner
+                }
+                Conversion::Inline { class, holder, of: inner, shared } => {
+                    let (frame, kept) = self.inline(class, holder, shared)?;
+                    frames.push(frame);
+                    if !kept.is_empty() && self.open_kept(class, inner, &kept, frames)? {
+                        return Ok(());
+                    }
+                    inner
+                }
+                Conversion::Typed { of: inner, class, variant, field } => {
+                    let start = self.out.len();
+                    frames.push(Frame::Typed { class, variant, field, start });
+                    inner
+                }
+            }
+        }
+    }
+
+    /// Opens a value that was an object with kept fields, if it still has fields.
+    fn open_kept(
+        &mut self,
+        class: usize,
+        of: usize,
+        kept: &[(usize, &'t [u8])],
+        frames: &mut Vec<Frame<'t>>,
+    ) -> Result<bool> {
+        let target = match self.plans.conversions[of] {
+            Conversion::Class(_, target) => Some(target),
+            Conversion::Bytes(_) | Conversion::Copy(_) => self.plans.resolve(class),
+            _ => None,
+        };
+        let target = target.filter(|_| !matches!(self.stored[class].form, Form::Value(_)));
+        if let Some(target) = target {
+            self.open_named(class, target, kept, frames)?;
+            return Ok(true);
+        }
+        for (part, _) in kept {
+            let name = self.stored.schema(*part).map_or_else(String::new, |part| part.name.clone());
+            self.plans.happened(LoadEvent::Dropped, &name, "", "", self.id);
+        }
+        Ok(false)
+    }
+
+    /// Opens a struct or an enum; returns the conversion of a bare value.
+    fn open_class(
+        &mut self,
+        class: usize,
+        target: usize,
+        frames: &mut Vec<Frame<'t>>,
+    ) -> Result<Option<usize>> {
+        let plan = self.plans.plan(class, target)?;
+        self.plans.count_newer(class, 1, self.id);
+        match plan {
+            Plan::Value(conversion, run) => {
+                self.plans.events.count(run, self.id);
+                return Ok(Some(conversion));
+            }
+            Plan::Named => self.open_named(class, target, &[], frames)?,
+            Plan::Struct(plan) => {
+                if self.quick(&plan, 1)? == 0 {
+                    let fields = self.stored.fields(class, 0);
+                    self.open_fields(plan, target, fields, frames)?;
+                }
+            }
+            Plan::Enum(variants) => {
+                let (number, schema) = self.read_tag(class)?;
+                match &variants[number] {
+                    VariantPlan::Fields(variant, plan) => {
+                        self.tag(target, *variant)?;
+                        self.open_fields(plan.clone(), target, &schema.fields, frames)?;
+                    }
+                    VariantPlan::Other { variant, field, run } => {
+                        self.plans.events.count(*run, self.id);
+                        self.tag(target, *variant)?;
+                        let first = self.stored.first(class, number);
+                        self.keep_variant(first, schema.fields.len(), *field)?;
+                    }
+                    VariantPlan::Removed => return Err(self.removed(class, &schema.name)),
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes over the value of a node as it is.
+    fn copy(&mut self, node: usize) -> Result<()> {
+        let bytes = self.taken(node, 1)?;
+        self.out.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The bytes of the values of `nodes` nodes.
+    fn taken(&mut self, first: usize, nodes: usize) -> Result<&'t [u8]> {
+        let whole = self.input.rest();
+        for node in first..first + nodes {
+            match self.stored.node(node).width() {
+                Some(width) => drop(self.input.take(width).map_err(fault)?),
+                None => {
+                    skip(node, self.stored, &mut self.input, &mut self.skipped).map_err(fault)?;
+                }
+            }
+        }
+        Ok(&whole[..whole.len() - self.input.rest().len()])
+    }
+
+    /// Checks what all records take if the output is so long.
+    fn check(&self, end: usize) -> Result<()> {
+        let after = self.plans.after + (end - self.start + self.shared_bytes) as u64;
+        self.env.limits.check_rewritten(self.plans.before, after)
     }
 }

@@ -1,6 +1,7 @@
 //! Records by the names of what they have: those that are migrated, and those that have kept
 //! what an earlier program did not know.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::member::{Head, Member, MemberValue};
@@ -43,7 +44,7 @@ enum Action<'t> {
         name: Arc<str>,
     },
     /// What a migration has made.
-    Made(Vec<u8>),
+    Made(&'t [u8]),
     Make(Step),
 }
 
@@ -137,13 +138,13 @@ impl<'t> Transcoder<'t, '_, '_> {
                     self.input.go_back(bytes);
                     return Ok(Some(conversion));
                 }
-                Action::Made(bytes) => self.out.extend_from_slice(&bytes),
+                Action::Made(bytes) => self.out.extend_from_slice(bytes),
                 Action::Make(step) => self.append(named.target, step, named.kept)?,
             }
         }
         self.kept.truncate(named.kept);
         self.input.go_back(named.behind);
-        self.end_record();
+        self.records -= 1;
         Ok(None)
     }
 
@@ -283,10 +284,10 @@ impl<'t> Transcoder<'t, '_, '_> {
                 }
             }
             let path = given.path(&source.name);
-            let result =
-                self.field_action(source, &wanted, field, &Place { class: name, field: &path });
+            let place = Place { class: name, field: &path };
+            let result = self.field_actions(source, &wanted, field, &place, &mut actions);
             let wanted_path = given.path(&wanted.fields[field].name);
-            actions.push(result.map_err(|error| error.in_field(&wanted_path))?);
+            result.map_err(|error| error.in_field(&wanted_path))?;
         }
         let records = wanted.records;
         let has_room = records.iter().any(|record| record.keeps_unknown);
@@ -314,13 +315,14 @@ impl<'t> Transcoder<'t, '_, '_> {
         Some(found)
     }
 
-    fn field_action(
+    fn field_actions(
         &mut self,
         source: Member<'t>,
         wanted: &Wanted<'_>,
         field: usize,
         place: &Place<'_>,
-    ) -> Result<Action<'t>> {
+        actions: &mut Vec<Action<'t>>,
+    ) -> Result<()> {
         let program = self.plans.program;
         let kind = &wanted.fields[field].kind;
         let conversion = self.conversion(&source, wanted, field, place);
@@ -346,16 +348,29 @@ impl<'t> Transcoder<'t, '_, '_> {
                         self.id,
                     );
                 }
-                Ok(Action::Convert { conversion, bytes, name: source.name })
+                actions.push(Action::Convert { conversion, bytes, name: source.name });
             }
-            MemberValue::Made(value) => {
+            MemberValue::Made(mut value) => {
                 let mut bytes = Vec::new();
-                let mut target = Written { plans: self.plans, env: self.env, id: self.id };
-                let value = target.migrated(value)?;
+                let (env, id) = (self.env, self.id);
+                let mut target = Written { plans: self.plans, env, id, stored: Vec::new() };
+                target.migrate_changed(&mut value)?;
                 write_value(&mut target, &program.classes, kind, &value, &mut bytes)?;
-                Ok(Action::Made(bytes))
+                let stored = target.stored;
+                self.plans.reader(&env.limits).charge(1, bytes.len())?;
+                self.held = self.held.with(bytes);
+                let bytes = self.held.bytes();
+                let mut start = 0;
+                for (Range { start: from, end }, conversion) in stored {
+                    actions.push(Action::Made(&bytes[start..from]));
+                    let (bytes, name) = (&bytes[from..end], source.name.clone());
+                    actions.push(Action::Convert { conversion, bytes, name });
+                    start = end;
+                }
+                actions.push(Action::Made(&bytes[start..]));
             }
         }
+        Ok(())
     }
 
     /// Keeps a field that the program does not have, where there is room for it.

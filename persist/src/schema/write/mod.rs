@@ -71,6 +71,17 @@ pub(crate) trait Target {
     /// The number that a class has in the save.
     fn number(&mut self, class: usize) -> u64;
 
+    /// Appends a record in the form in which it was stored, if the target can make this class of
+    /// that; else false.
+    ///
+    /// # Errors
+    ///
+    /// If it is not as it was.
+    fn stored(&mut self, class: usize, value: &Value, out: &mut Vec<u8>) -> Result<bool> {
+        let _ = (class, value, out);
+        Ok(false)
+    }
+
     /// Appends one of the parts of an [`Unknown`](crate::Unknown), if it is of a class that the
     /// target does not have; else false.
     ///

@@ -218,6 +218,9 @@ impl<'r> Run<'r> {
     }
 
     fn class(&mut self, class: usize, value: &'r Value) -> Result<Option<Open<'r>>> {
+        if self.target.stored(class, value, self.out)? {
+            return Ok(None);
+        }
         let classes = self.classes;
         let form = &classes[class].form;
         let (variant, fields, record) = match (form, value) {

@@ -1,21 +1,26 @@
 //! The fields of a struct or a variant, in one walk over the stored ones.
 
-use super::Transcoder;
-use super::open::Opened;
+use std::sync::Arc;
+
+use super::{Frame, KeptPlace, Transcoder};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
-use crate::schema::plan::{Action, Fields, Step};
+use crate::schema::conversion::Conversion;
+use crate::schema::plan::{Action, Fields, Plan, Step, Walked};
 use crate::schema::walk::fault;
 use crate::schema::{Cursor, FieldSchema, empty};
 use crate::{Error, ErrorKind, Result};
 
+/// What a field that is kept takes, in memory and in time, beside its bytes.
+const KEPT: usize = 256;
+
 /// A struct or a variant.
 pub(super) struct Record<'t> {
-    opened: Opened,
+    plan: Arc<Fields>,
     /// The program's class.
     target: usize,
-    pub(super) stored: &'t [FieldSchema],
+    stored: &'t [FieldSchema],
     /// The field that is being rewritten, if any.
-    pub(super) field: Option<usize>,
+    field: Option<usize>,
     /// Next of the walk.
     walked: usize,
     /// Next of the steps, if those are in the order of the walk.
@@ -25,6 +30,14 @@ pub(super) struct Record<'t> {
     /// Where its own pieces, and what is kept of it, begin.
     pieces: usize,
     kept: usize,
+}
+
+impl Record<'_> {
+    /// Name of the field that is being rewritten.
+    pub(super) fn field_name(&self) -> &str {
+        let field = self.field.and_then(|field| self.stored.get(field));
+        field.map_or("", |field| &field.name)
+    }
 }
 
 /// What a stored field has become.
@@ -37,21 +50,42 @@ pub(super) enum Piece<'t> {
 }
 
 impl<'t> Transcoder<'t, '_, '_> {
+    /// Rewrites the first of `count` values, if they are structs that have a quick way; returns how many.
+    pub(super) fn quick_records(&mut self, of: usize, count: u64) -> Result<u64> {
+        let Conversion::Class(class, target) = self.plans.conversions[of] else { return Ok(0) };
+        let Plan::Struct(plan) = self.plans.plan(class, target)? else { return Ok(0) };
+        let done = self.quick(&plan, count)?;
+        self.plans.count_newer(class, done, self.id);
+        Ok(done)
+    }
+
+    /// Rewrites the first of `count` records, if the plan has a quick way; returns how many.
+    pub(super) fn quick(&mut self, plan: &Fields, count: u64) -> Result<u64> {
+        let Some(quick) = &plan.quick else { return Ok(0) };
+        let mut rest = self.input.rest();
+        let done = quick.run(count, &mut rest, self.out);
+        if done > 0 {
+            self.input.go_back(rest);
+            self.check(self.out.len())?;
+            self.plans.events.count_all(plan.runs[0], done, self.id);
+        }
+        Ok(done)
+    }
+
     /// Opens the fields of a struct or a variant.
     pub(super) fn open_fields(
         &mut self,
-        opened: Opened,
+        plan: Arc<Fields>,
         target: usize,
         stored: &'t [FieldSchema],
-    ) -> Result<Record<'t>> {
+        frames: &mut Vec<Frame<'t>>,
+    ) -> Result<()> {
         self.count_record()?;
-        if let Some(fields) = opened.fields() {
-            let place = if self.is_object() { 1 } else { 2 };
-            self.plans.events.count(fields.runs[0], self.id);
-            self.plans.events.count(fields.runs[place], self.id);
-        }
-        Ok(Record {
-            opened,
+        let place = if self.is_object() { 1 } else { 2 };
+        self.plans.events.count(plan.runs[0], self.id);
+        self.plans.events.count(plan.runs[place], self.id);
+        frames.push(Frame::Record(Record {
+            plan,
             target,
             stored,
             field: None,
@@ -60,7 +94,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             start: self.out.len(),
             pieces: self.pieces.len(),
             kept: self.kept.len(),
-        })
+        }));
+        Ok(())
     }
 
     pub(super) fn count_record(&mut self) -> Result<()> {
@@ -76,81 +111,75 @@ impl<'t> Transcoder<'t, '_, '_> {
         !self.bare && self.records == 1 && self.inlined.len() == 1 && self.plans.aside
     }
 
-    pub(super) fn end_record(&mut self) {
-        self.records -= 1;
-    }
-
     /// Advances to the next field of a record that must be rewritten, and returns
     /// its conversion; ends the record if there is none.
     pub(super) fn advance(&mut self, record: &mut Record<'t>) -> Result<Option<usize>> {
-        // It is given back below: the record is in the way of itself.
-        let opened =
-            std::mem::replace(&mut record.opened, Opened::Tuple(self.plans.nothing.clone()));
-        let result = match opened.fields() {
-            Some(plan) => self.advance_in(record, plan),
-            None => Ok(None),
-        };
-        record.opened = opened;
-        result
-    }
-
-    fn advance_in(&mut self, record: &mut Record<'t>, plan: &Fields) -> Result<Option<usize>> {
-        if record.walked > 0 && !plan.ordered {
+        let Record { plan, target, field, walked: next, step, kept, .. } = record;
+        if *next > 0 && !plan.ordered {
             self.end_piece();
         }
-        while let Some(walked) = plan.walk.get(record.walked) {
-            record.field = None;
+        while let Some(walked) = plan.walk.get(*next) {
+            *field = None;
             let is_taken = matches!(walked.action, Action::Copy { .. } | Action::Convert { .. });
             if plan.ordered && is_taken {
-                self.defaults(record, plan)?;
-                // The one that takes this field.
-                record.step += 1;
+                *step = self.defaults(*target, plan, *step, *kept)? + 1;
             }
-            record.walked += 1;
-            record.field = Some(walked.field);
-            match walked.action {
-                Action::Convert { conversion, .. } => {
-                    if !plan.ordered {
-                        let start = self.out.len();
-                        self.pieces.push(Piece::Made(start, start));
-                    }
-                    return Ok(Some(conversion));
+            *next += 1;
+            *field = Some(walked.field);
+            if let Action::Convert { conversion, .. } = walked.action {
+                if !plan.ordered {
+                    let start = self.out.len();
+                    self.pieces.push(Piece::Made(start, start));
                 }
-                Action::Copy { .. } => {
-                    let bytes = self.passed(walked)?;
-                    if plan.ordered {
-                        self.out.extend_from_slice(bytes);
-                    } else {
-                        self.pieces.push(Piece::Stored(bytes));
-                    }
-                }
-                Action::Skip { .. } => {
-                    self.passed(walked)?;
-                    self.no_piece(plan);
-                }
-                Action::Keep { class, .. } => {
-                    let bytes = self.passed(walked)?;
-                    self.keep_field(class, bytes, plan)?;
-                    self.no_piece(plan);
-                }
+                return Ok(Some(conversion));
+            }
+            let bytes = self.passed(walked)?;
+            if let Action::Keep { class, .. } = walked.action {
+                self.keep_field(class, bytes, plan)?;
+            }
+            if !plan.ordered {
+                // Pieces are counted by the places in the walk.
+                self.pieces.push(Piece::Stored(bytes));
+            } else if is_taken {
+                self.out.extend_from_slice(bytes);
             }
         }
-        record.field = None;
+        *field = None;
         if plan.ordered {
-            self.defaults(record, plan)?;
+            self.defaults(*target, plan, *step, *kept)?;
         } else {
-            self.put_in_order(record, plan)?;
+            self.put_in_order(record)?;
         }
         self.kept.truncate(record.kept);
-        self.end_record();
+        self.records -= 1;
         Ok(None)
     }
 
-    /// Pieces are counted by the places in the walk.
-    fn no_piece(&mut self, plan: &Fields) {
-        if !plan.ordered {
-            self.pieces.push(Piece::Stored(&[]));
+    /// The bytes of what is walked over.
+    fn passed(&mut self, walked: &Walked) -> Result<&'t [u8]> {
+        if let Some(passes) = &walked.passes {
+            let whole = self.input.rest();
+            let mut all = passes.iter();
+            if all.try_for_each(|pass| self.stored.passes.over(*pass, &mut self.input)).is_ok() {
+                return Ok(&whole[..whole.len() - self.input.rest().len()]);
+            }
+            // The way with frames says where it fails.
+            self.input.go_back(whole);
         }
+        let nodes = walked.action.nodes();
+        self.taken(nodes.start, nodes.len())
+    }
+
+    /// Keeps a field that the program does not have, where there is room for it.
+    fn keep_field(&mut self, class: usize, bytes: &'t [u8], plan: &Fields) -> Result<()> {
+        self.plans.reader(&self.env.limits).charge(1, KEPT)?;
+        if plan.room {
+            self.kept.push((class, bytes));
+        } else if self.is_object() {
+            let end = self.length - self.input.rest().len();
+            self.rest.kept.push((class, KeptPlace::Payload(end - bytes.len()..end)));
+        }
+        Ok(())
     }
 
     /// Notes where the bytes of the last piece end, if those were just made.
@@ -163,22 +192,33 @@ impl<'t> Transcoder<'t, '_, '_> {
         }
     }
 
-    /// Appends the defaults that are next.
-    fn defaults(&mut self, record: &mut Record<'t>, plan: &Fields) -> Result<()> {
-        while let Some(step) = plan.steps.get(record.step) {
-            if matches!(step, Step::Take(_)) {
-                break;
-            }
-            self.append(record.target, *step, record.kept)?;
-            record.step += 1;
+    /// Appends the defaults from a step on; returns the next that takes a field.
+    fn defaults(
+        &mut self,
+        target: usize,
+        plan: &Fields,
+        mut step: usize,
+        kept: usize,
+    ) -> Result<usize> {
+        while let Some(next) = plan.steps.get(step).filter(|step| !matches!(step, Step::Take(_))) {
+            self.append(target, *next, kept)?;
+            step += 1;
         }
+        Ok(step)
+    }
+
+    /// Appends a field that the save does not have.
+    pub(super) fn append(&mut self, target: usize, step: Step, kept: usize) -> Result<()> {
+        self.make(target, step, kept)?;
+        self.check(self.out.len() + self.defaults.len())?;
+        self.out.extend_from_slice(self.defaults.bytes());
         Ok(())
     }
 
     /// Replaces the fields of a record, in stored order, by the program's.
-    fn put_in_order(&mut self, record: &Record<'t>, plan: &Fields) -> Result<()> {
+    fn put_in_order(&mut self, record: &Record<'t>) -> Result<()> {
         self.ordered.clear();
-        for step in &plan.steps {
+        for step in &record.plan.steps {
             match *step {
                 Step::Take(place) => match self.pieces[record.pieces + place] {
                     Piece::Stored(bytes) => self.ordered.extend_from_slice(bytes),

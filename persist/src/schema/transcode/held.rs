@@ -1,0 +1,29 @@
+use std::cell::OnceCell;
+
+/// Bytes that are made while others that were made before are read: a list that grows at its end.
+#[derive(Default)]
+pub(super) struct Held {
+    bytes: Vec<u8>,
+    next: OnceCell<Box<Self>>,
+}
+
+impl Held {
+    /// Holds bytes after these, where there is nothing yet.
+    pub(super) fn with(&self, bytes: Vec<u8>) -> &Self {
+        self.next.get_or_init(|| Box::new(Self { bytes, next: OnceCell::new() }))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Without recursion: a record may have any number of fields that are made.
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut next = self.next.take();
+        while let Some(mut held) = next {
+            next = held.next.take();
+        }
+    }
+}
