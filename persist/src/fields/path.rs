@@ -189,8 +189,12 @@ impl With<FieldPath> for AsText {
         path.to_string()
     }
 
+    /// A journal has the same paths in many entries, which then share them.
     fn restore(text: String) -> Result<FieldPath> {
-        text.parse()
+        thread_local! {
+            static KNOWN: Paths = Paths::default();
+        }
+        KNOWN.with(|known| known.of_text(&text))
     }
 }
 

@@ -17,8 +17,9 @@ pub struct Paths {
 
 type OfClass = HashMap<Box<[usize]>, FieldPath>;
 
-/// More texts than an editor has are not kept: they may have an index in them that always is another.
+/// More texts than an editor has are not kept, nor longer ones: they may have an index in them that always is another.
 const MOST_TEXTS: usize = 4096;
+const LONGEST_TEXT: usize = 256;
 
 /// The way from a class to a field, or to an element.
 pub(super) struct Trail<'c> {
@@ -73,6 +74,9 @@ impl Paths {
             return Ok(path.clone());
         }
         let path: FieldPath = text.parse()?;
+        if text.len() > LONGEST_TEXT {
+            return Ok(path);
+        }
         let mut texts = self.texts.borrow_mut();
         if texts.len() >= MOST_TEXTS {
             texts.clear();
