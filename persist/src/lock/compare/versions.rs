@@ -1,14 +1,15 @@
-//! What the locked versions say of one another: which fields and classes were there at once.
+//! What the locked versions say of one another: which fields, variants and classes were there at once.
 
 use crate::lock::section::Section;
 use crate::reflect::FieldRecord;
-use crate::schema::{FieldSchema, Form, Program, find_variant, pair};
+use crate::schema::{ClassSchema, FieldSchema, Form, Program, find_variant, pair};
 
-/// The locked versions, oldest first, and the one that is compared.
+/// The locked versions, oldest first, and the one that is compared with the program.
 #[derive(Clone, Copy)]
-pub(super) struct History<'l> {
-    sections: &'l [Section],
-    at: usize,
+pub(super) struct Versions<'l> {
+    pub(super) sections: &'l [Section],
+    pub(super) at: usize,
+    pub(super) program: &'l Program,
 }
 
 /// A struct of the program, or a variant of an enum.
@@ -20,11 +21,30 @@ pub(super) struct Owner {
     pub(super) variant: Option<usize>,
 }
 
-impl<'l> History<'l> {
-    pub(super) fn new(sections: &'l [Section], at: usize) -> Self {
-        Self { sections, at }
-    }
+/// Where a field was that went.
+#[derive(Clone, Copy)]
+pub(super) enum From<'n> {
+    Program(Owner),
+    /// In a struct of this name, which went as well.
+    Gone(&'n str),
+}
 
+/// What a version has, or has not.
+#[derive(Clone, Copy)]
+pub(super) enum Item<'i> {
+    /// A class of the program.
+    Class(usize),
+    /// A variant of the program's class.
+    Variant(usize, usize),
+    /// A field of the program.
+    Field(Owner, &'i FieldRecord),
+    /// A class of this name, which the program does not have.
+    GoneClass(&'i str),
+    /// A field of this name, which the program does not have.
+    GoneField(From<'i>, &'i str),
+}
+
+impl<'l> Versions<'l> {
     pub(super) fn section(self) -> &'l Section {
         &self.sections[self.at]
     }
@@ -34,122 +54,74 @@ impl<'l> History<'l> {
         self.sections.last().is_some_and(|last| last.is_same(self.section()))
     }
 
-    /// True if one may have become the other: no version had both, and none after the one that is compared
-    /// had neither. Each is asked whether a version had it; `None` is a version that does not count.
-    fn may_have_become(self, has: impl Fn(&'l Section) -> Option<(bool, bool)>) -> bool {
-        self.sections.iter().enumerate().all(|(at, section)| match has(section) {
-            Some((true, true)) => false,
-            Some((false, false)) => at <= self.at,
-            _ => true,
+    /// True if what went may be what came: no version had both, and none after the one that is compared had neither.
+    pub(super) fn may_become(self, gone: Item<'_>, came: Item<'_>) -> bool {
+        self.sections.iter().enumerate().all(|(at, section)| {
+            match (self.has(section, gone), self.has(section, came)) {
+                (Some(true), Some(true)) => false,
+                // A version without what the two are in does not count.
+                (None, None) | (Some(true), _) | (_, Some(true)) => true,
+                _ => at <= self.at,
+            }
         })
     }
 
-    /// True if a class that went may be one that came.
-    pub(super) fn may_be_class(self, program: &Program, gone: &str, came: usize) -> bool {
-        self.may_have_become(|section| {
-            let had = section.classes.iter().any(|class| class.name == gone);
-            let has = section.classes.iter().any(|class| program.find(class) == Some(came));
-            Some((had, has))
+    /// The first later version that had not what the program has: the class, the variant of a class that it had, or the
+    /// field, also if it had not what that is in.
+    pub(super) fn absence(self, item: Item<'_>) -> Option<&'l Section> {
+        let is_absent = |section: &&Section| match (item, self.has(section, item)) {
+            (Item::Field(..), has) => has != Some(true),
+            (_, has) => has == Some(false),
+        };
+        self.sections[self.at..].iter().find(is_absent)
+    }
+
+    pub(super) fn had(self, section: &Section, item: Item<'_>) -> bool {
+        self.has(section, item) == Some(true)
+    }
+
+    /// Whether a version has it; `None` if it has not what that is in.
+    fn has(self, section: &Section, item: Item<'_>) -> Option<bool> {
+        Some(match item {
+            Item::Class(class) => self.class(section, class).is_some(),
+            Item::GoneClass(name) => section.classes.iter().any(|class| class.name == name),
+            Item::Variant(class, variant) => {
+                let Form::Enum(stored) = &self.class(section, class)?.form else { return None };
+                let records = self.program.targets[class]?.class.variants();
+                stored.iter().any(|it| find_variant(&it.name, records) == Some(variant))
+            }
+            Item::Field(owner, record) => has_field(self.fields(section, owner)?, record),
+            Item::GoneField(from, name) => {
+                let fields = match from {
+                    From::Program(owner) => self.fields(section, owner)?,
+                    From::Gone(class) => {
+                        let class = section.classes.iter().find(|it| it.name == class)?;
+                        let Form::Struct(fields) = &class.form else { return None };
+                        fields
+                    }
+                };
+                fields.iter().any(|field| field.name == name)
+            }
         })
     }
 
-    /// True if a field that went may be one that came, in the same class or in another.
-    pub(super) fn may_be_field(
-        self,
-        program: &Program,
-        (from, gone): (From<'_>, &str),
-        (to, came): (Owner, &FieldRecord),
-    ) -> bool {
-        self.may_have_become(|section| {
-            let left = match from {
-                From::Program(owner) => fields(section, program, owner),
-                From::Gone(name) => section.classes.iter().find_map(|class| match &class.form {
-                    Form::Struct(fields) if class.name == name => Some(&fields[..]),
-                    _ => None,
-                }),
-            };
-            let entered = fields(section, program, to);
-            let had = left.is_some_and(|fields| fields.iter().any(|field| field.name == gone));
-            let has = entered.is_some_and(|fields| has_field(fields, came));
-            (left.is_some() || entered.is_some()).then_some((had, has))
-        })
+    /// What a version has for a class of the program.
+    fn class(self, section: &Section, class: usize) -> Option<&ClassSchema> {
+        section.classes.iter().find(|it| self.program.find(it) == Some(class))
     }
 
-    /// The first later version in which the program's field was not there, or what it is in.
-    pub(super) fn absence(
-        self,
-        program: &Program,
-        owner: Owner,
-        record: &FieldRecord,
-    ) -> Option<&'l Section> {
-        let mut later = self.sections[self.at..].iter();
-        later.find(|section| {
-            fields(section, program, owner).is_none_or(|fields| !has_field(fields, record))
-        })
-    }
-
-    /// The first later version that had a class of the program and not this variant of it, and the variants that it had.
-    pub(super) fn absence_of_variant(
-        self,
-        program: &Program,
-        class: usize,
-        variant: usize,
-    ) -> Option<(&'l Section, Vec<usize>)> {
-        let records = program.targets[class]?.class.variants();
-        self.sections[self.at..].iter().find_map(|section| {
-            let found = section.classes.iter().find(|it| program.find(it) == Some(class))?;
-            let Form::Enum(stored) = &found.form else { return None };
-            let there = stored.iter().filter_map(|stored| find_variant(&stored.name, records));
-            let there: Vec<usize> = there.collect();
-            (!there.contains(&variant)).then_some((section, there))
-        })
-    }
-
-    /// The first later version that had not this class of the program, and those that it had.
-    pub(super) fn absence_of_class(
-        self,
-        program: &Program,
-        class: usize,
-    ) -> Option<(&'l Section, Vec<usize>)> {
-        self.sections[self.at..].iter().find_map(|section| {
-            let there = section.classes.iter().filter_map(|stored| program.find(stored));
-            let there: Vec<usize> = there.collect();
-            (!there.contains(&class)).then_some((section, there))
-        })
-    }
-
-    /// True if a version had a field of the program.
-    pub(super) fn had(
-        program: &Program,
-        section: &Section,
-        owner: Owner,
-        record: &FieldRecord,
-    ) -> bool {
-        fields(section, program, owner).is_some_and(|fields| has_field(fields, record))
-    }
-}
-
-/// Where a field was that went.
-#[derive(Clone, Copy)]
-pub(super) enum From<'n> {
-    Program(Owner),
-    /// In a struct of this name, which went as well.
-    Gone(&'n str),
-}
-
-/// The fields of a struct or a variant in a version.
-fn fields<'s>(section: &'s Section, program: &Program, owner: Owner) -> Option<&'s [FieldSchema]> {
-    let found = |class: &&crate::schema::ClassSchema| program.find(class) == Some(owner.class);
-    match (&section.classes.iter().find(found)?.form, owner.variant) {
-        (Form::Struct(fields), None) => Some(fields),
-        (Form::Enum(variants), Some(wanted)) => {
-            let records = program.targets[owner.class]?.class.variants();
-            let is = |variant: &&crate::schema::VariantSchema| {
-                find_variant(&variant.name, records) == Some(wanted)
-            };
-            variants.iter().find(is).map(|variant| &variant.fields[..])
+    /// The fields of a struct or a variant in a version.
+    fn fields(self, section: &Section, owner: Owner) -> Option<&[FieldSchema]> {
+        match (&self.class(section, owner.class)?.form, owner.variant) {
+            (Form::Struct(fields), None) => Some(fields),
+            (Form::Enum(variants), Some(wanted)) => {
+                let records = self.program.targets[owner.class]?.class.variants();
+                let mut found = variants.iter();
+                let found = found.find(|it| find_variant(&it.name, records) == Some(wanted));
+                found.map(|variant| &variant.fields[..])
+            }
+            _ => None,
         }
-        _ => None,
     }
 }
 
