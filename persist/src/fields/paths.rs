@@ -85,3 +85,43 @@ impl Paths {
         Ok(path)
     }
 }
+
+/// What is taken for a path: a [`FieldPath`], made by [`field!`](crate::field!) or kept, or its text.
+pub trait IntoFieldPath {
+    /// The path, perhaps one of those that are known.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidValue`] if a text is none.
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath>;
+}
+
+impl IntoFieldPath for FieldPath {
+    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
+        Ok(self)
+    }
+}
+
+impl IntoFieldPath for &FieldPath {
+    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
+        Ok(self.clone())
+    }
+}
+
+impl IntoFieldPath for &str {
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(self)
+    }
+}
+
+impl IntoFieldPath for &String {
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(self)
+    }
+}
+
+impl IntoFieldPath for String {
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(&self)
+    }
+}
