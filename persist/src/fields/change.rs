@@ -7,7 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::bytes::{AsBytes, Bytes};
 use super::links::FieldLinks;
 use super::part::{FieldPart, Room, follow};
-use super::path::{AsText, FieldPath, Steps};
+use super::path::{FieldPath, Steps};
+use super::paths::AsText;
 use crate::codec::items::ListAccess;
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, NoVisitLinks, Phase, Portable, Visitor, left_over,

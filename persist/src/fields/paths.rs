@@ -1,11 +1,15 @@
 //! The paths of the fields that were found to have changed.
 
+use std::borrow::Borrow;
 use std::cell::RefCell;
+use std::convert::Infallible;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use super::path::{FieldPath, Step};
-use crate::Result;
+use crate::codec::with::With;
+use crate::{Error, Result};
 
 /// Paths that were asked for, each made once, since histories keep them.
 #[derive(Default)]
@@ -123,5 +127,38 @@ impl IntoFieldPath for &String {
 impl IntoFieldPath for String {
     fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
         known.of_text(&self)
+    }
+}
+
+/// Stores what is known by its text: paths, and texts that are shared.
+pub(crate) struct AsText;
+
+impl With<FieldPath> for AsText {
+    type Stored = String;
+    type Error = Error;
+
+    fn store(path: &FieldPath) -> impl Borrow<String> {
+        path.to_string()
+    }
+
+    /// A journal has the same paths in many entries, which then share them.
+    fn restore(text: String) -> Result<FieldPath> {
+        thread_local! {
+            static KNOWN: Paths = Paths::default();
+        }
+        KNOWN.with(|known| known.of_text(&text))
+    }
+}
+
+impl With<Arc<str>> for AsText {
+    type Stored = String;
+    type Error = Infallible;
+
+    fn store(text: &Arc<str>) -> impl Borrow<String> {
+        text.to_string()
+    }
+
+    fn restore(text: String) -> Result<Arc<str>, Infallible> {
+        Ok(text.into())
     }
 }
