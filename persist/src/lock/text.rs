@@ -166,7 +166,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Section>> {
     let [format, versions] =
         parts(&lock, "Lock", ["format", "versions"]).map_err(|it| damaged(&it))?;
     match format.and_then(Value::as_u64) {
-        Some(format @ 1..) if format <= FORMAT.into() => {}
+        Some(format @ 1..) if format <= u64::from(FORMAT) => {}
         Some(format @ 1..) => {
             return Err(Error::new(
                 ErrorKind::NewerFormat,
