@@ -170,7 +170,7 @@ pub use value::{Record, Value};
 #[doc(inline)]
 pub use codec::Persist;
 #[doc(inline)]
-pub use codec::dynamic::Unknown;
+pub use codec::unknown::Unknown;
 #[doc(inline)]
 pub use codec::with::With;
 #[doc(inline)]
@@ -201,15 +201,16 @@ pub mod __private {
     pub use crate::__dynamic;
     pub use crate::codec::content::Content;
     pub use crate::codec::convert::{Conversion, convert};
-    pub use crate::codec::dynamic::{
-        ArcTo, AsTrait, Dynamic, Implements, Portable, RcTo, StandIn, TraitObject,
-    };
-    pub use crate::codec::field::FieldAccess;
-    pub use crate::codec::field_names::{FieldNames, FieldStep};
+    pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
     pub use crate::codec::persist::kind_of_class;
+    pub use crate::codec::pointer::{ArcFamily, RcFamily};
     pub use crate::codec::row::{Part, Row, checked, decode_row, encode_row, reach};
+    pub use crate::codec::trait_object::{
+        AsTrait, Dynamic, Implements, PointerTo, Portable, TraitObject,
+    };
     pub use crate::codec::type_set::TypeSet;
+    pub use crate::codec::unknown::StandIn;
     pub use crate::codec::visitor::{Outcome, Phase, Visitor};
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;

@@ -8,7 +8,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::paths::Paths;
 use crate::codec::with::With;
 use crate::value::{NameOf, first_name, first_value, write_name};
 use crate::{Error, ErrorKind, Result, Value};
@@ -190,8 +189,12 @@ impl With<FieldPath> for AsText {
         path.to_string()
     }
 
+    /// A journal has the same paths in many entries, which then share them.
     fn restore(text: String) -> Result<FieldPath> {
-        text.parse()
+        thread_local! {
+            static KNOWN: Paths = Paths::default();
+        }
+        KNOWN.with(|known| known.of_text(&text))
     }
 }
 
@@ -205,46 +208,6 @@ impl With<Arc<str>> for AsText {
 
     fn restore(text: String) -> Result<Arc<str>, Infallible> {
         Ok(text.into())
-    }
-}
-
-/// What is taken for a path: a [`FieldPath`], made by [`field!`](crate::field!) or kept, or its text.
-pub trait IntoFieldPath {
-    /// The path, perhaps one of those that are known.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidValue`] if a text is none.
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath>;
-}
-
-impl IntoFieldPath for FieldPath {
-    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
-        Ok(self)
-    }
-}
-
-impl IntoFieldPath for &FieldPath {
-    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
-        Ok(self.clone())
-    }
-}
-
-impl IntoFieldPath for &str {
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
-        known.of_text(self)
-    }
-}
-
-impl IntoFieldPath for &String {
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
-        known.of_text(self)
-    }
-}
-
-impl IntoFieldPath for String {
-    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
-        known.of_text(&self)
     }
 }
 

@@ -17,8 +17,9 @@ pub struct Paths {
 
 type OfClass = HashMap<Box<[usize]>, FieldPath>;
 
-/// More texts than an editor has are not kept: they may have an index in them that always is another.
+/// More texts than an editor has are not kept, nor longer ones: they may have an index in them that always is another.
 const MOST_TEXTS: usize = 4096;
+const LONGEST_TEXT: usize = 256;
 
 /// The way from a class to a field, or to an element.
 pub(super) struct Trail<'c> {
@@ -73,11 +74,54 @@ impl Paths {
             return Ok(path.clone());
         }
         let path: FieldPath = text.parse()?;
+        if text.len() > LONGEST_TEXT {
+            return Ok(path);
+        }
         let mut texts = self.texts.borrow_mut();
         if texts.len() >= MOST_TEXTS {
             texts.clear();
         }
         texts.insert(text.into(), path.clone());
         Ok(path)
+    }
+}
+
+/// What is taken for a path: a [`FieldPath`], made by [`field!`](crate::field!) or kept, or its text.
+pub trait IntoFieldPath {
+    /// The path, perhaps one of those that are known.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidValue`] if a text is none.
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath>;
+}
+
+impl IntoFieldPath for FieldPath {
+    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
+        Ok(self)
+    }
+}
+
+impl IntoFieldPath for &FieldPath {
+    fn into_field_path(self, _: &Paths) -> Result<FieldPath> {
+        Ok(self.clone())
+    }
+}
+
+impl IntoFieldPath for &str {
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(self)
+    }
+}
+
+impl IntoFieldPath for &String {
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(self)
+    }
+}
+
+impl IntoFieldPath for String {
+    fn into_field_path(self, known: &Paths) -> Result<FieldPath> {
+        known.of_text(&self)
     }
 }

@@ -113,6 +113,44 @@ impl<E> Ring<E> {
     }
 }
 
+/// How much a [`History`](super::History) keeps: by default everything.
+///
+/// # Example
+///
+/// ```
+/// use persist::history::Capacity;
+/// use persist::{History, World};
+///
+/// let mut world = World::new();
+/// let mut history = History::new(Capacity { entries: Some(1_000), bytes: Some(64 << 20) });
+/// history.set_capacity(&mut world, 200); // at most 200 entries, of any size
+/// # history.edit(&mut world, "", |edit| edit.spawn("Door"))?;
+/// # Ok::<(), persist::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capacity {
+    /// How many entries, at most. With 0, nothing can be undone.
+    pub entries: Option<usize>,
+    /// How many [bytes](super::HistoryEntry::bytes) the entries may take in all; the current one is kept, however large.
+    /// Those in [files](super::SessionOptions::memory) count as in memory.
+    ///
+    /// Entries are dropped when one is added, or another limit is set. An undo or a redo may lead over this limit until then, since what it
+    /// takes out of the target is held: it drops nothing.
+    pub bytes: Option<usize>,
+}
+
+impl From<usize> for Capacity {
+    fn from(entries: usize) -> Self {
+        Self::from(Some(entries))
+    }
+}
+
+impl From<Option<usize>> for Capacity {
+    fn from(entries: Option<usize>) -> Self {
+        Self { entries, bytes: None }
+    }
+}
+
 /// The six cases of adding to a circular buffer, by where its current entry stands, and its ends.
 #[cfg(test)]
 mod tests {

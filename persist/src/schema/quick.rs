@@ -5,7 +5,7 @@ use super::conversion::Conversion;
 use super::number::Width;
 use super::pass::Pass;
 use super::plan::{Action, Plans, Step, Walked};
-use crate::codec::copy;
+use crate::codec::text::copy;
 
 /// How the records of a small struct are rewritten.
 pub(super) struct Quick {

@@ -68,7 +68,7 @@ impl Index {
         usize::from(self.before[word]) + (self.mask[word] & (one - 1)).count_ones() as usize
     }
 
-    /// Sets a bit after all others, of which there are `len`: nothing is to be counted.
+    /// Sets a bit after all `len` others: nothing is to be counted.
     #[expect(clippy::cast_possible_truncation, reason = "a page has few bits")]
     fn append(&mut self, bit: u32, len: usize) {
         let (word, one) = split(bit);

@@ -88,7 +88,7 @@ impl<T: 'static> CommandClass<T> {
         let mut command = (self.read)(before, reading)?;
         let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, reading));
         let after = after.transpose()?;
-        if !command.perform(target, support, &mut None)? {
+        if !command.perform(target, support)? {
             return Err(Error::new(
                 ErrorKind::Refused,
                 format!(
