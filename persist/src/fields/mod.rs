@@ -20,8 +20,7 @@ pub(crate) use compare::{compared, content_of};
 pub(crate) use links::FieldLinks;
 pub(crate) use number::{NumberField, NumberFields, Replaced};
 pub(crate) use part::{FieldPart, Room};
-pub(crate) use path::AsText;
-pub(crate) use paths::{IntoFieldPath, Paths};
+pub(crate) use paths::{AsText, IntoFieldPath, Paths};
 
 // The root shows it.
 #[doc(hidden)]
