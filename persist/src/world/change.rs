@@ -284,10 +284,10 @@ impl Change {
     pub(crate) fn discard(&mut self, world: &mut World, is_applied: bool) {
         match (&mut self.what, self.owner) {
             (What::Spawn(_), Owner::Object(object)) if !is_applied => {
-                parked::discard_parked(world, object)
+                parked::discard_parked(world, object);
             }
             (What::Delete(_), Owner::Object(object)) if is_applied => {
-                parked::discard_parked(world, object)
+                parked::discard_parked(world, object);
             }
             (What::Attach(detached) | What::Detach(detached), owner) => {
                 detached.discard(world, owner);

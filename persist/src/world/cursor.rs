@@ -23,17 +23,15 @@ pub trait Cursor {
     /// True if all objects of the page, which are that many, have an item, and these can be had as one run.
     fn has_page(&self, objects: usize) -> bool;
 
-    /// The items of the page, which [has](Self::has_page) one for each object; then it has none left.
-    fn page_run(&mut self) -> Self::Run;
-
     /// Goes to the next word of the page, whose first id is `first`; the bits of objects that have what is asked for.
     fn word(&mut self, word: usize, first: u64) -> u64;
 
     /// True if these bits are all that this has in the word, and their values are in order.
     fn is_all(&self, wanted: u64) -> bool;
 
-    /// The items of these bits, which are all of the word.
-    fn run(&mut self, wanted: u64) -> Self::Run;
+    /// The next items: of these bits, which are [all](Self::is_all) of the word, or of a page that [has](Self::has_page) them
+    /// all, which are that many.
+    fn run(&mut self, wanted: u64, count: usize) -> Self::Run;
 
     /// The item of a bit; bits are asked for in ascending order, none twice.
     fn item(&mut self, bit: u32) -> Option<Self::Item>;
@@ -99,11 +97,6 @@ impl<'w, T> Cursor for Shared<'w, T> {
     }
 
     #[inline]
-    fn page_run(&mut self) -> Self::Run {
-        mem::take(&mut self.items)
-    }
-
-    #[inline]
     fn page(&mut self) {
         self.page = self.pages.next().and_then(Option::as_deref);
         self.items = self.page.map_or(&[][..], Page::items).iter();
@@ -127,10 +120,10 @@ impl<'w, T> Cursor for Shared<'w, T> {
     }
 
     #[inline]
-    fn run(&mut self, wanted: u64) -> Self::Run {
+    fn run(&mut self, _: u64, count: usize) -> Self::Run {
         self.mask = 0;
         let items = self.items.as_slice();
-        let (run, rest) = items.split_at(items.len().min(wanted.count_ones() as usize));
+        let (run, rest) = items.split_at(items.len().min(count));
         self.items = rest.iter();
         run.iter()
     }
@@ -158,11 +151,6 @@ impl<'w, T> Cursor for Exclusive<'w, T> {
     #[inline]
     fn has_page(&self, objects: usize) -> bool {
         self.items.len() == objects && self.ordered.is_none()
-    }
-
-    #[inline]
-    fn page_run(&mut self) -> Self::Run {
-        mem::take(&mut self.items)
     }
 
     #[inline]
@@ -204,10 +192,10 @@ impl<'w, T> Cursor for Exclusive<'w, T> {
     }
 
     #[inline]
-    fn run(&mut self, wanted: u64) -> Self::Run {
+    fn run(&mut self, _: u64, count: usize) -> Self::Run {
         self.mask = 0;
         let items = mem::take(&mut self.items).into_slice();
-        let (run, rest) = items.split_at_mut(items.len().min(wanted.count_ones() as usize));
+        let (run, rest) = items.split_at_mut(items.len().min(count));
         self.items = rest.iter_mut();
         run.iter_mut()
     }
@@ -270,11 +258,6 @@ impl<C: Cursor> Cursor for Maybe<C> {
     }
 
     #[inline]
-    fn page_run(&mut self) -> Self::Run {
-        Self::empty()
-    }
-
-    #[inline]
     fn page(&mut self) {
         self.cursor.page();
     }
@@ -291,8 +274,10 @@ impl<C: Cursor> Cursor for Maybe<C> {
     }
 
     #[inline]
-    fn run(&mut self, wanted: u64) -> Self::Run {
-        MaybeRun { run: self.cursor.run(wanted & self.mask), mask: self.mask, wanted }
+    fn run(&mut self, wanted: u64, _: usize) -> Self::Run {
+        let inner = wanted & self.mask;
+        let run = self.cursor.run(inner, inner.count_ones() as usize);
+        MaybeRun { run, mask: self.mask, wanted }
     }
 
     #[inline]
@@ -342,11 +327,6 @@ impl Cursor for Ids {
     }
 
     #[inline]
-    fn page_run(&mut self) -> IdRun {
-        Self::empty()
-    }
-
-    #[inline]
     fn page(&mut self) {}
 
     #[inline]
@@ -361,7 +341,7 @@ impl Cursor for Ids {
     }
 
     #[inline]
-    fn run(&mut self, wanted: u64) -> IdRun {
+    fn run(&mut self, wanted: u64, _: usize) -> IdRun {
         IdRun { first: self.first, wanted }
     }
 

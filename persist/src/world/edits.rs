@@ -207,18 +207,13 @@ impl World {
         Ok((change, old.unwrap_or(Value::Unit)))
     }
 
-    pub(super) fn value_at(&self, owner: Owner, path: &FieldPath) -> Result<Value> {
+    pub(super) fn field(&self, owner: Owner, path: &FieldPath) -> Result<Value> {
         let read = || {
             let root = self.root(owner, path.class())?;
             let mut room = Room::default();
             FieldPart::find(&mut room, &self.registry, root, path.steps())?.value(&self.registry)
         };
         read().map_err(|error| owner.name(error, path.class()))
-    }
-
-    pub(super) fn set_at(&mut self, owner: Owner, path: FieldPath, value: &Value) -> Result<Value> {
-        let (_, old) = self.change_field(owner, path, &Request::Set(value))?;
-        Ok(old.unwrap_or(Value::Unit))
     }
 
     /// Does something to a field; if it or the component refuses, it is put back. Also what a field was that was set.

@@ -12,7 +12,7 @@ use super::resources::Movable;
 use super::world::{Command, Component, World};
 use super::{objects::missing, phases};
 use crate::codec::Pointee;
-use crate::fields::IntoFieldPath;
+use crate::fields::{IntoFieldPath, Request};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value};
 
@@ -127,17 +127,8 @@ impl World {
         name: &str,
         components: impl IntoIterator<Item = B>,
     ) -> Result<Vec<ObjectId>> {
-        let bundle = self.bundle::<B>()?;
-        self.flush();
-        let spawn = |components| match self.is_running() {
-            true => self.spawn_later(name, bundle, components),
-            false => {
-                let id = self.new_id();
-                self.spawn_bundle(id, name, bundle, components);
-                id
-            }
-        };
-        Ok(components.into_iter().map(spawn).collect())
+        self.bundle::<B>()?;
+        components.into_iter().map(|components| self.spawn_with(name, components)).collect()
     }
 
     /// Removes an object and all below it, the lowest first, and releases their components, of a
@@ -170,12 +161,13 @@ impl World {
     }
 
     /// All objects, in the order in which they were made. How many they are, `objects().len()` says in constant time.
+    #[expect(clippy::missing_panics_doc, reason = "as many ids follow as were counted")]
     pub fn objects(&self) -> impl ExactSizeIterator<Item = ObjectId> + use<'_> {
         let mut ids = (0..self.directory.len()).flat_map(move |page| {
             let bits = self.objects.page(page).into_iter().flat_map(Page::bits);
             bits.filter_map(move |bit| self.directory.id(page, bit))
         });
-        (0..self.count).map(move |_| ids.next().expect("as many as were counted"))
+        (0..self.count).map(move |_| ids.next().expect("they were counted"))
     }
 
     /// The object of this name.
@@ -527,7 +519,7 @@ impl World {
         object: impl Into<Option<ObjectId>>,
         path: impl IntoFieldPath,
     ) -> Result<Value> {
-        self.value_at(object.into().into(), &path.into_field_path(&self.paths)?)
+        self.field(object.into().into(), &path.into_field_path(&self.paths)?)
     }
 
     /// Sets a field of a component, or of a resource if there is `None` in place of an object, and returns what it was.
@@ -554,7 +546,10 @@ impl World {
         path: impl IntoFieldPath,
         value: impl Into<Value>,
     ) -> Result<Value> {
-        self.set_at(object.into().into(), path.into_field_path(&self.paths)?, &value.into())
+        let path = path.into_field_path(&self.paths)?;
+        let (_, old) =
+            self.change_field(object.into().into(), path, &Request::Set(&value.into()))?;
+        Ok(old.unwrap_or(Value::Unit))
     }
 
     /// All places in components and resources that hold the id of an object, in the order of objects and

@@ -173,7 +173,7 @@ impl<'w, Q: Query> Rest<'w, Q> {
                     // Only objects have components, so columns that have as many have the same.
                     if self.cursor.has_page(objects.len()) {
                         self.word = WORDS;
-                        return Some(self.cursor.page_run());
+                        return Some(self.cursor.run(0, objects.len()));
                     }
                     objects
                 }
@@ -185,7 +185,7 @@ impl<'w, Q: Query> Rest<'w, Q> {
                 continue;
             }
             if self.cursor.is_all(bits) {
-                return Some(self.cursor.run(bits));
+                return Some(self.cursor.run(bits, bits.count_ones() as usize));
             }
             self.bits = bits;
             return Some(Q::Cursor::empty());

@@ -63,11 +63,6 @@ macro_rules! tuple {
             }
 
             #[inline]
-            fn page_run(&mut self) -> Self::Run {
-                Flat(zip!($(self.$at.page_run()),+), PhantomData)
-            }
-
-            #[inline]
             fn page(&mut self) {
                 $(self.$at.page();)+
             }
@@ -84,8 +79,8 @@ macro_rules! tuple {
             }
 
             #[inline]
-            fn run(&mut self, wanted: u64) -> Self::Run {
-                Flat(zip!($(self.$at.run(wanted)),+), PhantomData)
+            fn run(&mut self, wanted: u64, count: usize) -> Self::Run {
+                Flat(zip!($(self.$at.run(wanted, count)),+), PhantomData)
             }
 
             #[inline]
@@ -98,52 +93,7 @@ macro_rules! tuple {
     (@ $part:ty, $next:ty $(, $rest:ty)*) => { tuple!(@ ($part, $next) $(, $rest)*) };
 }
 
-/// A tuple of one.
-impl<A: Cursor> Cursor for (A,) {
-    type Item = (A::Item,);
-    type Run = std::iter::Map<A::Run, fn(A::Item) -> (A::Item,)>;
-
-    #[inline]
-    fn empty() -> Self::Run {
-        A::empty().map(|item| (item,))
-    }
-
-    #[inline]
-    fn has_page(&self, objects: usize) -> bool {
-        self.0.has_page(objects)
-    }
-
-    #[inline]
-    fn page_run(&mut self) -> Self::Run {
-        self.0.page_run().map(|item| (item,))
-    }
-
-    #[inline]
-    fn page(&mut self) {
-        self.0.page();
-    }
-
-    #[inline]
-    fn word(&mut self, word: usize, first: u64) -> u64 {
-        self.0.word(word, first)
-    }
-
-    #[inline]
-    fn is_all(&self, wanted: u64) -> bool {
-        self.0.is_all(wanted)
-    }
-
-    #[inline]
-    fn run(&mut self, wanted: u64) -> Self::Run {
-        self.0.run(wanted).map(|item| (item,))
-    }
-
-    #[inline]
-    fn item(&mut self, bit: u32) -> Option<Self::Item> {
-        self.0.item(bit).map(|item| (item,))
-    }
-}
-
+tuple!(a, A 0 a);
 tuple!((a, b), A 0 a, B 1 b);
 tuple!(((a, b), c), A 0 a, B 1 b, C 2 c);
 tuple!((((a, b), c), d), A 0 a, B 1 b, C 2 c, D 3 d);
