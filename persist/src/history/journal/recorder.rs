@@ -9,8 +9,7 @@ use super::commands::definitions;
 use super::evolution::Key;
 use super::frame::Kind;
 use super::stored::{
-    StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredIds, StoredProgram, StoredStacks,
-    StoredStep, payload,
+    StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
 };
 use super::writer::{Frames, Writer};
 use crate::history::step::{End, Step};
