@@ -8,10 +8,9 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use super::command::{Command, Performed, not_again};
-use super::step::{
-    Broken, Failure, Step, Steps, ends, finalize_all, guarded, is_broken, run_all, world_mut,
-};
+use super::step::{Broken, Failure, Step, Steps, ends, finalize_all, guarded, is_broken, run_all};
 use super::support::Support;
+use super::target::world_mut;
 use crate::codec::Reflect;
 use crate::fields::{Bytes, FieldChange, IntoFieldPath, NumberFields, Request, Way};
 use crate::graph::Registry;

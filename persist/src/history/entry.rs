@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::journal::Spilled;
 use super::merging::{MergeKey, Merging};
 use super::step::{End, Failure, Merge, Step, Steps, Summary, guarded};
 use super::{Label, Verb};
@@ -38,6 +37,13 @@ struct Rare {
     away: Option<Away>,
     /// By which object its steps are found, if many were merged into it.
     order: Option<Order>,
+}
+
+/// Where an entry is: a file, and which of those in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spilled {
+    pub(super) file: u64,
+    pub(super) place: usize,
 }
 
 /// Of an entry whose steps are in a file: where they are, and what it is called by them.

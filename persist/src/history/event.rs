@@ -5,35 +5,35 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::Label;
 use super::entry::Entry;
 use super::step::Panic;
-use super::{History, Label};
 
-/// A value of a [`History`] that has changed.
+/// A value of a [`History`](super::History) that has changed.
 ///
 /// After each call that changes a history, they come in the order in which they stand here, each only if its value changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HistoryEvent {
-    /// [`History::position`].
+    /// [`History::position`](super::History::position).
     Position(usize),
-    /// [`History::state`]; it changes after a merge, too.
+    /// [`History::state`](super::History::state); it changes after a merge, too.
     State(u64),
-    /// [`History::can_undo`].
+    /// [`History::can_undo`](super::History::can_undo).
     CanUndo(bool),
-    /// [`History::undo_text`], which a listener asks for if it shows it.
+    /// [`History::undo_text`](super::History::undo_text), which a listener asks for if it shows it.
     UndoText,
-    /// [`History::can_redo`].
+    /// [`History::can_redo`](super::History::can_redo).
     CanRedo(bool),
-    /// [`History::redo_text`].
+    /// [`History::redo_text`](super::History::redo_text).
     RedoText,
-    /// [`History::is_modified`].
+    /// [`History::is_modified`](super::History::is_modified).
     Modified(bool),
     /// This many entries were recovered from a journal; nothing else is reported for them.
     Recovered(usize),
 }
 
-/// A listener of a history: see [`History::subscribe`]. If this is dropped, it hears on.
+/// A listener of a history: see [`History::subscribe`](super::History::subscribe). If this is dropped, it hears on.
 #[derive(Debug)]
 pub struct Subscription {
     has_ended: Arc<AtomicBool>,
@@ -46,28 +46,28 @@ impl Subscription {
     }
 }
 
-type Listener<T> = Box<dyn FnMut(&HistoryEvent, &History<T>) + Send>;
+type Listener<H> = Box<dyn FnMut(&HistoryEvent, &H) + Send>;
 
 /// The listeners, and what was reported last.
-pub(super) struct Listeners<T: 'static> {
-    pub(super) all: Vec<(Listener<T>, Arc<AtomicBool>)>,
+pub(super) struct Listeners<H> {
+    pub(super) all: Vec<(Listener<H>, Arc<AtomicBool>)>,
     pub(super) told: Option<Box<Told>>,
 }
 
-impl<T: 'static> Default for Listeners<T> {
+impl<H> Default for Listeners<H> {
     fn default() -> Self {
         Self { all: Vec::new(), told: None }
     }
 }
 
-impl<T: 'static> Listeners<T> {
+impl<H> Listeners<H> {
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     pub(super) fn push(
         &mut self,
-        listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static,
+        listener: impl FnMut(&HistoryEvent, &H) + Send + 'static,
     ) -> Subscription {
         let has_ended = Arc::new(AtomicBool::new(false));
         self.all.push((Box::new(listener), Arc::clone(&has_ended)));
@@ -76,10 +76,10 @@ impl<T: 'static> Listeners<T> {
 }
 
 /// Calls all listeners with each event, even if one panics; the first panic is given back.
-pub(super) fn tell<T: 'static>(
-    listeners: &mut Vec<(Listener<T>, Arc<AtomicBool>)>,
+pub(super) fn tell<H>(
+    listeners: &mut Vec<(Listener<H>, Arc<AtomicBool>)>,
     events: &[HistoryEvent],
-    history: &History<T>,
+    history: &H,
 ) -> Option<Panic> {
     let is_over = |has_ended: &AtomicBool| has_ended.load(Ordering::Relaxed);
     listeners.retain(|(_, has_ended)| !is_over(has_ended));
@@ -106,33 +106,27 @@ pub(super) fn tell<T: 'static>(
 /// The values that events report, and a menu shows.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct Told {
-    position: usize,
-    state: u64,
+    pub(super) position: usize,
+    pub(super) state: u64,
     pub(super) undo: Option<Label>,
     pub(super) redo: Option<Label>,
     pub(super) is_modified: bool,
 }
 
 impl Told {
-    pub(super) fn of<T: 'static>(history: &History<T>) -> Self {
-        Self {
-            position: history.position(),
-            state: history.state(),
-            undo: history.undo_entry().map(Entry::label),
-            redo: history.redo_entry().map(Entry::label),
-            is_modified: history.is_modified(),
-        }
-    }
-
     /// Takes in what has changed since; the events that say so. A label that panics counts as none, and the panic is given
     /// back.
-    pub(super) fn update<T: 'static>(&mut self, history: &History<T>) -> (Events, Option<Panic>) {
+    pub(super) fn update<T: 'static>(
+        &mut self,
+        (position, state, is_modified): (usize, u64, bool),
+        (undo, redo): (Option<&Entry<T>>, Option<&Entry<T>>),
+    ) -> (Events, Option<Panic>) {
         let mut panic = None;
-        let position = replace(&mut self.position, history.position());
-        let state = replace(&mut self.state, history.state());
-        let is_modified = replace(&mut self.is_modified, history.is_modified());
-        let undo = renamed(&mut self.undo, history.undo_entry(), &mut panic);
-        let redo = renamed(&mut self.redo, history.redo_entry(), &mut panic);
+        let position = replace(&mut self.position, position);
+        let state = replace(&mut self.state, state);
+        let is_modified = replace(&mut self.is_modified, is_modified);
+        let undo = renamed(&mut self.undo, undo, &mut panic);
+        let redo = renamed(&mut self.redo, redo, &mut panic);
         (Events::of(position, state, (undo, redo), is_modified), panic)
     }
 

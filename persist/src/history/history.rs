@@ -11,8 +11,9 @@ use super::journal::{Journal, Record, Spill};
 use super::merging::{Clock, MergeKey, MergeWindow, Merging, OpenDrag};
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
-use super::step::{End, Panic, Step, Steps, Summary, ends, world};
+use super::step::{End, Panic, Step, Steps, Summary, ends};
 use super::support::Support;
+use super::target::world;
 use super::{Label, Poison};
 use crate::fields::Way;
 use crate::platform::{IS_WHOLE, Timer};
@@ -84,7 +85,7 @@ pub struct History<T: 'static = World> {
     pub(super) released: Vec<(Step<T>, End)>,
     /// A panic that resumes at the end of the call, when all is noted.
     pub(super) panic: Option<Panic>,
-    pub(super) listeners: Listeners<T>,
+    pub(super) listeners: Listeners<Self>,
     pub(super) after_change: Option<AfterChange<T>>,
     /// Which way the last undo or redo went, if it failed and its entry is where it was.
     pub(super) failed: Option<Way>,
@@ -191,9 +192,20 @@ impl<T: 'static> History<T> {
         self.redo_entry().map_or(String::new(), |entry| entry.label().behind("Redo"))
     }
 
+    /// The values that events report.
+    pub(super) fn values(&self) -> Told {
+        Told {
+            position: self.position(),
+            state: self.state(),
+            undo: self.undo_entry().map(Entry::label),
+            redo: self.redo_entry().map(Entry::label),
+            is_modified: self.is_modified(),
+        }
+    }
+
     /// What its listeners were told, or would be.
     pub(super) fn told(&self) -> Told {
-        self.listeners.told.as_deref().cloned().unwrap_or_else(|| Told::of(self))
+        self.listeners.told.as_deref().cloned().unwrap_or_else(|| self.values())
     }
 
     /// The entries, the oldest first: what a window with the history shows. `len` and `nth` take constant time.
@@ -272,7 +284,7 @@ impl<T: 'static> History<T> {
         listener: impl FnMut(&super::HistoryEvent, &Self) + Send + 'static,
     ) -> Subscription {
         if self.listeners.is_empty() {
-            self.listeners.told = Some(Box::new(Told::of(self)));
+            self.listeners.told = Some(Box::new(self.values()));
         }
         self.listeners.push(listener)
     }

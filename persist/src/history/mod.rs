@@ -53,10 +53,12 @@ mod history;
 mod journal;
 mod label;
 mod merging;
+mod poison;
 mod proof;
 mod ring;
 mod step;
 mod support;
+mod target;
 mod undo;
 mod world;
 
@@ -68,9 +70,10 @@ pub use history::{Entries, HistoryEntry};
 pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
 pub use label::{Label, Verb};
 pub use merging::{Drag, MergeWindow};
+pub use poison::Poison;
 pub use proof::Proof;
 pub use ring::Capacity;
-pub use step::{End, Merge, Poison};
+pub use step::{End, Merge};
 
 // The root shows these.
 #[doc(hidden)]

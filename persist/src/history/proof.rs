@@ -3,7 +3,7 @@
 use hashbrown::HashSet;
 
 use super::Label;
-use super::step::world;
+use super::target::world;
 use crate::graph::Registry;
 use crate::world::{Print, print_value};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};

@@ -8,9 +8,10 @@ use super::Label;
 use super::command::Performed;
 use super::journal::StoredStep;
 use super::support::Support;
+use super::target::{world, world_mut};
 use crate::fields::Way;
 use crate::world::{Change, Moment, Owner, Refused};
-use crate::{Error, ErrorKind, ObjectId, Result, World};
+use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// One thing that was done to a target, and can be undone and redone.
 ///
@@ -19,17 +20,6 @@ pub(super) enum Step<T: 'static> {
     /// A change of a world, or of a field of any other target.
     Change(Change),
     Command(Box<Performed<T>>),
-}
-
-/// The target, if it is a world.
-pub(super) fn world<T: 'static>(target: &T) -> Option<&World> {
-    let target: &dyn Any = target;
-    target.downcast_ref()
-}
-
-pub(super) fn world_mut<T: 'static>(target: &mut T) -> Option<&mut World> {
-    let target: &mut dyn Any = target;
-    target.downcast_mut()
 }
 
 /// A change that was stored, as a step.
@@ -382,34 +372,6 @@ pub(super) struct Broken {
     pub(super) done: usize,
     pub(super) object: Option<ObjectId>,
     pub(super) why: String,
-}
-
-/// Why a history is out of use: a rollback failed, so that the target is in no state that the history knows.
-///
-/// Until [`History::drop_entry`](super::History::drop_entry) or [`History::clear`](super::History::clear) it undoes and redoes nothing, and its target counts as modified. The target can be saved.
-#[derive(crate::Persist, Clone, Debug, PartialEq, Eq)]
-#[persist(crate = crate, class = "persist.Poison")]
-#[non_exhaustive]
-pub struct Poison {
-    /// Index of the entry; `None` if it is one that was being made, which is in no list.
-    pub entry: Option<usize>,
-    /// What the entry is called.
-    pub label: Label,
-    /// Which of its steps could not be put back, counted from 0, as in the errors.
-    pub step: usize,
-    /// The object of that step, if it has one.
-    pub object: Option<ObjectId>,
-    /// What was refused.
-    pub why: String,
-    /// How many of its steps are done.
-    pub(super) done: usize,
-}
-
-impl Poison {
-    /// How many steps are done of an entry, if it is the one that was left half done.
-    pub(super) fn done_of(&self, entry: usize) -> Option<usize> {
-        (self.entry == Some(entry)).then_some(self.done)
-    }
 }
 
 impl From<Error> for Failure {

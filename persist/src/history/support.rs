@@ -6,7 +6,7 @@ use super::command::AnyCommand;
 use super::edit::Pending;
 use super::journal::{Before, CommandClasses};
 use super::proof::{Proof, Prover};
-use super::step::world;
+use super::target::world;
 use crate::codec::{Decoder, Fail, Portable, left_over};
 use crate::fields::{FieldLinks, Paths, Room, Root, content_of};
 use crate::graph::Registry;

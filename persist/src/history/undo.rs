@@ -3,11 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::entry::Entry;
-use super::event::{HistoryEvent, Told, tell};
+use super::event::{HistoryEvent, tell};
 use super::journal::{Record, spill};
-use super::step::{
-    Broken, End, Failure, Step, Steps, finalize_all, guarded, is_broken, run_all, world, world_mut,
-};
+use super::step::{Broken, End, Failure, Step, Steps, finalize_all, guarded, is_broken, run_all};
+use super::target::{world, world_mut};
 use super::{History, Label, Poison};
 use crate::fields::Way;
 use crate::{Error, ErrorKind, Result};
@@ -340,7 +339,9 @@ impl<T: 'static> History<T> {
     /// Ends a call: reports what has changed since the last time, and resumes a panic that was caught.
     pub(super) fn tell(&mut self) {
         if let Some(mut told) = self.listeners.told.take() {
-            let (events, panic) = told.update(self);
+            let values = (self.position(), self.state(), self.is_modified());
+            let entries = (self.undo_entry(), self.redo_entry());
+            let (events, panic) = told.update(values, entries);
             self.listeners.told = Some(told);
             self.panic = self.panic.take().or(panic);
             self.send(&events);
@@ -353,7 +354,7 @@ impl<T: 'static> History<T> {
     /// Notes what the values are, without telling.
     pub(super) fn tell_nothing(&mut self) {
         if self.listeners.told.is_some() {
-            self.listeners.told = Some(Box::new(Told::of(self)));
+            self.listeners.told = Some(Box::new(self.values()));
         }
     }
 

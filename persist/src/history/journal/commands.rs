@@ -3,7 +3,6 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
-use super::SessionOptions;
 use super::stored::StoredCommand;
 use crate::codec::{Buffer, Decoder, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
@@ -158,6 +157,14 @@ impl<T: 'static> CommandClasses<T> {
         Ok((number, bytes?))
     }
 
+    /// Makes a class of commands known.
+    pub(super) fn register<C: Command<T> + Persist>(&mut self) -> Result<()> {
+        let class = self.registry.register_value::<C>()?;
+        self.by_type.insert(TypeId::of::<C>(), class);
+        self.by_class.insert(class, CommandClass::of::<C>());
+        Ok(())
+    }
+
     /// The class of this index.
     pub(super) fn class(&self, index: usize) -> Option<CommandClass<T>> {
         self.by_class.get(&index).copied()
@@ -190,35 +197,4 @@ fn unregistered(name: &str) -> Error {
             "command {name} is not registered, and could not be replayed from the journal; derive `Persist` for it and call `register::<{short}>()` on the `SessionOptions`"
         ),
     )
-}
-
-impl<T: 'static> SessionOptions<T> {
-    /// Registers a class of commands, so that the journal can hold them and another run can replay them.
-    ///
-    /// The classes of trait objects in a command are registered by [`register_as`](Self::register_as). Commands cannot hold shared pointers.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Registry::register`].
-    pub fn register<C: Command<T> + Persist>(mut self) -> Result<Self> {
-        let classes = &mut self.history.support.classes;
-        let class = classes.registry.register_value::<C>()?;
-        classes.by_type.insert(TypeId::of::<C>(), class);
-        classes.by_class.insert(class, CommandClass::of::<C>());
-        Ok(self)
-    }
-
-    /// Registers class `C` as an implementor of a trait whose trait objects commands hold.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Registry::register_as`].
-    pub fn register_as<C, D>(mut self) -> Result<Self>
-    where
-        C: Persist + crate::codec::Pointee,
-        D: ?Sized + crate::codec::Implements<C>,
-    {
-        self.history.support.classes.registry.register_as::<C, D>()?;
-        Ok(self)
-    }
 }

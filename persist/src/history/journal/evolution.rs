@@ -15,8 +15,9 @@ use super::stored::{StoredDone, StoredEntry, StoredProgram, StoredStep, read, wr
 use crate::fields::Way;
 use crate::format::scan;
 use crate::graph::Registry;
-use crate::history::step::{Step, world};
+use crate::history::step::Step;
 use crate::history::support::Support;
+use crate::history::target::world;
 use crate::schema::{FieldSchema, Form, KindSchema, Plans, Source, Stored, transcode};
 use crate::world::{Change, Moment, Owner, Recorded};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};

@@ -9,16 +9,17 @@ use hashbrown::HashSet;
 use super::evolution::Programs;
 use super::files::{Chosen, Files, choose, find, keep_if_room, lock, resolve, stopped, torn};
 use super::frame::{Kind as Frame, Reader, header};
-use super::recorder::{self, Journal, program};
+use super::recorder::{Journal, program};
 use super::recovered::{JournalInfo, Recovered, Stopped};
 use super::replay::{self, Outcome, reset};
-use super::spill::Spill;
+use super::session::begin;
+use super::spill_files::Spill;
 use super::writer::Writer;
 use super::{Flush, Session};
 use crate::format::Digest;
 use crate::history::edit::check_recordable;
-use crate::history::step::world;
-use crate::history::{History, HistoryEvent};
+use crate::history::target::world;
+use crate::history::{Command, History, HistoryEvent};
 use crate::reflect::Kind;
 use crate::save::{LoadReport, ValueSaver};
 use crate::storage::{Storage, names, read_save};
@@ -48,6 +49,34 @@ impl<T: Persist + Default> Session<T> {
     #[must_use]
     pub fn with(saves: impl Into<ValueSaver>, history: History<T>) -> SessionOptions<T> {
         SessionOptions { saves: saves.into(), history, flush: Flush::default(), memory: None }
+    }
+}
+
+impl<T: 'static> SessionOptions<T> {
+    /// Registers a class of commands, so that the journal can hold them and another run can replay them.
+    ///
+    /// The classes of trait objects in a command are registered by [`register_as`](Self::register_as). Commands cannot hold shared pointers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Registry::register`](crate::graph::Registry::register).
+    pub fn register<C: Command<T> + Persist>(mut self) -> Result<Self> {
+        self.history.support.classes.register::<C>()?;
+        Ok(self)
+    }
+
+    /// Registers class `C` as an implementor of a trait whose trait objects commands hold.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Registry::register_as`](crate::graph::Registry::register_as).
+    pub fn register_as<C, D>(mut self) -> Result<Self>
+    where
+        C: Persist + crate::codec::Pointee,
+        D: ?Sized + crate::codec::Implements<C>,
+    {
+        self.history.support.classes.registry.register_as::<C, D>()?;
+        Ok(self)
     }
 }
 
@@ -149,7 +178,7 @@ impl<T: Persist + Default> SessionOptions<T> {
                 HashSet::new()
             }
             _ => {
-                let (frames, told) = recorder::begin(&mut history, &loaded.target, false)?;
+                let (frames, told) = begin(&mut history, &loaded.target, false)?;
                 writer.begin(&header(loaded.digest.as_ref()), &frames)?;
                 told
             }

@@ -9,13 +9,12 @@ use super::commands::definitions;
 use super::evolution::Key;
 use super::frame::Kind;
 use super::stored::{
-    StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredIds, StoredProgram, StoredStacks,
-    StoredStep, payload,
+    StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
 };
 use super::writer::{Frames, Writer};
-use crate::history::History;
-use crate::history::step::{End, Step, world};
+use crate::history::step::{End, Step};
 use crate::history::support::Support;
+use crate::history::target::world;
 use crate::world::{Moment, Owner};
 use crate::{ErrorKind, Result, World};
 
@@ -228,7 +227,7 @@ pub(super) fn stored<T: 'static>(
 }
 
 /// Writes the contents of components and resources that exist or are parked, or of another target; returns which.
-fn push_contents<T: 'static>(
+pub(super) fn push_contents<T: 'static>(
     target: &T,
     support: &Support<T>,
     keys: BTreeSet<Key>,
@@ -270,50 +269,4 @@ pub(super) fn program<T: 'static>(support: &Support<T>, target: &T) -> Result<Ve
     let commands = definitions(&support.classes.registry)?;
     let world = world(target).map(|world| definitions(world.registry())).transpose()?;
     payload(&StoredProgram { commands, world: world.unwrap_or_default() })
-}
-
-/// What a journal begins with: the history as it is, and as it is with the target saved in its state, if it is. Also
-/// whose contents it has then.
-pub(super) fn begin<T: 'static>(
-    history: &mut History<T>,
-    target: &T,
-    is_saved: bool,
-) -> Result<(Frames, HashSet<Key>)> {
-    let mut frames = vec![(Kind::Program, program(&history.support, target)?)];
-    let saved = if is_saved { Some(history.state()) } else { history.saved };
-    let stacks = StoredStacks {
-        entries: history.ring.len() as u64,
-        position: history.position() as u64,
-        base: history.base,
-        last_state: history.last_state,
-        saved,
-        poison: history.poison.clone(),
-    };
-    frames.push((Kind::Stacks, payload(&stacks)?));
-    let (begin, mut changed) = (frames.len(), BTreeSet::new());
-    let position = history.position();
-    for index in 0..history.ring.len() {
-        let moment = if index < position { Moment::Applied } else { Moment::Undone };
-        let done = history.poison.as_ref().and_then(|poison| poison.done_of(index));
-        let Some(entry) = history.ring.get_mut(index) else { continue };
-        let label = entry.label.clone();
-        let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
-        let (first, rest) = entry.steps.split_at_mut(half);
-        let moment = if done.is_some() { Moment::Applied } else { moment };
-        let mut steps = stored(first, target, &history.support, moment)?;
-        steps.append(&mut stored(rest, target, &history.support, Moment::Undone)?);
-        for step in &steps {
-            step.each(&mut |change| {
-                let class = change.class().filter(|_| change.is_of_fields());
-                changed.extend(class.map(|class| (change.owner, class.to_owned())));
-            });
-        }
-        let entry = StoredEntry { label, state: entry.state, steps };
-        frames.push((Kind::Entry, payload(&entry)?));
-    }
-    // They come before the last entry, with which the beginning ends.
-    let mut contents = Frames::new();
-    let told = push_contents(target, &history.support, changed, &mut contents)?;
-    frames.splice(begin..begin, contents);
-    Ok((frames, told))
 }

@@ -13,9 +13,8 @@ use super::stored::{
 };
 use crate::fields::Way;
 use crate::history::entry::Entry;
-use crate::history::step::{
-    End, Failure, Step, is_broken, restored_change, run_all, world, world_mut,
-};
+use crate::history::step::{End, Failure, Step, is_broken, restored_change, run_all};
+use crate::history::target::{world, world_mut};
 use crate::history::{History, Label};
 use crate::world::Moment;
 use crate::{Error, ErrorKind, Result, World};

@@ -1,22 +1,26 @@
 //! A target with its history, its save and its journal.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
 use hashbrown::HashSet;
 
-use super::frame::header;
-use super::recorder::{self, Journal};
+use super::evolution::Key;
+use super::frame::{Kind, header};
+use super::recorder::{Journal, program, push_contents, stored};
 use super::spill;
-use super::writer::Writer;
+use super::stored::{StoredEntry, StoredStacks, payload};
+use super::writer::{Frames, Writer};
 use crate::codec::Reflect;
 use crate::fields::IntoFieldPath;
 use crate::history::{
     Capacity, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow, Subscription,
 };
 use crate::save::{SaveOutcome, ValueSaver};
+use crate::world::Moment;
 use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 /// An edited value with its undo history, recoverable after a crash.
@@ -167,6 +171,52 @@ fn writer(journal: &mut Option<Box<Journal>>) -> Result<&mut Writer> {
     journal.ok_or_else(|| Error::new(ErrorKind::Io, "the session has no journal any more"))
 }
 
+/// What a journal begins with: the history as it is, and as it is with the target saved in its state, if it is. Also
+/// whose contents it has then.
+pub(super) fn begin<T: 'static>(
+    history: &mut History<T>,
+    target: &T,
+    is_saved: bool,
+) -> Result<(Frames, HashSet<Key>)> {
+    let mut frames = vec![(Kind::Program, program(&history.support, target)?)];
+    let saved = if is_saved { Some(history.state()) } else { history.saved };
+    let stacks = StoredStacks {
+        entries: history.ring.len() as u64,
+        position: history.position() as u64,
+        base: history.base,
+        last_state: history.last_state,
+        saved,
+        poison: history.poison.clone(),
+    };
+    frames.push((Kind::Stacks, payload(&stacks)?));
+    let (begin, mut changed) = (frames.len(), BTreeSet::new());
+    let position = history.position();
+    for index in 0..history.ring.len() {
+        let moment = if index < position { Moment::Applied } else { Moment::Undone };
+        let done = history.poison.as_ref().and_then(|poison| poison.done_of(index));
+        let Some(entry) = history.ring.get_mut(index) else { continue };
+        let label = entry.label.clone();
+        let half = done.map_or(entry.steps.len(), |done| done.min(entry.steps.len()));
+        let (first, rest) = entry.steps.split_at_mut(half);
+        let moment = if done.is_some() { Moment::Applied } else { moment };
+        let mut steps = stored(first, target, &history.support, moment)?;
+        steps.append(&mut stored(rest, target, &history.support, Moment::Undone)?);
+        for step in &steps {
+            step.each(&mut |change| {
+                let class = change.class().filter(|_| change.is_of_fields());
+                changed.extend(class.map(|class| (change.owner, class.to_owned())));
+            });
+        }
+        let entry = StoredEntry { label, state: entry.state, steps };
+        frames.push((Kind::Entry, payload(&entry)?));
+    }
+    // They come before the last entry, with which the beginning ends.
+    let mut contents = Frames::new();
+    let told = push_contents(target, &history.support, changed, &mut contents)?;
+    frames.splice(begin..begin, contents);
+    Ok((frames, told))
+}
+
 impl<T: Persist> Session<T> {
     /// Saves the target, as [`SaveManager::save_value`](crate::SaveManager::save_value) does, and begins a new journal that follows the save; the history stays.
     ///
@@ -185,7 +235,7 @@ impl<T: Persist> Session<T> {
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;
         let there = spill::bring_all(history, &mut self.target);
-        let begun = there.and_then(|()| recorder::begin(history, &self.target, true));
+        let begun = there.and_then(|()| begin(history, &self.target, true));
         let (frames, told) = match begun {
             Ok((frames, told)) => (Ok(frames), told),
             Err(error) => (Err(error), HashSet::new()),
