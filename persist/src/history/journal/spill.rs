@@ -9,7 +9,7 @@ use super::commands::Reading;
 use super::recorder;
 use super::stored::{StoredStep, payload, read, wrong};
 use crate::history::entry::{Away, Entry};
-use crate::history::step::{End, Step, Steps, ends, guarded, restored_change};
+use crate::history::step::{End, Step, ends, guarded, restored_change};
 use crate::history::support::Support;
 use crate::history::{History, Label};
 use crate::storage::Storage;
