@@ -342,18 +342,10 @@ impl<'s> Scanner<'s> {
 /// The number of a class that the kind mentions and that is not there.
 fn undefined(kind: &KindSchema, classes: usize) -> Option<usize> {
     match kind {
-        KindSchema::Option(inner)
-        | KindSchema::List(inner)
-        | KindSchema::Set(inner)
-        | KindSchema::Array(inner, _) => undefined(inner, classes),
-        KindSchema::Map(parts) => {
-            undefined(&parts.0, classes).or_else(|| undefined(&parts.1, classes))
-        }
-        KindSchema::Tuple(parts) => parts.iter().find_map(|part| undefined(part, classes)),
         KindSchema::Class(class) | KindSchema::Reference { class, .. } if *class >= classes => {
             Some(class.saturating_add(1))
         }
-        _ => None,
+        kind => kind.parts().iter().find_map(|part| undefined(part, classes)),
     }
 }
 

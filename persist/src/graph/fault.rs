@@ -2,7 +2,7 @@
 //! twice, a `NonZero` of 0, what a `with` module refuses.
 
 use super::Loader;
-use crate::codec::{Decoder, NoLinks};
+use crate::codec::Decoder;
 use crate::schema::{Cursor, Form, KindSchema, Program, Reader};
 use crate::{Error, ErrorKind, Value};
 
@@ -111,13 +111,9 @@ impl Loader<'_> {
     /// True if the bytes of a record that its schema allows are no value of it: in a set of the save something stands
     /// twice already.
     fn is_damaged(&self, (class, payload): (usize, &[u8])) -> bool {
-        let mut links = NoLinks::default();
-        let mut input = Decoder::new(payload, self.env, &mut links);
-        let read = Reader::new(&self.env.limits, payload.len() as u64).class(
-            &self.plans.stored,
-            class,
-            &mut input,
-        );
+        let limits = &self.env.limits;
+        let mut reader = Reader::new(limits, payload.len() as u64);
+        let read = reader.payload(&self.plans.stored, class, payload, limits);
         read.is_err_and(|error| error.kind() == ErrorKind::InvalidValue)
     }
 }

@@ -148,8 +148,8 @@ impl Names<'_> {
             KindSchema::List(inner) => part("Vec<", inner, ">", out),
             KindSchema::Set(inner) => part("Set<", inner, ">", out),
             KindSchema::Map(parts) => {
-                part("Map<", &parts.0, ", ", out)?;
-                part("", &parts.1, ">", out)
+                part("Map<", &parts[0], ", ", out)?;
+                part("", &parts[1], ">", out)
             }
             KindSchema::Array(inner, len) => {
                 part("[", inner, "; ", out)?;

@@ -85,14 +85,6 @@ impl Registry {
         let mut pending: Vec<&KindSchema> = kinds.to_vec();
         while let Some(kind) = pending.pop() {
             match kind {
-                KindSchema::Option(part)
-                | KindSchema::List(part)
-                | KindSchema::Set(part)
-                | KindSchema::Array(part, _) => {
-                    pending.push(part);
-                }
-                KindSchema::Map(parts) => pending.extend([&parts.0, &parts.1]),
-                KindSchema::Tuple(parts) => pending.extend(parts),
                 // What is unknown may refer to anything.
                 KindSchema::Reference { .. }
                 | KindSchema::TraitReference { .. }
@@ -116,7 +108,7 @@ impl Registry {
                     traits.add_hooks(self.program.targets[*class]);
                     pending.extend(self.program.classes[*class].kinds());
                 }
-                _ => {}
+                kind => pending.extend(kind.parts()),
             }
         }
         traits

@@ -91,9 +91,9 @@ pub(super) fn widens(old: &KindSchema, new: &KindSchema) -> bool {
         | (K::List(a) | K::Set(a) | K::Array(a, _), K::List(b))
         | (K::Set(a), K::Set(b)) => widens(a, b),
         (K::Array(a, from), K::Array(b, to)) => from <= to && widens(a, b),
-        (K::Map(a), K::Map(b)) => widens(&a.0, &b.0) && widens(&a.1, &b.1),
+        (K::Map(a), K::Map(b)) => widens(&a[0], &b[0]) && widens(&a[1], &b[1]),
         (K::Tuple(a), K::Tuple(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| widens(a, b))
+            a.len() == b.len() && a.iter().zip(&b[..]).all(|(a, b)| widens(a, b))
         }
         (old, K::Option(b)) => widens(old, b),
         (K::Class(_), K::Class(_))
@@ -118,11 +118,8 @@ pub(super) fn shrinks(old: &KindSchema, new: &KindSchema) -> Option<(usize, usiz
             | KindSchema::Set(b)
             | KindSchema::Array(b, _),
         ) => shrinks(a, b),
-        (KindSchema::Map(a), KindSchema::Map(b)) => {
-            shrinks(&a.0, &b.0).or_else(|| shrinks(&a.1, &b.1))
-        }
-        (KindSchema::Tuple(a), KindSchema::Tuple(b)) => {
-            a.iter().zip(b).find_map(|(a, b)| shrinks(a, b))
+        (KindSchema::Map(_), KindSchema::Map(_)) | (KindSchema::Tuple(_), KindSchema::Tuple(_)) => {
+            old.parts().iter().zip(new.parts()).find_map(|(a, b)| shrinks(a, b))
         }
         _ => None,
     }

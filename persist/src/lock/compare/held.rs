@@ -14,7 +14,7 @@ pub(super) fn places(section: &Section) -> Vec<Option<String>> {
                     places[*held].get_or_insert_with(place);
                 }
                 KindSchema::Dynamic(of) => {
-                    if let Some(at) = section.traits.iter().position(|(name, _)| name == of) {
+                    if let Some(at) = section.traits.iter().position(|(name, _)| **name == **of) {
                         named[at] = true;
                         for held in &section.traits[at].1 {
                             places[*held].get_or_insert_with(place);
@@ -22,7 +22,7 @@ pub(super) fn places(section: &Section) -> Vec<Option<String>> {
                     }
                 }
                 KindSchema::TraitReference { name: of, .. } => {
-                    let at = section.traits.iter().position(|(name, _)| name == of);
+                    let at = section.traits.iter().position(|(name, _)| **name == **of);
                     at.into_iter().for_each(|at| named[at] = true);
                 }
                 _ => {}

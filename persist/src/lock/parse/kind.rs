@@ -1,5 +1,7 @@
 //! Kinds, and the classes that they mention.
 
+use std::sync::Arc;
+
 use crate::Result;
 use crate::format::KIND_DEPTH;
 use crate::lock::words::{Line, SCALARS};
@@ -47,10 +49,10 @@ impl<'t> Mentions<'t> {
                 }
                 parts.push(self.kind(line, depth)?);
             }
-            return Ok(KindSchema::Tuple(parts));
+            return Ok(KindSchema::Tuple(parts.into()));
         }
         if line.eat("[") {
-            let inner = Box::new(self.kind(line, depth)?);
+            let inner = Arc::new(self.kind(line, depth)?);
             line.expect("; ")?;
             let len = line.number("the length of the array")?;
             line.expect("]")?;
@@ -67,7 +69,7 @@ impl<'t> Mentions<'t> {
         let mut inner = |line: &mut Line<'t>| {
             line.expect("<")?;
             let inner = self.kind(line, depth)?;
-            line.expect(">").map(|()| Box::new(inner))
+            line.expect(">").map(|()| Arc::new(inner))
         };
         Ok(match word {
             "" => return Err(start.error("a kind is missing")),
@@ -88,19 +90,19 @@ impl<'t> Mentions<'t> {
                 line.expect(", ")?;
                 let value = self.kind(line, depth)?;
                 line.expect(">")?;
-                KindSchema::Map(Box::new((key, value)))
+                KindSchema::Map(Arc::new([key, value]))
             }
             "Box" => {
                 line.expect("<dyn ")?;
                 let name = line.name("the name of a trait")?;
                 line.expect(">")?;
-                KindSchema::Dynamic(name)
+                KindSchema::Dynamic(name.into())
             }
             "Handle" => {
                 line.expect("<")?;
                 let name = line.name("the name of an arena")?;
                 line.expect(">")?;
-                KindSchema::Handle(name)
+                KindSchema::Handle(name.into())
             }
             word => match line.pointer(word)? {
                 Some((pointer, weak)) => {
@@ -112,7 +114,7 @@ impl<'t> Mentions<'t> {
                     let holder = Holder::new(pointer, cell.unwrap_or(crate::reflect::Cell::None));
                     let kind = if line.eat("dyn ") {
                         let name = line.name("the name of a trait")?;
-                        KindSchema::TraitReference { holder, weak, name }
+                        KindSchema::TraitReference { holder, weak, name: name.into() }
                     } else {
                         KindSchema::Reference { holder, weak, class: self.read(line)? }
                     };

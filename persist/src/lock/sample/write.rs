@@ -205,9 +205,9 @@ impl<'v> Value<'v> {
                 self.elements(count, true, size, &[&**inner])
             }
             KindSchema::Map(parts) => {
-                let is_there = self.is_there(&parts.0) && self.is_there(&parts.1);
+                let is_there = self.is_there(&parts[0]) && self.is_there(&parts[1]);
                 let count = if is_there { chosen.unwrap_or(usual) } else { 0 };
-                self.elements(count, true, size, &[&parts.0, &parts.1])
+                self.elements(count, true, size, &[&parts[0], &parts[1]])
             }
             KindSchema::Array(inner, len) => self.array(inner, *len, size),
             KindSchema::Tuple(parts) => parts.iter().try_for_each(|part| self.kind(part, size)),
